@@ -1,0 +1,372 @@
+//! The validated configuration. Every value of these types has passed `validate`, so that no later code checks it again.
+
+use crate::versions::KubernetesVersion;
+use ipnet::IpNet;
+use serde_json::{Map, Value};
+use std::{collections::BTreeMap, fmt, net::IpAddr, path::PathBuf, time::Duration};
+
+/// One cluster, as its `cluster.yaml` and the layers over it describe it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cluster {
+    /// `name`: a DNS label; stands in kubeconfigs and in `kubeadm-config`. Default `kubernetes`.
+    pub name: String,
+    /// `kubernetes.version`.
+    pub version: KubernetesVersion,
+    /// `images.repository`: where Kubernetes' own images come from. Default `registry.k8s.io`.
+    pub image_repository: String,
+    /// `controlPlane`.
+    pub control_plane: ControlPlane,
+    /// `masters`: the first entry is the first master. Empty: the machine that `up` runs on is the only master.
+    pub masters: Vec<Machine>,
+    /// `workers`.
+    pub workers: Vec<Machine>,
+    /// `network`.
+    pub network: Network,
+    /// `etcd`.
+    pub etcd: Etcd,
+    /// `apiServer`.
+    pub api_server: Component,
+    /// `controllerManager`.
+    pub controller_manager: Component,
+    /// `scheduler`.
+    pub scheduler: Component,
+    /// `kubelet.config`: merged over our `KubeletConfiguration`, on every machine.
+    pub kubelet: Map<String, Value>,
+    /// `kubeProxy.config`: merged over our `KubeProxyConfiguration`.
+    pub kube_proxy: Map<String, Value>,
+    /// `addons`.
+    pub addons: Addons,
+    /// `artifacts`.
+    pub artifacts: Artifacts,
+    /// `os`.
+    pub os: Os,
+    /// `manifestsDirectory`: files here replace our own manifests of the same name.
+    pub manifests_directory: Option<PathBuf>,
+    /// `secretsDelivery`.
+    pub secrets_delivery: SecretsDelivery,
+    /// `timeouts`.
+    pub timeouts: Timeouts,
+}
+
+/// What the masters share.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ControlPlane {
+    /// `controlPlane.endpoint`: what workers and people use. `None`: the first master's address and port 6443.
+    pub endpoint: Option<Endpoint>,
+    /// `controlPlane.certSANs`: further DNS names and addresses in the API server's certificate.
+    pub cert_sans: Vec<String>,
+    /// `controlPlane.schedulable`: masters run ordinary pods too (no taint). Default false.
+    pub schedulable: bool,
+}
+
+/// A host and a port, written `host:port`; an IPv6 address stands in brackets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    /// A DNS name or an address, without brackets.
+    pub host: String,
+    /// 6443 where none is given.
+    pub port: u16,
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.host.contains(':') {
+            true => write!(f, "[{}]:{}", self.host, self.port),
+            false => write!(f, "{}:{}", self.host, self.port),
+        }
+    }
+}
+
+/// A machine of the cluster.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Machine {
+    /// `name`: the node's name, and the machine's host name.
+    pub name: String,
+    /// `address`: where the other machines reach it. On the machine itself it may be left out.
+    pub address: Option<IpAddr>,
+    /// `labels` of the node.
+    pub labels: BTreeMap<String, String>,
+    /// `taints` of the node, beside the control plane's.
+    pub taints: Vec<Taint>,
+}
+
+/// A taint of a node, written `key=value:Effect` or `key:Effect`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taint {
+    /// For instance `dedicated`.
+    pub key: String,
+    /// May be empty.
+    pub value: String,
+    /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
+    pub effect: String,
+}
+
+/// Addresses inside the cluster.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Network {
+    /// `network.podCIDR`. Default 10.244.0.0/16.
+    pub pod_cidr: IpNet,
+    /// `network.serviceCIDR`. Default 10.96.0.0/12.
+    pub service_cidr: IpNet,
+    /// `network.dnsDomain`. Default `cluster.local`.
+    pub dns_domain: String,
+}
+
+impl Network {
+    /// The address of the `kubernetes` service: the first of the service range.
+    #[must_use]
+    pub fn api_service(&self) -> IpAddr {
+        nth(self.service_cidr, 1)
+    }
+
+    /// The address of the cluster's DNS service: the tenth of the service range, as kubeadm has it.
+    #[must_use]
+    pub fn dns_service(&self) -> IpAddr {
+        nth(self.service_cidr, 10)
+    }
+}
+
+/// The address `n` after the network's own. Validation has refused ranges that are too small for it.
+fn nth(net: IpNet, n: u8) -> IpAddr {
+    match net.network() {
+        IpAddr::V4(a) => IpAddr::V4((u32::from(a).wrapping_add(u32::from(n))).into()),
+        IpAddr::V6(a) => IpAddr::V6((u128::from(a).wrapping_add(u128::from(n))).into()),
+    }
+}
+
+/// etcd, as a static pod on every master.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Etcd {
+    /// `etcd.dataDirectory`. Default `/var/lib/etcd`.
+    pub data_directory: PathBuf,
+    /// `etcd.extraArgs`: flags that are added to ours or replace them.
+    pub extra_args: BTreeMap<String, String>,
+}
+
+/// A component of the control plane.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Component {
+    /// `extraArgs`: flags, without dashes, that are added to ours or replace them.
+    pub extra_args: BTreeMap<String, String>,
+}
+
+/// What is applied to the cluster once its API answers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Addons {
+    /// `addons.kubeProxy`. Default true.
+    pub kube_proxy: bool,
+    /// `addons.coreDNS`. Default true.
+    pub coredns: bool,
+    /// `addons.cni`. Default `flannel`.
+    pub cni: Cni,
+}
+
+/// The pod network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cni {
+    /// `none`: somebody else brings one; nodes stay NotReady until then.
+    None,
+    /// `flannel`: our default, vxlan.
+    Flannel,
+    /// `{directory: PATH}`: every manifest in this directory is applied.
+    Directory(PathBuf),
+}
+
+/// Where binaries and images come from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Artifacts {
+    /// `artifacts.source`.
+    pub source: ArtifactSource,
+    /// `artifacts.binaries`.
+    pub binaries: Vec<Binary>,
+    /// `artifacts.images`, in the order in which a first master needs them.
+    pub images: Vec<ImageArchive>,
+}
+
+/// The source of artefacts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ArtifactSource {
+    /// `image`: baked into the machine's image; binaries are in place, and images in containerd or fetched by it.
+    Image,
+    /// An absolute path: a directory of this machine.
+    Directory(PathBuf),
+    /// `http://` or `https://`: a mirror; every artefact needs its `sha256`.
+    Mirror(String),
+}
+
+/// A program that is placed on the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binary {
+    /// `path` below the source.
+    pub path: String,
+    /// `to`: the absolute path on the machine.
+    pub to: PathBuf,
+    /// `sha256` of the file.
+    pub sha256: Option<[u8; 32]>,
+}
+
+/// An archive (docker or OCI layout, plain or compressed) that is imported into containerd.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImageArchive {
+    /// `path` below the source.
+    pub path: String,
+    /// `image`: the full name that it brings.
+    pub image: String,
+    /// `sha256` of the archive.
+    pub sha256: Option<[u8; 32]>,
+}
+
+/// What is done to the machine's operating system.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Os {
+    /// `os.swap`. Default `off`.
+    pub swap: Swap,
+    /// `os.sysctls`: set beside those that Kubernetes needs.
+    pub sysctls: BTreeMap<String, String>,
+    /// `os.modules`: loaded beside those that Kubernetes needs.
+    pub modules: Vec<String>,
+}
+
+/// What happens to swap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Swap {
+    /// `off`: switched off, now and at each boot.
+    Off,
+    /// `refuse`: preflight fails where swap is on.
+    Refuse,
+    /// `keep`: left as it is; the kubelet's configuration must allow it.
+    Keep,
+}
+
+/// How secrets reach a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SecretsDelivery {
+    /// `ssh`: over SSH; only a worker's own token may be in user-data.
+    Ssh,
+    /// `ssh-only`: over SSH, even a worker's token.
+    SshOnly,
+    /// `user-data`: in user-data, which every process of the machine can read.
+    UserData,
+}
+
+/// How long things may take; each is the deadline of one kind of wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// `timeouts.download`: one artefact. Default 10 minutes.
+    pub download: Duration,
+    /// `timeouts.imageImport`: one archive. Default 5 minutes.
+    pub image_import: Duration,
+    /// `timeouts.kubelet`: from its start to healthy. Default 2 minutes.
+    pub kubelet: Duration,
+    /// `timeouts.etcd`: from the kubelet's health to etcd's. Default 5 minutes.
+    pub etcd: Duration,
+    /// `timeouts.controlPlane`: from etcd's health to the control plane's. Default 5 minutes.
+    pub control_plane: Duration,
+    /// `timeouts.node`: from the control plane's health to a Ready node and running addons. Default 5 minutes.
+    pub node: Duration,
+}
+
+/// What a machine is in the cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// `first-master`: begins the cluster.
+    FirstMaster,
+    /// `master`: joins the control plane.
+    Master,
+    /// `worker`: runs pods.
+    Worker,
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::FirstMaster => "first-master",
+            Self::Master => "master",
+            Self::Worker => "worker",
+        })
+    }
+}
+
+/// The machine that this process runs on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// The node's name.
+    pub name: String,
+    /// The address that it announces.
+    pub address: IpAddr,
+    /// Its role.
+    pub role: Role,
+    /// Labels and taints of its own.
+    pub machine: Machine,
+}
+
+impl Cluster {
+    /// What workers and people connect to: the configured endpoint, or else the first master's address (`fallback`).
+    #[must_use]
+    pub fn endpoint(&self, fallback: IpAddr) -> Endpoint {
+        self.control_plane.endpoint.clone().unwrap_or_else(|| Endpoint {
+            host: self.masters.first().and_then(|m| m.address).unwrap_or(fallback).to_string(),
+            port: API_PORT,
+        })
+    }
+
+    /// The full name of an image of Kubernetes itself, such as `registry.k8s.io/kube-apiserver:v1.34.4`.
+    #[must_use]
+    pub fn image(&self, component: KubernetesImage) -> String {
+        let repository = &self.image_repository;
+        let version = self.version;
+        let companions = version.companions();
+        let tag = |pick: fn(&crate::versions::Companions) -> &'static str| companions.map_or("", pick);
+        match component {
+            KubernetesImage::Pause => format!("{repository}/pause:{}", tag(|c| c.pause)),
+            KubernetesImage::Etcd => format!("{repository}/etcd:{}", tag(|c| c.etcd)),
+            KubernetesImage::ApiServer => format!("{repository}/kube-apiserver:{version}"),
+            KubernetesImage::ControllerManager => format!("{repository}/kube-controller-manager:{version}"),
+            KubernetesImage::Scheduler => format!("{repository}/kube-scheduler:{version}"),
+            KubernetesImage::Proxy => format!("{repository}/kube-proxy:{version}"),
+            // kubeadm: the default repository holds CoreDNS in a folder of its own, any other beside the rest.
+            KubernetesImage::CoreDns if repository == DEFAULT_IMAGE_REPOSITORY => {
+                format!("{repository}/coredns/coredns:{}", tag(|c| c.coredns))
+            }
+            KubernetesImage::CoreDns => format!("{repository}/coredns:{}", tag(|c| c.coredns)),
+        }
+    }
+}
+
+/// The port of every API server.
+pub const API_PORT: u16 = 6443;
+
+/// Where Kubernetes publishes its images.
+pub const DEFAULT_IMAGE_REPOSITORY: &str = "registry.k8s.io";
+
+/// The images of Kubernetes itself, in the order in which a first master needs them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KubernetesImage {
+    /// The sandbox of every pod.
+    Pause,
+    /// etcd.
+    Etcd,
+    /// kube-apiserver.
+    ApiServer,
+    /// kube-controller-manager.
+    ControllerManager,
+    /// kube-scheduler.
+    Scheduler,
+    /// kube-proxy.
+    Proxy,
+    /// CoreDNS.
+    CoreDns,
+}
+
+impl KubernetesImage {
+    /// All of them, in the order of need.
+    pub const ALL: [Self; 7] = [
+        Self::Pause,
+        Self::Etcd,
+        Self::ApiServer,
+        Self::ControllerManager,
+        Self::Scheduler,
+        Self::Proxy,
+        Self::CoreDns,
+    ];
+}

@@ -1,0 +1,84 @@
+//! Kubernetes versions, and what belongs to each.
+
+use std::{fmt, str::FromStr};
+
+/// A released version of Kubernetes, such as `v1.34.4`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KubernetesVersion {
+    /// `1`.
+    pub major: u16,
+    /// `34` of `v1.34.4`.
+    pub minor: u16,
+    /// `4` of `v1.34.4`.
+    pub patch: u16,
+}
+
+/// The versions of what kubeadm deploys beside one minor version of Kubernetes.
+///
+/// Source: `cmd/kubeadm/app/constants/constants.go` of that version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Companions {
+    /// The minor version of Kubernetes.
+    pub minor: u16,
+    /// The tag of etcd's image.
+    pub etcd: &'static str,
+    /// The tag of CoreDNS' image.
+    pub coredns: &'static str,
+    /// The tag of the pause image.
+    pub pause: &'static str,
+}
+
+/// The minor versions that `nodeinit` knows, oldest first.
+pub const SUPPORTED: &[Companions] = &[Companions { minor: 34, etcd: "3.6.5-0", coredns: "v1.12.1", pause: "3.10.1" }];
+
+impl KubernetesVersion {
+    /// What belongs to this version, or `None` where the minor version is not supported.
+    #[must_use]
+    pub fn companions(self) -> Option<&'static Companions> {
+        SUPPORTED.iter().find(|c| self.major == 1 && c.minor == self.minor)
+    }
+}
+
+impl fmt::Display for KubernetesVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "v{}.{}.{}", self.major, self.minor, self.patch)
+    }
+}
+
+/// A text that is no version of Kubernetes.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a version of Kubernetes; write it as v1.34.4")]
+pub struct NotAVersion(String);
+
+impl FromStr for KubernetesVersion {
+    type Err = NotAVersion;
+
+    fn from_str(text: &str) -> Result<Self, NotAVersion> {
+        let wrong = || NotAVersion(text.to_owned());
+        let numbers: Vec<u16> = text
+            .strip_prefix('v')
+            .ok_or_else(wrong)?
+            .split('.')
+            .map(|part| part.parse().map_err(|_| wrong()))
+            .collect::<Result<_, _>>()?;
+        match numbers[..] {
+            [major, minor, patch] => Ok(Self { major, minor, patch }),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_and_written_alike() {
+        let version: KubernetesVersion = "v1.34.4".parse().unwrap();
+        assert_eq!(version.to_string(), "v1.34.4");
+        assert!(version.companions().is_some());
+        for wrong in ["1.34.4", "v1.34", "v1.34.x", "v1.34.4.5", "", "v-1.2.3"] {
+            assert!(wrong.parse::<KubernetesVersion>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Turns a bare machine into a Kubernetes master or worker.

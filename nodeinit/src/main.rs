@@ -1,0 +1,2 @@
+//! `nodeinit`: start, report, exit code.
+fn main() {}

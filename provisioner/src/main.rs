@@ -1,0 +1,2 @@
+//! `provisioner`: creates a cluster's OpenStack resources.
+fn main() {}
