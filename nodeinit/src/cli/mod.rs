@@ -1,0 +1,1 @@
+//! Arguments in, plan chosen, outcome told.

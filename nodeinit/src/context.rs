@@ -1,0 +1,164 @@
+//! What steps are lent: the configuration, this machine, the journal, the report.
+
+use crate::{
+    engine::{
+        error::StepError,
+        journal::{Journal, ORIGINALS, Original, Record, sha256},
+        report::Report,
+    },
+    host::{
+        clock::Clock,
+        commands::Commands,
+        files::{Files, NewFile},
+    },
+};
+use nodeinit_config::{Cluster, cluster::Node};
+use std::{
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// Lent to every step. Cheap to clone.
+#[derive(Clone)]
+pub struct Context {
+    /// The validated configuration.
+    pub cluster: Arc<Cluster>,
+    /// This machine.
+    pub node: Arc<Node>,
+    /// The machine's files.
+    pub files: Files,
+    /// The machine's programs.
+    pub commands: Commands,
+    /// The wall clock.
+    pub clock: Clock,
+    /// What was made here.
+    pub journal: Arc<Journal>,
+    /// Where progress goes.
+    pub report: Report,
+}
+
+impl Context {
+    /// Puts files in place: those that differ are recorded, then written whole, their directories made before (mode 0755
+    /// or, for a private file, 0700). Returns the paths that changed.
+    ///
+    /// A file that was there before and is not ours is kept in [`ORIGINALS`] for `reset`. Runs to its end even where the
+    /// future is dropped.
+    ///
+    /// # Errors
+    /// The first file operation that failed; no file is half-written.
+    pub async fn place(&self, new: Vec<NewFile>) -> Result<Vec<PathBuf>, StepError> {
+        let cx = self.clone();
+        blocking(move || cx.place_now(new)).await
+    }
+
+    fn place_now(&self, new: Vec<NewFile>) -> Result<Vec<PathBuf>, StepError> {
+        let mut changed = Vec::new();
+        for file in new {
+            if !self.files.is_same(&file)? {
+                changed.push(file);
+            }
+        }
+        if changed.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.keep_originals(&changed)?;
+        let known = self.journal.state().files;
+        let mut records = self.directory_records(&changed);
+        for file in &changed {
+            let original = if known.contains_key(&file.path) { None } else { self.original(&file.path)? };
+            records.push(Record::File { path: file.path.clone(), sha256: sha256(&file.content), original });
+        }
+        let directories: Vec<PathBuf> = records
+            .iter()
+            .filter_map(|r| if let Record::Directory { path } = r { Some(path.clone()) } else { None })
+            .collect();
+        self.journal.intend(records)?;
+        for directory in directories {
+            let private = changed.iter().all(|f| !f.path.starts_with(&directory) || f.mode & 0o077 == 0);
+            self.files.make_directory(&directory, if private { 0o700 } else { 0o755 })?;
+        }
+        self.files.write(&changed)?;
+        Ok(changed.into_iter().map(|file| file.path).collect())
+    }
+
+    fn directory_records(&self, new: &[NewFile]) -> Vec<Record> {
+        let mut directories: Vec<PathBuf> = new.iter().flat_map(|f| self.files.missing_parents(&f.path)).collect();
+        directories.sort();
+        directories.dedup();
+        directories.into_iter().map(|path| Record::Directory { path }).collect()
+    }
+
+    /// Copies what is about to be replaced and is not ours.
+    fn keep_originals(&self, new: &[NewFile]) -> Result<(), StepError> {
+        let known = self.journal.state().files;
+        let mut copies = Vec::new();
+        for file in new.iter().filter(|f| !known.contains_key(&f.path)) {
+            if let Some(content) = self.files.read(&file.path)? {
+                copies.push(NewFile::private(Path::new(ORIGINALS).join(sha256(&content)), content));
+            }
+        }
+        if !copies.is_empty() {
+            self.files.make_directory(Path::new(ORIGINALS), 0o700)?;
+            self.files.write(&copies)?;
+        }
+        Ok(())
+    }
+
+    fn original(&self, path: &Path) -> Result<Option<Original>, StepError> {
+        let Some(content) = self.files.read(path)? else { return Ok(None) };
+        let mode = std::fs::metadata(self.files.real(path)).map_or(0o644, |m| m.mode() & 0o7777);
+        Ok(Some(Original { sha256: sha256(&content), mode }))
+    }
+
+    /// Says which of these files differ from what is on disk, as sentences for `plan`.
+    ///
+    /// # Errors
+    /// Where a file is there but cannot be read.
+    pub fn differing(&self, wanted: &[NewFile]) -> Result<Vec<String>, StepError> {
+        let mut changes = Vec::new();
+        for file in wanted {
+            if !self.files.is_same(file)? {
+                let verb = if self.files.exists(&file.path) { "rewrite" } else { "write" };
+                changes.push(format!("{verb} {}", file.path.display()));
+            }
+        }
+        Ok(changes)
+    }
+
+    /// Declares that what will appear in `path` is Kubernetes' and ours to remove; makes the directory where it is missing.
+    ///
+    /// # Errors
+    /// Where the directory cannot be read or made, or the journal not be written.
+    pub async fn claim_tree(&self, path: &'static str, mode: u32) -> Result<(), StepError> {
+        let cx = self.clone();
+        blocking(move || {
+            let path = Path::new(path);
+            if !cx.journal.state().trees.contains_key(path) {
+                let before = if cx.files.exists(path) { Some(cx.files.list(path)?) } else { None };
+                let mut records: Vec<Record> =
+                    cx.files.missing_parents(path).into_iter().map(|path| Record::Directory { path }).collect();
+                records.push(Record::Tree { path: path.to_path_buf(), before });
+                cx.journal.intend(records)?;
+            }
+            for parent in cx.files.missing_parents(path) {
+                cx.files.make_directory(&parent, 0o755)?;
+            }
+            Ok(cx.files.make_directory(path, mode)?)
+        })
+        .await
+    }
+}
+
+/// Runs work that blocks on the disk beside the async tasks; it ends even where the caller is dropped.
+///
+/// # Errors
+/// The work's own.
+pub async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StepError> + Send + 'static,
+) -> Result<T, StepError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(e) => Err(StepError::caused("a task of nodeinit ended early", e).exit(crate::engine::error::Exit::Defect)),
+    }
+}

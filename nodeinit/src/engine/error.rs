@@ -1,0 +1,147 @@
+//! Why a step failed, what it means for the exit code, and what to do next.
+
+use crate::{
+    engine::{journal::JournalError, wait::WaitError},
+    host::{commands::CommandError, files::FileError},
+};
+use std::{error::Error, fmt};
+
+/// The exit codes of the command line. Source: sysexits.h, and `docs/cli.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// Everything is as described.
+    Done = 0,
+    /// A step failed for good.
+    Failed = 1,
+    /// `plan`: there is something to do.
+    Pending = 2,
+    /// Some hosts failed, the rest is healthy.
+    Partly = 3,
+    /// The command line is wrong.
+    Usage = 64,
+    /// The machine is not fit.
+    Unfit = 69,
+    /// A defect of ours.
+    Defect = 70,
+    /// A deadline passed, or somebody else is at work: try again.
+    TryAgain = 75,
+    /// No permission.
+    NoPermission = 77,
+    /// The configuration is wrong.
+    BadConfig = 78,
+}
+
+/// A step's failure: what was tried, why it failed, and the next move.
+#[derive(Debug)]
+pub struct StepError {
+    /// What it means for the process.
+    pub exit: Exit,
+    what: String,
+    source: Option<Box<dyn Error + Send + Sync>>,
+    hint: Option<String>,
+}
+
+impl StepError {
+    /// A failure that trying again does not change.
+    pub fn new(what: impl Into<String>) -> Self {
+        Self { exit: Exit::Failed, what: what.into(), source: None, hint: None }
+    }
+
+    /// A failure with its cause.
+    pub fn caused(what: impl Into<String>, source: impl Error + Send + Sync + 'static) -> Self {
+        Self { source: Some(Box::new(source)), ..Self::new(what) }
+    }
+
+    /// Adds what the reader can do about it.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Changes what it means for the process.
+    #[must_use]
+    pub fn exit(mut self, exit: Exit) -> Self {
+        self.exit = exit;
+        self
+    }
+
+    /// The advice, where there is some.
+    #[must_use]
+    pub fn advice(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
+    /// The causes, outermost first.
+    #[must_use]
+    pub fn causes(&self) -> Vec<String> {
+        let mut causes = Vec::new();
+        let mut next = self.source();
+        while let Some(cause) = next {
+            causes.push(cause.to_string());
+            next = cause.source();
+        }
+        causes
+    }
+}
+
+impl fmt::Display for StepError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl Error for StepError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|e| e as &(dyn Error + 'static))
+    }
+}
+
+fn moved(error: &(dyn Error + 'static)) -> (String, Option<String>) {
+    (error.to_string(), error.source().map(ToString::to_string))
+}
+
+impl From<FileError> for StepError {
+    fn from(error: FileError) -> Self {
+        let full = error.is_full();
+        let directory = error.path.parent().unwrap_or(&error.path).display().to_string();
+        let FileError { source, .. } = &error;
+        let denied = source.kind() == std::io::ErrorKind::PermissionDenied;
+        let step = Self { what: error.to_string(), source: Some(Box::new(error.source)), ..Self::new("") };
+        match (full, denied) {
+            (true, _) => step
+                .exit(Exit::TryAgain)
+                .hint(format!("free some space (`df -h {directory}`), then run `nodeinit up` again: it goes on here")),
+            (_, true) => step.exit(Exit::NoPermission).hint("run it as root"),
+            _ => step,
+        }
+    }
+}
+
+impl From<CommandError> for StepError {
+    fn from(error: CommandError) -> Self {
+        let (what, cause) = moved(&error);
+        let exit = if matches!(error, CommandError::TimedOut { .. }) { Exit::TryAgain } else { Exit::Failed };
+        let step = Self::new(what).exit(exit);
+        match cause {
+            Some(cause) => Self { source: Some(cause.into()), ..step },
+            None => step,
+        }
+    }
+}
+
+impl From<JournalError> for StepError {
+    fn from(error: JournalError) -> Self {
+        match error {
+            JournalError::File(error) => error.into(),
+            damaged => Self::new(damaged.to_string()),
+        }
+    }
+}
+
+impl From<WaitError> for StepError {
+    fn from(error: WaitError) -> Self {
+        Self::new(error.to_string()).exit(Exit::TryAgain)
+    }
+}

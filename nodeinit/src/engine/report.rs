@@ -1,0 +1,224 @@
+//! Progress for people and programs.
+
+use crate::engine::error::StepError;
+use serde::Serialize;
+use std::{
+    fmt,
+    io::{IsTerminal, Write},
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+/// What happens, as `--output json` prints it: one object a line.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Event {
+    /// A step begins to change things.
+    Started {
+        /// Its name.
+        step: String,
+        /// What it brings about.
+        title: String,
+    },
+    /// A step's state is as described.
+    Done {
+        /// Its name.
+        step: String,
+        /// Whether it had to change anything.
+        changed: bool,
+        /// Seconds from its start.
+        seconds: f64,
+    },
+    /// A step tells something by the way.
+    Note {
+        /// Its name.
+        step: String,
+        /// One line.
+        text: String,
+    },
+    /// A step failed.
+    Failed {
+        /// Its name.
+        step: String,
+        /// What was tried.
+        error: String,
+        /// Why, outermost first.
+        causes: Vec<String>,
+        /// What to do.
+        hint: Option<String>,
+    },
+    /// `plan`: what a step would do.
+    Planned {
+        /// Its name.
+        step: String,
+        /// One sentence each.
+        changes: Vec<String>,
+    },
+    /// The run's figures.
+    Summary {
+        /// Wall time.
+        seconds: f64,
+        /// The steps that made the run as long as it was.
+        critical_path: Vec<PathPart>,
+        /// This process' own processor time, without the programs that it ran.
+        cpu_seconds: f64,
+        /// The largest resident size of this process.
+        peak_memory_bytes: u64,
+    },
+}
+
+/// One step of the critical path.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PathPart {
+    /// The step.
+    pub step: String,
+    /// When it began, from the run's start.
+    pub start: f64,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+/// How progress is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Lines for people; colours on a terminal.
+    Text,
+    /// One JSON object a line.
+    Json,
+    /// Nothing, for tests and for commands that print their own.
+    Silent,
+}
+
+/// Where events go. Cheap to clone.
+#[derive(Clone)]
+pub struct Report {
+    style: Style,
+    colour: bool,
+    start: Instant,
+    out: Arc<Mutex<Box<dyn Write + Send>>>,
+}
+
+impl fmt::Debug for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Report({:?})", self.style)
+    }
+}
+
+impl Report {
+    /// A report on standard output. `NO_COLOR` is honoured (no-color.org).
+    #[must_use]
+    pub fn stdout(style: Style) -> Self {
+        let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+        Self { style, colour, start: Instant::now(), out: Arc::new(Mutex::new(Box::new(std::io::stdout()))) }
+    }
+
+    /// A report that says nothing.
+    #[must_use]
+    pub fn silent() -> Self {
+        Self { style: Style::Silent, ..Self::stdout(Style::Silent) }
+    }
+
+    /// The time since the run began.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    /// Tells an event; to the systemd journal too, with the step as `NODEINIT_STEP`.
+    pub fn tell(&self, event: &Event) {
+        log(event);
+        let line = match self.style {
+            Style::Silent => return,
+            Style::Json => self.json(event),
+            Style::Text => self.text(event),
+        };
+        if line.is_empty() {
+            return;
+        }
+        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+        // A closed terminal or pipe does not stop the bootstrap.
+        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+    }
+
+    /// A line by the way.
+    pub fn note(&self, step: &str, text: impl Into<String>) {
+        self.tell(&Event::Note { step: step.into(), text: text.into() });
+    }
+
+    /// A step's failure.
+    pub fn failed(&self, step: &str, error: &StepError) {
+        self.tell(&Event::Failed {
+            step: step.into(),
+            error: error.to_string(),
+            causes: error.causes(),
+            hint: error.advice().map(ToOwned::to_owned),
+        });
+    }
+
+    fn json(&self, event: &Event) -> String {
+        let mut value = serde_json::to_value(event).unwrap_or_default();
+        if let Some(object) = value.as_object_mut() {
+            object.insert("elapsed".into(), rounded(self.elapsed()).into());
+        }
+        value.to_string()
+    }
+
+    fn text(&self, event: &Event) -> String {
+        let at = format!("{:7.2}s", self.elapsed().as_secs_f64());
+        let paint =
+            |code: &str, text: &str| if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.into() };
+        match event {
+            Event::Started { step, title } => format!("{at}  {} {step}: {title}", paint("36", "…")),
+            Event::Done { step, changed: true, seconds } => {
+                format!("{at}  {} {step} ({seconds:.2} s)", paint("32", "✓"))
+            }
+            Event::Done { changed: false, .. } => String::new(),
+            Event::Note { step, text } => format!("{at}  {} {step}: {text}", paint("33", "·")),
+            Event::Failed { step, error, causes, hint } => {
+                let mut text = format!("{}: {error}", paint("31", "error"));
+                causes.iter().for_each(|cause| text += &format!("\n  cause: {cause}"));
+                text += &format!("\n  step:  {step}");
+                if let Some(hint) = hint {
+                    text += &format!("\n  {}:  {hint}", paint("1", "hint"));
+                }
+                text
+            }
+            Event::Planned { step, changes } => {
+                let mut text = paint("1", step);
+                changes.iter().for_each(|change| text += &format!("\n  - {change}"));
+                text
+            }
+            Event::Summary { seconds, critical_path, cpu_seconds, peak_memory_bytes } => {
+                let mut text = format!("\ncritical path of {seconds:.2} s:");
+                for PathPart { step, start, seconds } in critical_path {
+                    text += &format!("\n  {start:7.2}s  {seconds:6.2} s  {step}");
+                }
+                let mb = *peak_memory_bytes as f64 / 1e6;
+                text + &format!("\nnodeinit itself: {cpu_seconds:.2} s of processor time, {mb:.1} MB of memory")
+            }
+        }
+    }
+}
+
+/// Seconds with three places.
+#[must_use]
+pub fn rounded(time: Duration) -> f64 {
+    (time.as_secs_f64() * 1000.0).round() / 1000.0
+}
+
+fn log(event: &Event) {
+    match event {
+        Event::Started { step, title } => tracing::info!(nodeinit_step = %step, "{title}"),
+        Event::Done { step, changed, seconds } => {
+            tracing::info!(nodeinit_step = %step, nodeinit_changed = changed, "done after {seconds:.2} s");
+        }
+        Event::Note { step, text } => tracing::info!(nodeinit_step = %step, "{text}"),
+        Event::Failed { step, error, causes, hint } => {
+            let causes = causes.join(": ");
+            let hint = hint.as_deref().unwrap_or_default();
+            tracing::error!(nodeinit_step = %step, nodeinit_hint = %hint, "{error}: {causes}");
+        }
+        Event::Planned { .. } => {}
+        Event::Summary { seconds, .. } => tracing::info!("ended after {seconds:.2} s"),
+    }
+}

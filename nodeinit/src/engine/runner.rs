@@ -1,0 +1,119 @@
+//! Runs a plan: each step as soon as those that it needs have ended.
+
+use crate::{
+    context::Context,
+    engine::{
+        error::{Exit, StepError},
+        journal::Record,
+        report::{Event, rounded},
+        step::{Plan, State, Step},
+        timeline::Bar,
+    },
+};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use tokio::task::JoinSet;
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The times of all steps that ended.
+    pub bars: Vec<Bar>,
+    /// The steps that changed something.
+    pub changed: Vec<String>,
+    /// The first failure, with its step's name.
+    pub failure: Option<(String, StepError)>,
+}
+
+struct Ended {
+    bar: Bar,
+    result: Result<bool, StepError>,
+}
+
+/// Runs all steps of a plan, independent ones at once. At the first failure no further step begins and those that wait
+/// are dropped; a file being written is still written whole.
+pub async fn run(plan: Plan, cx: &Context) -> Outcome {
+    let mut waiting: Vec<Arc<dyn Step>> = plan.into_iter().map(Arc::from).collect();
+    let mut running = JoinSet::new();
+    let mut done = BTreeSet::new();
+    let mut outcome = Outcome { bars: Vec::new(), changed: Vec::new(), failure: None };
+    loop {
+        let (ready, rest): (Vec<_>, Vec<_>) =
+            waiting.into_iter().partition(|step| step.needs().iter().all(|need| done.contains(need)));
+        waiting = rest;
+        for step in ready {
+            running.spawn(one(step, cx.clone()));
+        }
+        let ended = match running.join_next().await {
+            Some(Ok(ended)) => ended,
+            Some(Err(e)) => {
+                let error = StepError::caused("a step ended early", e).exit(Exit::Defect);
+                outcome.failure = Some(("runner".into(), error));
+                break;
+            }
+            None => break,
+        };
+        let name = ended.bar.step.clone();
+        match ended.result {
+            Ok(changed) => {
+                done.insert(name.clone());
+                if changed {
+                    outcome.changed.push(name);
+                }
+                outcome.bars.push(ended.bar);
+            }
+            Err(error) => {
+                outcome.failure = Some((name, error));
+                break;
+            }
+        }
+    }
+    running.shutdown().await;
+    if let (None, Some(stuck)) = (&outcome.failure, waiting.first()) {
+        let what = format!("needs {} which no step of this plan is", stuck.needs().join(", "));
+        outcome.failure = Some((stuck.name(), StepError::new(what).exit(Exit::Defect)));
+    }
+    outcome
+}
+
+async fn one(step: Arc<dyn Step>, cx: Context) -> Ended {
+    let start = cx.report.elapsed();
+    let result = attempt(step.as_ref(), &cx, start).await;
+    let bar = Bar { step: step.name(), needs: step.needs(), start, end: cx.report.elapsed() };
+    Ended { bar, result }
+}
+
+async fn attempt(step: &dyn Step, cx: &Context, start: Duration) -> Result<bool, StepError> {
+    let name = step.name();
+    let changed = match step.check(cx).await? {
+        State::Done => false,
+        State::Needed(_) => {
+            cx.report.tell(&Event::Started { step: name.clone(), title: step.title() });
+            cx.journal.note(Record::Begin { step: name.clone() })?;
+            crate::host::failpoint("step-begin");
+            step.apply(cx).await?;
+            crate::host::failpoint("step-end");
+            let took = cx.report.elapsed().saturating_sub(start);
+            cx.journal.note(Record::End { step: name.clone(), milliseconds: took.as_millis() as u64 })?;
+            true
+        }
+    };
+    let seconds = rounded(cx.report.elapsed().saturating_sub(start));
+    cx.report.tell(&Event::Done { step: name, changed, seconds });
+    Ok(changed)
+}
+
+/// What a plan would do: only checks, in order.
+///
+/// # Errors
+/// The first check that failed, with its step's name.
+pub async fn look(plan: &Plan, cx: &Context) -> Result<Vec<(String, Vec<String>)>, (String, StepError)> {
+    let mut pending = Vec::new();
+    for step in plan {
+        match step.check(cx).await {
+            Ok(State::Done) => {}
+            Ok(State::Needed(changes)) => pending.push((step.name(), changes)),
+            Err(error) => return Err((step.name(), error)),
+        }
+    }
+    Ok(pending)
+}

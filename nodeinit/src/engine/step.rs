@@ -1,0 +1,50 @@
+//! What a step is.
+
+use crate::{context::Context, engine::error::StepError};
+use async_trait::async_trait;
+
+/// Whether the real state is as the step wants it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Nothing to do.
+    Done,
+    /// What would be done, one sentence each, as `plan` prints them.
+    Needed(Vec<String>),
+}
+
+impl State {
+    /// `Done` where there is nothing to do.
+    #[must_use]
+    pub fn of(changes: Vec<String>) -> Self {
+        if changes.is_empty() { Self::Done } else { Self::Needed(changes) }
+    }
+
+    /// One thing to do.
+    pub fn needed(change: impl Into<String>) -> Self {
+        Self::Needed(vec![change.into()])
+    }
+}
+
+/// One piece of the way from the machine as it is to the machine as described.
+#[async_trait]
+pub trait Step: Send + Sync {
+    /// Its stable name: in the journal, the report and `phase run`. For instance `etcd-healthy`.
+    fn name(&self) -> String;
+
+    /// The names of the steps that must have ended before this one begins.
+    fn needs(&self) -> Vec<String>;
+
+    /// One line for people: what it brings about.
+    fn title(&self) -> String;
+
+    /// Looks at the real state and changes nothing. In a `plan` the steps before it may not have run.
+    async fn check(&self, cx: &Context) -> Result<State, StepError>;
+
+    /// Brings the described state about, and returns when it is there: waits included, each with a deadline.
+    ///
+    /// Runs only after `check` said `Needed`. Safe to call again after a crash half way, and to drop at any await.
+    async fn apply(&self, cx: &Context) -> Result<(), StepError>;
+}
+
+/// The steps of one role, in an order in which each stands behind those that it needs.
+pub type Plan = Vec<Box<dyn Step>>;

@@ -1,0 +1,99 @@
+//! Waits with a name and a deadline.
+
+use std::{ops::ControlFlow, time::Duration};
+use tokio::time::Instant;
+
+/// Pauses begin at this and double up to the wait's own ceiling.
+const FIRST_PAUSE: Duration = Duration::from_millis(10);
+
+/// A wait for something outside this process.
+#[derive(Clone, Debug)]
+pub struct Wait {
+    what: String,
+    limit: Duration,
+    ceiling: Duration,
+}
+
+/// The deadline of a wait passed.
+#[derive(Debug, thiserror::Error)]
+#[error("{what} did not come within {} s; last seen: {seen}", .limit.as_secs())]
+pub struct WaitError {
+    /// What was waited for.
+    pub what: String,
+    /// How long.
+    pub limit: Duration,
+    /// What the last look saw.
+    pub seen: String,
+}
+
+impl Wait {
+    /// A wait for `what` (such as "a healthy etcd") of at most `limit`, looking at least every 50 ms.
+    pub fn new(what: impl Into<String>, limit: Duration) -> Self {
+        Self { what: what.into(), limit, ceiling: Duration::from_millis(50) }
+    }
+
+    /// Lets the pauses between two looks grow up to `ceiling`, for looks that cost somebody else something.
+    #[must_use]
+    pub fn at_most_every(mut self, ceiling: Duration) -> Self {
+        self.ceiling = ceiling;
+        self
+    }
+
+    /// Looks until the answer is `Break`. `Continue` says what was seen instead.
+    ///
+    /// Pauses double from 10 ms up to the ceiling, each shortened by up to a quarter at random, so that many hosts do not
+    /// look in step. A look that hangs is dropped at the deadline.
+    ///
+    /// # Errors
+    /// [`WaitError`] at the deadline.
+    pub async fn until<T>(self, mut look: impl AsyncFnMut() -> ControlFlow<T, String>) -> Result<T, WaitError> {
+        let deadline = Instant::now() + self.limit;
+        let mut pause = FIRST_PAUSE.min(self.ceiling);
+        let mut seen = String::from("no answer");
+        loop {
+            match tokio::time::timeout_at(deadline, look()).await {
+                Ok(ControlFlow::Break(value)) => return Ok(value),
+                Ok(ControlFlow::Continue(what)) => seen = what,
+                Err(_) => {}
+            }
+            if Instant::now() + pause >= deadline {
+                return Err(WaitError { what: self.what, limit: self.limit, seen });
+            }
+            tokio::time::sleep(pause.mul_f64(1.0 - jitter() / 4.0)).await;
+            pause = (pause * 2).min(self.ceiling);
+        }
+    }
+}
+
+/// A number from 0 to 1. Not for secrets.
+fn jitter() -> f64 {
+    let mut byte = [0u8; 1];
+    // Without randomness there is no jitter, and no harm.
+    let _ = ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut byte);
+    f64::from(byte[0]) / 255.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_wait_ends_when_the_thing_is_there() {
+        let mut looks = 0;
+        let found = Wait::new("a thing", Duration::from_secs(9)).until(async || {
+            looks += 1;
+            if looks < 20 { ControlFlow::Continue("nothing".into()) } else { ControlFlow::Break(looks) }
+        });
+        assert_eq!(found.await.unwrap(), 20);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_expired_wait_says_what_was_seen() {
+        let wait = || Wait::new("a healthy etcd", Duration::from_secs(2));
+        let error =
+            wait().until(async || ControlFlow::<(), _>::Continue("connection refused".into())).await.unwrap_err();
+        assert_eq!(error.to_string(), "a healthy etcd did not come within 2 s; last seen: connection refused");
+        let hung = wait().until(async || std::future::pending::<ControlFlow<(), String>>().await).await.unwrap_err();
+        assert_eq!(hung.seen, "no answer");
+    }
+}

@@ -1,0 +1,35 @@
+//! The wall clock, which tests may shift.
+
+use std::time::{Duration, SystemTime};
+
+/// The machine's wall clock. Waits use tokio's monotonic time and not this.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Clock {
+    behind: Duration,
+}
+
+impl Clock {
+    /// The system's clock.
+    ///
+    /// With the feature `failpoints`, `NODEINIT_CLOCK_BEHIND` (seconds) sets it back: lab hosts share one kernel clock.
+    #[must_use]
+    pub fn system() -> Self {
+        #[cfg(feature = "failpoints")]
+        if let Some(seconds) = std::env::var("NODEINIT_CLOCK_BEHIND").ok().and_then(|v| v.parse().ok()) {
+            return Self { behind: Duration::from_secs(seconds) };
+        }
+        Self::default()
+    }
+
+    /// A clock that is `behind` the system's.
+    #[must_use]
+    pub fn behind(behind: Duration) -> Self {
+        Self { behind }
+    }
+
+    /// The present time.
+    #[must_use]
+    pub fn now(&self) -> SystemTime {
+        SystemTime::now().checked_sub(self.behind).unwrap_or(SystemTime::UNIX_EPOCH)
+    }
+}

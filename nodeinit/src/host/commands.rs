@@ -1,0 +1,121 @@
+//! Programs of the machine, run with a time limit. An argument never holds a secret: arguments are visible to everyone.
+
+use std::{fmt, io, process::Stdio, time::Duration};
+use tokio::{io::AsyncWriteExt, process::Command};
+
+/// Runs programs.
+#[derive(Clone, Debug, Default)]
+pub struct Commands;
+
+/// A command that did not end well.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// The program could not be started.
+    #[error("cannot start `{command}`")]
+    Start {
+        /// The program and its arguments.
+        command: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// The program ended with an error.
+    #[error("`{command}` failed with {status}: {stderr}")]
+    Failed {
+        /// The program and its arguments.
+        command: String,
+        /// Exit code or signal.
+        status: String,
+        /// The end of what it wrote to its standard error.
+        stderr: String,
+    },
+    /// The program ran longer than allowed, and was killed.
+    #[error("`{command}` did not end within {} s and was stopped", .limit.as_secs())]
+    TimedOut {
+        /// The program and its arguments.
+        command: String,
+        /// How long it was given.
+        limit: Duration,
+    },
+}
+
+impl CommandError {
+    /// Whether the program is not installed.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        matches!(self, Self::Start { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+struct Shown<'a>(&'a [&'a str]);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join(" "))
+    }
+}
+
+impl Commands {
+    /// Runs `argv` and returns its standard output; dropping the future kills the program.
+    ///
+    /// # Errors
+    /// [`CommandError`] where it does not start, fails, or runs longer than `limit`.
+    pub async fn run(&self, argv: &[&str], limit: Duration) -> Result<String, CommandError> {
+        self.run_with_input(argv, &[], limit).await
+    }
+
+    /// As [`Self::run`], with `input` on its standard input: the way for secrets.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub async fn run_with_input(&self, argv: &[&str], input: &[u8], limit: Duration) -> Result<String, CommandError> {
+        let command = Shown(argv).to_string();
+        let (program, arguments) = argv.split_first().unwrap_or((&"", &[]));
+        let start = |source| CommandError::Start { command: command.clone(), source };
+        let mut child = Command::new(program)
+            .args(arguments)
+            .env("LC_ALL", "C")
+            .stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(start)?;
+        let stdin = child.stdin.take();
+        let feed = async move {
+            if let Some(mut stdin) = stdin {
+                // A program that does not read its input says so by its exit code.
+                let _ = stdin.write_all(input).await;
+            }
+        };
+        let work = async { tokio::join!(feed, child.wait_with_output()).1 };
+        let output = match tokio::time::timeout(limit, work).await {
+            Ok(output) => output.map_err(start)?,
+            Err(_) => return Err(CommandError::TimedOut { command, limit }),
+        };
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let tail: Vec<&str> = stderr.trim().lines().rev().take(5).collect();
+        let stderr = tail.into_iter().rev().collect::<Vec<_>>().join("; ");
+        Err(CommandError::Failed { command, status: output.status.to_string(), stderr })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_command_gives_its_output_or_its_reason() {
+        let commands = Commands;
+        let second = Duration::from_secs(5);
+        assert_eq!(commands.run(&["echo", "hello"], second).await.unwrap(), "hello\n");
+        assert_eq!(commands.run_with_input(&["cat"], b"secret", second).await.unwrap(), "secret");
+        let error = commands.run(&["sh", "-c", "echo no room >&2; exit 3"], second).await.unwrap_err();
+        assert!(error.to_string().contains("exit status: 3: no room"), "{error}");
+        assert!(commands.run(&["/no/such/program"], second).await.unwrap_err().is_missing());
+        let error = commands.run(&["sleep", "9"], Duration::from_millis(50)).await.unwrap_err();
+        assert!(matches!(error, CommandError::TimedOut { .. }));
+    }
+}

@@ -1,0 +1,307 @@
+//! Files under a root prefix. A file is written whole or not at all.
+
+use std::{
+    collections::BTreeSet,
+    fs::{self, File, OpenOptions, Permissions},
+    io::{self, Read, Write},
+    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
+    path::{Path, PathBuf},
+};
+
+/// The machine's file system, or in tests a directory that stands for it.
+#[derive(Clone, Debug)]
+pub struct Files {
+    root: PathBuf,
+}
+
+/// A file operation that failed.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {op} {}", .path.display())]
+pub struct FileError {
+    /// What was tried, as a verb.
+    pub op: &'static str,
+    /// The path as the machine sees it.
+    pub path: PathBuf,
+    /// Why.
+    pub source: io::Error,
+}
+
+impl FileError {
+    /// Whether the file system has no room left.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        matches!(self.source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+    }
+}
+
+/// A file that should be there.
+#[derive(Clone, PartialEq, Eq)]
+pub struct NewFile {
+    /// Its absolute path on the machine.
+    pub path: PathBuf,
+    /// Its content.
+    pub content: Vec<u8>,
+    /// Its permission bits, such as `0o600`.
+    pub mode: u32,
+}
+
+impl std::fmt::Debug for NewFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The content may be a private key.
+        write!(f, "NewFile({}, {} bytes, {:o})", self.path.display(), self.content.len(), self.mode)
+    }
+}
+
+impl NewFile {
+    /// A file that everyone may read.
+    pub fn public(path: impl Into<PathBuf>, content: impl Into<Vec<u8>>) -> Self {
+        Self { path: path.into(), content: content.into(), mode: 0o644 }
+    }
+
+    /// A file that only root may read.
+    pub fn private(path: impl Into<PathBuf>, content: impl Into<Vec<u8>>) -> Self {
+        Self { path: path.into(), content: content.into(), mode: 0o600 }
+    }
+}
+
+/// What stands at the end of a name while its file is being written. The leading dot keeps the kubelet from reading it.
+#[must_use]
+pub fn temporary(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.nodeinit-new"))
+}
+
+impl Files {
+    /// The machine's own root.
+    #[must_use]
+    pub fn of_machine() -> Self {
+        Self::under("/")
+    }
+
+    /// Takes `root` for the machine's root.
+    pub fn under(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// Where the machine's `path` really is.
+    #[must_use]
+    pub fn real(&self, path: &Path) -> PathBuf {
+        self.root.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
+    /// The content of a file, or `None` where there is none.
+    ///
+    /// # Errors
+    /// Where it is there but cannot be read.
+    pub fn read(&self, path: impl AsRef<Path>) -> Result<Option<Vec<u8>>, FileError> {
+        let path = path.as_ref();
+        optional(fs::read(self.real(path))).map_err(failed("read", path))
+    }
+
+    /// The content of a text file, or `None` where there is none.
+    ///
+    /// # Errors
+    /// Where it is there but cannot be read, or is not UTF-8.
+    pub fn read_text(&self, path: impl AsRef<Path>) -> Result<Option<String>, FileError> {
+        let path = path.as_ref();
+        optional(fs::read_to_string(self.real(path))).map_err(failed("read", path))
+    }
+
+    /// Whether something is at `path`, a broken link too.
+    #[must_use]
+    pub fn exists(&self, path: impl AsRef<Path>) -> bool {
+        self.real(path.as_ref()).symlink_metadata().is_ok()
+    }
+
+    /// The names in a directory, sorted; none where there is no such directory.
+    ///
+    /// # Errors
+    /// Where it is there but cannot be read.
+    pub fn list(&self, path: impl AsRef<Path>) -> Result<Vec<String>, FileError> {
+        let path = path.as_ref();
+        let Some(entries) = optional(fs::read_dir(self.real(path))).map_err(failed("list", path))? else {
+            return Ok(Vec::new());
+        };
+        let mut names = entries
+            .map(|entry| entry.map(|e| e.file_name().to_string_lossy().into_owned()))
+            .collect::<io::Result<Vec<_>>>()
+            .map_err(failed("list", path))?;
+        names.sort();
+        Ok(names)
+    }
+
+    /// Whether a file is there with this content and mode.
+    ///
+    /// # Errors
+    /// Where it is there but cannot be read.
+    pub fn is_same(&self, file: &NewFile) -> Result<bool, FileError> {
+        let attempt = || -> io::Result<bool> {
+            let mut open = File::open(self.real(&file.path))?;
+            let metadata = open.metadata()?;
+            if metadata.len() != file.content.len() as u64 || metadata.mode() & 0o7777 != file.mode {
+                return Ok(false);
+            }
+            let mut content = Vec::with_capacity(file.content.len());
+            open.read_to_end(&mut content)?;
+            Ok(content == file.content)
+        };
+        Ok(optional(attempt()).map_err(failed("read", &file.path))?.unwrap_or(false))
+    }
+
+    /// The directories above `path` that are missing, outermost first.
+    #[must_use]
+    pub fn missing_parents(&self, path: &Path) -> Vec<PathBuf> {
+        let mut missing: Vec<PathBuf> =
+            path.ancestors().skip(1).take_while(|dir| !self.exists(dir)).map(Path::to_path_buf).collect();
+        missing.reverse();
+        missing
+    }
+
+    /// Makes one directory; nothing happens where it is there.
+    ///
+    /// # Errors
+    /// Where it cannot be made.
+    pub fn make_directory(&self, path: &Path, mode: u32) -> Result<(), FileError> {
+        let real = self.real(path);
+        match fs::create_dir(&real) {
+            Ok(()) => fs::set_permissions(&real, Permissions::from_mode(mode)).map_err(failed("set the mode of", path)),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            Err(e) => Err(failed("make directory", path)(e)),
+        }
+    }
+
+    /// Writes all of `new`: each to a temporary name with its mode set before its content, all synced, then all renamed,
+    /// then their directories synced. After a crash at any instant each path holds its old or its new content.
+    ///
+    /// Parent directories must be there. Blocks on the disk.
+    ///
+    /// # Errors
+    /// The first operation that failed; temporary files are removed.
+    pub fn write(&self, new: &[NewFile]) -> Result<(), FileError> {
+        let result = self.write_temporaries(new).and_then(|()| {
+            for file in new {
+                self.rename_temporary(&file.path)?;
+            }
+            let directories: BTreeSet<&Path> = new.iter().filter_map(|f| f.path.parent()).collect();
+            directories.into_iter().try_for_each(|dir| self.sync_directory(dir))
+        });
+        if result.is_err() {
+            for file in new {
+                let _ = fs::remove_file(self.real(&temporary(&file.path)));
+            }
+        }
+        result
+    }
+
+    fn write_temporaries(&self, new: &[NewFile]) -> Result<(), FileError> {
+        let mut open = Vec::with_capacity(new.len());
+        for file in new {
+            let mut temporary = self.open_temporary(&file.path, file.mode)?;
+            super::failpoint("write-half");
+            temporary.write_all(&file.content).map_err(failed("write", &file.path))?;
+            open.push((temporary, &file.path));
+        }
+        // Side by side, so that the file system can commit them together: one flush of the disk and not one a file.
+        std::thread::scope(|scope| {
+            let syncs: Vec<_> = open
+                .chunks(open.len().div_ceil(8).max(1))
+                .map(|part| {
+                    scope
+                        .spawn(move || part.iter().try_for_each(|(f, path)| f.sync_all().map_err(failed("sync", path))))
+                })
+                .collect();
+            syncs.into_iter().try_for_each(|sync| sync.join().unwrap_or(Ok(())))
+        })
+    }
+
+    /// Opens the temporary file for `path`, empty and with `mode`.
+    ///
+    /// # Errors
+    /// Where it cannot be made.
+    pub fn open_temporary(&self, path: &Path, mode: u32) -> Result<File, FileError> {
+        let real = self.real(&temporary(path));
+        let make = || -> io::Result<File> {
+            // A leftover of a killed run may have another mode.
+            optional(fs::remove_file(&real))?;
+            let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&real)?;
+            file.set_permissions(Permissions::from_mode(mode))?;
+            Ok(file)
+        };
+        make().map_err(failed("write", path))
+    }
+
+    /// Gives the temporary file for `path` its name. The caller has synced it.
+    ///
+    /// # Errors
+    /// Where it cannot be renamed.
+    pub fn rename_temporary(&self, path: &Path) -> Result<(), FileError> {
+        super::failpoint("write-rename");
+        fs::rename(self.real(&temporary(path)), self.real(path)).map_err(failed("put in place", path))
+    }
+
+    /// Makes the names in a directory durable.
+    ///
+    /// # Errors
+    /// Where it cannot be opened or synced.
+    pub fn sync_directory(&self, path: &Path) -> Result<(), FileError> {
+        File::open(self.real(path)).and_then(|d| d.sync_all()).map_err(failed("sync directory", path))
+    }
+
+    /// Removes a file; nothing happens where there is none.
+    ///
+    /// # Errors
+    /// Where it cannot be removed.
+    pub fn remove_file(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
+        let path = path.as_ref();
+        optional(fs::remove_file(self.real(path))).map(drop).map_err(failed("remove", path))
+    }
+}
+
+/// Names the operation and the path of an I/O error.
+pub(crate) fn failed<'a>(op: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> FileError + use<'a> {
+    move |source| FileError { op, path: path.to_path_buf(), source }
+}
+
+fn optional<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_written_whole_with_their_mode() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::under(dir.path());
+        let new = [NewFile::private("/a", "secret"), NewFile::public("/b", "open")];
+        files.write(&new).unwrap();
+        assert_eq!(files.read("/a").unwrap().unwrap(), b"secret");
+        assert_eq!(fs::metadata(dir.path().join("a")).unwrap().mode() & 0o777, 0o600);
+        assert!(new.iter().all(|f| files.is_same(f).unwrap()));
+        assert!(!files.is_same(&NewFile::public("/a", "secret")).unwrap(), "another mode is another file");
+        assert_eq!(files.list("/").unwrap(), ["a", "b"], "no temporary file is left");
+    }
+
+    #[test]
+    fn a_failed_write_leaves_nothing_and_names_the_path() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::under(dir.path());
+        let error = files.write(&[NewFile::public("/a", "x"), NewFile::public("/no/b", "y")]).unwrap_err();
+        assert_eq!(error.to_string(), "cannot write /no/b");
+        assert!(files.list("/").unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_is_not_there_is_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::under(dir.path());
+        assert!(files.read("/x/y").unwrap().is_none());
+        assert!(files.list("/x").unwrap().is_empty());
+        assert_eq!(files.missing_parents(Path::new("/x/y/z")), [Path::new("/x"), Path::new("/x/y")]);
+    }
+}

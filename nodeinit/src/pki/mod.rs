@@ -1,0 +1,1 @@
+//! Keys and certificates: bytes to bytes, no I/O.

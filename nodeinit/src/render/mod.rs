@@ -1,0 +1,1 @@
+//! Configuration to text: pure, no I/O.
