@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Proves a cluster's pod network: check-pods.sh [MASTER]; every pod asks every other by address, and their Service by its DNS name.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+master=${1:-m1}
+"$here/host.sh" list | while read -r name _ state; do # the image of the pods, on every host of a cluster
+  [ "$state" = up ] || continue
+  "$here/host.sh" ssh "$name" 'test ! -e /etc/kubernetes/kubelet.conf || ctr -n k8s.io images import /opt/lab/images/tools.tar >/dev/null' </dev/null
+done
+"$here/host.sh" copy "$master" "$here/pods.yaml" /root/pods.yaml
+"$here/host.sh" ssh "$master" bash -es <<'END'
+export KUBECONFIG=/etc/kubernetes/admin.conf
+kubectl apply -f /root/pods.yaml >/dev/null
+kubectl rollout status daemonset/echo --timeout=120s >/dev/null
+kubectl get pods -l app=echo -o jsonpath='{range .items[*]}{.metadata.name} {.status.podIP} {.spec.nodeName}{"\n"}{end}' >/root/pods
+ask() { kubectl exec "$1" -- curl -s -m 5 "$2" </dev/null 2>/dev/null || echo FAILED; }
+good=0 bad=0
+while read -r from _ from_node; do
+  while read -r _ ip to_node; do
+    answer=$(ask "$from" "$ip:8080")
+    if [ "$answer" = "$to_node" ]; then good=$((good + 1)); else bad=$((bad + 1)); echo "from $from_node to $to_node: '$answer'"; fi
+  done </root/pods
+  names=$(for _ in 1 2 3 4 5 6; do ask "$from" http://echo.default.svc.cluster.local; done | sort -u | xargs)
+  case $names in *FAILED*) bad=$((bad + 1)) ;; *) good=$((good + 1)) ;; esac
+  echo "a pod on $from_node asked the service echo by name and was answered from: $names"
+done </root/pods
+echo "pod network: $good good, $bad bad"
+kubectl delete -f /root/pods.yaml --wait=false >/dev/null
+rm -f /root/pods /root/pods.yaml
+[ "$bad" = 0 ]
+END

@@ -1,0 +1,326 @@
+#!/usr/bin/env bash
+# Lab hosts: Debian 12 machines in systemd-nspawn, each with its own address on one bridge.
+set -euo pipefail
+here=$(dirname "${BASH_SOURCE[0]}")
+# shellcheck source=lib.sh
+. "$here/lib.sh"
+# shellcheck source=cgroups.sh
+. "$here/cgroups.sh"
+# shellcheck source=network.sh
+. "$here/network.sh"
+
+usage() {
+  cat <<END
+usage: host.sh VERB ...
+  up NAME [IP [SEED]]     boots a fresh host, or one that was stopped, and waits until it is up; SEED is a cloud-init seed folder
+  start NAME [IP [SEED]]  the same without the wait
+  ssh NAME COMMAND...     runs a command in a host
+  copy NAME FILE... DEST  copies files into a host
+  stop NAME               powers it off in order; its disk stays
+  kill NAME               cuts its power; its disk stays
+  down NAME...            cuts its power and removes it
+  cpu NAME CORES|max      limits all that runs in it, for example to 0.5
+  disk NAME PATH SIZE|off a disk of SIZE (8k, 200m) over PATH in it
+  writes NAME on|off      heavy writes beside it, on the disk that it is on
+  serve PORT DIR [CUT]    serves files on http://$machine_address:PORT, cutting each answer after CUT bytes
+  unserve PORT            ends that
+  list                    NAME IP up|down, a line each
+  gc                      removes what killed runs left, by the records in $LAB_DIR
+A host made with LAB_OWNER=PID is removed by the next start or gc once that process is gone.
+END
+}
+
+# --- one host: its records are the files of $host ---
+use() { # NAME
+  [[ $1 =~ ^[a-z0-9-]{1,12}$ ]] || die "which host? a name has at most 12 of a-z, 0-9 and -"
+  name=$1
+  host=$LAB_DIR/hosts/$1
+}
+lock_host() { mkdir -p "$LAB_DIR/lock"; exec 9>"$LAB_DIR/lock/host-$name"; flock "$@" 9; }
+exists() { [ -e "$host/made" ] || die "there is no host $name"; }
+is_up() { [ -e "$host/process" ] && is_alive "$host/process"; }
+ip() { command ip "$@"; }
+
+default_address() {
+  case $name in
+  m[1-9]) echo "10.77.0.$((10 + ${name#m}))" ;;
+  w[1-9]) echo "10.77.0.$((20 + ${name#w}))" ;;
+  *) die "which address has $name? up $name 10.77.0.X" ;;
+  esac
+}
+
+learn() { # the host keys that cloud-init made, from the console
+  [ ! -s "$host/known_hosts" ] || return 0
+  ! grep -qas '^-*END SSH HOST KEY KEYS' "$host/console" ||
+    sed -n '/^-*BEGIN SSH HOST KEY KEYS/,/^-*END/p' "$host/console" | grep -aoE '^(ssh|ecdsa)-[a-z0-9-]+ [A-Za-z0-9+/=]+' | remember
+}
+remember() { sed "s/^/$(cat "$host/ip") /" >"$host/known_hosts"; }
+
+ssh_options() {
+  options=(-i "$LAB_DIR/ssh_key" -o UserKnownHostsFile="$host/known_hosts" -o StrictHostKeyChecking=yes -o LogLevel=ERROR
+    -o BatchMode=yes -o ConnectTimeout=3)
+}
+remote() { # over SSH, so that what is started lands in the host's own cgroups
+  local options
+  learn
+  ssh_options
+  # shellcheck disable=SC2029
+  ssh "${options[@]}" "root@$(cat "$host/ip")" "$@"
+}
+
+create() { # IP SEED: an overlay on the root, and plain folders where containerd puts its own overlays
+  local ip=$1 seed=$2 disk=$host/upper others shared
+  [[ $ip =~ ^10\.77\.0\.[0-9]+$ ]] || die "the address of $name must be one of 10.77.0.0/24, not $ip"
+  others=$(grep -lsxF "$ip" "$LAB_DIR"/hosts/*/ip || true)
+  [ -z "$others" ] || die "$ip belongs to $(basename "$(dirname "$others")")"
+  shared=$("$lab/prepare.sh")
+  mkdir -p "$host"
+  [ -z "${LAB_OWNER:-}" ] || note_process "$LAB_OWNER" >"$host/owner"
+  echo "$ip" >"$host/ip"
+  network_lock "$0" make-network
+  echo "$shared" >"$host/shared"
+  mkdir -p "$host"/{upper,work,root,containerd,kubelet} "$disk"/{etc/ssh,etc/cloud/cloud.cfg.d,root/.ssh,var/lib/cloud/seed}
+  echo "nameserver $machine_address" >"$disk/etc/resolv.conf"
+  tr -d - </proc/sys/kernel/random/uuid >"$disk/etc/machine-id"
+  echo "$ip" >"$disk/etc/lab-address"
+  chmod 700 "$disk/root" "$disk/root/.ssh"
+  cp "$LAB_DIR/ssh_key.pub" "$disk/root/.ssh/authorized_keys"
+  if [ -d "$seed/openstack" ]; then create_from_config_drive "$seed"; else create_plain "$seed"; fi
+  touch "$host/made"
+}
+
+create_plain() {
+  local disk=$host/upper ip
+  ip=$(cat "$host/ip")
+  echo "$name" >"$disk/etc/hostname"
+  printf '127.0.0.1 localhost\n%s %s\n' "$ip" "$name" >"$disk/etc/hosts"
+  ssh-keygen -q -t ed25519 -N '' -C "$name" -f "$disk/etc/ssh/ssh_host_ed25519_key"
+  remember <"$disk/etc/ssh/ssh_host_ed25519_key.pub"
+  if [ -n "$1" ]; then cp -r "$1" "$disk/var/lib/cloud/seed/nocloud"; else touch "$disk/etc/cloud/cloud-init.disabled"; fi
+}
+
+create_from_config_drive() { # like a cloud's image: cloud-init brings the name, the host keys and the user's key
+  local disk=$host/upper drop_in=$host/upper/etc/systemd/system/lab-network.service.d
+  cp -r "$1" "$disk/var/lib/cloud/seed/config_drive"
+  echo localhost >"$disk/etc/hostname"
+  mkdir -p "$drop_in" # cloud-init wants the card that the network data names
+  printf '[Unit]\nBefore=cloud-init-local.service\n[Service]\nExecStartPre=/sbin/ip link set host0 address %s\n' \
+    "$(grep -o '"ethernet_mac_address": "[^"]*' "$1/openstack/latest/network_data.json" | head -n 1 | cut -d'"' -f4)" >"$drop_in/card.conf"
+  printf 'policy: enabled\ndatasource: ConfigDrive\n' >"$disk/etc/cloud/ds-identify.cfg"
+  printf 'datasource_list: [ConfigDrive]\nssh_deletekeys: true\ndisable_root: true\nmanage_etc_hosts: true\n' >"$disk/etc/cloud/cloud.cfg.d/99-openstack.cfg"
+}
+
+boot() {
+  local bin images root
+  { read -r bin; read -r images; read -r root; } <"$host/shared"
+  [[ -d $bin && -d $images && -d $root ]] || die "what $name was made from is gone: down it, and up again"
+  network_lock "$0" make-network
+  mount -t overlay "lab-$name" -o "lowerdir=$root,upperdir=$host/upper,workdir=$host/work" "$host/root"
+  (
+    note_process "$BASHPID" >"$host/process"
+    enter_cgroups "$name"
+    export SYSTEMD_NSPAWN_API_VFS_WRITABLE=1
+    exec setsid systemd-nspawn --register=no --keep-unit -b -D "$host/root" -M "$name" \
+      --network-bridge="$bridge" --capability=all '--system-call-filter=@keyring bpf perf_event_open @mount' \
+      --bind=/dev/kmsg --bind=/dev/null:/dev/vda \
+      --bind="$host/containerd:/var/lib/containerd" --bind="$host/kubelet:/var/lib/kubelet" \
+      --bind-ro="$bin:/opt/lab/bin" --bind-ro="$images:/opt/lab/images" \
+      --link-journal=no --resolv-conf=off --timezone=off --console=read-only
+  ) </dev/null >>"$host/console" 2>&1 9>&- &
+  local deadline=$((SECONDS + 60))
+  until ip link set "vb-$name" up 2>/dev/null || [ $SECONDS -ge $deadline ]; do sleep 0.05; done
+  [ ! -e "$host/cpu" ] || limit_cpu "$name" "$(cat "$host/cpu")"
+}
+
+wait_until_up() {
+  local deadline=$((SECONDS + 60))
+  while is_up && [ $SECONDS -lt $deadline ]; do
+    case $(remote systemctl is-system-running 2>/dev/null) in
+    running) return ;;
+    degraded)
+      remote systemctl --failed --no-legend >&2
+      return
+      ;;
+    esac
+    sleep 0.2
+  done
+  tail -n 5 "$host/console" >&2
+  die "$name did not come up: see $host/console"
+}
+
+stop() { # TERM powers it off in order; KILL cuts its power by killing its init, and the kernel ends all else
+  local nspawn=
+  stop_writes
+  if is_up; then
+    read -r nspawn _ <"$host/process"
+    if [ "$1" = TERM ]; then kill "$nspawn"; else pkill -KILL -P "$nspawn" || true; fi
+    for _ in $(seq 600); do is_up || break; sleep 0.1; done
+  fi
+  remove_cgroups "$name"
+  rm -f "$host/process"
+  ip link delete "vb-$name" 2>/dev/null || true
+  for _ in $(seq 100); do
+    ! mountpoint -q "$host/root" || umount -R "$host/root" 2>/dev/null || { sleep 0.1; continue; }
+    return 0
+  done
+  die "$host/root cannot be unmounted"
+}
+
+remove() {
+  stop KILL
+  rm -rf --one-file-system "$host"
+  network_lock "$0" remove-network
+}
+
+start_writes() {
+  ! is_alive "$host/writer" || return 0
+  # shellcheck disable=SC2016
+  setsid bash -c 'while :; do dd if=/dev/zero of="$0" bs=1M count=256 conv=fsync 2>/dev/null; done' "$host/writes" </dev/null >/dev/null 2>&1 9>&- &
+  note_process $! >"$host/writer"
+}
+stop_writes() {
+  ! is_alive "$host/writer" || kill -KILL -- "-$(cut -d' ' -f1 "$host/writer")" 2>/dev/null || true
+  rm -f "$host/writer" "$host/writes"
+}
+
+small_disk() { # PATH SIZE|off
+  local with_containerd=
+  case $1 in /var/lib/containerd*) with_containerd=1 ;; esac
+  remote sh -es "$1" "$2" "$with_containerd" <<'END'
+[ -z "$3" ] || systemctl stop containerd
+if [ "$2" = off ]; then
+  umount "$1"
+else
+  mkdir -p "$1"
+  if mountpoint -q "$1" && [ "$(stat -f -c %T "$1")" = tmpfs ]; then mount -o "remount,size=$2" "$1"; else mount -t tmpfs -o "size=$2,mode=755" lab-disk "$1"; fi
+fi
+[ -z "$3" ] || systemctl start containerd
+END
+}
+
+# --- all hosts ---
+gc() { # what is being worked on is locked and left alone
+  local dir record
+  for dir in "$LAB_DIR"/hosts/*/; do
+    [ -d "$dir" ] || continue
+    (
+      use "$(basename "$dir")"
+      lock_host -n || exit 0
+      if { [ -e "$host/owner" ] && ! is_alive "$host/owner"; } || [ ! -e "$host/made" ]; then
+        echo "lab: removing host $name, left by a run that is gone" >&2
+        remove
+      elif ! is_up && { [ -e "$host/process" ] || mountpoint -q "$host/root"; }; then
+        echo "lab: cleaning up after host $name, which ended by itself; its disk stays" >&2
+        stop KILL
+      fi
+    ) || true
+  done
+  for record in "$LAB_DIR"/servers/*; do
+    [ -e "$record" ] || continue
+    if ! is_alive "$record" || { [ -s "$record.owner" ] && ! is_alive "$record.owner"; }; then
+      end_process "$record" KILL
+      rm -f "$record" "$record.owner"
+    fi
+  done
+  network_lock "$0" remove-network
+}
+
+list() {
+  local dir
+  for dir in "$LAB_DIR"/hosts/*/; do
+    [ -e "$dir/ip" ] || continue
+    use "$(basename "$dir")"
+    printf '%s %s %s\n' "$name" "$(cat "$host/ip")" "$(is_up && echo up || echo down)"
+  done
+}
+
+serve() { # PORT DIR [CUT]
+  local record=$LAB_DIR/servers/$1
+  ! is_alive "$record" || die "port $1 is being served already"
+  mkdir -p "$LAB_DIR/servers" "$LAB_DIR/log"
+  : >"$record"
+  network_lock "$0" make-network
+  setsid python3 "$lab/serve.py" "$machine_address" "$@" </dev/null >"$LAB_DIR/log/serve-$1.log" 2>&1 &
+  note_process $! >"$record"
+  [ -z "${LAB_OWNER:-}" ] || note_process "$LAB_OWNER" >"$record.owner"
+  for _ in $(seq 100); do
+    is_alive "$record" || die "the file server ended: $(tail -n 1 "$LAB_DIR/log/serve-$1.log")"
+    ! (: <"/dev/tcp/$machine_address/$1") 2>/dev/null || return 0
+    sleep 0.05
+  done
+  die "the file server did not start: see $LAB_DIR/log/serve-$1.log"
+}
+
+unserve() {
+  end_process "$LAB_DIR/servers/$1" KILL
+  rm -f "$LAB_DIR/servers/$1" "$LAB_DIR/servers/$1.owner"
+  network_lock "$0" remove-network
+}
+
+verb=${1:-help}
+[ $# = 0 ] || shift
+case $verb in help | -h | --help) usage; exit 0 ;; esac
+[ "$(id -u)" = 0 ] || die "hosts need root rights; try sudo"
+case $verb in
+up | start)
+  gc
+  use "${1:-}"
+  lock_host
+  is_up && { [ "$verb" = start ] || wait_until_up; exit 0; }
+  [ -e "$host/made" ] || create "${2:-$(default_address)}" "${3:-}"
+  boot
+  [ "$verb" = start ] || wait_until_up
+  ;;
+ssh)
+  use "${1:-}"
+  exists
+  shift
+  remote "$@"
+  ;;
+copy)
+  use "${1:-}"
+  exists
+  [ $# -ge 3 ] || die "copy NAME FILE... DESTINATION"
+  ssh_options
+  scp -q "${options[@]}" "${@:2:$#-2}" "root@$(cat "$host/ip"):${!#}"
+  ;;
+stop | kill)
+  use "${1:-}"
+  lock_host
+  exists
+  stop "$([ "$verb" = stop ] && echo TERM || echo KILL)"
+  ;;
+down)
+  for n in "$@"; do
+    use "$n"
+    lock_host
+    [ ! -e "$host" ] || remove
+  done
+  ;;
+cpu)
+  use "${1:-}"
+  exists
+  echo "${2:?CORES or max}" >"$host/cpu"
+  ! is_up || limit_cpu "$name" "$2"
+  ;;
+disk)
+  use "${1:-}"
+  exists
+  small_disk "${2:?PATH}" "${3:?SIZE or off}"
+  ;;
+writes)
+  use "${1:-}"
+  exists
+  case ${2:-} in on) start_writes ;; off) stop_writes ;; *) die "writes $name on, or off" ;; esac
+  ;;
+serve) serve "${1:?PORT}" "${@:2}" ;;
+unserve) unserve "${1:?PORT}" ;;
+list) list ;;
+gc) gc ;;
+make-network) make_network ;;
+remove-network) remove_network ;;
+*)
+  usage >&2
+  exit 64
+  ;;
+esac
