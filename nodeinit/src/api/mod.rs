@@ -1,1 +1,4 @@
 //! The only code that speaks HTTP.
+
+pub mod connection;
+pub mod kube;

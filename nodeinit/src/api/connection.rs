@@ -1,0 +1,144 @@
+//! One HTTP exchange at a time: plain HTTP/1.1 for health addresses, HTTP/2 over TLS for the Kubernetes API.
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::{Request, Response, StatusCode, client::conn, header::HOST};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls_pki_types::ServerName;
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+/// Why there was no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum HttpError {
+    /// Nobody listens, or the network fails.
+    #[error("cannot reach {address}: {source}")]
+    Connect {
+        /// The server's address.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The connection broke, or the other side does not speak HTTP.
+    #[error("{address} did not answer: {source}")]
+    Exchange {
+        /// The server's address.
+        address: SocketAddr,
+        /// Why.
+        source: hyper::Error,
+    },
+    /// A request that cannot be sent.
+    #[error("bad request for {path}: {source}")]
+    Request {
+        /// The path of the request.
+        path: String,
+        /// Why.
+        source: hyper::http::Error,
+    },
+    /// No answer in time.
+    #[error("{address} did not answer within {} ms", .limit.as_millis())]
+    TimedOut {
+        /// The server's address.
+        address: SocketAddr,
+        /// How long it was given.
+        limit: Duration,
+    },
+}
+
+impl HttpError {
+    /// Whether the other side's certificate was refused: waiting does not change it.
+    #[must_use]
+    pub fn is_untrusted(&self) -> bool {
+        matches!(self, Self::Connect { source, .. } if source.kind() == io::ErrorKind::InvalidData)
+    }
+}
+
+/// A GET over plain HTTP, for health addresses on loopback.
+///
+/// # Errors
+/// [`HttpError`] where there is no answer within `limit`; any status is an answer.
+pub async fn get_plain(address: SocketAddr, path: &str, limit: Duration) -> Result<(StatusCode, Bytes), HttpError> {
+    let exchange = async {
+        let stream = TcpStream::connect(address).await.map_err(|source| HttpError::Connect { address, source })?;
+        let broke = |source| HttpError::Exchange { address, source };
+        let (mut sender, connection) = conn::http1::handshake(TokioIo::new(stream)).await.map_err(broke)?;
+        let request = Request::get(path)
+            .header(HOST, address.to_string())
+            .body(Full::<Bytes>::default())
+            .map_err(|source| HttpError::Request { path: path.into(), source })?;
+        let answer = async { collect(sender.send_request(request).await?).await };
+        tokio::select! {
+            answer = answer => answer.map_err(broke),
+            Err(source) = connection => Err(broke(source)),
+        }
+    };
+    tokio::time::timeout(limit, exchange).await.unwrap_or(Err(HttpError::TimedOut { address, limit }))
+}
+
+async fn collect(response: Response<hyper::body::Incoming>) -> Result<(StatusCode, Bytes), hyper::Error> {
+    let status = response.status();
+    Ok((status, response.into_body().collect().await?.to_bytes()))
+}
+
+/// An HTTP/2 connection over TLS; many requests share it.
+#[derive(Clone)]
+pub struct Http2 {
+    address: SocketAddr,
+    sender: conn::http2::SendRequest<Full<Bytes>>,
+}
+
+impl Http2 {
+    /// Connects and verifies the server's certificate for `name`.
+    ///
+    /// # Errors
+    /// [`HttpError`] where that does not succeed within `limit`.
+    pub async fn connect(
+        address: SocketAddr,
+        name: ServerName<'static>,
+        tls: Arc<rustls::ClientConfig>,
+        limit: Duration,
+    ) -> Result<Self, HttpError> {
+        let connect = async {
+            let unreachable = |source| HttpError::Connect { address, source };
+            let stream = TcpStream::connect(address).await.map_err(unreachable)?;
+            // Small requests side by side: do not wait to fill packets.
+            stream.set_nodelay(true).map_err(unreachable)?;
+            let stream = TlsConnector::from(tls).connect(name, stream).await.map_err(unreachable)?;
+            let broke = |source| HttpError::Exchange { address, source };
+            let (sender, connection) =
+                conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.map_err(broke)?;
+            // Ends by itself when the last sender is gone or the connection breaks; the senders report that.
+            tokio::spawn(connection);
+            Ok(Self { address, sender })
+        };
+        tokio::time::timeout(limit, connect).await.unwrap_or(Err(HttpError::TimedOut { address, limit }))
+    }
+
+    /// Whether requests can no longer be sent.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.sender.is_closed()
+    }
+
+    /// Sends a request and reads the whole answer.
+    ///
+    /// # Errors
+    /// [`HttpError`] where there is no answer within `limit`; any status is an answer.
+    pub async fn send(
+        &self,
+        request: Request<Full<Bytes>>,
+        limit: Duration,
+    ) -> Result<(StatusCode, Bytes), HttpError> {
+        let address = self.address;
+        let mut sender = self.sender.clone();
+        let exchange = async {
+            sender.ready().await?;
+            collect(sender.send_request(request).await?).await
+        };
+        match tokio::time::timeout(limit, exchange).await {
+            Ok(answer) => answer.map_err(|source| HttpError::Exchange { address, source }),
+            Err(_) => Err(HttpError::TimedOut { address, limit }),
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! A small client of the Kubernetes API: server-side apply, get, and health, over one HTTP/2 connection.
+//!
+//! Source: Kubernetes API concepts, "Server-Side Apply" and "API Discovery".
+
+use crate::api::connection::{Http2, HttpError};
+use base64::{Engine, prelude::BASE64_STANDARD};
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::{
+    Method, Request, StatusCode,
+    header::{ACCEPT, CONTENT_TYPE},
+};
+use rustls::{ClientConfig, RootCertStore};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject};
+use serde::Deserialize;
+use serde_json::Value;
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
+use tokio::sync::Mutex;
+
+/// The name under which our fields are owned in the cluster.
+pub const FIELD_MANAGER: &str = "nodeinit";
+
+/// One request to the API may take this long. An API server that is starting up can be slow.
+const REQUEST_LIMIT: Duration = Duration::from_secs(30);
+
+/// Why a request to the API did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub enum ApiError {
+    /// There was no answer.
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    /// The API refused.
+    #[error("the API server answered {status} to {request}: {message}")]
+    Refused {
+        /// The HTTP status.
+        status: StatusCode,
+        /// Method and path.
+        request: String,
+        /// The API's own words.
+        message: String,
+    },
+    /// A kubeconfig that cannot be used.
+    #[error("{what} of the kubeconfig: {reason}")]
+    Kubeconfig {
+        /// Which part.
+        what: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// An object that cannot be applied.
+    #[error("{object}: {reason}")]
+    Object {
+        /// Kind and name.
+        object: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// An answer that is not what the API promises.
+    #[error("the API server's answer to {request} cannot be read: {reason}")]
+    Answer {
+        /// Method and path.
+        request: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl ApiError {
+    /// Whether the object or the resource is not there.
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::Refused { status: StatusCode::NOT_FOUND, .. })
+    }
+
+    /// Whether trying again may help: no answer, too busy, or not ready yet.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::Http(error) => !error.is_untrusted(),
+            Self::Refused { status, .. } => {
+                matches!(status.as_u16(), 404 | 409 | 429) || status.is_server_error() || *status == StatusCode::FORBIDDEN
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The API server of one address, spoken to as one user.
+pub struct KubeClient {
+    address: SocketAddr,
+    tls: Arc<ClientConfig>,
+    connection: Mutex<Option<Http2>>,
+    /// Group and version → kind → (plural, namespaced).
+    resources: Mutex<BTreeMap<String, BTreeMap<String, (String, bool)>>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Credentials {
+    clusters: Vec<NamedCluster>,
+    users: Vec<NamedUser>,
+}
+
+#[derive(Deserialize)]
+struct NamedCluster {
+    cluster: ClusterPart,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct ClusterPart {
+    certificate_authority_data: String,
+}
+
+#[derive(Deserialize)]
+struct NamedUser {
+    user: UserPart,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct UserPart {
+    client_certificate_data: String,
+    client_key_data: String,
+}
+
+impl KubeClient {
+    /// A client for the API server at `address`, with the CA and the client certificate of `kubeconfig` (its `server` is
+    /// not used: a master speaks to its own API server).
+    ///
+    /// # Errors
+    /// [`ApiError::Kubeconfig`] where a part is missing or malformed.
+    pub fn from_kubeconfig(kubeconfig: &str, address: SocketAddr) -> Result<Self, ApiError> {
+        let bad = |what| move |reason: String| ApiError::Kubeconfig { what, reason };
+        let parsed: Credentials =
+            serde_saphyr::from_str(kubeconfig).map_err(|e| bad("YAML")(e.to_string()))?;
+        let cluster = &parsed.clusters.first().ok_or_else(|| bad("clusters")("there is none".into()))?.cluster;
+        let user = &parsed.users.first().ok_or_else(|| bad("users")("there is none".into()))?.user;
+        let decode = |what, text: &str| BASE64_STANDARD.decode(text).map_err(|e| bad(what)(e.to_string()));
+        let authority = decode("certificate-authority-data", &cluster.certificate_authority_data)?;
+        let certificate = decode("client-certificate-data", &user.client_certificate_data)?;
+        let key = decode("client-key-data", &user.client_key_data)?;
+        let tls = client_tls(&authority, &certificate, &key)
+            .map_err(|reason| ApiError::Kubeconfig { what: "keys", reason })?;
+        Ok(Self { address, tls: Arc::new(tls), connection: Mutex::default(), resources: Mutex::default() })
+    }
+
+    async fn connection(&self) -> Result<Http2, HttpError> {
+        let mut connection = self.connection.lock().await;
+        if let Some(open) = connection.as_ref().filter(|c| !c.is_closed()) {
+            return Ok(open.clone());
+        }
+        let name = ServerName::IpAddress(self.address.ip().into());
+        let new = Http2::connect(self.address, name, self.tls.clone(), REQUEST_LIMIT).await?;
+        *connection = Some(new.clone());
+        Ok(new)
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        content_type: &str,
+        body: Vec<u8>,
+    ) -> Result<(StatusCode, Bytes), ApiError> {
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("https://{}{path}", self.address))
+            .header(ACCEPT, "application/json")
+            .header(CONTENT_TYPE, content_type)
+            .body(Full::from(body))
+            .map_err(|source| HttpError::Request { path: path.into(), source })?;
+        Ok(self.connection().await?.send(request, REQUEST_LIMIT).await?)
+    }
+
+    async fn json(&self, method: Method, path: &str, content_type: &str, body: Vec<u8>) -> Result<Value, ApiError> {
+        let request = format!("{method} {path}");
+        let (status, answer) = self.send(method, path, content_type, body).await?;
+        if !status.is_success() {
+            let message = serde_json::from_slice::<Value>(&answer)
+                .ok()
+                .and_then(|v| v["message"].as_str().map(ToOwned::to_owned))
+                .unwrap_or_else(|| String::from_utf8_lossy(&answer).trim().to_owned());
+            return Err(ApiError::Refused { status, request, message });
+        }
+        serde_json::from_slice(&answer).map_err(|e| ApiError::Answer { request, reason: e.to_string() })
+    }
+
+    /// The answer of a health address such as `/readyz`: its status and text.
+    ///
+    /// # Errors
+    /// [`ApiError::Http`] where there is no answer.
+    pub async fn health(&self, path: &str) -> Result<(StatusCode, String), ApiError> {
+        let (status, body) = self.send(Method::GET, path, "application/json", Vec::new()).await?;
+        Ok((status, String::from_utf8_lossy(&body).into_owned()))
+    }
+
+    /// Reads an object or a list by its path, such as `/api/v1/nodes/m1`.
+    ///
+    /// # Errors
+    /// [`ApiError`] where it is not there or cannot be read.
+    pub async fn get(&self, path: &str) -> Result<Value, ApiError> {
+        self.json(Method::GET, path, "application/json", Vec::new()).await
+    }
+
+    /// Reads an object or a list, or `None` where it is not there.
+    ///
+    /// # Errors
+    /// [`ApiError`] where it cannot be read.
+    pub async fn find(&self, path: &str) -> Result<Option<Value>, ApiError> {
+        match self.get(path).await {
+            Ok(value) => Ok(Some(value)),
+            Err(e) if e.is_not_found() => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Creates an object below a collection's path.
+    ///
+    /// # Errors
+    /// [`ApiError`] where the API refuses, for instance as it exists.
+    pub async fn create(&self, collection: &str, object: &Value) -> Result<Value, ApiError> {
+        self.json(Method::POST, collection, "application/json", object.to_string().into_bytes()).await
+    }
+
+    /// Deletes an object; nothing happens where it is not there.
+    ///
+    /// # Errors
+    /// [`ApiError`] where the API refuses.
+    pub async fn delete(&self, path: &str) -> Result<(), ApiError> {
+        match self.json(Method::DELETE, path, "application/json", Vec::new()).await {
+            Ok(_) => Ok(()),
+            Err(e) if e.is_not_found() => Ok(()),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Changes parts of an object by a JSON merge patch (RFC 7386).
+    ///
+    /// # Errors
+    /// [`ApiError`] where the API refuses.
+    pub async fn merge(&self, path: &str, patch: &Value) -> Result<Value, ApiError> {
+        let path = format!("{path}?fieldManager={FIELD_MANAGER}");
+        self.json(Method::PATCH, &path, "application/merge-patch+json", patch.to_string().into_bytes()).await
+    }
+
+    /// Applies an object by server-side apply; fields that others own become ours.
+    ///
+    /// # Errors
+    /// [`ApiError`] where the API refuses, or does not know the object's kind.
+    pub async fn apply(&self, object: &Value) -> Result<Value, ApiError> {
+        let path = format!("{}?fieldManager={FIELD_MANAGER}&force=true", self.path_of(object).await?);
+        self.json(Method::PATCH, &path, "application/apply-patch+yaml", object.to_string().into_bytes()).await
+    }
+
+    /// What [`Self::apply`] would make of an object; nothing is changed.
+    ///
+    /// # Errors
+    /// As [`Self::apply`].
+    pub async fn apply_dry(&self, object: &Value) -> Result<Value, ApiError> {
+        let path = format!("{}?fieldManager={FIELD_MANAGER}&force=true&dryRun=All", self.path_of(object).await?);
+        self.json(Method::PATCH, &path, "application/apply-patch+yaml", object.to_string().into_bytes()).await
+    }
+
+    /// The path of an object of any kind that the API serves.
+    ///
+    /// # Errors
+    /// [`ApiError`] where kind or name are missing, or the API does not serve the kind.
+    pub async fn path_of(&self, object: &Value) -> Result<String, ApiError> {
+        let part = |at: &Value| at.as_str().unwrap_or_default().to_owned();
+        let (version, kind) = (part(&object["apiVersion"]), part(&object["kind"]));
+        let (name, namespace) = (part(&object["metadata"]["name"]), part(&object["metadata"]["namespace"]));
+        let shown = format!("{kind} {name:?}");
+        if version.is_empty() || kind.is_empty() || name.is_empty() {
+            let reason = "needs apiVersion, kind and metadata.name".into();
+            return Err(ApiError::Object { object: shown, reason });
+        }
+        let base = if version.contains('/') { format!("/apis/{version}") } else { format!("/api/{version}") };
+        let Some((plural, namespaced)) = self.resource(&version, &base, &kind).await? else {
+            return Err(ApiError::Object { object: shown, reason: format!("this cluster has no kind {kind} in {version}") });
+        };
+        Ok(match (namespaced, namespace.as_str()) {
+            (false, _) => format!("{base}/{plural}/{name}"),
+            (true, "") => format!("{base}/namespaces/default/{plural}/{name}"),
+            (true, namespace) => format!("{base}/namespaces/{namespace}/{plural}/{name}"),
+        })
+    }
+
+    async fn resource(&self, version: &str, base: &str, kind: &str) -> Result<Option<(String, bool)>, ApiError> {
+        let mut resources = self.resources.lock().await;
+        if let Some(found) = resources.get(version).and_then(|kinds| kinds.get(kind)) {
+            return Ok(Some(found.clone()));
+        }
+        // A kind that was not there may have come since, by a CustomResourceDefinition.
+        let Some(list) = self.find(base).await? else { return Ok(None) };
+        let kinds: BTreeMap<_, _> = list["resources"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|r| Some((r["kind"].as_str()?, r["name"].as_str()?, r["namespaced"].as_bool()?)))
+            .filter(|(_, plural, _)| !plural.contains('/'))
+            .map(|(kind, plural, namespaced)| (kind.to_owned(), (plural.to_owned(), namespaced)))
+            .collect();
+        let found = kinds.get(kind).cloned();
+        resources.insert(version.to_owned(), kinds);
+        Ok(found)
+    }
+}
+
+/// A port on this machine's own API server.
+#[must_use]
+pub fn local_api(address: IpAddr) -> SocketAddr {
+    SocketAddr::new(address, nodeinit_config::cluster::API_PORT)
+}
+
+fn client_tls(authority: &[u8], certificate: &[u8], key: &[u8]) -> Result<ClientConfig, String> {
+    let mut roots = RootCertStore::empty();
+    for ca in CertificateDer::pem_slice_iter(authority) {
+        roots.add(ca.map_err(|e| e.to_string())?).map_err(|e| e.to_string())?;
+    }
+    let chain = CertificateDer::pem_slice_iter(certificate).collect::<Result<Vec<_>, _>>().map_err(|e| e.to_string())?;
+    let key = PrivateKeyDer::from_pem_slice(key).map_err(|e| e.to_string())?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut tls = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|e| e.to_string())?
+        .with_root_certificates(roots)
+        .with_client_auth_cert(chain, key)
+        .map_err(|e| e.to_string())?;
+    tls.alpn_protocols = vec![b"h2".to_vec()];
+    Ok(tls)
+}
