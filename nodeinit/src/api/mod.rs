@@ -1,4 +1,5 @@
 //! The only code that speaks HTTP.
 
 pub mod connection;
+pub mod cri;
 pub mod kube;

@@ -1,0 +1,308 @@
+//! The container runtime, asked over its CRI socket: what runs, what ended and why, and the removal of pods.
+//!
+//! Source: `k8s.io/cri-api/pkg/apis/runtime/v1/api.proto`; only the fields that are used here.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use http_body_util::{BodyExt, Full};
+use hyper::{Request, client::conn::http2, header::CONTENT_TYPE};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use prost::Message;
+use std::{collections::BTreeMap, io, path::PathBuf, time::Duration};
+use tokio::net::UnixStream;
+
+/// containerd's socket.
+pub const SOCKET: &str = "/run/containerd/containerd.sock";
+
+/// The label by which the kubelet names a container's namespace.
+const NAMESPACE_LABEL: &str = "io.kubernetes.pod.namespace";
+
+/// Why the runtime gave no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum CriError {
+    /// Nobody listens on the socket.
+    #[error("cannot reach the container runtime at {}: {source}", .socket.display())]
+    Connect {
+        /// The socket.
+        socket: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The connection broke.
+    #[error("the container runtime did not answer {call}: {source}")]
+    Exchange {
+        /// The call's name.
+        call: &'static str,
+        /// Why.
+        source: hyper::Error,
+    },
+    /// The runtime refused, or its answer cannot be read.
+    #[error("the container runtime refused {call}: {message}")]
+    Refused {
+        /// The call's name.
+        call: &'static str,
+        /// Its own words.
+        message: String,
+    },
+    /// No answer in time.
+    #[error("the container runtime did not answer {call} within {} s", .limit.as_secs())]
+    TimedOut {
+        /// The call's name.
+        call: &'static str,
+        /// How long it was given.
+        limit: Duration,
+    },
+}
+
+/// The state of a container, as the CRI numbers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContainerState {
+    /// Made, not started.
+    Created,
+    /// Running.
+    Running,
+    /// Ended.
+    Exited,
+    /// The runtime does not know.
+    Unknown,
+}
+
+/// A container of a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Container {
+    /// The runtime's id.
+    pub id: String,
+    /// Its name in the pod.
+    pub name: String,
+    /// The pod's namespace.
+    pub namespace: String,
+    /// How often the kubelet has restarted it.
+    pub attempt: u32,
+    /// What it does.
+    pub state: ContainerState,
+    /// When it was made, nanoseconds since 1970.
+    pub created: i64,
+}
+
+/// How a container ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ending {
+    /// Its exit code.
+    pub exit_code: i32,
+    /// For instance `Error` or `OOMKilled`.
+    pub reason: String,
+    /// The runtime's words, where there are some.
+    pub message: String,
+    /// When it ended, nanoseconds since 1970.
+    pub finished: i64,
+    /// Its log file on this machine.
+    pub log: PathBuf,
+}
+
+/// A connection to the container runtime.
+pub struct Cri {
+    sender: http2::SendRequest<Full<Bytes>>,
+}
+
+impl Cri {
+    /// Connects to the socket.
+    ///
+    /// # Errors
+    /// [`CriError`] where nobody answers on it.
+    pub async fn connect(socket: impl Into<PathBuf>) -> Result<Self, CriError> {
+        let socket = socket.into();
+        let stream =
+            UnixStream::connect(&socket).await.map_err(|source| CriError::Connect { socket: socket.clone(), source })?;
+        let (sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
+            .await
+            .map_err(|source| CriError::Exchange { call: "the handshake", source })?;
+        // Ends by itself when the sender is gone or the connection breaks; the sender reports that.
+        tokio::spawn(connection);
+        Ok(Self { sender })
+    }
+
+    /// All containers, running or not.
+    ///
+    /// # Errors
+    /// [`CriError`].
+    pub async fn containers(&self) -> Result<Vec<Container>, CriError> {
+        let answer: wire::Containers = self.call("ListContainers", &wire::Nothing {}, Duration::from_secs(10)).await?;
+        Ok(answer.containers.into_iter().map(container).collect())
+    }
+
+    /// How a container ended, or runs.
+    ///
+    /// # Errors
+    /// [`CriError`], also where there is no such container.
+    pub async fn ending(&self, id: &str) -> Result<Ending, CriError> {
+        let request = wire::Id { id: id.into() };
+        let answer: wire::StatusAnswer = self.call("ContainerStatus", &request, Duration::from_secs(10)).await?;
+        let status = answer.status.unwrap_or_default();
+        Ok(Ending {
+            exit_code: status.exit_code,
+            reason: status.reason,
+            message: status.message,
+            finished: status.finished_at,
+            log: status.log_path.into(),
+        })
+    }
+
+    /// The ids of all pods' sandboxes.
+    ///
+    /// # Errors
+    /// [`CriError`].
+    pub async fn sandboxes(&self) -> Result<Vec<String>, CriError> {
+        let answer: wire::Sandboxes = self.call("ListPodSandbox", &wire::Nothing {}, Duration::from_secs(10)).await?;
+        Ok(answer.items.into_iter().map(|item| item.id).collect())
+    }
+
+    /// Stops a pod's containers and network, then removes them.
+    ///
+    /// # Errors
+    /// [`CriError`].
+    pub async fn remove_sandbox(&self, id: &str) -> Result<(), CriError> {
+        let request = wire::Id { id: id.into() };
+        let limit = Duration::from_secs(60);
+        self.call::<wire::Nothing>("StopPodSandbox", &request, limit).await?;
+        self.call::<wire::Nothing>("RemovePodSandbox", &request, limit).await?;
+        Ok(())
+    }
+
+    /// The runtime's name and version, such as `containerd` and `1.6.20`.
+    ///
+    /// # Errors
+    /// [`CriError`].
+    pub async fn version(&self) -> Result<(String, String), CriError> {
+        let answer: wire::Version = self.call("Version", &wire::Nothing {}, Duration::from_secs(5)).await?;
+        Ok((answer.runtime_name, answer.runtime_version))
+    }
+
+    async fn call<A: Message + Default>(
+        &self,
+        call: &'static str,
+        request: &impl Message,
+        limit: Duration,
+    ) -> Result<A, CriError> {
+        tokio::time::timeout(limit, self.exchange(call, request)).await.unwrap_or(Err(CriError::TimedOut { call, limit }))
+    }
+
+    /// One unary gRPC call. Source: grpc/doc/PROTOCOL-HTTP2.md.
+    async fn exchange<A: Message + Default>(&self, call: &'static str, request: &impl Message) -> Result<A, CriError> {
+        let refused = |message: String| CriError::Refused { call, message };
+        let broke = |source| CriError::Exchange { call, source };
+        let mut body = BytesMut::with_capacity(5 + request.encoded_len());
+        body.put_u8(0);
+        body.put_u32(u32::try_from(request.encoded_len()).unwrap_or(u32::MAX));
+        request.encode(&mut body).map_err(|e| refused(e.to_string()))?;
+        let http = Request::post(format!("http://localhost/runtime.v1.RuntimeService/{call}"))
+            .header(CONTENT_TYPE, "application/grpc")
+            .header("te", "trailers")
+            .body(Full::from(body.freeze()))
+            .map_err(|e| refused(e.to_string()))?;
+        let mut sender = self.sender.clone();
+        sender.ready().await.map_err(broke)?;
+        let response = sender.send_request(http).await.map_err(broke)?;
+        let headers = response.headers().clone();
+        let collected = response.into_body().collect().await.map_err(broke)?;
+        let trailers = collected.trailers().cloned().unwrap_or(headers);
+        let text = |name| trailers.get(name).and_then(|v| v.to_str().ok()).unwrap_or_default().to_owned();
+        match text("grpc-status").as_str() {
+            "" | "0" => {}
+            status => return Err(refused(format!("status {status}: {}", text("grpc-message")))),
+        }
+        let bytes = collected.to_bytes();
+        A::decode(bytes.get(5..).unwrap_or_default()).map_err(|e| refused(e.to_string()))
+    }
+}
+
+fn container(wire: wire::Container) -> Container {
+    let metadata = wire.metadata.unwrap_or_default();
+    Container {
+        id: wire.id,
+        name: metadata.name,
+        namespace: wire.labels.get(NAMESPACE_LABEL).cloned().unwrap_or_default(),
+        attempt: metadata.attempt,
+        state: match wire.state {
+            0 => ContainerState::Created,
+            1 => ContainerState::Running,
+            2 => ContainerState::Exited,
+            _ => ContainerState::Unknown,
+        },
+        created: wire.created_at,
+    }
+}
+
+/// The messages, as far as they are used.
+mod wire {
+    use super::BTreeMap;
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub(super) struct Nothing {}
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub(super) struct Id {
+        #[prost(string, tag = "1")]
+        pub(super) id: String,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub(super) struct Containers {
+        #[prost(message, repeated, tag = "1")]
+        pub(super) containers: Vec<Container>,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub(super) struct Container {
+        #[prost(string, tag = "1")]
+        pub(super) id: String,
+        #[prost(message, optional, tag = "3")]
+        pub(super) metadata: Option<Metadata>,
+        #[prost(int32, tag = "6")]
+        pub(super) state: i32,
+        #[prost(int64, tag = "7")]
+        pub(super) created_at: i64,
+        #[prost(btree_map = "string, string", tag = "8")]
+        pub(super) labels: BTreeMap<String, String>,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub(super) struct Metadata {
+        #[prost(string, tag = "1")]
+        pub(super) name: String,
+        #[prost(uint32, tag = "2")]
+        pub(super) attempt: u32,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub(super) struct StatusAnswer {
+        #[prost(message, optional, tag = "1")]
+        pub(super) status: Option<Status>,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub(super) struct Status {
+        #[prost(int64, tag = "6")]
+        pub(super) finished_at: i64,
+        #[prost(int32, tag = "7")]
+        pub(super) exit_code: i32,
+        #[prost(string, tag = "10")]
+        pub(super) reason: String,
+        #[prost(string, tag = "11")]
+        pub(super) message: String,
+        #[prost(string, tag = "15")]
+        pub(super) log_path: String,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub(super) struct Sandboxes {
+        #[prost(message, repeated, tag = "1")]
+        pub(super) items: Vec<Id>,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub(super) struct Version {
+        #[prost(string, tag = "2")]
+        pub(super) runtime_name: String,
+        #[prost(string, tag = "3")]
+        pub(super) runtime_version: String,
+    }
+}
