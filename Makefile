@@ -1,0 +1,45 @@
+# `make` alone lists what can be done.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help build check test demo demo-down bench clean
+
+target := $(or $(CARGO_TARGET_DIR),target)/x86_64-unknown-linux-gnu
+binary := $(target)/release/nodeinit
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## the released binary, static, and its size
+	@tests/tools.sh
+	cargo build --release --locked -p nodeinit
+	@tests/size.sh $(binary)
+
+check: ## what needs neither root nor the lab: format, lints, unit tests, documents, licences
+	@tests/tools.sh
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	tests/dependencies.py
+	tests/shellcheck.sh
+	cargo test --workspace --locked
+
+test: build ## everything, with real hosts and real Kubernetes (root; 25 minutes with cold caches)
+	@tests/tools.sh
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	tests/dependencies.py
+	tests/lab/prepare.sh
+	NODEINIT_LAB=$(abspath $(binary)) cargo test --workspace --locked
+
+demo: build ## boots a host, makes it a Kubernetes master, shows it (root)
+	tests/lab/demo.sh $(binary)
+
+demo-down: ## removes the demo's host
+	tests/lab/host.sh down m1
+
+bench: build ## times nodeinit and kubeadm on fresh hosts, alternately (root)
+	tests/bench/bench.py $(binary)
+
+clean: ## removes what was built here, and what killed runs left in the lab; the lab's caches stay
+	cargo clean
+	tests/lab/host.sh gc

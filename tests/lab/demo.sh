@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# The demo: a real host, one `nodeinit up` on it over SSH, and a look at the cluster that answers: demo.sh BINARY
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=lib.sh
+. "$here/lib.sh"
+binary=${1:?BINARY}
+name=m1
+say() { printf '\n%s==> %s%s\n' "$bold" "$*" "$plain"; }
+bold='' plain='' terminal=()
+if [ -t 1 ]; then bold=$'\e[1m' plain=$'\e[0m' terminal=(-t); fi
+host() { "$here/host.sh" "$@"; }
+
+host down "$name" # a fresh one each time
+say "booting host $name"
+host up "$name"
+host ssh "$name" 'echo "$(. /etc/os-release; echo "$PRETTY_NAME"), $(hostname) $(cat /etc/lab-address), containerd $(containerd --version | cut -d" " -f3)"'
+host ssh "$name" mkdir -p /etc/nodeinit
+host copy "$name" "$here/cluster.yaml" /etc/nodeinit/config.yaml
+host copy "$name" "$binary" /usr/local/bin/nodeinit
+
+say "nodeinit up, on $name"
+host ssh "$name" "${terminal[@]}" nodeinit up --config /etc/nodeinit/config.yaml
+
+kubeconfig=$LAB_DIR/demo.kubeconfig
+(umask 077; host ssh "$name" cat /etc/kubernetes/admin.conf >"$kubeconfig")
+kubectl=$(bin_dir)/kubectl
+say "the cluster, seen from this machine"
+"$kubectl" --kubeconfig "$kubeconfig" get nodes -o wide
+"$kubectl" --kubeconfig "$kubeconfig" get pods -A -o wide
+say "a pod answers through a Service"
+"$here/check-pods.sh" "$name"
+say "reach it yourself"
+cat <<END
+  $kubectl --kubeconfig $kubeconfig get pods -A
+  tests/lab/host.sh ssh $name nodeinit status
+  make demo-down
+END

@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# Sees to it that the build's tools are there: installs Debian's with apt, and says where the others come from.
+set -euo pipefail
+# shellcheck source=lab/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lab/lib.sh"
+command -v cargo >/dev/null || die "Rust 1.95 or newer is needed: see https://rustup.rs"
+need cc=gcc xz=xz-utils python3=python3
+[ -e /usr/include/stdlib.h ] || progress "installing libc6-dev" install_packages libc6-dev
