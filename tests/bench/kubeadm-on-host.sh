@@ -1,11 +1,16 @@
 #!/usr/bin/env bash
-# What a good script around kubeadm does on the host itself: prepare | idle | fresh; idle and fresh print their times as JSON.
+# What a good script around kubeadm does on the host itself, where packages and a package manager would put things elsewhere:
+# artefacts (programs and images) | prepare (those and the units) | init | fresh; the last two print their times as JSON.
 set -euo pipefail
 export KUBECONFIG=/etc/kubernetes/admin.conf
 
-prepare() { # what packages and a package manager do elsewhere
+artefacts() {
   install -m 755 /opt/lab/bin/kubelet /opt/lab/bin/kubeadm /opt/lab/bin/kubectl /usr/bin/
   install -D -m 755 -t /opt/cni/bin /opt/lab/bin/bridge /opt/lab/bin/host-local /opt/lab/bin/loopback /opt/lab/bin/portmap
+  for image in /opt/lab/images/*.tar; do ctr -n k8s.io images import "$image" >/dev/null; done
+}
+
+units() {
   mkdir -p /etc/systemd/system/kubelet.service.d /etc/kubernetes/manifests
   cat >/etc/systemd/system/kubelet.service <<'UNIT'
 [Unit]
@@ -31,7 +36,6 @@ UNIT
   systemctl enable -q kubelet
   echo net.ipv4.ip_forward=1 >/etc/sysctl.d/99-kubernetes.conf
   sysctl -q -p /etc/sysctl.d/99-kubernetes.conf
-  for image in /opt/lab/images/*.tar; do ctr -n k8s.io images import "$image" >/dev/null; done
 }
 
 init() { kubeadm init --config /root/kubeadm.yaml --ignore-preflight-errors=SystemVerification "$@" >&2; }
@@ -40,12 +44,21 @@ start=${EPOCHREALTIME/./}
 since() { local t=$((${EPOCHREALTIME/./} - start)); printf '%d.%03d' $((t / 1000000)) $((t / 1000 % 1000)); }
 
 case $1 in
-prepare) prepare; exit ;;
-idle)
+artefacts)
+  artefacts
+  exit
+  ;;
+prepare)
+  artefacts
+  units
+  exit
+  ;;
+init)
   init --skip-phases=addon
   ;;
 fresh)
-  prepare
+  artefacts
+  units
   prepared=$(since)
   init
   initialised=$(since)
@@ -60,4 +73,6 @@ total=$(since)
 # The mirror pods of the control plane appear a moment after it answers.
 for _ in $(seq 50); do [ "$(kubectl get pods -A --no-headers 2>/dev/null | wc -l)" -lt 4 ] || break; sleep 0.2; done
 restarts=$(kubectl get pods -A -o jsonpath='{.items[*].status.containerStatuses[*].restartCount}' | tr ' ' '\n' | awk '{s += $1} END {print s + 0}')
-printf '{"seconds": %s, "prepared": %s, "initialised": %s, "restarts": %s}\n' "$total" "${prepared:-0}" "${initialised:-$total}" "$restarts"
+backoffs=$(journalctl -u kubelet --no-pager | grep -c CrashLoopBackOff) || true
+printf '{"seconds": %s, "prepared": %s, "initialised": %s, "restarts": %s, "backoffs": %s}\n' \
+  "$total" "${prepared:-0}" "${initialised:-$total}" "$restarts" "$backoffs"

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""Times nodeinit and stock kubeadm on freshly made hosts, alternately, and writes docs/benchmarks.md: bench.py BINARY [ROUNDS]."""
+import datetime
+import json
+import lzma
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+
+import report
+
+HERE = pathlib.Path(__file__).resolve().parent
+DOCS = HERE.parent.parent / "docs"
+# What is run, in this order, in each round.
+PLAN = [("limit", "limit"), ("kubeadm", "idle"), ("nodeinit", "idle"), ("kubeadm", "small"), ("nodeinit", "small"),
+        ("kubeadm", "busy"), ("nodeinit", "busy"), ("kubeadm", "fresh"), ("nodeinit", "fresh")]
+
+
+def load():
+    return os.getloadavg()[0]
+
+
+def run(tool, mode, binary):
+    """One run on a host of its own: the line that its script prints, with the machine's load before it."""
+    script = {"limit": ["limit.sh"], "kubeadm": ["kubeadm-baseline.sh", mode], "nodeinit": ["nodeinit-run.sh", mode, binary]}[tool]
+    before = load()
+    ended = subprocess.run([HERE / script[0], *script[1:]], capture_output=True, text=True)
+    lines = [line for line in ended.stdout.splitlines() if line.startswith("{")]
+    if ended.returncode != 0 or not lines:
+        sys.exit(f"{tool} {mode} failed ({ended.returncode}):\n{ended.stdout}\n{ended.stderr[-4000:]}")
+    return {**json.loads(lines[-1]), "load": before}
+
+
+def machine():
+    processor = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+    return f"{os.cpu_count()} processors ({processor}), {memory:.0f} GB of memory, Linux {platform.release()}"
+
+
+def main():
+    binary = pathlib.Path(sys.argv[1]).resolve()
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else int(os.environ.get("BENCH_ROUNDS", "3"))
+    subprocess.run([HERE.parent / "lab/prepare.sh"], check=True, stdout=subprocess.DEVNULL)
+    size, packed = binary.stat().st_size, len(lzma.compress(binary.read_bytes(), preset=9 | lzma.PRESET_EXTREME))
+    print(f"{machine()}; load {load():.1f}; nodeinit {size / 1e6:.2f} MB, as xz {packed / 1e6:.2f} MB", flush=True)
+    runs = []
+    for number in range(1, rounds + 1):
+        for tool, mode in PLAN:
+            result = {**run(tool, mode, binary), "round": number}
+            runs.append(result)
+            print(report.line(result), flush=True)
+
+    facts = {"machine": machine(), "date": datetime.date.today().isoformat(), "rounds": rounds, "size": size, "packed": packed}
+    (DOCS / "benchmarks.svg").write_text(report.chart(runs, PLAN))
+    text = report.markdown(runs, PLAN, facts)
+    (DOCS / "benchmarks.md").write_text(text)
+    print("\n" + text)
+    median = {pair: statistics.median(r["seconds"] for r in runs if (r["tool"], r["mode"]) == pair) for pair in PLAN}
+    for mode in ("idle", "fresh", "small"):
+        print(f"{mode} kubeadm/nodeinit: {median['kubeadm', mode] / median['nodeinit', mode]:.1f}")
+    print(f"nodeinit/limit: {median['nodeinit', 'idle'] / median['limit', 'limit']:.1f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Puts kubeadm's configuration on a host, with the same demands of the lab's kernel as tests/lab/cluster.yaml: kubeadm-config.sh HOST IP
+set -euo pipefail
+host=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/../lab/host.sh
+name=$1
+ip=$2
+config() {
+  cat <<END
+apiVersion: kubeadm.k8s.io/v1beta4
+kind: InitConfiguration
+localAPIEndpoint: {advertiseAddress: $ip}
+nodeRegistration: {criSocket: unix:///run/containerd/containerd.sock}
+---
+apiVersion: kubeadm.k8s.io/v1beta4
+kind: ClusterConfiguration
+kubernetesVersion: $("$host" ssh "$name" /opt/lab/bin/kubelet --version | awk '{print $2}')
+controlPlaneEndpoint: $ip:6443
+networking: {podSubnet: 10.244.0.0/16}
+---
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+cgroupDriver: cgroupfs
+failSwapOn: false
+localStorageCapacityIsolation: false
+featureGates: {KubeletInUserNamespace: true}
+---
+apiVersion: kubeproxy.config.k8s.io/v1alpha1
+kind: KubeProxyConfiguration
+conntrack: {maxPerCore: 0, min: 0, tcpEstablishedTimeout: 0s, tcpCloseWaitTimeout: 0s}
+END
+}
+config | "$host" ssh "$name" 'cat >/root/kubeadm.yaml'

@@ -1,0 +1,88 @@
+"""The benchmark's figures as text, Markdown and a chart."""
+import statistics
+
+LABELS = {"limit": "limit: etcd and API server by hand", "idle": "idle", "small": "small: half a core", "busy": "busy: heavy disk writes",
+          "fresh": "fresh: to a working pod network"}
+COLOURS = {"limit": "#8a8f98", "kubeadm": "#c2703d", "nodeinit": "#2f7d5d"}
+
+
+def of(runs, tool, mode):
+    return [r for r in runs if (r["tool"], r["mode"]) == (tool, mode)]
+
+
+def line(r):
+    """One run, as it is shown while the benchmark goes on."""
+    text = f"round {r['round']}  {r['tool']:8}  {r['mode']:5}  {r['seconds']:7.2f} s  restarts {r['restarts']}  load before {r['load']:.1f}"
+    if r.get("cpu") is not None:
+        text += f"  own processor time {r['cpu']:.2f} s (with the programs it runs {r['cpu_with_programs']:.2f} s), memory {r['memory'] / 1e6:.1f} MB"
+    return text
+
+
+def markdown(runs, plan, facts):
+    text = f"""# Benchmarks
+
+Written by `make bench` on {facts['date']}: {facts['machine']}; load before the runs {min(r['load'] for r in runs):.1f} to {max(r['load'] for r in runs):.1f}.
+Every run has a freshly made host of the lab; tools alternate, {facts['rounds']} rounds. Kubernetes and etcd are the same programs and images for all.
+
+![seconds, median of each mode](benchmarks.svg)
+
+| mode | tool | minimum | median | maximum | container restarts |
+|---|---|---|---|---|---|
+"""
+    for tool, mode in plan:
+        seconds = [r["seconds"] for r in of(runs, tool, mode)]
+        restarts = ", ".join(str(r["restarts"]) for r in of(runs, tool, mode))
+        text += f"| {mode} | {tool} | {min(seconds):.2f} s | {statistics.median(seconds):.2f} s | {max(seconds):.2f} s | {restarts} |\n"
+    text += f"""
+- **idle**: `kubeadm init` and `nodeinit up`, everything installed and images imported before, addons off for both.
+- **small**: as idle, with the host's cgroup limited to half a core.
+- **busy**: as idle, with `dd conv=fsync` writing on the host's disk all the time.
+- **fresh**: from a booted host with only containerd and files at hand to the node Ready with network, kube-proxy and CoreDNS available; for kubeadm
+  a script around it (`tests/bench/kubeadm-on-host.sh`), for nodeinit one `up`.
+- **limit**: etcd and the API server started by hand on such a host from ready-made files, to `/readyz`; no kubelet, no containers.
+
+"""
+    own = [r for r in runs if r.get("cpu") is not None]
+    if own:
+        waited = sum(r["backoffs"] for r in own)
+        text += f"""nodeinit itself, over all its runs: processor time {min(r['cpu'] for r in own):.2f} to {max(r['cpu'] for r in own):.2f} s
+(with the programs that it runs {min(r['cpu_with_programs'] for r in own):.2f} to {max(r['cpu_with_programs'] for r in own):.2f} s), peak memory {max(r['memory'] for r in own) / 1e6:.1f} MB, restart back-offs
+seen {waited}. The binary has {facts['size'] / 1e6:.2f} MB, as xz {facts['packed'] / 1e6:.2f} MB.
+
+"""
+        for mode in ("idle", "fresh"):
+            text += critical_path(of(own, "nodeinit", mode), mode)
+    return text
+
+
+def critical_path(runs, mode):
+    middle = sorted(runs, key=lambda r: r["seconds"])[len(runs) // 2]
+    text = f"## Critical path of nodeinit, {mode} ({middle['seconds']:.2f} s)\n\n| from | takes | step |\n|---|---|---|\n"
+    for part in middle["critical_path"]:
+        text += f"| {part['start']:.2f} s | {part['seconds']:.2f} s | {part['step']} |\n"
+    return text + "\n"
+
+
+def chart(runs, plan):
+    """Horizontal bars: the median, with a thin line from minimum to maximum."""
+    left, right, height, gap = 250, 70, 22, 8
+    longest = max(r["seconds"] for r in runs)
+    scale = (900 - left - right) / longest
+    y, body, last = 34, "", None
+    for mode in LABELS:
+        for tool, _ in (pair for pair in plan if pair[1] == mode):
+            seconds = [r["seconds"] for r in of(runs, tool, mode)]
+            middle = statistics.median(seconds)
+            if mode != last:
+                y += gap
+                body += f'<text x="{left - 90}" y="{y + 15}" text-anchor="end">{LABELS[mode].split(":")[0]}</text>\n'
+                last = mode
+            low, high = left + min(seconds) * scale, left + max(seconds) * scale
+            body += f'<text x="{left - 10}" y="{y + 15}" text-anchor="end" fill="{COLOURS[tool]}">{tool}</text>\n'
+            body += f'<rect x="{left}" y="{y}" width="{middle * scale:.1f}" height="{height - 4}" fill="{COLOURS[tool]}" rx="2"/>\n'
+            body += f'<path d="M{low:.1f} {y + 9}H{high:.1f}" stroke="#222" stroke-width="1.5"/>\n'
+            body += f'<text x="{max(high, left + middle * scale) + 8:.1f}" y="{y + 14}">{middle:.1f} s</text>\n'
+            y += height
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 900 {y + 12}" font-family="sans-serif" font-size="13">\n'
+            f'<rect width="900" height="{y + 12}" fill="#fff"/>\n<text x="16" y="24" font-size="15">'
+            f'Seconds to a first master, median of each mode; the thin line goes from the fastest to the slowest run</text>\n{body}</svg>\n')
