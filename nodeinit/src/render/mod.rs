@@ -1,1 +1,88 @@
-//! Configuration to text: pure, no I/O.
+//! Configuration → text and objects. Nothing here reads or writes a file, and the same input gives the same output to
+//! the byte.
+//!
+//! What is made is what kubeadm v1.34 makes of the `kubeadm-config` that we store (`tests/kubeadm_parity.rs` compares),
+//! so that a cluster can be carried on with either. The text itself stands in `manifests/` and `systemd/`; this module
+//! fills in placeholders and adds flags and volumes.
+//!
+//! To add a manifest: put the file into `manifests/`, name it in [`Manifest`] and in `manifests/README.md`, and render
+//! it with `Renderer::objects`.
+
+pub mod addons;
+pub mod api_server;
+pub mod cluster_objects;
+mod components;
+pub mod error;
+pub mod kubeadm_config;
+pub mod kubeconfig;
+pub mod kubelet;
+pub mod manifests;
+pub mod paths;
+pub mod static_pod;
+pub mod template;
+pub mod units;
+mod values;
+pub mod yaml;
+
+#[cfg(test)]
+mod testing;
+
+pub use error::RenderError;
+pub use manifests::{Manifest, Manifests};
+
+use nodeinit_config::{Cluster, cluster::Node};
+use serde_json::Value;
+
+/// Everything that text is made from.
+#[derive(Clone, Debug)]
+pub struct Renderer<'a> {
+    /// The whole cluster.
+    pub cluster: &'a Cluster,
+    /// This machine.
+    pub node: &'a Node,
+    /// What was found on this machine.
+    pub facts: &'a HostFacts,
+    /// The manifests in use.
+    pub manifests: &'a Manifests,
+}
+
+/// What kubeadm looks up on the machine while it generates, so that we must know it too.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostFacts {
+    /// The machine's host name. Where it differs from the node's name, the kubelet is told the latter.
+    pub host_name: String,
+    /// Those of [`CA_DIRECTORIES`] that exist.
+    pub ca_directories: Vec<&'static str>,
+    /// The cluster CA's certificate is here, its key is not: nothing can be signed in the cluster.
+    pub external_ca: bool,
+    /// `systemd-resolved` runs, so that `/etc/resolv.conf` names only a stub that pods cannot reach.
+    pub systemd_resolved: bool,
+}
+
+/// Directories that `/etc/ssl/certs` may link to; kubeadm mounts those that exist (`phases/controlplane/volumes.go`,
+/// `caCertsExtraVolumePaths`).
+pub const CA_DIRECTORIES: [&str; 5] = [
+    "/etc/pki/ca-trust",
+    "/etc/pki/tls/certs",
+    "/etc/ca-certificates",
+    "/usr/share/ca-certificates",
+    "/usr/local/share/ca-certificates",
+];
+
+impl Renderer<'_> {
+    /// The documents of a manifest, filled in with the common values and with `own`, those of this manifest alone.
+    fn objects(&self, manifest: Manifest, own: &[(&'static str, &str)]) -> Result<Vec<Value>, RenderError> {
+        let mut values = self.values();
+        values.extend(own.iter().map(|(name, value)| (*name, Value::from(*value))));
+        template::documents(manifest.file_name(), self.manifests.text(manifest))?
+            .into_iter()
+            .map(|document| template::fill(manifest.file_name(), document, &values))
+            .collect()
+    }
+
+    /// The only document of a manifest.
+    fn object(&self, manifest: Manifest, own: &[(&'static str, &str)]) -> Result<Value, RenderError> {
+        let shape = || RenderError::Shape { manifest: manifest.to_string(), expected: "a YAML document" };
+        self.objects(manifest, own)?.into_iter().next().ok_or_else(shape)
+    }
+}

@@ -1,0 +1,170 @@
+//! What a fresh cluster holds besides addons, as objects for server-side apply.
+
+use super::{Manifest, RenderError, Renderer, kubeadm_config, kubeconfig, kubelet};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use nodeinit_config::{Secret, cluster::Role};
+use serde_json::{Map, Value, json};
+
+/// The group that a worker's token puts it into (kubeadm: `NodeBootstrapTokenAuthGroup`).
+pub const NODE_TOKEN_GROUP: &str = "system:bootstrappers:kubeadm:default-node-token";
+
+/// ConfigMaps and RBAC, in the order in which they can be applied: namespaces first, then `kubeadm:cluster-admins`,
+/// without which `admin.conf` may do nothing (apply it as super-admin). `ca` is the cluster CA's certificate as PEM.
+///
+/// # Errors
+/// A replaced manifest that does not fit.
+pub fn bootstrap(renderer: &Renderer<'_>, ca: &str) -> Result<Vec<Value>, RenderError> {
+    renderer.objects(
+        Manifest::Bootstrap,
+        &[
+            ("clusterConfiguration", &kubeadm_config::cluster_configuration(renderer)?),
+            ("clusterInfo", &kubeconfig::cluster_info(renderer, ca)?),
+            ("kubeletConfiguration", &kubelet::shared_config(renderer)?),
+        ],
+    )
+}
+
+/// A bootstrap token, `id.secret`.
+#[derive(Clone, Debug)]
+pub struct BootstrapToken {
+    /// Six characters of `a-z0-9`; not secret.
+    pub id: String,
+    /// Sixteen characters of `a-z0-9`.
+    pub secret: Secret<String>,
+    /// For people.
+    pub description: String,
+    /// When it ends, in RFC 3339 and UTC; `None` is never.
+    pub expiration: Option<String>,
+}
+
+/// The Secret of a token that lets machines join and that signs `cluster-info` (kubeadm:
+/// `apis/bootstraptoken/v1/utils.go`).
+#[must_use]
+pub fn bootstrap_token(token: &BootstrapToken) -> Value {
+    let mut data = Map::new();
+    let mut put = |key: &str, value: &str| data.insert(key.to_owned(), json!(STANDARD.encode(value)));
+    put("token-id", &token.id);
+    put("token-secret", token.secret.expose());
+    put("description", &token.description);
+    put("usage-bootstrap-signing", "true");
+    put("usage-bootstrap-authentication", "true");
+    put("auth-extra-groups", NODE_TOKEN_GROUP);
+    if let Some(expiration) = &token.expiration {
+        put("expiration", expiration);
+    }
+    json!({
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "type": "bootstrap.kubernetes.io/token",
+        "metadata": {"name": format!("bootstrap-token-{}", token.id), "namespace": "kube-system"},
+        "data": data,
+    })
+}
+
+/// The JSON merge patch that gives the node its labels and taints, or `None` where `current`, the Node as the API has
+/// it, has them all. The taints that others set stay.
+#[must_use]
+pub fn node_patch(renderer: &Renderer<'_>, current: &Value) -> Option<Value> {
+    let labels: Map<String, Value> = labels(renderer)
+        .into_iter()
+        .filter(|(key, value)| current["metadata"]["labels"].get(key) != Some(value))
+        .collect();
+    let present = current["spec"]["taints"].as_array().cloned().unwrap_or_default();
+    let is = |taint: &Value, field: &str, text: &str| taint[field].as_str().unwrap_or_default() == text;
+    let missing: Vec<Value> = kubelet::taints(renderer)
+        .iter()
+        .filter(|t| {
+            !present.iter().any(|p| is(p, "key", &t.key) && is(p, "value", &t.value) && is(p, "effect", &t.effect))
+        })
+        .map(|t| match t.value.is_empty() {
+            true => json!({"key": t.key, "effect": t.effect}),
+            false => json!({"key": t.key, "value": t.value, "effect": t.effect}),
+        })
+        .collect();
+    let mut patch = json!({});
+    if !labels.is_empty() {
+        patch["metadata"]["labels"] = Value::Object(labels);
+    }
+    if !missing.is_empty() {
+        patch["spec"]["taints"] = missing.into_iter().chain(present).collect();
+        // A list is replaced as a whole: a taint that somebody adds meanwhile must not be lost, so the API server
+        // compares the version.
+        patch["metadata"]["resourceVersion"] = current["metadata"]["resourceVersion"].clone();
+    }
+    (patch != json!({})).then_some(patch)
+}
+
+/// kubeadm's labels of a master (`phases/markcontrolplane`), and the machine's own.
+fn labels(renderer: &Renderer<'_>) -> Map<String, Value> {
+    let mut labels = Map::new();
+    if renderer.node.role != Role::Worker {
+        labels.insert("node-role.kubernetes.io/control-plane".into(), json!(""));
+        labels.insert("node.kubernetes.io/exclude-from-external-load-balancers".into(), json!(""));
+    }
+    labels.extend(renderer.node.machine.labels.iter().map(|(key, value)| (key.clone(), json!(value))));
+    labels
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::testing::*;
+    use nodeinit_config::cluster::Taint;
+
+    #[test]
+    fn are_as_they_were() {
+        let fixture = Fixture::new();
+        golden("bootstrap.yaml", &stream(&bootstrap(&fixture.renderer(), "CA").unwrap()));
+        let token = BootstrapToken {
+            id: "abcdef".into(),
+            secret: Secret::new("0123456789abcdef".into()),
+            description: "for w1".into(),
+            expiration: Some("2026-01-01T00:00:00Z".into()),
+        };
+        golden("bootstrap-token.yaml", &stream(&[bootstrap_token(&token)]));
+    }
+
+    #[test]
+    fn namespaces_come_before_what_lies_in_them() {
+        let fixture = Fixture::new();
+        let objects = bootstrap(&fixture.renderer(), "CA").unwrap();
+        let kinds: Vec<_> = objects.iter().map(|object| object["kind"].as_str().unwrap()).collect();
+        assert_eq!(kinds[..3], ["Namespace", "Namespace", "ClusterRoleBinding"]);
+        assert!(!kinds[2..].contains(&"Namespace"));
+    }
+
+    #[test]
+    fn a_node_is_patched_only_where_it_differs_and_keeps_others_taints() {
+        let mut fixture = Fixture::new();
+        fixture.node.machine.labels.insert("zone".into(), "a".into());
+        fixture.node.machine.taints =
+            vec![Taint { key: "dedicated".into(), value: "db".into(), effect: "NoExecute".into() }];
+        let not_ready = json!({"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"});
+        let current = json!({
+            "metadata": {"resourceVersion": "7", "labels": {"zone": "b", "kubernetes.io/os": "linux"}},
+            "spec": {"taints": [not_ready, {"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}]},
+        });
+        let patch = node_patch(&fixture.renderer(), &current).unwrap();
+        assert_eq!(
+            patch,
+            json!({
+                "metadata": {
+                    "resourceVersion": "7",
+                    "labels": {
+                        "node-role.kubernetes.io/control-plane": "",
+                        "node.kubernetes.io/exclude-from-external-load-balancers": "",
+                        "zone": "a",
+                    },
+                },
+                "spec": {"taints": [
+                    {"key": "dedicated", "value": "db", "effect": "NoExecute"},
+                    not_ready,
+                    {"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"},
+                ]},
+            })
+        );
+        let mut patched = current.as_object().unwrap().clone();
+        super::super::yaml::merge(&mut patched, patch.as_object().unwrap());
+        assert_eq!(node_patch(&fixture.renderer(), &Value::Object(patched)), None);
+    }
+}

@@ -1,0 +1,93 @@
+//! What our control plane has beyond kubeadm's defaults: flags that harden it, and the volumes these need.
+//!
+//! Both stand in `kubeadm-config` as `extraArgs` and `extraVolumes`, so that kubeadm generates the same pods.
+
+use super::paths;
+use nodeinit_config::Cluster;
+use std::{collections::BTreeMap, path::Path};
+
+/// A static pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Component {
+    Etcd,
+    ApiServer,
+    ControllerManager,
+    Scheduler,
+}
+
+/// A directory of the machine, mounted at the same place in a pod.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Volume {
+    pub(super) name: &'static str,
+    pub(super) path: String,
+    pub(super) read_only: bool,
+    /// `hostPath.type`.
+    pub(super) kind: &'static str,
+}
+
+/// Forward-secret suites with authenticated encryption, for TLS 1.2; those of TLS 1.3 are not chosen. ECDSA is what our
+/// own keys use, RSA what a user's own CA may.
+const CIPHER_SUITES: &str = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,\
+TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,\
+TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256";
+
+/// The component's flags beyond kubeadm's: ours, with the user's over them.
+pub(super) fn extra_args(cluster: &Cluster, component: Component) -> BTreeMap<String, String> {
+    let (ours, users) = match component {
+        Component::Etcd => (vec![("cipher-suites", CIPHER_SUITES)], &cluster.etcd.extra_args),
+        Component::ApiServer => (api_server_args(&cluster.api_server.extra_args), &cluster.api_server.extra_args),
+        Component::ControllerManager => (common_args(), &cluster.controller_manager.extra_args),
+        Component::Scheduler => (common_args(), &cluster.scheduler.extra_args),
+    };
+    let mut args: BTreeMap<String, String> =
+        ours.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    args.extend(users.iter().map(|(name, value)| (name.clone(), value.clone())));
+    args
+}
+
+fn common_args() -> Vec<(&'static str, &'static str)> {
+    vec![("profiling", "false"), ("tls-cipher-suites", CIPHER_SUITES), ("tls-min-version", "VersionTLS12")]
+}
+
+fn api_server_args(users: &BTreeMap<String, String>) -> Vec<(&'static str, &'static str)> {
+    let mut args = common_args();
+    args.extend([
+        ("audit-log-maxage", "30"),
+        ("audit-log-maxbackup", "10"),
+        ("audit-log-maxsize", "100"),
+        ("audit-log-path", paths::AUDIT_LOG),
+        ("audit-policy-file", paths::AUDIT_POLICY),
+        ("encryption-provider-config", paths::ENCRYPTION),
+    ]);
+    // The API server refuses the file beside either of these flags: who sets one decides about anonymous access alone.
+    if !users.keys().any(|flag| flag == "anonymous-auth" || flag.starts_with("oidc-")) {
+        args.push(("authentication-config", paths::AUTHENTICATION));
+    }
+    args
+}
+
+/// The component's volumes beyond kubeadm's.
+pub(super) fn extra_volumes(cluster: &Cluster, component: Component) -> Vec<Volume> {
+    if component != Component::ApiServer {
+        return Vec::new();
+    }
+    // `Directory`: without these files the API server would refuse to start anyway, and so the reason is plain.
+    let mut volumes = vec![Volume {
+        name: "apiserver-config",
+        path: paths::API_SERVER.to_owned(),
+        read_only: true,
+        kind: "Directory",
+    }];
+    if let Some(path) = audit_log_directory(cluster) {
+        volumes.push(Volume { name: "audit-log", path, read_only: false, kind: "DirectoryOrCreate" });
+    }
+    volumes
+}
+
+/// Where the audit log goes, or `None` where the user sends it to standard output (`-`) or nowhere.
+pub(super) fn audit_log_directory(cluster: &Cluster) -> Option<String> {
+    let args = extra_args(cluster, Component::ApiServer);
+    let file = Path::new(args.get("audit-log-path")?);
+    let directory = file.parent()?.to_str()?;
+    (file.is_absolute() && directory != "/").then(|| directory.to_owned())
+}

@@ -1,0 +1,149 @@
+//! The kubelet's configuration and flags.
+
+use super::{Manifest, RenderError, Renderer, yaml};
+use nodeinit_config::cluster::{KubernetesImage, Role, Taint};
+use serde_json::{Map, Value, json};
+
+/// containerd's socket, where `kubelet.config` names no other.
+pub const CONTAINERD: &str = "unix:///run/containerd/containerd.sock";
+
+/// The resolver file that systemd-resolved keeps for those who cannot reach its stub.
+const RESOLVED: &str = "/run/systemd/resolve/resolv.conf";
+
+/// Keeps pods off masters.
+const CONTROL_PLANE_TAINT: &str = "node-role.kubernetes.io/control-plane";
+
+/// The text of [`super::paths::KUBELET_CONFIG`]: the cluster's configuration, and what is this machine's own.
+///
+/// # Errors
+/// A replaced manifest that does not fit.
+pub fn config(renderer: &Renderer<'_>) -> Result<String, RenderError> {
+    let mut config = renderer.kubelet_config()?;
+    config.entry("containerRuntimeEndpoint").or_insert_with(|| json!(CONTAINERD));
+    if renderer.facts.systemd_resolved {
+        config.entry("resolvConf").or_insert_with(|| json!(RESOLVED));
+    }
+    yaml::text("the kubelet's configuration", &Value::Object(config))
+}
+
+/// The text for the ConfigMap `kubelet-config`: what every machine of the cluster shares.
+///
+/// # Errors
+/// A replaced manifest that does not fit.
+pub fn shared_config(renderer: &Renderer<'_>) -> Result<String, RenderError> {
+    yaml::text("kubelet-config", &Value::Object(renderer.kubelet_config()?))
+}
+
+/// The text of [`super::paths::KUBELET_INSTANCE_CONFIG`] (kubeadm's feature `NodeLocalCRISocket`, on since v1.34).
+#[must_use]
+pub fn instance_config(renderer: &Renderer<'_>) -> String {
+    format!("containerRuntimeEndpoint: {:?}\n", runtime_endpoint(renderer))
+}
+
+/// The container runtime's socket, as a `unix://` address.
+#[must_use]
+pub fn runtime_endpoint<'a>(renderer: &Renderer<'a>) -> &'a str {
+    renderer.cluster.kubelet.get("containerRuntimeEndpoint").and_then(Value::as_str).unwrap_or(CONTAINERD)
+}
+
+/// The text of [`super::paths::KUBELET_FLAGS`]. Taints are registered with the node itself, so that no pod slips onto a
+/// master before it is tainted.
+#[must_use]
+pub fn flags(renderer: &Renderer<'_>) -> String {
+    let mut flags = Vec::new();
+    if renderer.node.name != renderer.facts.host_name {
+        flags.push(format!("--hostname-override={}", renderer.node.name));
+    }
+    flags.push(format!("--pod-infra-container-image={}", renderer.cluster.image(KubernetesImage::Pause)));
+    let taints = taints(renderer);
+    if !taints.is_empty() {
+        let taints: Vec<String> = taints.iter().map(|t| format!("{}={}:{}", t.key, t.value, t.effect)).collect();
+        flags.push(format!("--register-with-taints={}", taints.join(",")));
+    }
+    format!("KUBELET_KUBEADM_ARGS=\"{}\"\n", flags.join(" "))
+}
+
+/// The node's taints: the control plane's on a master that runs no ordinary pods, then its own.
+pub(super) fn taints(renderer: &Renderer<'_>) -> Vec<Taint> {
+    let node = renderer.node;
+    let mut taints = Vec::new();
+    if node.role != Role::Worker && !renderer.cluster.control_plane.schedulable {
+        taints.push(Taint { key: CONTROL_PLANE_TAINT.into(), value: String::new(), effect: "NoSchedule".into() });
+    }
+    taints.extend(node.machine.taints.iter().cloned());
+    taints
+}
+
+impl Renderer<'_> {
+    fn kubelet_config(&self) -> Result<Map<String, Value>, RenderError> {
+        self.merged(Manifest::Kubelet, &self.cluster.kubelet)
+    }
+
+    /// A manifest with the user's configuration over it.
+    pub(super) fn merged(
+        &self,
+        manifest: Manifest,
+        over: &Map<String, Value>,
+    ) -> Result<Map<String, Value>, RenderError> {
+        let Value::Object(mut config) = self.object(manifest, &[])? else {
+            return Err(RenderError::Shape { manifest: manifest.to_string(), expected: "a mapping" });
+        };
+        yaml::merge(&mut config, over);
+        Ok(config)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::testing::*;
+
+    #[test]
+    fn is_as_it_was() {
+        let mut fixture = Fixture::new();
+        fixture.facts.systemd_resolved = true;
+        golden("kubelet-config.yaml", &config(&fixture.renderer()).unwrap());
+        golden("instance-config.yaml", &instance_config(&fixture.renderer()));
+        golden("kubeadm-flags.env", &flags(&fixture.renderer()));
+    }
+
+    #[test]
+    fn users_configuration_wins() {
+        let mut fixture = Fixture::new();
+        let over = json!({
+            "cgroupDriver": "cgroupfs",
+            "authentication": {"webhook": {"cacheTTL": "1m"}},
+            "containerRuntimeEndpoint": "unix:///run/crio/crio.sock",
+            "tlsMinVersion": null,
+        });
+        fixture.cluster.kubelet = over.as_object().unwrap().clone();
+        let text = config(&fixture.renderer()).unwrap();
+        for line in ["cgroupDriver: cgroupfs", "    cacheTTL: 1m", "    enabled: true", "unix:///run/crio/crio.sock"] {
+            assert!(text.contains(line), "{line}: {text}");
+        }
+        assert!(!text.contains("tlsMinVersion"), "{text}");
+        assert_eq!(instance_config(&fixture.renderer()), "containerRuntimeEndpoint: \"unix:///run/crio/crio.sock\"\n");
+    }
+
+    #[test]
+    fn the_shared_configuration_holds_nothing_of_this_machine() {
+        let mut fixture = Fixture::new();
+        fixture.facts.systemd_resolved = true;
+        let text = shared_config(&fixture.renderer()).unwrap();
+        assert!(!text.contains("containerRuntimeEndpoint") && !text.contains("resolvConf"), "{text}");
+    }
+
+    #[test]
+    fn flags_tell_name_and_taints() {
+        let mut fixture = Fixture::new();
+        fixture.facts.host_name = "m1.novalocal".into();
+        fixture.cluster.control_plane.schedulable = true;
+        fixture.node.machine.taints =
+            vec![Taint { key: "dedicated".into(), value: "db".into(), effect: "NoExecute".into() }];
+        assert_eq!(
+            flags(&fixture.renderer()),
+            "KUBELET_KUBEADM_ARGS=\"--hostname-override=m1 --pod-infra-container-image=registry.k8s.io/pause:3.10.1 \
+             --register-with-taints=dedicated=db:NoExecute\"\n"
+        );
+    }
+}

@@ -1,0 +1,161 @@
+//! The manifests: compiled in, each replaceable by a file of the same name.
+
+use super::error::RenderError;
+use std::{collections::BTreeMap, fmt};
+
+/// One file of `manifests/`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Manifest {
+    /// The static pod of etcd.
+    Etcd,
+    /// The static pod of kube-apiserver.
+    ApiServer,
+    /// The static pod of kube-controller-manager.
+    ControllerManager,
+    /// The static pod of kube-scheduler.
+    Scheduler,
+    /// What the API server's audit log holds.
+    AuditPolicy,
+    /// Whom the API server believes without credentials.
+    Authentication,
+    /// How secrets are encrypted in etcd.
+    Encryption,
+    /// The kubelet's configuration.
+    Kubelet,
+    /// kube-proxy's configuration.
+    KubeProxyConfig,
+    /// ConfigMaps and RBAC of a fresh cluster.
+    Bootstrap,
+    /// kube-proxy.
+    KubeProxy,
+    /// CoreDNS.
+    CoreDns,
+    /// flannel.
+    Flannel,
+}
+
+impl Manifest {
+    /// All manifests.
+    pub const ALL: [Self; 13] = [
+        Self::Etcd,
+        Self::ApiServer,
+        Self::ControllerManager,
+        Self::Scheduler,
+        Self::AuditPolicy,
+        Self::Authentication,
+        Self::Encryption,
+        Self::Kubelet,
+        Self::KubeProxyConfig,
+        Self::Bootstrap,
+        Self::KubeProxy,
+        Self::CoreDns,
+        Self::Flannel,
+    ];
+
+    /// The file's name in `manifests/` and in the directory that replaces it.
+    #[must_use]
+    pub fn file_name(self) -> &'static str {
+        match self {
+            Self::Etcd => "etcd.yaml",
+            Self::ApiServer => "kube-apiserver.yaml",
+            Self::ControllerManager => "kube-controller-manager.yaml",
+            Self::Scheduler => "kube-scheduler.yaml",
+            Self::AuditPolicy => "audit-policy.yaml",
+            Self::Authentication => "authentication.yaml",
+            Self::Encryption => "encryption.yaml",
+            Self::Kubelet => "kubelet.yaml",
+            Self::KubeProxyConfig => "kube-proxy-config.yaml",
+            Self::Bootstrap => "bootstrap.yaml",
+            Self::KubeProxy => "kube-proxy.yaml",
+            Self::CoreDns => "coredns.yaml",
+            Self::Flannel => "flannel.yaml",
+        }
+    }
+
+    /// Every file name, for a message.
+    #[must_use]
+    pub fn file_names() -> String {
+        Self::ALL.map(Self::file_name).join(", ")
+    }
+
+    fn embedded(self) -> &'static str {
+        match self {
+            Self::Etcd => include_str!("../../../manifests/etcd.yaml"),
+            Self::ApiServer => include_str!("../../../manifests/kube-apiserver.yaml"),
+            Self::ControllerManager => include_str!("../../../manifests/kube-controller-manager.yaml"),
+            Self::Scheduler => include_str!("../../../manifests/kube-scheduler.yaml"),
+            Self::AuditPolicy => include_str!("../../../manifests/audit-policy.yaml"),
+            Self::Authentication => include_str!("../../../manifests/authentication.yaml"),
+            Self::Encryption => include_str!("../../../manifests/encryption.yaml"),
+            Self::Kubelet => include_str!("../../../manifests/kubelet.yaml"),
+            Self::KubeProxyConfig => include_str!("../../../manifests/kube-proxy-config.yaml"),
+            Self::Bootstrap => include_str!("../../../manifests/bootstrap.yaml"),
+            Self::KubeProxy => include_str!("../../../manifests/kube-proxy.yaml"),
+            Self::CoreDns => include_str!("../../../manifests/coredns.yaml"),
+            Self::Flannel => include_str!("../../../manifests/flannel.yaml"),
+        }
+    }
+}
+
+impl fmt::Display for Manifest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.file_name())
+    }
+}
+
+/// The manifests in use: ours, less those that the user replaces.
+#[derive(Clone, Debug, Default)]
+pub struct Manifests {
+    overrides: BTreeMap<&'static str, String>,
+}
+
+impl Manifests {
+    /// Ours, with `overrides` (file name → text, of the directory that `manifestsDirectory` names) in place of those of
+    /// the same name.
+    ///
+    /// # Errors
+    /// [`RenderError::UnknownManifest`] where a file's name is not one of ours: it is more likely misspelt than meant to do nothing.
+    pub fn new(overrides: BTreeMap<String, String>) -> Result<Self, RenderError> {
+        let mut known = BTreeMap::new();
+        for (file, text) in overrides {
+            match Manifest::ALL.iter().find(|manifest| manifest.file_name() == file) {
+                Some(manifest) => known.insert(manifest.file_name(), text),
+                None => return Err(RenderError::UnknownManifest { file }),
+            };
+        }
+        Ok(Self { overrides: known })
+    }
+
+    /// The text of a manifest, placeholders and all.
+    #[must_use]
+    pub fn text(&self, manifest: Manifest) -> &str {
+        self.overrides.get(manifest.file_name()).map_or(manifest.embedded(), String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_replaces_ours_and_a_misspelt_one_is_refused() {
+        let manifests = Manifests::new([("etcd.yaml".to_owned(), "mine".to_owned())].into()).unwrap();
+        assert_eq!(manifests.text(Manifest::Etcd), "mine");
+        assert_eq!(manifests.text(Manifest::Flannel), Manifest::Flannel.embedded());
+        let err = Manifests::new([("core-dns.yaml".to_owned(), String::new())].into()).unwrap_err().to_string();
+        assert!(err.starts_with("core-dns.yaml: no manifest has this name"), "{err}");
+        assert!(err.contains("coredns.yaml"), "{err}");
+    }
+
+    #[test]
+    fn the_readme_lists_every_manifest_and_every_placeholder() {
+        let readme = include_str!("../../../manifests/README.md");
+        for manifest in Manifest::ALL {
+            assert!(readme.contains(&format!("`{manifest}`")), "{manifest}");
+        }
+        let fixture = super::super::testing::Fixture::new();
+        for placeholder in fixture.renderer().values().keys() {
+            assert!(readme.contains(&format!("`{placeholder}`")), "{placeholder}");
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! The four static pods, as kubeadm generates them from the `kubeadm-config` that we store.
+
+use super::{
+    Manifest, RenderError, Renderer,
+    components::{self, Component, Volume},
+    yaml,
+};
+use serde_json::{Value, json};
+
+/// The text of a static pod, and the name of its file in [`super::paths::STATIC_PODS`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StaticPod {
+    /// For instance `etcd.yaml`.
+    pub file_name: &'static str,
+    /// The manifest.
+    pub text: String,
+}
+
+/// etcd with this machine as its only member.
+///
+/// # Errors
+/// A replaced manifest that does not fit.
+pub fn etcd(renderer: &Renderer<'_>) -> Result<StaticPod, RenderError> {
+    renderer.static_pod(Manifest::Etcd, Component::Etcd)
+}
+
+/// kube-apiserver.
+///
+/// # Errors
+/// A replaced manifest that does not fit.
+pub fn api_server(renderer: &Renderer<'_>) -> Result<StaticPod, RenderError> {
+    renderer.static_pod(Manifest::ApiServer, Component::ApiServer)
+}
+
+/// kube-controller-manager.
+///
+/// # Errors
+/// A replaced manifest that does not fit.
+pub fn controller_manager(renderer: &Renderer<'_>) -> Result<StaticPod, RenderError> {
+    renderer.static_pod(Manifest::ControllerManager, Component::ControllerManager)
+}
+
+/// kube-scheduler.
+///
+/// # Errors
+/// A replaced manifest that does not fit.
+pub fn scheduler(renderer: &Renderer<'_>) -> Result<StaticPod, RenderError> {
+    renderer.static_pod(Manifest::Scheduler, Component::Scheduler)
+}
+
+/// Directories of the machine that the pods write to and that may not be there yet. The kubelet would make them; who
+/// makes them beforehand knows what to remove again.
+#[must_use]
+pub fn writable_directories(renderer: &Renderer<'_>) -> Vec<String> {
+    let values = renderer.values();
+    let of = |name| values.get(name).and_then(Value::as_str).map(str::to_owned);
+    let mut directories: Vec<String> =
+        ["etcdDataDirectory", "flexVolumeDirectory"].into_iter().filter_map(of).collect();
+    directories.extend(components::audit_log_directory(renderer.cluster));
+    directories
+}
+
+impl Renderer<'_> {
+    fn static_pod(&self, manifest: Manifest, component: Component) -> Result<StaticPod, RenderError> {
+        let missing = |expected| RenderError::Shape { manifest: manifest.to_string(), expected };
+        let mut pod = self.object(manifest, &[])?;
+        let container = pod.pointer_mut("/spec/containers/0").ok_or_else(|| missing("spec.containers"))?;
+
+        let command = container.get_mut("command").and_then(Value::as_array_mut);
+        let command = command.ok_or_else(|| missing("spec.containers[0].command"))?;
+        let extra = components::extra_args(self.cluster, component);
+        *command = with_extra_args(std::mem::take(command), &extra);
+
+        drop_empty_probe_hosts(container);
+        let volumes = self.volumes(component);
+        add_by_name(container, "volumeMounts", volumes.iter().map(mount));
+        let spec = pod.pointer_mut("/spec").ok_or_else(|| missing("spec"))?;
+        add_by_name(spec, "volumes", volumes.iter().map(host_path));
+        Ok(StaticPod { file_name: manifest.file_name(), text: yaml::text(manifest.file_name(), &pod)? })
+    }
+
+    fn volumes(&self, component: Component) -> Vec<Volume> {
+        let mut volumes = components::extra_volumes(self.cluster, component);
+        if matches!(component, Component::ApiServer | Component::ControllerManager) {
+            volumes.extend(self.facts.ca_directories.iter().copied().map(ca_volume));
+        }
+        volumes
+    }
+}
+
+/// A directory of CA certificates; its volume is named after it, as in kubeadm.
+fn ca_volume(path: &str) -> Volume {
+    let name = match path {
+        "/etc/pki/ca-trust" => "etc-pki-ca-trust",
+        "/etc/pki/tls/certs" => "etc-pki-tls-certs",
+        "/etc/ca-certificates" => "etc-ca-certificates",
+        "/usr/share/ca-certificates" => "usr-share-ca-certificates",
+        _ => "usr-local-share-ca-certificates",
+    };
+    Volume { name, path: path.to_owned(), read_only: true, kind: "DirectoryOrCreate" }
+}
+
+fn mount(volume: &Volume) -> Value {
+    let mut mount = json!({"name": volume.name, "mountPath": volume.path});
+    if volume.read_only {
+        mount["readOnly"] = json!(true);
+    }
+    mount
+}
+
+fn host_path(volume: &Volume) -> Value {
+    json!({"name": volume.name, "hostPath": {"path": volume.path, "type": volume.kind}})
+}
+
+/// The command with `extra` flags: the program, then its own flags sorted, less those that are replaced, then the extra
+/// ones (kubeadm: `util/arguments.go`, `ArgumentsToCommand`).
+fn with_extra_args(command: Vec<Value>, extra: &std::collections::BTreeMap<String, String>) -> Vec<Value> {
+    let (mut flags, mut command): (Vec<Value>, Vec<Value>) =
+        command.into_iter().partition(|part| part.as_str().is_some_and(|part| part.starts_with("--")));
+    fn split(flag: &Value) -> (&str, &str) {
+        let flag = flag.as_str().unwrap_or_default().trim_start_matches("--");
+        flag.split_once('=').unwrap_or((flag, ""))
+    }
+    flags.sort_by(|a, b| split(a).cmp(&split(b)));
+    // kubeadm: a file that says how requests are authorised replaces the modes.
+    let dropped = |name: &str| {
+        extra.contains_key(name) || (name == "authorization-mode" && extra.contains_key("authorization-config"))
+    };
+    command.extend(flags.into_iter().filter(|flag| !dropped(split(flag).0)));
+    command.extend(extra.iter().map(|(name, value)| json!(format!("--{name}={value}"))));
+    command
+}
+
+/// Kubernetes leaves out an empty host; so does kubeadm.
+fn drop_empty_probe_hosts(container: &mut Value) {
+    for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
+        let get = container.get_mut(probe).and_then(|probe| probe.get_mut("httpGet"));
+        if let Some(get) = get.and_then(Value::as_object_mut)
+            && get.get("host").is_some_and(|host| host == "")
+        {
+            get.remove("host");
+        }
+    }
+}
+
+/// Adds named items to a list; one of the same name is replaced; sorted by name where anything was added, as kubeadm
+/// does.
+fn add_by_name(object: &mut Value, field: &str, items: impl Iterator<Item = Value>) {
+    let Some(object) = object.as_object_mut() else { return };
+    let Value::Array(list) = object.entry(field).or_insert_with(|| json!([])) else { return };
+    let mut added = false;
+    for item in items {
+        list.retain(|old| old["name"] != item["name"]);
+        list.push(item);
+        added = true;
+    }
+    if added {
+        list.sort_by(|a, b| a["name"].as_str().cmp(&b["name"].as_str()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::{CA_DIRECTORIES, Manifests, testing::*};
+
+    fn parsed(pod: &StaticPod) -> Value {
+        super::super::template::documents(pod.file_name, &pod.text).unwrap().remove(0)
+    }
+
+    fn command(pod: &StaticPod) -> Vec<String> {
+        serde_json::from_value(parsed(pod)["spec"]["containers"][0]["command"].clone()).unwrap()
+    }
+
+    #[test]
+    fn pods_are_as_they_were() {
+        let mut fixture = Fixture::new();
+        fixture.facts.ca_directories = CA_DIRECTORIES.to_vec();
+        for pod in [etcd, api_server, controller_manager, scheduler] {
+            let pod = pod(&fixture.renderer()).unwrap();
+            golden(&format!("static-pods/{}", pod.file_name), &pod.text);
+        }
+    }
+
+    #[test]
+    fn users_flags_replace_and_extend() {
+        let mut fixture = Fixture::new();
+        let set = |args: &mut std::collections::BTreeMap<String, String>, name: &str, value: &str| {
+            args.insert(name.to_owned(), value.to_owned());
+        };
+        set(&mut fixture.cluster.api_server.extra_args, "profiling", "true");
+        set(&mut fixture.cluster.api_server.extra_args, "anonymous-auth", "false");
+        set(&mut fixture.cluster.api_server.extra_args, "authorization-config", "/etc/kubernetes/apiserver/authz.yaml");
+        set(&mut fixture.cluster.scheduler.extra_args, "bind-address", "0.0.0.0");
+        set(&mut fixture.cluster.scheduler.extra_args, "v", "4");
+        let api = api_server(&fixture.renderer()).unwrap();
+        let flags = command(&api);
+        assert!(flags.contains(&"--profiling=true".into()) && !flags.contains(&"--profiling=false".into()));
+        assert!(!api.text.contains("--authentication-config"), "refused beside --anonymous-auth");
+        assert!(!api.text.contains("--authorization-mode"), "refused beside --authorization-config");
+
+        let scheduler = scheduler(&fixture.renderer()).unwrap();
+        let flags = command(&scheduler);
+        assert_eq!(
+            flags.iter().filter(|flag| flag.starts_with("--bind-address")).collect::<Vec<_>>(),
+            ["--bind-address=0.0.0.0"]
+        );
+        assert_eq!(flags.last().unwrap(), "--v=4");
+        let probe = &parsed(&scheduler)["spec"]["containers"][0]["livenessProbe"]["httpGet"];
+        assert_eq!(probe.get("host"), None, "the unspecified address cannot be probed");
+    }
+
+    #[test]
+    fn ipv6_addresses_stand_in_brackets() {
+        let mut fixture = Fixture::new();
+        fixture.node.address = "fd00::11".parse().unwrap();
+        let flags = command(&etcd(&fixture.renderer()).unwrap());
+        for flag in [
+            "--initial-cluster=m1=https://[fd00::11]:2380",
+            "--listen-client-urls=https://[::1]:2379,https://[fd00::11]:2379",
+        ] {
+            assert!(flags.contains(&flag.into()), "{flags:?}");
+        }
+        let flags = command(&api_server(&fixture.renderer()).unwrap());
+        assert!(flags.contains(&"--etcd-servers=https://[::1]:2379".into()), "{flags:?}");
+        assert!(flags.contains(&"--advertise-address=fd00::11".into()), "{flags:?}");
+    }
+
+    #[test]
+    fn without_the_cas_key_nothing_is_signed() {
+        let mut fixture = Fixture::new();
+        fixture.facts.external_ca = true;
+        let flags = command(&controller_manager(&fixture.renderer()).unwrap());
+        assert!(flags.contains(&"--cluster-signing-key-file=".into()), "{flags:?}");
+    }
+
+    #[test]
+    fn a_replaced_manifest_is_extended_like_ours_and_refused_if_it_cannot_be() {
+        let mut fixture = Fixture::new();
+        let with = |text: &str| Manifests::new([("kube-scheduler.yaml".to_owned(), text.to_owned())].into()).unwrap();
+        fixture.manifests = with(
+            "spec: {containers: [{name: mine, command: [/bin/own, --z=1, --profiling=true, \"--a=${nodeName}\"]}]}",
+        );
+        let flags = command(&scheduler(&fixture.renderer()).unwrap());
+        assert_eq!(flags[..4], ["/bin/own", "--a=m1", "--z=1", "--profiling=false"]);
+        fixture.manifests = with("spec: {}");
+        let err = scheduler(&fixture.renderer()).unwrap_err().to_string();
+        assert!(err.starts_with("kube-scheduler.yaml: spec.containers is missing"), "{err}");
+        fixture.manifests = with("# nothing");
+        assert!(scheduler(&fixture.renderer()).is_err());
+    }
+
+    #[test]
+    fn tells_which_directories_the_pods_write_to() {
+        let mut fixture = Fixture::new();
+        let flex = "/usr/libexec/kubernetes/kubelet-plugins/volume/exec";
+        assert_eq!(writable_directories(&fixture.renderer()), ["/var/lib/etcd", flex, "/var/log/kubernetes/audit"]);
+        fixture.cluster.api_server.extra_args.insert("audit-log-path".into(), "-".into());
+        assert_eq!(writable_directories(&fixture.renderer()), ["/var/lib/etcd", flex]);
+        let api = api_server(&fixture.renderer()).unwrap();
+        assert!(!api.text.contains("name: audit-log"), "{}", api.text);
+    }
+}

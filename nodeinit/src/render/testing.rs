@@ -1,0 +1,85 @@
+//! A cluster to render, for tests.
+
+use super::{HostFacts, Manifests, Renderer};
+use nodeinit_config::{Cluster, cluster::*};
+use serde_json::Map;
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+/// What a renderer borrows.
+pub(super) struct Fixture {
+    pub(super) cluster: Cluster,
+    pub(super) node: Node,
+    pub(super) facts: HostFacts,
+    pub(super) manifests: Manifests,
+}
+
+impl Fixture {
+    /// One master `m1`, 10.77.0.11, everything else by default.
+    pub(super) fn new() -> Self {
+        let machine = Machine {
+            name: "m1".into(),
+            address: Some([10, 77, 0, 11].into()),
+            labels: BTreeMap::new(),
+            taints: Vec::new(),
+        };
+        let minute = Duration::from_secs(60);
+        let cluster = Cluster {
+            name: "kubernetes".into(),
+            version: "v1.34.4".parse().unwrap(),
+            image_repository: DEFAULT_IMAGE_REPOSITORY.into(),
+            control_plane: ControlPlane { endpoint: None, cert_sans: Vec::new(), schedulable: false },
+            masters: Vec::new(),
+            workers: Vec::new(),
+            network: Network {
+                pod_cidr: "10.244.0.0/16".parse().unwrap(),
+                service_cidr: "10.96.0.0/12".parse().unwrap(),
+                dns_domain: "cluster.local".into(),
+            },
+            etcd: Etcd { data_directory: PathBuf::from("/var/lib/etcd"), extra_args: BTreeMap::new() },
+            api_server: Component::default(),
+            controller_manager: Component::default(),
+            scheduler: Component::default(),
+            kubelet: Map::new(),
+            kube_proxy: Map::new(),
+            addons: Addons { kube_proxy: true, coredns: true, cni: Cni::Flannel },
+            artifacts: Artifacts { source: ArtifactSource::Image, binaries: Vec::new(), images: Vec::new() },
+            os: Os { swap: Swap::Off, sysctls: BTreeMap::new(), modules: Vec::new() },
+            manifests_directory: None,
+            secrets_delivery: SecretsDelivery::Ssh,
+            timeouts: Timeouts {
+                download: minute,
+                image_import: minute,
+                kubelet: minute,
+                etcd: minute,
+                control_plane: minute,
+                node: minute,
+            },
+        };
+        let node = Node { name: "m1".into(), address: [10, 77, 0, 11].into(), role: Role::FirstMaster, machine };
+        let facts = HostFacts { host_name: "m1".into(), ..HostFacts::default() };
+        Self { cluster, node, facts, manifests: Manifests::default() }
+    }
+
+    /// The renderer of this cluster.
+    pub(super) fn renderer(&self) -> Renderer<'_> {
+        Renderer { cluster: &self.cluster, node: &self.node, facts: &self.facts, manifests: &self.manifests }
+    }
+}
+
+/// Compares with `tests/golden/render/NAME`. `UPDATE_GOLDEN=1` writes the file instead; look at the difference before
+/// it is committed.
+#[allow(clippy::disallowed_methods, reason = "a test writes into the repository, not onto a machine")]
+pub(super) fn golden(name: &str, text: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/render").join(name);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+    }
+    let wanted = std::fs::read_to_string(&path).unwrap_or_else(|err| panic!("{}: {err}", path.display()));
+    assert!(wanted == text, "{name} differs from its golden file; now it is\n{text}");
+}
+
+/// Objects as a YAML stream, to look at.
+pub(super) fn stream(objects: &[serde_json::Value]) -> String {
+    objects.iter().map(|object| format!("---\n{}", super::yaml::text("test", object).unwrap())).collect()
+}

@@ -1,0 +1,146 @@
+//! The values that every manifest may use; `manifests/README.md` lists them.
+
+use super::{
+    Renderer,
+    components::{Component, extra_args},
+    paths,
+    template::Values,
+};
+use nodeinit_config::cluster::{API_PORT, KubernetesImage};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+impl Renderer<'_> {
+    pub(super) fn values(&self) -> Values {
+        let (cluster, node) = (self.cluster, self.node);
+        let network = &cluster.network;
+        let image = |component| json!(cluster.image(component));
+        let ipv6 = node.address.is_ipv6();
+        let localhost = if ipv6 { "::1" } else { "127.0.0.1" };
+        let etcd = extra_args(cluster, Component::Etcd);
+        let probe = etcd_probe(&etcd, localhost);
+        // kubeadm: who moves etcd's client address moves the API server along.
+        let etcd_servers = match etcd.get("advertise-client-urls") {
+            Some(urls) => urls.clone(),
+            None => format!("https://{}:2379", url_host(localhost)),
+        };
+        let signing =
+            |file: &str| if self.facts.external_ca { json!("") } else { json!(format!("{}/{file}", paths::PKI)) };
+        Values::from([
+            ("anyAddress", json!(if ipv6 { "::" } else { "0.0.0.0" })),
+            ("apiPort", json!(API_PORT)),
+            ("apiServerImage", image(KubernetesImage::ApiServer)),
+            ("clusterName", json!(cluster.name)),
+            ("controlPlaneEndpoint", json!(cluster.endpoint(node.address).to_string())),
+            ("controllerManagerImage", image(KubernetesImage::ControllerManager)),
+            ("controllerManagerProbeHost", self.probe_host(Component::ControllerManager)),
+            ("coreDNSImage", image(KubernetesImage::CoreDns)),
+            ("dnsAddress", json!(network.dns_service())),
+            ("dnsDomain", json!(network.dns_domain)),
+            ("etcdDataDirectory", json!(cluster.etcd.data_directory)),
+            ("etcdImage", image(KubernetesImage::Etcd)),
+            ("etcdProbeHost", json!(probe.host)),
+            ("etcdProbePort", json!(probe.port)),
+            ("etcdProbeScheme", json!(probe.scheme)),
+            ("etcdServers", json!(etcd_servers)),
+            ("flannelNetwork", json!(flannel_network(&network.pod_cidr.to_string()))),
+            ("flexVolumeDirectory", self.flex_volume_directory()),
+            ("kubeProxyImage", image(KubernetesImage::Proxy)),
+            ("kubernetesVersion", json!(cluster.version.to_string())),
+            ("localhost", json!(localhost)),
+            ("localhostURLHost", json!(url_host(localhost))),
+            ("nodeAddress", json!(node.address)),
+            ("nodeName", json!(node.name)),
+            ("nodeURLHost", json!(url_host(&node.address.to_string()))),
+            ("podCIDR", json!(network.pod_cidr.to_string())),
+            ("schedulerImage", image(KubernetesImage::Scheduler)),
+            ("schedulerProbeHost", self.probe_host(Component::Scheduler)),
+            ("serviceCIDR", json!(network.service_cidr.to_string())),
+            ("signingCertificate", signing("ca.crt")),
+            ("signingKey", signing("ca.key")),
+        ])
+    }
+
+    /// Where the kubelet probes a component that listens on `bind-address`. Every address cannot be asked: the kubelet
+    /// then takes the pod's.
+    fn probe_host(&self, component: Component) -> Value {
+        match extra_args(self.cluster, component).get("bind-address").map(String::as_str) {
+            None => json!("127.0.0.1"),
+            Some("0.0.0.0" | "::") => json!(""),
+            Some(address) => json!(address),
+        }
+    }
+
+    fn flex_volume_directory(&self) -> Value {
+        match extra_args(self.cluster, Component::ControllerManager).get("flex-volume-plugin-dir") {
+            Some(directory) => json!(directory),
+            None => json!("/usr/libexec/kubernetes/kubelet-plugins/volume/exec"),
+        }
+    }
+}
+
+/// A host as it stands in a URL: an IPv6 address in brackets.
+pub(super) fn url_host(host: &str) -> String {
+    if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
+}
+
+struct Probe {
+    host: String,
+    port: u16,
+    scheme: &'static str,
+}
+
+/// The first of etcd's `listen-metrics-urls` (kubeadm: `util/staticpod/utils.go`, `GetEtcdProbeEndpoint`); what it
+/// leaves out is kubeadm's default.
+fn etcd_probe(args: &BTreeMap<String, String>, localhost: &str) -> Probe {
+    let default = Probe { host: localhost.to_owned(), port: 2381, scheme: "HTTP" };
+    let Some(urls) = args.get("listen-metrics-urls") else { return default };
+    let first = urls.split(',').next().unwrap_or_default();
+    let Some((scheme, rest)) = first.split_once("://") else { return default };
+    let authority = rest.split('/').next().unwrap_or_default();
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, port.parse().ok()),
+        _ => (authority, None),
+    };
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    Probe {
+        host: if host.is_empty() { default.host } else { host.to_owned() },
+        port: port.unwrap_or(default.port),
+        scheme: if scheme == "https" { "HTTPS" } else { default.scheme },
+    }
+}
+
+/// The part of flannel's `net-conf.json` that depends on the family of the pods' addresses.
+fn flannel_network(pods: &str) -> String {
+    match pods.contains(':') {
+        false => format!("\"Network\": \"{pods}\""),
+        true => format!("\"EnableIPv4\": false, \"EnableIPv6\": true, \"IPv6Network\": \"{pods}\""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn etcds_probe_follows_its_metrics_url() {
+        let probe = |url: Option<&str>| {
+            let args = url.map(|url| ("listen-metrics-urls".to_owned(), url.to_owned())).into_iter().collect();
+            let probe = etcd_probe(&args, "127.0.0.1");
+            (probe.host, probe.port, probe.scheme)
+        };
+        let is = |host: &str, port, scheme| (host.to_owned(), port, scheme);
+        assert_eq!(probe(None), is("127.0.0.1", 2381, "HTTP"));
+        assert_eq!(probe(Some("https://1.2.3.4:678,https://[::1]:2381")), is("1.2.3.4", 678, "HTTPS"));
+        assert_eq!(probe(Some("http://[fd00::1]:1234/metrics")), is("fd00::1", 1234, "HTTP"));
+        assert_eq!(probe(Some("https://[fd00::1]")), is("fd00::1", 2381, "HTTPS"));
+        assert_eq!(probe(Some("http://:2381")), is("127.0.0.1", 2381, "HTTP"));
+        assert_eq!(probe(Some("nonsense")), is("127.0.0.1", 2381, "HTTP"));
+    }
+
+    #[test]
+    fn flannel_knows_both_families() {
+        assert_eq!(flannel_network("10.244.0.0/16"), "\"Network\": \"10.244.0.0/16\"");
+        assert!(flannel_network("fd00::/56").contains("\"IPv6Network\": \"fd00::/56\""));
+    }
+}
