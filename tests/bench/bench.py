@@ -53,6 +53,7 @@ def main():
             runs.append(result)
             print(report.line(result), flush=True)
 
+    DOCS.mkdir(exist_ok=True)
     facts = {"machine": machine(), "date": datetime.date.today().isoformat(), "rounds": rounds, "size": size, "packed": packed}
     (DOCS / "benchmarks.svg").write_text(report.chart(runs, PLAN))
     text = report.markdown(runs, PLAN, facts)
