@@ -28,7 +28,9 @@ test: build ## everything, with real hosts and real Kubernetes (root; 25 minutes
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	tests/dependencies.py
+	tests/shellcheck.sh
 	tests/lab/prepare.sh
+	tests/lab/selftest.sh
 	NODEINIT_LAB=$(abspath $(binary)) cargo test --workspace --locked
 
 demo: build ## boots a host, makes it a Kubernetes master, shows it (root)

@@ -1,8 +1,6 @@
 """The benchmark's figures as text, Markdown and a chart."""
 import statistics
 
-LABELS = {"limit": "limit: etcd and API server by hand", "idle": "idle", "small": "small: half a core", "busy": "busy: heavy disk writes",
-          "fresh": "fresh: to a working pod network"}
 COLOURS = {"limit": "#8a8f98", "kubeadm": "#c2703d", "nodeinit": "#2f7d5d"}
 
 
@@ -65,24 +63,23 @@ def critical_path(runs, mode):
 
 def chart(runs, plan):
     """Horizontal bars: the median, with a thin line from minimum to maximum."""
-    left, right, height, gap = 250, 70, 22, 8
+    left, right, height, gap = 170, 70, 22, 8
     longest = max(r["seconds"] for r in runs)
     scale = (900 - left - right) / longest
     y, body, last = 34, "", None
-    for mode in LABELS:
-        for tool, _ in (pair for pair in plan if pair[1] == mode):
-            seconds = [r["seconds"] for r in of(runs, tool, mode)]
-            middle = statistics.median(seconds)
-            if mode != last:
-                y += gap
-                body += f'<text x="{left - 90}" y="{y + 15}" text-anchor="end">{LABELS[mode].split(":")[0]}</text>\n'
-                last = mode
-            low, high = left + min(seconds) * scale, left + max(seconds) * scale
-            body += f'<text x="{left - 10}" y="{y + 15}" text-anchor="end" fill="{COLOURS[tool]}">{tool}</text>\n'
-            body += f'<rect x="{left}" y="{y}" width="{middle * scale:.1f}" height="{height - 4}" fill="{COLOURS[tool]}" rx="2"/>\n'
-            body += f'<path d="M{low:.1f} {y + 9}H{high:.1f}" stroke="#222" stroke-width="1.5"/>\n'
-            body += f'<text x="{max(high, left + middle * scale) + 8:.1f}" y="{y + 14}">{middle:.1f} s</text>\n'
-            y += height
+    for tool, mode in plan:
+        seconds = [r["seconds"] for r in of(runs, tool, mode)]
+        middle = statistics.median(seconds)
+        if mode != last:
+            y += gap
+            body += f'<text x="{left - 90}" y="{y + 15}" text-anchor="end">{mode}</text>\n'
+            last = mode
+        low, high = left + min(seconds) * scale, left + max(seconds) * scale
+        body += f'<text x="{left - 10}" y="{y + 15}" text-anchor="end" fill="{COLOURS[tool]}">{tool}</text>\n'
+        body += f'<rect x="{left}" y="{y}" width="{middle * scale:.1f}" height="{height - 4}" fill="{COLOURS[tool]}" rx="2"/>\n'
+        body += f'<path d="M{low:.1f} {y + 9}H{high:.1f}" stroke="#222" stroke-width="1.5"/>\n'
+        body += f'<text x="{max(high, left + middle * scale) + 8:.1f}" y="{y + 14}">{middle:.1f} s</text>\n'
+        y += height
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 900 {y + 12}" font-family="sans-serif" font-size="13">\n'
             f'<rect width="900" height="{y + 12}" fill="#fff"/>\n<text x="16" y="24" font-size="15">'
             f'Seconds to a first master, median of each mode; the thin line goes from the fastest to the slowest run</text>\n{body}</svg>\n')
