@@ -1,6 +1,7 @@
 //! What steps are lent: the configuration, this machine, the journal, the report.
 
 use crate::{
+    api::kube::KubeClient,
     engine::{
         error::StepError,
         journal::{Journal, ORIGINALS, Original, Record, sha256},
@@ -11,12 +12,13 @@ use crate::{
         commands::Commands,
         files::{Files, NewFile},
     },
+    render::{HostFacts, Manifests, Renderer},
 };
 use nodeinit_config::{Cluster, cluster::Node};
 use std::{
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 /// Lent to every step. Cheap to clone.
@@ -36,9 +38,21 @@ pub struct Context {
     pub journal: Arc<Journal>,
     /// Where progress goes.
     pub report: Report,
+    /// What was found on this machine.
+    pub facts: Arc<HostFacts>,
+    /// Our manifests, with the user's over them.
+    pub manifests: Arc<Manifests>,
+    /// The client of this master's API server, once there are keys for it.
+    pub api: Arc<OnceLock<KubeClient>>,
 }
 
 impl Context {
+    /// What turns the configuration into text.
+    #[must_use]
+    pub fn renderer(&self) -> Renderer<'_> {
+        Renderer { cluster: &self.cluster, node: &self.node, facts: &self.facts, manifests: &self.manifests }
+    }
+
     /// Puts files in place: those that differ are recorded, then written whole, their directories made before (mode 0755
     /// or, for a private file, 0700). Returns the paths that changed.
     ///
@@ -126,25 +140,25 @@ impl Context {
         Ok(changes)
     }
 
-    /// Declares that what will appear in `path` is Kubernetes' and ours to remove; makes the directory where it is missing.
+    /// Declares that what will appear in these directories is Kubernetes' doing and ours to remove. Of a directory that is
+    /// not there, its outermost missing parent is claimed.
     ///
     /// # Errors
-    /// Where the directory cannot be read or made, or the journal not be written.
-    pub async fn claim_tree(&self, path: &'static str, mode: u32) -> Result<(), StepError> {
+    /// Where a directory cannot be read, or the journal not be written.
+    pub async fn claim_trees(&self, paths: Vec<PathBuf>) -> Result<(), StepError> {
         let cx = self.clone();
         blocking(move || {
-            let path = Path::new(path);
-            if !cx.journal.state().trees.contains_key(path) {
-                let before = if cx.files.exists(path) { Some(cx.files.list(path)?) } else { None };
-                let mut records: Vec<Record> =
-                    cx.files.missing_parents(path).into_iter().map(|path| Record::Directory { path }).collect();
-                records.push(Record::Tree { path: path.to_path_buf(), before });
-                cx.journal.intend(records)?;
+            let known = cx.journal.state();
+            let mut records = Vec::new();
+            for path in paths {
+                let path = cx.files.missing_parents(&path).into_iter().next().unwrap_or(path);
+                let is_ours = path.ancestors().any(|dir| known.trees.contains_key(dir) || known.directories.contains(dir));
+                if !is_ours {
+                    let before = if cx.files.exists(&path) { Some(cx.files.list(&path)?) } else { None };
+                    records.push(Record::Tree { path, before });
+                }
             }
-            for parent in cx.files.missing_parents(path) {
-                cx.files.make_directory(&parent, 0o755)?;
-            }
-            Ok(cx.files.make_directory(path, mode)?)
+            Ok(cx.journal.intend(records)?)
         })
         .await
     }

@@ -3,6 +3,7 @@
 use crate::{
     engine::{journal::JournalError, wait::WaitError},
     host::{commands::CommandError, files::FileError},
+    render::RenderError,
 };
 use std::{error::Error, fmt};
 
@@ -143,5 +144,11 @@ impl From<JournalError> for StepError {
 impl From<WaitError> for StepError {
     fn from(error: WaitError) -> Self {
         Self::new(error.to_string()).exit(Exit::TryAgain)
+    }
+}
+
+impl From<RenderError> for StepError {
+    fn from(error: RenderError) -> Self {
+        Self::caused("cannot make the text from the configuration", error).exit(Exit::BadConfig)
     }
 }

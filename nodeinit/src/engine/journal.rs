@@ -129,6 +129,8 @@ pub struct State {
     pub swaps: BTreeSet<PathBuf>,
     /// Images that we imported.
     pub images: BTreeSet<String>,
+    /// Steps that ended well at least once.
+    pub ended: BTreeSet<String>,
     /// The values that cannot change in place, where a run got so far.
     pub fixed: Option<BTreeMap<String, String>>,
     /// The latest time of a run's start, seconds since 1970.
@@ -140,7 +142,8 @@ impl State {
         match record {
             Record::Run { time, .. } => self.last_run = self.last_run.max(Some(time)),
             Record::Fixed { values } => self.fixed = Some(values),
-            Record::Begin { .. } | Record::End { .. } | Record::Failed { .. } => {}
+            Record::End { step, .. } => drop(self.ended.insert(step)),
+            Record::Begin { .. } | Record::Failed { .. } => {}
             Record::File { path, sha256, original } => {
                 // The first record knows what was there before us.
                 self.files.entry(path).and_modify(|known| known.0.clone_from(&sha256)).or_insert((sha256, original));

@@ -10,8 +10,8 @@ use crate::{
         timeline::Bar,
     },
 };
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
-use tokio::task::JoinSet;
+use std::collections::BTreeSet;
+use futures_util::{StreamExt, stream::FuturesUnordered};
 
 /// How a run ended.
 #[derive(Debug)]
@@ -31,9 +31,9 @@ struct Ended {
 
 /// Runs all steps of a plan, independent ones at once. At the first failure no further step begins and those that wait
 /// are dropped; a file being written is still written whole.
-pub async fn run(plan: Plan, cx: &Context) -> Outcome {
-    let mut waiting: Vec<Arc<dyn Step>> = plan.into_iter().map(Arc::from).collect();
-    let mut running = JoinSet::new();
+pub async fn run(plan: &Plan, cx: &Context) -> Outcome {
+    let mut waiting: Vec<&dyn Step> = plan.iter().map(AsRef::as_ref).collect();
+    let mut running = FuturesUnordered::new();
     let mut done = BTreeSet::new();
     let mut outcome = Outcome { bars: Vec::new(), changed: Vec::new(), failure: None };
     loop {
@@ -41,17 +41,9 @@ pub async fn run(plan: Plan, cx: &Context) -> Outcome {
             waiting.into_iter().partition(|step| step.needs().iter().all(|need| done.contains(need)));
         waiting = rest;
         for step in ready {
-            running.spawn(one(step, cx.clone()));
+            running.push(one(step, cx));
         }
-        let ended = match running.join_next().await {
-            Some(Ok(ended)) => ended,
-            Some(Err(e)) => {
-                let error = StepError::caused("a step ended early", e).exit(Exit::Defect);
-                outcome.failure = Some(("runner".into(), error));
-                break;
-            }
-            None => break,
-        };
+        let Some(ended) = running.next().await else { break };
         let name = ended.bar.step.clone();
         match ended.result {
             Ok(changed) => {
@@ -67,7 +59,7 @@ pub async fn run(plan: Plan, cx: &Context) -> Outcome {
             }
         }
     }
-    running.shutdown().await;
+    drop(running);
     if let (None, Some(stuck)) = (&outcome.failure, waiting.first()) {
         let what = format!("needs {} which no step of this plan is", stuck.needs().join(", "));
         outcome.failure = Some((stuck.name(), StepError::new(what).exit(Exit::Defect)));
@@ -75,14 +67,19 @@ pub async fn run(plan: Plan, cx: &Context) -> Outcome {
     outcome
 }
 
-async fn one(step: Arc<dyn Step>, cx: Context) -> Ended {
+async fn one(step: &dyn Step, cx: &Context) -> Ended {
     let start = cx.report.elapsed();
-    let result = attempt(step.as_ref(), &cx, start).await;
+    let result = self::step(step, cx).await;
     let bar = Bar { step: step.name(), needs: step.needs(), start, end: cx.report.elapsed() };
     Ended { bar, result }
 }
 
-async fn attempt(step: &dyn Step, cx: &Context, start: Duration) -> Result<bool, StepError> {
+/// Runs one step: looks, and applies where something is needed. Returns whether it changed anything.
+///
+/// # Errors
+/// The step's own.
+pub async fn step(step: &dyn Step, cx: &Context) -> Result<bool, StepError> {
+    let start = cx.report.elapsed();
     let name = step.name();
     let changed = match step.check(cx).await? {
         State::Done => false,

@@ -26,8 +26,10 @@ impl State {
 }
 
 /// One piece of the way from the machine as it is to the machine as described.
-#[async_trait]
-pub trait Step: Send + Sync {
+///
+/// All steps share one thread; what blocks on the disk goes through [`crate::context::blocking`].
+#[async_trait(?Send)]
+pub trait Step {
     /// Its stable name: in the journal, the report and `phase run`. For instance `etcd-healthy`.
     fn name(&self) -> String;
 

@@ -1,0 +1,32 @@
+//! The programs that run on this machine, its containers' too.
+
+use crate::host::files::Files;
+
+/// Whether a process with exactly this command line runs, program name included.
+///
+/// A container's processes are visible under the machine's `/proc`; so the command of a static pod tells whether it runs
+/// with its present flags.
+#[must_use]
+pub fn runs(files: &Files, command: &[String]) -> bool {
+    let wanted: Vec<u8> = command.iter().flat_map(|part| part.bytes().chain([0])).collect();
+    let Ok(entries) = files.list("/proc") else { return false };
+    entries
+        .iter()
+        .filter(|name| name.bytes().all(|b| b.is_ascii_digit()))
+        // A process may end while it is looked at.
+        .any(|pid| files.read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.as_deref() == Some(&wanted[..])))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_found_by_its_whole_command_line() {
+        let machine = Files::of_machine();
+        let own: Vec<String> = std::env::args().collect();
+        assert!(runs(&machine, &own));
+        assert!(!runs(&machine, &own.iter().cloned().chain(["--no-such-flag".into()]).collect::<Vec<_>>()));
+        assert!(!runs(&machine, &[]));
+    }
+}

@@ -1,0 +1,462 @@
+//! What the cluster itself holds: objects applied to its API.
+
+use crate::{
+    api::kube::{ApiError, KubeClient, local_api},
+    context::Context,
+    engine::{
+        error::{Exit, StepError},
+        step::{State, Step},
+        wait::{Wait, WaitError},
+    },
+    render::{self, cluster_objects::BootstrapToken, kubeconfig::User},
+};
+use async_trait::async_trait;
+use futures_util::{StreamExt, stream};
+use nodeinit_config::{Secret, cluster::Cni};
+use serde_json::Value;
+use std::{
+    ops::ControlFlow,
+    path::Path,
+    time::{Duration, SystemTime},
+};
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+
+/// How many requests are under way at once: enough to keep a starting API server busy.
+const AT_ONCE: usize = 8;
+
+/// A leader renews its lease every 2 s and loses it after 15 s (`leaderElection` defaults of both components).
+const LEASE: Duration = Duration::from_secs(15);
+
+/// The client of this master's own API server, as super-admin: `kubeadm:cluster-admins` may not be bound yet.
+///
+/// # Errors
+/// Where there is no `super-admin.conf` yet, or it is damaged.
+pub fn client(cx: &Context) -> Result<&KubeClient, StepError> {
+    if let Some(client) = cx.api.get() {
+        return Ok(client);
+    }
+    let path = Path::new(render::paths::KUBERNETES).join(User::SuperAdmin.file_name());
+    let Some(text) = cx.files.read_text(&path)? else {
+        return Err(StepError::new(format!("{} is missing", path.display())).hint("run `nodeinit up`: it makes it"));
+    };
+    let client = KubeClient::from_kubeconfig(&text, local_api(cx.node.address))
+        .map_err(|e| StepError::caused(format!("cannot use {}", path.display()), e))?;
+    Ok(cx.api.get_or_init(|| client))
+}
+
+/// Whether the API server is ready; else what it lacks.
+pub(super) async fn ready(cx: &Context) -> ControlFlow<(), String> {
+    let client = match client(cx) {
+        Ok(client) => client,
+        Err(e) => return ControlFlow::Continue(e.to_string()),
+    };
+    match client.health("/readyz").await {
+        Ok((status, _)) if status.is_success() => ControlFlow::Break(()),
+        Ok((status, text)) => {
+            let lacking: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("[-]")).collect();
+            ControlFlow::Continue(format!("{status}: {}", lacking.join(", ")))
+        }
+        Err(e) => ControlFlow::Continue(e.to_string()),
+    }
+}
+
+/// Whether the component on this machine holds its lease: it leads, and so it works.
+pub(super) async fn leads(cx: &Context, component: &str) -> ControlFlow<(), String> {
+    let path = format!("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/{component}");
+    let lease = match client(cx) {
+        Ok(client) => client.find(&path).await,
+        Err(e) => return ControlFlow::Continue(e.to_string()),
+    };
+    match lease {
+        Ok(Some(lease)) => {
+            let holder = lease["spec"]["holderIdentity"].as_str().unwrap_or_default();
+            let renewed = lease["spec"]["renewTime"].as_str().and_then(|t| OffsetDateTime::parse(t, &Rfc3339).ok());
+            // The machine's real clock: the component wrote the lease by it.
+            let fresh = renewed.is_some_and(|at| SystemTime::now().duration_since(at.into()).is_ok_and(|age| age < LEASE));
+            match (holder.split_once('_').is_some_and(|(host, _)| host == cx.facts.host_name), fresh) {
+                (true, true) => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(format!("its lease is held by {holder:?}, renewed {renewed:?}")),
+            }
+        }
+        Ok(None) => ControlFlow::Continue("it has no lease yet".into()),
+        Err(e) => ControlFlow::Continue(e.to_string()),
+    }
+}
+
+/// Which objects a step applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Objects {
+    /// `cluster-config`: ConfigMaps and RBAC.
+    Bootstrap,
+    /// `addon-kube-proxy`.
+    KubeProxy,
+    /// `addon-coredns`.
+    CoreDns,
+    /// `addon-cni`.
+    Cni,
+}
+
+impl Objects {
+    fn render(self, cx: &Context) -> Result<Vec<Value>, StepError> {
+        let renderer = cx.renderer();
+        Ok(match self {
+            Self::Bootstrap => {
+                let ca = Path::new(render::paths::PKI).join("ca.crt");
+                let ca = cx.files.read_text(&ca)?.unwrap_or_default();
+                render::cluster_objects::bootstrap(&renderer, &ca)?
+            }
+            Self::KubeProxy => render::addons::kube_proxy(&renderer)?,
+            Self::CoreDns => render::addons::coredns(&renderer)?,
+            Self::Cni => match &cx.cluster.addons.cni {
+                Cni::None => Vec::new(),
+                Cni::Flannel => render::addons::flannel(&renderer)?,
+                Cni::Directory(directory) => {
+                    let mut objects = Vec::new();
+                    for name in cx.files.list(directory)?.iter().filter(|n| n.ends_with(".yaml") || n.ends_with(".yml")) {
+                        let text = cx.files.read_text(directory.join(name))?.unwrap_or_default();
+                        objects.extend(render::addons::foreign(name, &text)?);
+                    }
+                    objects
+                }
+            },
+        })
+    }
+}
+
+#[async_trait(?Send)]
+impl Step for Objects {
+    fn name(&self) -> String {
+        match self {
+            Self::Bootstrap => "cluster-config",
+            Self::KubeProxy => "addon-kube-proxy",
+            Self::CoreDns => "addon-coredns",
+            Self::Cni => "addon-cni",
+        }
+        .into()
+    }
+
+    fn needs(&self) -> Vec<String> {
+        vec!["kube-apiserver".into()]
+    }
+
+    fn title(&self) -> String {
+        match self {
+            Self::Bootstrap => "apply kubeadm-config, kubelet-config, cluster-info and RBAC",
+            Self::KubeProxy => "apply kube-proxy",
+            Self::CoreDns => "apply CoreDNS",
+            Self::Cni => "apply the pod network",
+        }
+        .into()
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        let objects = self.render(cx)?;
+        if ready(cx).await.is_continue() {
+            return Ok(State::Needed(objects.iter().map(|o| format!("apply {}", title(o))).collect()));
+        }
+        let client = client(cx)?;
+        let looks = stream::iter(&objects).map(|object| async move { (object, is_applied(client, object).await) });
+        let mut changes = Vec::new();
+        for (object, applied) in looks.buffered(AT_ONCE).collect::<Vec<_>>().await {
+            if !applied.map_err(|e| refused(object, e))? {
+                changes.push(format!("apply {}", title(object)));
+            }
+        }
+        Ok(State::of(changes))
+    }
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        let client = client(cx)?;
+        let limit = cx.cluster.timeouts.control_plane;
+        // What other objects live in comes first.
+        let (first, rest): (Vec<_>, Vec<_>) = self
+            .render(cx)?
+            .into_iter()
+            .partition(|o| matches!(o["kind"].as_str(), Some("Namespace" | "CustomResourceDefinition")));
+        for group in [first, rest] {
+            let work = stream::iter(&group).map(|object| apply(client, object, limit));
+            let results: Vec<Result<(), StepError>> = work.buffer_unordered(AT_ONCE).collect().await;
+            results.into_iter().collect::<Result<(), _>>()?;
+        }
+        Ok(())
+    }
+}
+
+fn title(object: &Value) -> String {
+    let part = |at: &Value| at.as_str().unwrap_or("?").to_owned();
+    format!("{} {}", part(&object["kind"]), part(&object["metadata"]["name"]))
+}
+
+fn refused(object: &Value, error: ApiError) -> StepError {
+    StepError::caused(format!("cannot apply {}", title(object)), error)
+}
+
+/// Applies an object; what an API server that is still starting answers is tried again.
+async fn apply(client: &KubeClient, object: &Value, limit: Duration) -> Result<(), StepError> {
+    let attempt = async || match client.apply(object).await {
+        Ok(_) => ControlFlow::Break(Ok(())),
+        Err(e) if e.is_passing() => ControlFlow::Continue(e.to_string()),
+        Err(e) => ControlFlow::Break(Err(refused(object, e))),
+    };
+    let wait = Wait::new(format!("{} to be accepted", title(object)), limit).at_most_every(Duration::from_secs(1));
+    wait.until(attempt).await?
+}
+
+/// Whether the live object has all that `wanted` says. Where the API writes a value in another form, a dry run decides.
+async fn is_applied(client: &KubeClient, wanted: &Value) -> Result<bool, ApiError> {
+    let path = match client.path_of(wanted).await {
+        Ok(path) => path,
+        // The kind may come with a CustomResourceDefinition of the same list.
+        Err(ApiError::Object { .. }) => return Ok(false),
+        Err(e) => return Err(e),
+    };
+    let Some(live) = client.find(&path).await? else { return Ok(false) };
+    if contains(&live, wanted) {
+        return Ok(true);
+    }
+    let applied = client.apply_dry(wanted).await?;
+    Ok(without_bookkeeping(applied) == without_bookkeeping(live))
+}
+
+/// Whether `live` has everything that `wanted` has; lists must be equally long.
+fn contains(live: &Value, wanted: &Value) -> bool {
+    match (live, wanted) {
+        (Value::Object(live), Value::Object(wanted)) => {
+            wanted.iter().all(|(key, value)| value.is_null() || live.get(key).is_some_and(|l| contains(l, value)))
+        }
+        (Value::Array(live), Value::Array(wanted)) => {
+            live.len() == wanted.len() && live.iter().zip(wanted).all(|(l, w)| contains(l, w))
+        }
+        _ => live == wanted,
+    }
+}
+
+fn without_bookkeeping(mut object: Value) -> Value {
+    if let Some(metadata) = object["metadata"].as_object_mut() {
+        for field in ["managedFields", "generation", "resourceVersion"] {
+            metadata.remove(field);
+        }
+    }
+    object
+}
+
+/// Step `bootstrap-token`: the first token with which machines join; valid for a day, as kubeadm's.
+///
+/// It is made once: what became of it later is the operator's business.
+pub struct FirstToken;
+
+#[async_trait(?Send)]
+impl Step for FirstToken {
+    fn name(&self) -> String {
+        "bootstrap-token".into()
+    }
+
+    fn needs(&self) -> Vec<String> {
+        vec!["kube-apiserver".into()]
+    }
+
+    fn title(&self) -> String {
+        "make the first bootstrap token".into()
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        Ok(match cx.journal.state().ended.contains(&self.name()) {
+            true => State::Done,
+            false => State::needed("make a bootstrap token that is valid for 24 h"),
+        })
+    }
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        let expiration = OffsetDateTime::from(cx.clock.now() + Duration::from_secs(24 * 3600));
+        let token = BootstrapToken {
+            id: random_text(6)?,
+            secret: Secret::new(random_text(16)?),
+            description: "made by nodeinit up".into(),
+            expiration: expiration.replace_nanosecond(0).ok().and_then(|at| at.format(&Rfc3339).ok()),
+        };
+        let secret = render::cluster_objects::bootstrap_token(&token);
+        apply(client(cx)?, &secret, cx.cluster.timeouts.control_plane).await
+    }
+}
+
+/// Random characters of `a-z0-9`. Source: bootstrap tokens' format, `[a-z0-9]{6}.[a-z0-9]{16}`.
+///
+/// # Errors
+/// Where the system has no randomness.
+pub fn random_text(length: usize) -> Result<String, StepError> {
+    const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
+    let random = ring::rand::SystemRandom::new();
+    let mut text = String::with_capacity(length);
+    while text.len() < length {
+        let mut byte = [0u8; 1];
+        ring::rand::SecureRandom::fill(&random, &mut byte)
+            .map_err(|_| StepError::new("the system gives no random numbers").exit(Exit::Failed))?;
+        // 252 is the largest multiple of 36 in a byte: above it some letters would be likelier than others.
+        if byte[0] < 252 {
+            text.push(char::from(LETTERS[usize::from(byte[0] % 36)]));
+        }
+    }
+    Ok(text)
+}
+
+/// Step `node`: the kubelet has registered this node, and it has its labels and taints.
+pub struct Node;
+
+async fn node(cx: &Context) -> Result<Option<Value>, StepError> {
+    let path = format!("/api/v1/nodes/{}", cx.node.name);
+    client(cx)?.find(&path).await.map_err(|e| StepError::caused(format!("cannot read node {}", cx.node.name), e))
+}
+
+#[async_trait(?Send)]
+impl Step for Node {
+    fn name(&self) -> String {
+        "node".into()
+    }
+
+    fn needs(&self) -> Vec<String> {
+        vec!["kube-apiserver".into()]
+    }
+
+    fn title(&self) -> String {
+        "register, label and taint the node".into()
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        if ready(cx).await.is_continue() {
+            return Ok(State::needed(self.title()));
+        }
+        let Some(node) = node(cx).await? else { return Ok(State::needed(self.title())) };
+        let patch = render::cluster_objects::node_patch(&cx.renderer(), &node);
+        Ok(if patch.is_some() { State::needed("label and taint the node") } else { State::Done })
+    }
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        let path = format!("/api/v1/nodes/{}", cx.node.name);
+        let client = client(cx)?;
+        let attempt = async || {
+            let patch = match client.find(&path).await {
+                Ok(Some(node)) => render::cluster_objects::node_patch(&cx.renderer(), &node),
+                Ok(None) => return ControlFlow::Continue("the kubelet has not registered it yet".into()),
+                Err(e) => return ControlFlow::Continue(e.to_string()),
+            };
+            let Some(patch) = patch else { return ControlFlow::Break(()) };
+            match client.merge(&path, &patch).await {
+                Ok(_) => ControlFlow::Break(()),
+                Err(e) => ControlFlow::Continue(e.to_string()),
+            }
+        };
+        let wait = Wait::new(format!("the registration of node {}", cx.node.name), cx.cluster.timeouts.node);
+        let hint = "see `journalctl -u kubelet`, then run `nodeinit up` again";
+        wait.until(attempt).await.map_err(|late| StepError::from(late).hint(hint))
+    }
+}
+
+/// Step `ready`: the node is Ready, and the addons that were asked for run.
+pub struct Ready {
+    /// The steps before it: all others.
+    pub needs: Vec<String>,
+}
+
+/// What must run: the path of each workload.
+fn workloads(cx: &Context) -> Result<Vec<Value>, StepError> {
+    let addons = &cx.cluster.addons;
+    let mut objects = Vec::new();
+    if addons.kube_proxy {
+        objects.extend(Objects::KubeProxy.render(cx)?);
+    }
+    if addons.cni != Cni::None {
+        objects.extend(Objects::Cni.render(cx)?);
+        if addons.coredns {
+            objects.extend(Objects::CoreDns.render(cx)?);
+        }
+    }
+    objects.retain(|o| matches!(o["kind"].as_str(), Some("DaemonSet" | "Deployment")));
+    Ok(objects)
+}
+
+/// `None` where everything runs, else what does not.
+async fn lacking(cx: &Context, workloads: &[Value]) -> Result<Option<String>, StepError> {
+    let client = client(cx)?;
+    if cx.cluster.addons.cni != Cni::None {
+        let Some(node) = node(cx).await? else { return Ok(Some("the node is not registered".into())) };
+        let conditions = node["status"]["conditions"].as_array().into_iter().flatten();
+        let ready = conditions.filter(|c| c["type"] == "Ready").find(|c| c["status"] != "True");
+        if let Some(condition) = ready {
+            let message = condition["message"].as_str().unwrap_or_default();
+            return Ok(Some(format!("the node is not Ready: {message}")));
+        }
+    }
+    for workload in workloads {
+        let path = client.path_of(workload).await.map_err(|e| refused(workload, e))?;
+        let live = client.find(&path).await.map_err(|e| refused(workload, e))?.unwrap_or_default();
+        let number = |at: &str| live["status"][at].as_i64().unwrap_or_default();
+        let (wanted, running) = match live["kind"].as_str() {
+            Some("DaemonSet") => (number("desiredNumberScheduled").max(1), number("numberAvailable")),
+            _ => (live["spec"]["replicas"].as_i64().unwrap_or(1), number("availableReplicas")),
+        };
+        if running < wanted || live["status"]["observedGeneration"] != live["metadata"]["generation"] {
+            return Ok(Some(format!("{}: {running} of {wanted} pods run", title(workload))));
+        }
+    }
+    Ok(None)
+}
+
+#[async_trait(?Send)]
+impl Step for Ready {
+    fn name(&self) -> String {
+        "ready".into()
+    }
+
+    fn needs(&self) -> Vec<String> {
+        self.needs.clone()
+    }
+
+    fn title(&self) -> String {
+        "wait for the node to be Ready and the addons to run".into()
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        if ready(cx).await.is_continue() {
+            return Ok(State::needed(self.title()));
+        }
+        Ok(State::of(lacking(cx, &workloads(cx)?).await?.into_iter().collect()))
+    }
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        let workloads = workloads(cx)?;
+        let look = async || match lacking(cx, &workloads).await {
+            Ok(None) => ControlFlow::Break(()),
+            Ok(Some(what)) => ControlFlow::Continue(what),
+            Err(e) => ControlFlow::Continue(e.to_string()),
+        };
+        let wait = Wait::new("a Ready node with running addons", cx.cluster.timeouts.node);
+        let wait = wait.at_most_every(Duration::from_millis(100)).until(look);
+        wait.await.map_err(|late: WaitError| {
+            StepError::from(late).hint("see `kubectl --kubeconfig /etc/kubernetes/admin.conf get pods -A -o wide`")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_live_object_may_have_more_but_not_less() {
+        let live = json!({"spec": {"replicas": 2, "list": [{"name": "a", "default": 1}]}, "status": {}});
+        assert!(contains(&live, &json!({"spec": {"list": [{"name": "a"}]}})));
+        assert!(contains(&live, &json!({"spec": {"absent": null}})));
+        assert!(!contains(&live, &json!({"spec": {"list": []}})));
+        assert!(!contains(&live, &json!({"spec": {"replicas": 3}})));
+        assert!(!contains(&live, &json!({"data": {}})));
+    }
+
+    #[test]
+    fn random_text_has_the_letters_of_a_token() {
+        let text = random_text(64).unwrap();
+        assert_eq!(text.len(), 64);
+        assert!(text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()));
+        assert_ne!(text, random_text(64).unwrap());
+    }
+}

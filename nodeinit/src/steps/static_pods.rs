@@ -1,0 +1,308 @@
+//! The static pods of the control plane: the files that they read, their manifests, their health.
+
+use crate::{
+    api::{
+        connection::get_plain,
+        cri::{self, ContainerState, Cri},
+    },
+    context::Context,
+    engine::{
+        error::StepError,
+        step::{State, Step},
+        wait::Wait,
+    },
+    host::{files::NewFile, processes},
+    render::{
+        self, RenderError,
+        static_pod::{self, StaticPod},
+    },
+    steps::{cluster, kubelet},
+};
+use async_trait::async_trait;
+use serde_json::Value;
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    ops::ControlFlow,
+    path::Path,
+    time::{Duration, Instant, SystemTime},
+};
+
+/// A part of the control plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Component {
+    /// The store.
+    Etcd,
+    /// The API.
+    ApiServer,
+    /// The controllers.
+    ControllerManager,
+    /// The scheduler.
+    Scheduler,
+}
+
+/// etcd's health address. Source: kubeadm's `etcd.yaml`, `--listen-metrics-urls`.
+const ETCD_HEALTH: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 2381);
+
+impl Component {
+    /// All, in the order in which they need each other.
+    pub const ALL: [Self; 4] = [Self::Etcd, Self::ApiServer, Self::ControllerManager, Self::Scheduler];
+
+    /// The name of its container, its pod's file and its image.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Etcd => "etcd",
+            Self::ApiServer => "kube-apiserver",
+            Self::ControllerManager => "kube-controller-manager",
+            Self::Scheduler => "kube-scheduler",
+        }
+    }
+
+    fn pod(self, cx: &Context) -> Result<StaticPod, RenderError> {
+        let renderer = cx.renderer();
+        match self {
+            Self::Etcd => static_pod::etcd(&renderer),
+            Self::ApiServer => static_pod::api_server(&renderer),
+            Self::ControllerManager => static_pod::controller_manager(&renderer),
+            Self::Scheduler => static_pod::scheduler(&renderer),
+        }
+    }
+
+    /// What must be healthy before this one can be.
+    fn leans_on(self) -> Option<Self> {
+        match self {
+            Self::Etcd => None,
+            Self::ApiServer => Some(Self::Etcd),
+            Self::ControllerManager | Self::Scheduler => Some(Self::ApiServer),
+        }
+    }
+
+    async fn health(self, cx: &Context) -> ControlFlow<(), String> {
+        match self {
+            Self::Etcd => match get_plain(ETCD_HEALTH, "/readyz", Duration::from_secs(2)).await {
+                Ok((status, _)) if status.is_success() => ControlFlow::Break(()),
+                Ok((status, body)) => ControlFlow::Continue(format!("{status}: {}", String::from_utf8_lossy(&body).trim())),
+                Err(e) => ControlFlow::Continue(e.to_string()),
+            },
+            Self::ApiServer => cluster::ready(cx).await,
+            Self::ControllerManager | Self::Scheduler => cluster::leads(cx, self.name()).await,
+        }
+    }
+}
+
+/// Step `manifest-NAME`: the pod's manifest, from which the kubelet starts it.
+pub struct Manifest(pub Component);
+
+fn manifest(cx: &Context, component: Component) -> Result<NewFile, StepError> {
+    let pod = component.pod(cx)?;
+    Ok(NewFile::private(Path::new(render::paths::STATIC_PODS).join(pod.file_name), pod.text))
+}
+
+#[async_trait(?Send)]
+impl Step for Manifest {
+    fn name(&self) -> String {
+        format!("manifest-{}", self.0.name())
+    }
+
+    fn needs(&self) -> Vec<String> {
+        let mut needs = vec!["kubeconfig".into(), "image-pause".into(), format!("image-{}", self.0.name())];
+        if self.0 == Component::ApiServer {
+            needs.push("api-server-config".into());
+        }
+        // Its claims of directories come before anything is written there.
+        needs.push("kubelet-config".into());
+        needs
+    }
+
+    fn title(&self) -> String {
+        format!("place the static pod {}", self.0.name())
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        Ok(State::of(cx.differing(&[manifest(cx, self.0)?])?))
+    }
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        cx.place(vec![manifest(cx, self.0)?]).await.map(drop)
+    }
+}
+
+/// Step `NAME`: the component runs with its present flags and is healthy.
+pub struct Healthy(pub Component);
+
+fn command(cx: &Context, component: Component) -> Result<Vec<String>, StepError> {
+    let pod = component.pod(cx)?;
+    let pod: Value = serde_saphyr::from_str(&pod.text).map_err(|e| StepError::caused("our own manifest is damaged", e))?;
+    let parts = pod.pointer("/spec/containers/0/command").and_then(Value::as_array).into_iter().flatten();
+    Ok(parts.filter_map(|part| part.as_str().map(str::to_owned)).collect())
+}
+
+#[async_trait(?Send)]
+impl Step for Healthy {
+    fn name(&self) -> String {
+        self.0.name().into()
+    }
+
+    fn needs(&self) -> Vec<String> {
+        let mut needs = vec![format!("manifest-{}", self.0.name()), "kubelet".into()];
+        needs.extend(self.0.leans_on().map(|other| other.name().into()));
+        needs
+    }
+
+    fn title(&self) -> String {
+        format!("wait for a healthy {}", self.0.name())
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        let healthy = processes::runs(&cx.files, &command(cx, self.0)?) && self.0.health(cx).await.is_break();
+        Ok(if healthy { State::Done } else { State::needed(self.title()) })
+    }
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        let limit = if self.0 == Component::Etcd { cx.cluster.timeouts.etcd } else { cx.cluster.timeouts.control_plane };
+        let command = command(cx, self.0)?;
+        let mut watch = BackOffWatch::new(self.0);
+        let wait = Wait::new(format!("a healthy {}", self.0.name()), limit);
+        let look = async || {
+            let runs = processes::runs(&cx.files, &command);
+            let seen = match self.0.health(cx).await {
+                ControlFlow::Break(()) if runs => return ControlFlow::Break(Ok(())),
+                ControlFlow::Break(()) => format!("the former {} still runs", self.0.name()),
+                ControlFlow::Continue(seen) => seen,
+            };
+            if !runs && let Err(e) = watch.mend(cx).await {
+                return ControlFlow::Break(Err(e));
+            }
+            ControlFlow::Continue(seen)
+        };
+        match wait.until(look).await {
+            Ok(result) => result,
+            Err(late) => {
+                explain(cx, self.0).await;
+                let logs = format!("/var/log/pods/kube-system_{}-{}_*", self.0.name(), cx.node.name);
+                Err(StepError::from(late).hint(format!("see {logs} and `journalctl -u kubelet`, then run `nodeinit up` again")))
+            }
+        }
+    }
+}
+
+/// Takes a container out of the kubelet's restart back-off.
+///
+/// A component that lost the race against what it leans on has exited, and the kubelet waits 10 s, 20 s, 40 s before it
+/// starts it again. Now that the other is healthy, a restart of the kubelet forgets the back-off. The same helps where the
+/// kubelet holds a changed static pod back, as it has not heard from the API server since it started.
+struct BackOffWatch {
+    component: Component,
+    began: Instant,
+    restarted: Option<Instant>,
+    restarts: u32,
+    looked: Option<Instant>,
+}
+
+/// A container that has been down for this long is in back-off: the kubelet restarts one that is not at once.
+const BACK_OFF_AFTER: Duration = Duration::from_millis(1500);
+
+/// A kubelet that has not started a pod within this time holds it back.
+const HELD_BACK_AFTER: Duration = Duration::from_secs(60);
+
+impl BackOffWatch {
+    fn new(component: Component) -> Self {
+        Self { component, began: Instant::now(), restarted: None, restarts: 0, looked: None }
+    }
+
+    /// Call while no process of the component runs.
+    async fn mend(&mut self, cx: &Context) -> Result<(), StepError> {
+        if self.looked.is_some_and(|at| at.elapsed() < Duration::from_millis(500)) {
+            return Ok(());
+        }
+        self.looked = Some(Instant::now());
+        // Each restart is given longer to work than the one before.
+        let patience = Duration::from_secs(8) * 2u32.saturating_pow(self.restarts.min(4));
+        if self.restarted.is_some_and(|at| at.elapsed() < patience) {
+            return Ok(());
+        }
+        let held_back = self.began.max(self.restarted.unwrap_or(self.began)).elapsed() > HELD_BACK_AFTER;
+        let reason = match down_for(self.component).await {
+            Some(time) if time > BACK_OFF_AFTER => "has exited and is backed off",
+            None if held_back => "was not started",
+            _ => return Ok(()),
+        };
+        let name = self.component.name();
+        cx.report.note(name, format!("{name} {reason}; restarting the kubelet, which starts it at once"));
+        kubelet::restart(cx).await?;
+        self.restarted = Some(Instant::now());
+        self.restarts += 1;
+        Ok(())
+    }
+}
+
+/// How long the component's latest container has been down, or `None` where it runs, or there is none yet.
+async fn down_for(component: Component) -> Option<Duration> {
+    let cri = Cri::connect(cri::SOCKET).await.ok()?;
+    let containers = cri.containers().await.ok()?;
+    let latest = containers.into_iter().filter(|c| c.name == component.name()).max_by_key(|c| c.created)?;
+    if latest.state != ContainerState::Exited {
+        return None;
+    }
+    let ending = cri.ending(&latest.id).await.ok()?;
+    let finished = SystemTime::UNIX_EPOCH + Duration::from_nanos(u64::try_from(ending.finished).ok()?);
+    finished.elapsed().ok()
+}
+
+/// Tells what the container runtime and the component's log say.
+async fn explain(cx: &Context, component: Component) {
+    let name = component.name();
+    let look = async {
+        let cri = Cri::connect(cri::SOCKET).await?;
+        let latest = cri.containers().await?.into_iter().filter(|c| c.name == name).max_by_key(|c| c.created);
+        let Some(latest) = latest else {
+            cx.report.note(name, "the kubelet has made no container for it");
+            return Ok::<_, cri::CriError>(());
+        };
+        let ending = cri.ending(&latest.id).await?;
+        let state = format!("container {:.12} {:?}, restarted {} times", latest.id, latest.state, latest.attempt);
+        cx.report.note(name, format!("{state}, exit code {} {} {}", ending.exit_code, ending.reason, ending.message));
+        let log = cx.files.read(&ending.log).ok().flatten().unwrap_or_default();
+        let log = String::from_utf8_lossy(&log);
+        let last: Vec<&str> = log.lines().rev().take(5).collect();
+        last.into_iter().rev().for_each(|line| cx.report.note(name, line));
+        Ok(())
+    };
+    if let Err(e) = look.await {
+        cx.report.note(name, e.to_string());
+    }
+}
+
+/// Step `api-server-config`: audit policy and authentication.
+pub struct ApiServerConfig;
+
+fn api_server_files(cx: &Context) -> Result<Vec<NewFile>, StepError> {
+    let renderer = cx.renderer();
+    Ok(vec![
+        NewFile::private(render::paths::AUDIT_POLICY, render::api_server::audit_policy(&renderer)?),
+        NewFile::private(render::paths::AUTHENTICATION, render::api_server::authentication(&renderer)?),
+    ])
+}
+
+#[async_trait(?Send)]
+impl Step for ApiServerConfig {
+    fn name(&self) -> String {
+        "api-server-config".into()
+    }
+
+    fn needs(&self) -> Vec<String> {
+        vec!["kubelet-config".into(), "encryption-config".into()]
+    }
+
+    fn title(&self) -> String {
+        "write the API server's audit policy and authentication".into()
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        Ok(State::of(cx.differing(&api_server_files(cx)?)?))
+    }
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        cx.place(api_server_files(cx)?).await.map(drop)
+    }
+}
