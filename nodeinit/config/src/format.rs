@@ -162,7 +162,7 @@ pub(crate) fn endpoint(text: &str) -> Result<Endpoint, Flaw> {
     let (host, port) = match text.parse::<IpAddr>() {
         Ok(_) => (text, None),
         Err(_) => match text.strip_prefix('[').and_then(|t| t.split_once(']')) {
-            Some((host, rest)) if rest.is_empty() => (host, None),
+            Some((host, "")) => (host, None),
             Some((host, rest)) => {
                 (host, Some(rest.strip_prefix(':').ok_or_else(|| wrong("is not a host and a port"))?))
             }

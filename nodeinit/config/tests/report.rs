@@ -6,10 +6,10 @@ const HEADER: &str = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\n";
 
 /// The problems of layers named `a.yaml`, `b.yaml`…; the header stands in the first two lines of the first.
 fn problems(layers: &[&str]) -> Vec<String> {
-    let name = |index: usize| format!("{}.yaml", char::from(b'a' + u8::try_from(index).unwrap()));
+    let names = ["a.yaml", "b.yaml", "c.yaml"];
     let layer = |(index, text): (usize, &&str)| {
         let header = if index == 0 { HEADER } else { "" };
-        Layer::file(name(index), format!("{header}{text}"))
+        Layer::file(names[index], format!("{header}{text}"))
     };
     let layers: Vec<Layer> = layers.iter().enumerate().map(layer).collect();
     match load(&layers) {
@@ -240,4 +240,12 @@ fn warnings_do_not_refuse() {
     let shown: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     assert_eq!(shown.len(), 2, "{shown:?}");
     assert!(shown[0].starts_with("x.yaml:3:23: kubernetes.version: v1.34.99 is newer than v1.34.4"), "{shown:?}");
+}
+
+#[test]
+fn the_labs_own_configuration_is_good() {
+    let text = include_str!("../../../tests/lab/cluster.yaml");
+    let loaded = load(&[Layer::file("tests/lab/cluster.yaml", text)]).unwrap();
+    assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
+    assert_eq!(loaded.cluster.artifacts.images.len(), 9);
 }
