@@ -190,7 +190,7 @@ pub enum ArtifactSource {
     Image,
     /// An absolute path: a directory of this machine.
     Directory(PathBuf),
-    /// `http://` or `https://`: a mirror; every artefact needs its `sha256`.
+    /// `http://` or `https://`: a mirror, without a slash at its end; every artefact has its `sha256`.
     Mirror(String),
 }
 
@@ -201,7 +201,7 @@ pub struct Binary {
     pub path: String,
     /// `to`: the absolute path on the machine.
     pub to: PathBuf,
-    /// `sha256` of the file.
+    /// Its entry in `artifacts.sha256`.
     pub sha256: Option<[u8; 32]>,
 }
 
@@ -212,7 +212,7 @@ pub struct ImageArchive {
     pub path: String,
     /// `image`: the full name that it brings.
     pub image: String,
-    /// `sha256` of the archive.
+    /// Its entry in `artifacts.sha256`.
     pub sha256: Option<[u8; 32]>,
 }
 
@@ -369,4 +369,18 @@ impl KubernetesImage {
         Self::Proxy,
         Self::CoreDns,
     ];
+
+    /// The name of its archive below a source of artefacts, without `.tar`; also the last part of the image's name.
+    #[must_use]
+    pub fn file(self) -> &'static str {
+        match self {
+            Self::Pause => "pause",
+            Self::Etcd => "etcd",
+            Self::ApiServer => "kube-apiserver",
+            Self::ControllerManager => "kube-controller-manager",
+            Self::Scheduler => "kube-scheduler",
+            Self::Proxy => "kube-proxy",
+            Self::CoreDns => "coredns",
+        }
+    }
 }

@@ -3,9 +3,29 @@
 //! Data goes one way: the files' text → merged values with their origins → [`Cluster`], which cannot be wrong.
 //! The provisioner and `nodeinit` use the same types.
 
+mod assemble;
+mod check;
 pub mod cluster;
+pub mod defaults;
+mod emit;
+pub mod format;
+mod identify;
+pub mod keys;
+mod load;
+mod merge;
+mod names;
+mod node;
+mod parse;
+mod problem;
+mod rules;
+pub mod schema;
 pub mod secret;
+mod show;
+mod suggest;
 pub mod versions;
 
 pub use cluster::Cluster;
+pub use identify::{Local, UnknownMachine};
+pub use load::{Layer, Loaded, load};
+pub use problem::{Origin, Problem, Problems};
 pub use secret::Secret;

@@ -20,6 +20,8 @@ pub struct KubernetesVersion {
 pub struct Companions {
     /// The minor version of Kubernetes.
     pub minor: u16,
+    /// The newest patch release that this was tried with; a newer one is warned about.
+    pub patch: u16,
     /// The tag of etcd's image.
     pub etcd: &'static str,
     /// The tag of CoreDNS' image.
@@ -28,8 +30,12 @@ pub struct Companions {
     pub pause: &'static str,
 }
 
+/// The release that is taken where none is configured.
+pub const DEFAULT: &str = "v1.34.4";
+
 /// The minor versions that `nodeinit` knows, oldest first.
-pub const SUPPORTED: &[Companions] = &[Companions { minor: 34, etcd: "3.6.5-0", coredns: "v1.12.1", pause: "3.10.1" }];
+pub const SUPPORTED: &[Companions] =
+    &[Companions { minor: 34, patch: 4, etcd: "3.6.5-0", coredns: "v1.12.1", pause: "3.10.1" }];
 
 impl KubernetesVersion {
     /// What belongs to this version, or `None` where the minor version is not supported.

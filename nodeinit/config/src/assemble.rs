@@ -1,0 +1,135 @@
+//! From a merged and checked tree to the validated types.
+
+use crate::{
+    cluster::*,
+    defaults,
+    format::{self, sha256},
+    node::Node,
+};
+use std::{collections::BTreeMap, path::PathBuf};
+
+/// `None` only for a tree that holds something which was reported as wrong.
+pub(crate) fn cluster(tree: &Node) -> Option<Cluster> {
+    let component = |path: &str| Component { extra_args: texts(tree.get(path)) };
+    let mut cluster = Cluster {
+        name: text(tree, "name")?,
+        version: tree.read("kubernetes.version", format::version)?.0,
+        image_repository: text(tree, "images.repository")?,
+        control_plane: ControlPlane {
+            endpoint: tree.read("controlPlane.endpoint", format::endpoint).map(|(endpoint, _)| endpoint),
+            cert_sans: list(tree.get("controlPlane.certSANs")),
+            schedulable: flag(tree, "controlPlane.schedulable")?,
+        },
+        masters: machines(tree.get("masters")?)?,
+        workers: machines(tree.get("workers")?)?,
+        network: Network {
+            pod_cidr: tree.read("network.podCIDR", format::cidr)?.0,
+            service_cidr: tree.read("network.serviceCIDR", format::cidr)?.0,
+            dns_domain: text(tree, "network.dnsDomain")?,
+        },
+        etcd: Etcd {
+            data_directory: tree.read("etcd.dataDirectory", format::absolute)?.0,
+            extra_args: texts(tree.get("etcd.extraArgs")),
+        },
+        api_server: component("apiServer.extraArgs"),
+        controller_manager: component("controllerManager.extraArgs"),
+        scheduler: component("scheduler.extraArgs"),
+        kubelet: tree.get("kubelet.config")?.json_map(),
+        kube_proxy: tree.get("kubeProxy.config")?.json_map(),
+        addons: Addons {
+            kube_proxy: flag(tree, "addons.kubeProxy")?,
+            coredns: flag(tree, "addons.coreDNS")?,
+            cni: cni(tree.get("addons.cni")?)?,
+        },
+        artifacts: Artifacts {
+            source: tree.read("artifacts.source", format::source)?.0,
+            binaries: Vec::new(),
+            images: Vec::new(),
+        },
+        os: Os {
+            swap: match text(tree, "os.swap")?.as_str() {
+                "off" => Swap::Off,
+                "refuse" => Swap::Refuse,
+                _ => Swap::Keep,
+            },
+            sysctls: texts(tree.get("os.sysctls")),
+            modules: list(tree.get("os.modules")),
+        },
+        manifests_directory: text(tree, "manifestsDirectory").map(PathBuf::from),
+        secrets_delivery: match text(tree, "secretsDelivery")?.as_str() {
+            "ssh" => SecretsDelivery::Ssh,
+            "ssh-only" => SecretsDelivery::SshOnly,
+            _ => SecretsDelivery::UserData,
+        },
+        timeouts: timeouts(tree.get("timeouts")?)?,
+    };
+    artifacts(tree, &mut cluster)?;
+    Some(cluster)
+}
+
+fn artifacts(tree: &Node, cluster: &mut Cluster) -> Option<()> {
+    let digests = tree.get("artifacts.sha256")?;
+    let digest = |path: &str| {
+        let written = digests.entries().iter().find(|e| e.key == path)?;
+        sha256(written.node.scalar()?).ok()
+    };
+    let pairs = |path: &str, second: &str| -> Option<Vec<(String, String)>> {
+        tree.get(path)?.items().iter().map(|item| Some((text(item, "path")?, text(item, second)?))).collect()
+    };
+    let binaries = pairs("artifacts.binaries", "to").unwrap_or_else(|| defaults::binaries(&cluster.artifacts.source));
+    let images = pairs("artifacts.images", "image").unwrap_or_else(|| defaults::images(cluster));
+    cluster.artifacts.binaries =
+        binaries.into_iter().map(|(path, to)| Binary { sha256: digest(&path), to: PathBuf::from(to), path }).collect();
+    cluster.artifacts.images =
+        images.into_iter().map(|(path, image)| ImageArchive { sha256: digest(&path), image, path }).collect();
+    Some(())
+}
+
+fn machines(node: &Node) -> Option<Vec<Machine>> {
+    let machine = |node: &Node| {
+        Some(Machine {
+            name: text(node, "name")?,
+            address: node.read("address", format::address).map(|(address, _)| address),
+            labels: texts(node.get("labels")),
+            taints: list(node.get("taints")).iter().filter_map(|t| format::taint(t).ok()).collect(),
+        })
+    };
+    node.items().iter().map(machine).collect()
+}
+
+fn cni(node: &Node) -> Option<Cni> {
+    match node.scalar() {
+        Some("none") => Some(Cni::None),
+        Some(_) => Some(Cni::Flannel),
+        None => Some(Cni::Directory(node.read("directory", format::absolute)?.0)),
+    }
+}
+
+fn timeouts(node: &Node) -> Option<Timeouts> {
+    let read = |key| node.read(key, format::duration).map(|(duration, _)| duration);
+    Some(Timeouts {
+        download: read("download")?,
+        image_import: read("imageImport")?,
+        kubelet: read("kubelet")?,
+        etcd: read("etcd")?,
+        control_plane: read("controlPlane")?,
+        node: read("node")?,
+    })
+}
+
+fn text(node: &Node, path: &str) -> Option<String> {
+    node.get(path)?.scalar().map(str::to_owned)
+}
+
+fn flag(node: &Node, path: &str) -> Option<bool> {
+    node.get(path)?.json().as_bool()
+}
+
+fn list(node: Option<&Node>) -> Vec<String> {
+    node.map_or(&[][..], Node::items).iter().filter_map(|item| item.scalar().map(str::to_owned)).collect()
+}
+
+fn texts(node: Option<&Node>) -> BTreeMap<String, String> {
+    let entries = node.map_or(&[][..], Node::entries).iter();
+    entries.filter_map(|e| Some((e.key.clone(), e.node.scalar()?.to_owned()))).collect()
+}

@@ -1,0 +1,83 @@
+//! The built-in defaults: the layer that all others lie on.
+
+use crate::{
+    cluster::{ArtifactSource, Cluster, Cni, KubernetesImage},
+    keys::CLUSTER,
+    node::{Entry, Node, Value},
+    problem::Mark,
+    schema::{Fallback, Field, Kind},
+};
+
+/// flannel's image, as `manifests/` names it.
+pub const FLANNEL_IMAGE: &str = "ghcr.io/flannel-io/flannel:v0.28.4";
+/// The image that places flannel's CNI plugin, as `manifests/` names it.
+pub const FLANNEL_CNI_PLUGIN_IMAGE: &str = "ghcr.io/flannel-io/flannel-cni-plugin:v1.9.1-flannel1";
+
+/// The defaults that the schema gives as values.
+pub(crate) fn layer() -> Node {
+    group(CLUSTER)
+}
+
+fn group(fields: &[Field]) -> Node {
+    let entry = |field: &Field| {
+        let node = match (field.kind, field.default) {
+            (Kind::Group(fields), _) => group(fields),
+            (_, Fallback::Value("{}")) => Node::map(Mark::DEFAULT),
+            (_, Fallback::Value("[]")) => Node { at: Mark::DEFAULT, value: Value::List(Vec::new()) },
+            (_, Fallback::Value(text)) => Node::text(Mark::DEFAULT, text),
+            (_, Fallback::Words(_) | Fallback::Required) => return None,
+        };
+        Some(Entry { key: field.key.to_owned(), at: Mark::DEFAULT, node })
+    };
+    Node { at: Mark::DEFAULT, value: Value::Map(fields.iter().filter_map(entry).collect()) }
+}
+
+/// The programs of a first master, as `(path below the source, where they go)`.
+const BINARIES: [(&str, &str); 6] = [
+    ("bin/kubelet", "/usr/bin/kubelet"),
+    ("bin/kubectl", "/usr/bin/kubectl"),
+    ("bin/bridge", "/opt/cni/bin/bridge"),
+    ("bin/host-local", "/opt/cni/bin/host-local"),
+    ("bin/loopback", "/opt/cni/bin/loopback"),
+    ("bin/portmap", "/opt/cni/bin/portmap"),
+];
+
+/// `artifacts.binaries` where it is not written.
+pub(crate) fn binaries(source: &ArtifactSource) -> Vec<(String, String)> {
+    match source {
+        ArtifactSource::Image => Vec::new(),
+        _ => BINARIES.iter().map(|(path, to)| ((*path).to_owned(), (*to).to_owned())).collect(),
+    }
+}
+
+/// `artifacts.images` where it is not written, as `(path below the source, image)`.
+pub(crate) fn images(cluster: &Cluster) -> Vec<(String, String)> {
+    if cluster.artifacts.source == ArtifactSource::Image {
+        return Vec::new();
+    }
+    let wanted = |image: &KubernetesImage| match image {
+        KubernetesImage::Proxy => cluster.addons.kube_proxy,
+        KubernetesImage::CoreDns => cluster.addons.coredns,
+        _ => true,
+    };
+    let own = KubernetesImage::ALL.into_iter().filter(wanted);
+    let mut images: Vec<_> = own.map(|i| (format!("images/{}.tar", i.file()), cluster.image(i))).collect();
+    if cluster.addons.cni == Cni::Flannel {
+        images.push(("images/flannel.tar".to_owned(), FLANNEL_IMAGE.to_owned()));
+        images.push(("images/flannel-cni-plugin.tar".to_owned(), FLANNEL_CNI_PLUGIN_IMAGE.to_owned()));
+    }
+    images
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_default_passes_the_check_of_its_own_key() {
+        let mut findings = crate::problem::Findings::default();
+        let checked = crate::check::layer(layer(), &mut findings);
+        assert!(findings.is_empty(), "{findings:?}");
+        assert_eq!(checked, Some(layer()));
+    }
+}

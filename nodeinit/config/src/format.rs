@@ -1,0 +1,449 @@
+//! The formats of single values: each with its check, an example, and what JSON Schema can say about it.
+
+use crate::{
+    cluster::{API_PORT, ArtifactSource, Endpoint, Taint},
+    names::{self, verdict},
+    problem::Flaw,
+    versions::{KubernetesVersion, SUPPORTED},
+};
+use ipnet::IpNet;
+use std::{net::IpAddr, path::PathBuf, time::Duration};
+
+/// The format of a single value.
+#[derive(Debug)]
+pub struct Format {
+    /// What it is, such as "an address range".
+    pub name: &'static str,
+    /// A good value.
+    pub example: &'static str,
+    /// An expression of ECMA-262 that every good value matches, where one is short enough to help.
+    pub pattern: Option<&'static str>,
+    /// Numbers and truth values are taken too, as they are written.
+    pub loose: bool,
+    check: fn(&str) -> Result<(), Flaw>,
+}
+
+impl Format {
+    const fn new(name: &'static str, example: &'static str, check: fn(&str) -> Result<(), Flaw>) -> Self {
+        Self { name, example, pattern: None, loose: false, check }
+    }
+
+    const fn pattern(mut self, pattern: &'static str) -> Self {
+        self.pattern = Some(pattern);
+        self
+    }
+
+    const fn loose(mut self) -> Self {
+        self.loose = true;
+        self
+    }
+
+    pub(crate) fn check(&self, text: &str) -> Result<(), Flaw> {
+        (self.check)(text)
+    }
+}
+
+/// An RFC 1123 label.
+pub static LABEL: Format =
+    Format::new("a DNS label", "demo", names::label).pattern("^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$");
+/// An RFC 1123 subdomain.
+pub static SUBDOMAIN: Format =
+    Format::new("a DNS name", "cluster.local", names::subdomain).pattern("^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$");
+/// A node's name.
+pub static NODE_NAME: Format =
+    Format::new("a node's name", "master-1", names::node_name).pattern("^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$");
+/// A label's key.
+pub static LABEL_KEY: Format = Format::new("a label's key", "example.org/zone", names::label_key);
+/// A label's value.
+pub static LABEL_VALUE: Format = Format::new("a label's value", "north", names::label_value)
+    .pattern("^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$");
+/// A taint.
+pub static TAINT: Format = Format::new("a taint", "dedicated=db:NoSchedule", |t| taint(t).map(drop))
+    .pattern("^[^=:]+(=[^=:]*)?:(NoSchedule|PreferNoSchedule|NoExecute)$");
+/// A release of Kubernetes.
+pub static VERSION: Format = Format::new("a version of Kubernetes", crate::versions::DEFAULT, |t| version(t).map(drop))
+    .pattern("^v[0-9]+\\.[0-9]+\\.[0-9]+$");
+/// The folder of a registry.
+pub static REPOSITORY: Format =
+    Format::new("a registry's folder", "registry.k8s.io", repository).pattern("^[a-z0-9][a-zA-Z0-9./:_-]*$");
+/// The full name of an image.
+pub static IMAGE: Format = Format::new("an image's full name", "registry.k8s.io/pause:3.10.1", image);
+/// `host:port`.
+pub static ENDPOINT: Format = Format::new("a host and a port", "api.example.org:6443", |t| endpoint(t).map(drop));
+/// A name or an address in a certificate.
+pub static CERT_SAN: Format = Format::new("a DNS name or an address", "api.example.org", cert_san);
+/// An address.
+pub static ADDRESS: Format = Format::new("an IP address", "10.0.0.11", |t| address(t).map(drop));
+/// An address range.
+pub static CIDR: Format =
+    Format::new("an address range", "10.244.0.0/16", |t| cidr(t).map(drop)).pattern("^[^/]+/[0-9]+$");
+/// A path from the root.
+pub static ABSOLUTE_PATH: Format =
+    Format::new("an absolute path", "/opt/kubernetes", |t| absolute(t).map(drop)).pattern("^/");
+/// A path below something.
+pub static RELATIVE_PATH: Format = Format::new("a path below the source", "bin/kubelet", relative).pattern("^[^/]");
+/// The source of artefacts.
+pub static SOURCE: Format = Format::new("a source", "https://mirror.example.org/k8s", |t| source(t).map(drop))
+    .pattern("^(image|/.*|https?://.+)$");
+/// A SHA-256 digest.
+pub static SHA256: Format =
+    Format::new("a SHA-256 digest", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", |t| {
+        sha256(t).map(drop)
+    })
+    .pattern("^[0-9a-fA-F]{64}$");
+/// A flag's name.
+pub static FLAG: Format = Format::new("a flag's name", "max-pods", flag).pattern("^[a-z0-9][a-z0-9-]*$");
+/// A flag's value.
+pub static ARGUMENT: Format = Format::new("a text or a number", "100", argument).loose();
+/// A kernel setting.
+pub static SYSCTL: Format =
+    Format::new("a kernel setting's name", "vm.swappiness", sysctl).pattern("^[a-z0-9][A-Za-z0-9._/-]*$");
+/// A kernel module.
+pub static MODULE: Format = Format::new("a kernel module's name", "ip_vs", module).pattern("^[A-Za-z0-9_-]+$");
+/// A length of time.
+pub static DURATION: Format =
+    Format::new("a length of time", "90s", |t| duration(t).map(drop)).pattern("^([0-9]+(h|m|s|ms))+$");
+
+pub(crate) fn version(text: &str) -> Result<KubernetesVersion, Flaw> {
+    let known: Vec<String> = SUPPORTED.iter().map(|c| format!("v1.{}", c.minor)).collect();
+    let remedy = format!("write a release such as {}; supported: {}", crate::versions::DEFAULT, known.join(", "));
+    let version: KubernetesVersion =
+        text.parse().map_err(|_| Flaw::new(format!("{text:?} is not a release of Kubernetes"), remedy.clone()))?;
+    match version.companions() {
+        Some(_) => Ok(version),
+        None => Err(Flaw::new(format!("Kubernetes {version} is not supported by this nodeinit"), remedy)),
+    }
+}
+
+pub(crate) fn address(text: &str) -> Result<IpAddr, Flaw> {
+    let wrong = |what| Flaw::new(format!("{text:?} is {what}"), "write an address that other machines reach");
+    let address: IpAddr = text.parse().map_err(|_| match text.contains('/') {
+        true => Flaw::new(format!("{text:?} is an address range, not an address"), "leave out what begins with `/`"),
+        false => Flaw::new(format!("{text:?} is not an IP address"), "write one such as 10.0.0.11 or fd00::11"),
+    })?;
+    match address {
+        a if a.is_loopback() => Err(wrong("a loopback address")),
+        a if a.is_unspecified() => Err(wrong("the unspecified address")),
+        a if a.is_multicast() => Err(wrong("a multicast address")),
+        IpAddr::V4(a) if a.is_link_local() || a.is_broadcast() => Err(wrong("no address of a single reachable host")),
+        IpAddr::V6(a) if a.is_unicast_link_local() => Err(wrong("a link-local address")),
+        a => Ok(a),
+    }
+}
+
+pub(crate) fn cidr(text: &str) -> Result<IpNet, Flaw> {
+    let remedy = "write one such as 10.244.0.0/16";
+    if text.contains(',') {
+        return Err(Flaw::new(
+            format!("{text:?} is more than one address range"),
+            "dual stack is not supported: keep one",
+        ));
+    }
+    let net: IpNet = text.parse().map_err(|_| match text.parse::<IpAddr>() {
+        Ok(_) => {
+            Flaw::new(format!("{text:?} is an address, not an address range"), format!("add its size, as in {text}/16"))
+        }
+        Err(_) => Flaw::new(format!("{text:?} is not an address range"), remedy),
+    })?;
+    match net.trunc() == net {
+        true => Ok(net),
+        false => {
+            let what = format!("{text:?} has bits set behind the first {}", net.prefix_len());
+            Err(Flaw::new(what, format!("write {}", net.trunc())))
+        }
+    }
+}
+
+pub(crate) fn endpoint(text: &str) -> Result<Endpoint, Flaw> {
+    let wrong = |what: &str| Flaw::new(format!("{text:?} {what}"), "write host:port, such as api.example.org:6443");
+    if text.contains("://") {
+        return Err(wrong("is a URL, not a host and a port"));
+    }
+    let (host, port) = match text.parse::<IpAddr>() {
+        Ok(_) => (text, None),
+        Err(_) => match text.strip_prefix('[').and_then(|t| t.split_once(']')) {
+            Some((host, "")) => (host, None),
+            Some((host, rest)) => {
+                (host, Some(rest.strip_prefix(':').ok_or_else(|| wrong("is not a host and a port"))?))
+            }
+            None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
+        },
+    };
+    let port = port.map_or(Ok(API_PORT), |p| p.parse().map_err(|_| wrong("has no port between 1 and 65535")))?;
+    if port == 0 {
+        return Err(wrong("has no port between 1 and 65535"));
+    }
+    // Four numbers are a mistyped address rather than a name.
+    let mistyped = host.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    match host.parse::<IpAddr>() {
+        Ok(_) => address(host).map(drop)?,
+        Err(_) if names::is_subdomain(host) && !mistyped => {}
+        Err(_) => return Err(wrong("names no host: neither an address nor a DNS name")),
+    }
+    Ok(Endpoint { host: host.to_owned(), port })
+}
+
+fn cert_san(text: &str) -> Result<(), Flaw> {
+    let name = text.strip_prefix("*.").unwrap_or(text);
+    let fits = text.parse::<IpAddr>().is_ok() || names::is_subdomain(name);
+    verdict(fits, text, "a DNS name or an address", "write one such as api.example.org, *.example.org or 10.0.0.10")
+}
+
+pub(crate) fn taint(text: &str) -> Result<Taint, Flaw> {
+    let remedy = "write key=value:Effect or key:Effect; effects are NoSchedule, PreferNoSchedule and NoExecute";
+    let wrong = || Flaw::new(format!("{text:?} is not a taint"), remedy);
+    let (left, effect) = text.rsplit_once(':').ok_or_else(wrong)?;
+    let (key, value) = left.split_once('=').unwrap_or((left, ""));
+    names::label_key(key)?;
+    names::label_value(value)?;
+    if !matches!(effect, "NoSchedule" | "PreferNoSchedule" | "NoExecute") {
+        return Err(Flaw::new(format!("{effect:?} is not the effect of a taint"), remedy));
+    }
+    Ok(Taint { key: key.to_owned(), value: value.to_owned(), effect: effect.to_owned() })
+}
+
+fn repository(text: &str) -> Result<(), Flaw> {
+    let remedy = "write host/folder without a scheme, a tag or a slash at the end, such as registry.example.org/k8s";
+    let body = text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'/' | b':' | b'_' | b'-'));
+    let (host, folder) = text.split_once('/').unwrap_or((text, "a"));
+    let parts = folder.split('/').all(|p| !p.is_empty() && !p.contains(':') && p == p.to_lowercase());
+    let (name, port) = host.split_once(':').unwrap_or((host, "1"));
+    let fits = body && parts && names::is_subdomain(&name.to_lowercase()) && port.parse::<u16>().is_ok();
+    verdict(fits, text, "a registry's folder", remedy)
+}
+
+fn image(text: &str) -> Result<(), Flaw> {
+    let remedy = "write the full name with its tag, such as registry.k8s.io/pause:3.10.1";
+    let (name, tag) = match text.split_once('@') {
+        Some((name, digest)) => (name, digest.strip_prefix("sha256:").filter(|d| sha256(d).is_ok())),
+        None => text.rsplit_once(':').map_or((text, None), |(name, tag)| (name, Some(tag).filter(|t| is_tag(t)))),
+    };
+    let fits = tag.is_some() && name.contains('/') && repository(name).is_ok();
+    verdict(fits, text, "an image's full name", remedy)
+}
+
+fn is_tag(text: &str) -> bool {
+    let body = text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-'));
+    (1..=128).contains(&text.len()) && body && !text.starts_with(['.', '-'])
+}
+
+pub(crate) fn absolute(text: &str) -> Result<PathBuf, Flaw> {
+    let fits = text.starts_with('/') && !has_odd_parts(&text[1..]);
+    verdict(fits, text, "an absolute path", "write it from the root, without `..`, such as /opt/kubernetes")?;
+    Ok(PathBuf::from(text))
+}
+
+fn relative(text: &str) -> Result<(), Flaw> {
+    let fits = !text.is_empty() && !text.starts_with('/') && !has_odd_parts(text);
+    verdict(
+        fits,
+        text,
+        "a path below the source",
+        "write it without a leading `/` and without `..`, such as bin/kubelet",
+    )
+}
+
+fn has_odd_parts(path: &str) -> bool {
+    path.chars().any(char::is_control) || path.split('/').any(|part| part == ".." || part == ".")
+}
+
+pub(crate) fn source(text: &str) -> Result<ArtifactSource, Flaw> {
+    let remedy = "write `image`, an absolute path, or a mirror's http:// or https:// address";
+    match text {
+        "image" => Ok(ArtifactSource::Image),
+        _ if text.starts_with('/') => absolute(text).map(ArtifactSource::Directory),
+        _ => {
+            let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+            let odd = |c: char| c.is_control() || c.is_whitespace() || matches!(c, '?' | '#' | '@' | '\\');
+            let fits = host.is_some_and(|h| !h.is_empty() && !h.starts_with('/') && !h.contains(odd));
+            verdict(fits, text, "a source of artefacts", remedy)?;
+            Ok(ArtifactSource::Mirror(text.trim_end_matches('/').to_owned()))
+        }
+    }
+}
+
+pub(crate) fn sha256(text: &str) -> Result<[u8; 32], Flaw> {
+    let wrong = |what: String| Flaw::new(what, "write the 64 hexadecimal digits that `sha256sum` prints");
+    let digits: Vec<u8> = text.chars().map_while(|c| c.to_digit(16).and_then(|d| u8::try_from(d).ok())).collect();
+    if digits.len() != text.chars().count() {
+        return Err(wrong(format!("{text:?} is not a SHA-256 digest")));
+    }
+    if digits.len() != 64 {
+        return Err(wrong(format!("a SHA-256 digest has 64 digits, this has {}", digits.len())));
+    }
+    let mut digest = [0; 32];
+    for (byte, pair) in digest.iter_mut().zip(digits.chunks(2)) {
+        *byte = pair.iter().fold(0, |byte, digit| byte << 4 | digit);
+    }
+    Ok(digest)
+}
+
+fn flag(text: &str) -> Result<(), Flaw> {
+    if text.starts_with('-') {
+        let remedy = format!("write {}", text.trim_start_matches('-'));
+        return Err(Flaw::new(format!("{text:?}: flags are written without dashes in front"), remedy));
+    }
+    let body = text.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-'));
+    verdict(!text.is_empty() && body, text, "a flag's name", "use a-z, 0-9 and `-`, as in max-requests-inflight")
+}
+
+fn argument(text: &str) -> Result<(), Flaw> {
+    verdict(!text.chars().any(char::is_control), text, "a value of one line", "leave out control characters")
+}
+
+fn sysctl(text: &str) -> Result<(), Flaw> {
+    let body = text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'/' | b'-'));
+    let parts = text.split(['.', '/']).all(|part| !part.is_empty());
+    verdict(body && parts, text, "a kernel setting's name", "write it as `sysctl` prints it, such as vm.swappiness")
+}
+
+fn module(text: &str) -> Result<(), Flaw> {
+    let body = text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+    verdict(!text.is_empty() && body, text, "a kernel module's name", "write it as `lsmod` prints it, such as ip_vs")
+}
+
+/// Longer waits are mistakes.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
+
+pub(crate) fn duration(text: &str) -> Result<Duration, Flaw> {
+    let wrong =
+        || Flaw::new(format!("{text:?} is not a length of time"), "write a number and a unit: 500ms, 90s, 5m, 1h30m");
+    let mut total = Duration::ZERO;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
+        let number: u64 = rest[..digits].parse().map_err(|_| wrong())?;
+        let unit = &rest[digits..];
+        let unit = &unit[..unit.find(|c: char| c.is_ascii_digit()).unwrap_or(unit.len())];
+        let millis = match unit {
+            "ms" => 1,
+            "s" => 1000,
+            "m" => 60_000,
+            "h" => 3_600_000,
+            _ => return Err(wrong()),
+        };
+        total = total.saturating_add(Duration::from_millis(number.saturating_mul(millis)));
+        rest = &rest[digits + unit.len()..];
+    }
+    match total {
+        Duration::ZERO => Err(Flaw::new(format!("{text:?} leaves no time at all"), "write at least 1s")),
+        total if total > LONGEST => Err(Flaw::new(format!("{text:?} is longer than a day"), "write at most 24h")),
+        total => Ok(total),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_of_time() {
+        assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("1h30m"), Ok(Duration::from_secs(5400)));
+        assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
+        for wrong in ["", "90", "s", "1d", "-1s", "0s", "25h", "1.5m", "99999999999999999999s", "5é"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn endpoints() {
+        for (text, shown) in [
+            ("api.example.org", "api.example.org:6443"),
+            ("api:443", "api:443"),
+            ("10.0.0.10", "10.0.0.10:6443"),
+            ("fd00::1", "[fd00::1]:6443"),
+            ("[fd00::1]:8443", "[fd00::1]:8443"),
+        ] {
+            assert_eq!(endpoint(text).map(|e| e.to_string()).as_deref(), Ok(shown));
+        }
+        for wrong in [
+            "",
+            "https://api",
+            "a:0",
+            "a:65536",
+            "a:b:c",
+            "[fd00::1",
+            "10.0.0.300",
+            "A",
+            "[fd00::1]x",
+            "127.0.0.1:6443",
+        ] {
+            assert!(endpoint(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn images_and_repositories() {
+        for good in ["registry.k8s.io", "localhost:5000/k8s", "quay.io/a/b_c"] {
+            assert!(repository(good).is_ok(), "{good}");
+        }
+        for wrong in ["", "https://registry.k8s.io", "registry.k8s.io/", "a/b:tag", "a/B", "a//b"] {
+            assert!(repository(wrong).is_err(), "{wrong}");
+        }
+        assert!(image("ghcr.io/flannel-io/flannel:v0.28.4").is_ok());
+        assert!(image("localhost:5000/pause:3").is_ok());
+        for wrong in ["pause:3", "registry.k8s.io/pause", "localhost:5000/pause", "a/b@sha256:12"] {
+            assert!(image(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn sources_paths_and_digests() {
+        assert_eq!(
+            source("https://m.example.org/k8s/"),
+            Ok(ArtifactSource::Mirror("https://m.example.org/k8s".into()))
+        );
+        for wrong in ["", "mirror", "ftp://a", "https://", "http:///a", "https://user@host/", "/opt/../etc"] {
+            assert!(source(wrong).is_err(), "{wrong}");
+        }
+        assert!(relative("bin/kubelet").is_ok() && relative("/bin").is_err() && relative("../x").is_err());
+        assert_eq!(sha256(SHA256.example).map(|d| (d[0], d[31])), Ok((0x9f, 0x08)));
+        assert!(sha256("abc").is_err() && sha256(&"g".repeat(64)).is_err());
+    }
+
+    #[test]
+    fn ranges_and_taints() {
+        assert!(cidr("10.0.0.0/8").is_ok());
+        assert_eq!(cidr("10.0.0.1/8").map_err(|f| f.remedy), Err("write 10.0.0.0/8".into()));
+        for wrong in ["10.0.0.0", "10.0.0.0/33", "10.0.0.0/16,fd00::/64", "x"] {
+            assert!(cidr(wrong).is_err(), "{wrong}");
+        }
+        let spot = taint("dedicated:NoExecute").map(|t| (t.key, t.value));
+        assert_eq!(spot, Ok(("dedicated".into(), String::new())));
+        for wrong in ["a", "a=b", "a=b:Never", "=b:NoSchedule", "a=b c:NoSchedule"] {
+            assert!(taint(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn every_example_is_good() {
+        let formats = [
+            &LABEL,
+            &SUBDOMAIN,
+            &NODE_NAME,
+            &LABEL_KEY,
+            &LABEL_VALUE,
+            &TAINT,
+            &VERSION,
+            &REPOSITORY,
+            &IMAGE,
+            &ENDPOINT,
+            &CERT_SAN,
+            &ADDRESS,
+            &CIDR,
+            &ABSOLUTE_PATH,
+            &RELATIVE_PATH,
+            &SOURCE,
+            &SHA256,
+            &FLAG,
+            &ARGUMENT,
+            &SYSCTL,
+            &MODULE,
+            &DURATION,
+        ];
+        for format in formats {
+            assert_eq!(format.check(format.example), Ok(()), "{}", format.name);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Which machine of the cluster this is.
+
+use crate::cluster::{Cluster, Machine, Node, Role};
+use std::{collections::BTreeMap, net::IpAddr};
+
+/// What a machine knows of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Local {
+    /// The host name as the kernel has it, short or with a domain.
+    pub host_name: String,
+    /// Its addresses; that of the default route first.
+    pub addresses: Vec<IpAddr>,
+}
+
+/// Why a machine cannot be told, or cannot be what it was told to be. A fault of the configuration (exit 78).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnknownMachine {
+    /// No entry has its name or one of its addresses.
+    #[error(
+        "this machine is none of the configuration's: host name {host_name}, addresses {}; configured are {}; \
+         add it to `masters` or `workers`, or set its host name to its `name` there",
+        list(.addresses), list(.configured)
+    )]
+    NotListed {
+        /// The host name that was compared.
+        host_name: String,
+        /// The addresses that were compared.
+        addresses: Vec<IpAddr>,
+        /// What they were compared to.
+        configured: Vec<String>,
+    },
+    /// Its entry says another role than the caller.
+    #[error("{name} is the {configured} by the configuration, not the {wanted}; leave out `--role`, or move its entry")]
+    OtherRole {
+        /// The machine.
+        name: String,
+        /// What its entry makes it.
+        configured: Role,
+        /// What the caller asked for.
+        wanted: Role,
+    },
+    /// No entry and no interface gives an address that the cluster can use.
+    #[error(
+        "no address for {name}: none of {} is of the family of network.serviceCIDR and outside of the cluster's \
+         ranges; write its `address` in `masters` or `workers`",
+        list(.addresses)
+    )]
+    NoAddress {
+        /// The machine.
+        name: String,
+        /// The addresses that were looked at.
+        addresses: Vec<IpAddr>,
+    },
+    /// Without `masters`, the name of this machine becomes a node's name, which it cannot.
+    #[error("the host name {host_name:?} cannot be a node's name; set another, or write the machine into `masters`")]
+    HostName {
+        /// The host name.
+        host_name: String,
+    },
+}
+
+fn list<T: ToString>(items: &[T]) -> String {
+    match items {
+        [] => "none".to_owned(),
+        _ => items.iter().map(T::to_string).collect::<Vec<_>>().join(", "),
+    }
+}
+
+impl Cluster {
+    /// Finds the machine that `local` describes: by host name, whole or up to its first dot, else by an address.
+    ///
+    /// Without `masters`, a machine that is no worker is the only master and named after its host.
+    ///
+    /// # Errors
+    /// Where no entry fits, where `wanted` contradicts it, or where no address can be found.
+    pub fn node(&self, local: &Local, wanted: Option<Role>) -> Result<Node, UnknownMachine> {
+        let (role, machine) = match self.find(local) {
+            Some(found) => found,
+            None if self.masters.is_empty() && wanted.is_none_or(|role| role == Role::FirstMaster) => {
+                (Role::FirstMaster, only_master(&local.host_name)?)
+            }
+            None => return Err(self.not_listed(local)),
+        };
+        if let Some(wanted) = wanted.filter(|wanted| *wanted != role) {
+            return Err(UnknownMachine::OtherRole { name: machine.name, configured: role, wanted });
+        }
+        let address = machine.address.or_else(|| local.addresses.iter().copied().find(|a| self.may_announce(*a)));
+        let Some(address) = address else {
+            return Err(UnknownMachine::NoAddress { name: machine.name, addresses: local.addresses.clone() });
+        };
+        Ok(Node { name: machine.name.clone(), address, role, machine })
+    }
+
+    fn find(&self, local: &Local) -> Option<(Role, Machine)> {
+        let master = |index| if index == 0 { Role::FirstMaster } else { Role::Master };
+        let masters = self.masters.iter().enumerate().map(|(index, machine)| (master(index), machine));
+        let machines: Vec<_> = masters.chain(self.workers.iter().map(|machine| (Role::Worker, machine))).collect();
+        let host_name = local.host_name.to_lowercase();
+        let short = short(&host_name);
+        let by = |fits: &dyn Fn(&Machine) -> bool| machines.iter().find(|(_, machine)| fits(machine));
+        by(&|m| m.name == host_name)
+            .or_else(|| by(&|m| m.name == short))
+            .or_else(|| by(&|m| m.address.is_some_and(|a| local.addresses.contains(&a))))
+            .map(|(role, machine)| (*role, (*machine).clone()))
+    }
+
+    fn may_announce(&self, address: IpAddr) -> bool {
+        let network = &self.network;
+        let unfit = address.is_loopback() || address.is_unspecified() || is_link_local(address);
+        let family = address.is_ipv4() == network.service_cidr.addr().is_ipv4();
+        family && !unfit && !network.service_cidr.contains(&address) && !network.pod_cidr.contains(&address)
+    }
+
+    fn not_listed(&self, local: &Local) -> UnknownMachine {
+        let shown = |m: &Machine| m.address.map_or(m.name.clone(), |address| format!("{} ({address})", m.name));
+        UnknownMachine::NotListed {
+            host_name: local.host_name.clone(),
+            addresses: local.addresses.clone(),
+            configured: self.masters.iter().chain(&self.workers).map(shown).collect(),
+        }
+    }
+}
+
+fn is_link_local(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(a) => a.is_link_local(),
+        IpAddr::V6(a) => a.is_unicast_link_local(),
+    }
+}
+
+fn short(host_name: &str) -> &str {
+    host_name.split('.').next().unwrap_or(host_name)
+}
+
+/// The domains that OpenStack puts behind a server's name, and that no certificate or node should carry.
+const CLOUD_DOMAINS: [&str; 2] = [".novalocal", ".openstacklocal"];
+
+fn only_master(host_name: &str) -> Result<Machine, UnknownMachine> {
+    let lower = host_name.to_lowercase();
+    let name = CLOUD_DOMAINS.iter().find_map(|domain| lower.strip_suffix(domain)).unwrap_or(&lower);
+    crate::names::node_name(name).map_err(|_| UnknownMachine::HostName { host_name: host_name.to_owned() })?;
+    Ok(Machine { name: name.to_owned(), address: None, labels: BTreeMap::new(), taints: Vec::new() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Layer, load};
+
+    fn cluster(text: &str) -> Cluster {
+        let header = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\n";
+        load(&[Layer::file("cluster.yaml", format!("{header}{text}"))]).unwrap().cluster
+    }
+
+    fn local(host_name: &str, addresses: &[&str]) -> Local {
+        let addresses = addresses.iter().map(|a| a.parse().unwrap()).collect();
+        Local { host_name: host_name.to_owned(), addresses }
+    }
+
+    const THREE: &str = "masters:\n- {name: m1, address: 10.0.0.1}\n- {name: m2, address: 10.0.0.2}\n\
+                         workers:\n- {name: w1, address: 10.0.0.9}\n- {name: w2.example.org}\n";
+
+    #[test]
+    fn by_name_then_by_address() {
+        let cluster = cluster(THREE);
+        let role = |host: &str, address: &str| cluster.node(&local(host, &[address]), None).map(|n| (n.name, n.role));
+        assert_eq!(role("m1", "10.9.9.9"), Ok(("m1".into(), Role::FirstMaster)));
+        assert_eq!(role("m2.novalocal", "10.9.9.9"), Ok(("m2".into(), Role::Master)));
+        assert_eq!(role("W2.example.org", "10.9.9.9"), Ok(("w2.example.org".into(), Role::Worker)));
+        assert_eq!(role("debian", "10.0.0.9"), Ok(("w1".into(), Role::Worker)));
+        let unknown = role("debian", "10.9.9.9").unwrap_err().to_string();
+        assert!(unknown.contains("host name debian, addresses 10.9.9.9; configured are m1 (10.0.0.1)"), "{unknown}");
+    }
+
+    #[test]
+    fn a_role_that_contradicts_is_refused() {
+        let cluster = cluster(THREE);
+        let wrong = cluster.node(&local("m1", &[]), Some(Role::Worker)).unwrap_err().to_string();
+        assert!(wrong.starts_with("m1 is the first-master by the configuration, not the worker"), "{wrong}");
+        assert!(cluster.node(&local("m1", &[]), Some(Role::FirstMaster)).is_ok());
+    }
+
+    #[test]
+    fn without_masters_this_machine_is_the_only_one() {
+        let cluster = cluster("");
+        let here = local("Solo.novalocal", &["127.0.0.1", "169.254.1.1", "10.244.0.1", "fd00::1", "10.0.0.5"]);
+        let node = cluster.node(&here, None).unwrap();
+        assert_eq!((node.name.as_str(), node.role), ("solo", Role::FirstMaster));
+        assert_eq!(node.address, "10.0.0.5".parse::<IpAddr>().unwrap());
+        assert!(matches!(cluster.node(&here, Some(Role::Worker)), Err(UnknownMachine::NotListed { .. })));
+        assert!(matches!(cluster.node(&local("solo", &["::1"]), None), Err(UnknownMachine::NoAddress { .. })));
+        assert!(matches!(cluster.node(&local("so_lo", &["::1"]), None), Err(UnknownMachine::HostName { .. })));
+    }
+}

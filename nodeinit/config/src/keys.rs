@@ -1,0 +1,461 @@
+//! Every key of the configuration.
+
+use crate::{
+    format as f,
+    schema::{
+        Fallback::{Required, Value, Words},
+        Field,
+        Kind::{Choice, ChoiceOrGroup, Dict, Flag, Free, Group, List, Text},
+    },
+};
+
+/// What `apiVersion` must say.
+pub const API_VERSION: &str = "nodeinit.dev/v1alpha1";
+/// What `kind` must say.
+pub const KIND: &str = "Cluster";
+
+/// The keys of `cluster.yaml`.
+pub const CLUSTER: &[Field] = &[
+    Field {
+        key: "apiVersion",
+        kind: Choice(&[(API_VERSION, "the only one so far")]),
+        default: Required,
+        doc: "The version of this format. The first file must say it; others may.",
+    },
+    Field {
+        key: "kind",
+        kind: Choice(&[(KIND, "the configuration of a cluster")]),
+        default: Required,
+        doc: "What the file describes. The first file must say it; others may.",
+    },
+    Field {
+        key: "name",
+        kind: Text(&f::LABEL),
+        default: Value("kubernetes"),
+        doc: "The cluster's name; stands in kubeconfigs and in `kubeadm-config`.",
+    },
+    Field { key: "kubernetes", kind: Group(KUBERNETES), default: Value("{}"), doc: "Which Kubernetes." },
+    Field { key: "images", kind: Group(IMAGES), default: Value("{}"), doc: "Where images come from by name." },
+    Field { key: "controlPlane", kind: Group(CONTROL_PLANE), default: Value("{}"), doc: "What the masters share." },
+    Field {
+        key: "masters",
+        kind: List(&Group(MACHINE)),
+        default: Value("[]"),
+        doc: "The masters; the first entry is the first master. \
+              Empty: the machine that `up` runs on is the only master.",
+    },
+    Field { key: "workers", kind: List(&Group(MACHINE)), default: Value("[]"), doc: "The workers." },
+    Field { key: "network", kind: Group(NETWORK), default: Value("{}"), doc: "Addresses inside the cluster." },
+    Field { key: "etcd", kind: Group(ETCD), default: Value("{}"), doc: "etcd, a static pod on every master." },
+    Field {
+        key: "apiServer",
+        kind: Group(API_SERVER),
+        default: Value("{}"),
+        doc: "kube-apiserver, a static pod on every master.",
+    },
+    Field {
+        key: "controllerManager",
+        kind: Group(CONTROLLER_MANAGER),
+        default: Value("{}"),
+        doc: "kube-controller-manager, a static pod on every master.",
+    },
+    Field {
+        key: "scheduler",
+        kind: Group(SCHEDULER),
+        default: Value("{}"),
+        doc: "kube-scheduler, a static pod on every master.",
+    },
+    Field { key: "kubelet", kind: Group(KUBELET), default: Value("{}"), doc: "The kubelet of every machine." },
+    Field { key: "kubeProxy", kind: Group(KUBE_PROXY), default: Value("{}"), doc: "kube-proxy of every machine." },
+    Field {
+        key: "addons",
+        kind: Group(ADDONS),
+        default: Value("{}"),
+        doc: "What is applied to the cluster once its API answers.",
+    },
+    Field {
+        key: "artifacts",
+        kind: Group(ARTIFACTS),
+        default: Value("{}"),
+        doc: "Where binaries and image archives come from.",
+    },
+    Field { key: "os", kind: Group(OS), default: Value("{}"), doc: "What is done to the operating system." },
+    Field {
+        key: "manifestsDirectory",
+        kind: Text(&f::ABSOLUTE_PATH),
+        default: Words("the built-in manifests"),
+        doc: "Files in this directory replace our own manifests of the same name.",
+    },
+    Field {
+        key: "secretsDelivery",
+        kind: Choice(&[
+            ("ssh", "over SSH; only a worker's own single-use token may be in user-data"),
+            ("ssh-only", "over SSH, even a worker's token"),
+            ("user-data", "in user-data, which every process of the machine can read; warned about"),
+        ]),
+        default: Value("ssh"),
+        doc: "How secrets reach a machine.",
+    },
+    Field {
+        key: "timeouts",
+        kind: Group(TIMEOUTS),
+        default: Value("{}"),
+        doc: "How long things may take; each is the deadline of one kind of wait.",
+    },
+];
+
+const KUBERNETES: &[Field] = &[Field {
+    key: "version",
+    kind: Text(&f::VERSION),
+    default: Value(crate::versions::DEFAULT),
+    doc: "The release of Kubernetes. Nothing else is edited to move to another.",
+}];
+
+const IMAGES: &[Field] = &[Field {
+    key: "repository",
+    kind: Text(&f::REPOSITORY),
+    default: Value(crate::cluster::DEFAULT_IMAGE_REPOSITORY),
+    doc: "The registry, and the folder in it, that Kubernetes' own images are named after.",
+}];
+
+const CONTROL_PLANE: &[Field] = &[
+    Field {
+        key: "endpoint",
+        kind: Text(&f::ENDPOINT),
+        default: Words("the first master's address and port 6443"),
+        doc: "What workers and people use to reach the API: a load balancer, or a DNS name. \
+              Port 6443 where none is written.",
+    },
+    Field {
+        key: "certSANs",
+        kind: List(&Text(&f::CERT_SAN)),
+        default: Value("[]"),
+        doc: "Further DNS names and addresses in the API server's certificate.",
+    },
+    Field {
+        key: "schedulable",
+        kind: Flag,
+        default: Value("false"),
+        doc: "Masters run ordinary pods too: they get no taint.",
+    },
+];
+
+const MACHINE: &[Field] = &[
+    Field {
+        key: "name",
+        kind: Text(&f::NODE_NAME),
+        default: Required,
+        doc: "The node's name, and the machine's host name; a suffix such as `.novalocal` on the machine is no matter.",
+    },
+    Field {
+        key: "address",
+        kind: Text(&f::ADDRESS),
+        default: Words("found on the machine itself; needed where other machines must reach it"),
+        doc: "Where the other machines reach it.",
+    },
+    Field {
+        key: "labels",
+        kind: Dict { keys: &f::LABEL_KEY, values: &f::LABEL_VALUE, reserved: &[] },
+        default: Words("none"),
+        doc: "Labels of the node.",
+    },
+    Field {
+        key: "taints",
+        kind: List(&Text(&f::TAINT)),
+        default: Words("none"),
+        doc: "Taints of the node, beside the control plane's own.",
+    },
+];
+
+const NETWORK: &[Field] = &[
+    Field {
+        key: "podCIDR",
+        kind: Text(&f::CIDR),
+        default: Value("10.244.0.0/16"),
+        doc: "The pods' addresses. Each node takes a /24 of it (IPv6: a /64), so that its size limits the nodes.",
+    },
+    Field {
+        key: "serviceCIDR",
+        kind: Text(&f::CIDR),
+        default: Value("10.96.0.0/12"),
+        doc: "The services' addresses; the first is the API's, the tenth the cluster DNS'.",
+    },
+    Field {
+        key: "dnsDomain",
+        kind: Text(&f::SUBDOMAIN),
+        default: Value("cluster.local"),
+        doc: "The domain of the cluster's DNS.",
+    },
+];
+
+const ETCD: &[Field] = &[
+    Field {
+        key: "dataDirectory",
+        kind: Text(&f::ABSOLUTE_PATH),
+        default: Value("/var/lib/etcd"),
+        doc: "Where etcd keeps its data.",
+    },
+    Field {
+        key: "extraArgs",
+        kind: Dict { keys: &f::FLAG, values: &f::ARGUMENT, reserved: ETCD_RESERVED },
+        default: Value("{}"),
+        doc: "Flags, without dashes, that are added to ours or replace them.",
+    },
+];
+
+const API_SERVER: &[Field] = &[Field {
+    key: "extraArgs",
+    kind: Dict { keys: &f::FLAG, values: &f::ARGUMENT, reserved: API_SERVER_RESERVED },
+    default: Value("{}"),
+    doc: "Flags, without dashes, that are added to ours or replace them.",
+}];
+
+const CONTROLLER_MANAGER: &[Field] = &[Field {
+    key: "extraArgs",
+    kind: Dict { keys: &f::FLAG, values: &f::ARGUMENT, reserved: CONTROLLER_MANAGER_RESERVED },
+    default: Value("{}"),
+    doc: "Flags, without dashes, that are added to ours or replace them.",
+}];
+
+const SCHEDULER: &[Field] = &[Field {
+    key: "extraArgs",
+    kind: Dict { keys: &f::FLAG, values: &f::ARGUMENT, reserved: SCHEDULER_RESERVED },
+    default: Value("{}"),
+    doc: "Flags, without dashes, that are added to ours or replace them.",
+}];
+
+const KUBELET: &[Field] = &[Field {
+    key: "config",
+    kind: Free {
+        reserved: &[
+            ("apiVersion", "nodeinit writes it"),
+            ("kind", "nodeinit writes it"),
+            ("staticPodPath", "nodeinit places its static pods in /etc/kubernetes/manifests"),
+            ("clusterDomain", "set network.dnsDomain, which the cluster's DNS follows too"),
+        ],
+    },
+    default: Value("{}"),
+    doc: "Keys of `KubeletConfiguration` that are merged over ours.",
+}];
+
+const KUBE_PROXY: &[Field] = &[Field {
+    key: "config",
+    kind: Free {
+        reserved: &[
+            ("apiVersion", "nodeinit writes it"),
+            ("kind", "nodeinit writes it"),
+            ("clusterCIDR", "set network.podCIDR, which the controller manager and the pod network follow too"),
+        ],
+    },
+    default: Value("{}"),
+    doc: "Keys of `KubeProxyConfiguration` that are merged over ours.",
+}];
+
+const ADDONS: &[Field] = &[
+    Field {
+        key: "kubeProxy",
+        kind: Flag,
+        default: Value("true"),
+        doc: "kube-proxy: services by iptables or nftables.",
+    },
+    Field { key: "coreDNS", kind: Flag, default: Value("true"), doc: "CoreDNS: names inside the cluster." },
+    Field {
+        key: "cni",
+        kind: ChoiceOrGroup(
+            &[("flannel", "our default, vxlan"), ("none", "somebody else brings one; nodes stay NotReady until then")],
+            &[Field {
+                key: "directory",
+                kind: Text(&f::ABSOLUTE_PATH),
+                default: Required,
+                doc: "Every manifest in this directory is applied.",
+            }],
+        ),
+        default: Value("flannel"),
+        doc: "The pod network.",
+    },
+];
+
+const ARTIFACTS: &[Field] = &[
+    Field {
+        key: "source",
+        kind: Text(&f::SOURCE),
+        default: Value("image"),
+        doc: "`image`: all is baked into the machine's image. An absolute path: a directory of this machine. \
+              `http://` or `https://`: a mirror, which needs a `sha256` for every artefact.",
+    },
+    Field {
+        key: "sha256",
+        kind: Dict { keys: &f::RELATIVE_PATH, values: &f::SHA256, reserved: &[] },
+        default: Value("{}"),
+        doc: "The digest of each artefact by its path below the source, as `sha256sum` prints it.",
+    },
+    Field {
+        key: "binaries",
+        kind: List(&Group(&[
+            Field { key: "path", kind: Text(&f::RELATIVE_PATH), default: Required, doc: "The file below the source." },
+            Field {
+                key: "to",
+                kind: Text(&f::ABSOLUTE_PATH),
+                default: Required,
+                doc: "Where it is placed on the machine.",
+            },
+        ])),
+        default: Words("none from an image; else kubelet, kubectl and the CNI plugins"),
+        doc: "Programs that are placed on the machine.",
+    },
+    Field {
+        key: "images",
+        kind: List(&Group(&[
+            Field {
+                key: "path",
+                kind: Text(&f::RELATIVE_PATH),
+                default: Required,
+                doc: "The archive below the source: docker or OCI layout, plain or compressed.",
+            },
+            Field {
+                key: "image",
+                kind: Text(&f::IMAGE),
+                default: Required,
+                doc: "The full name of the image that it brings.",
+            },
+        ])),
+        default: Words("none from an image; else `images/NAME.tar` for all that the version and the addons need"),
+        doc: "Archives that are imported into containerd, in the order in which a first master needs them.",
+    },
+];
+
+const OS: &[Field] = &[
+    Field {
+        key: "swap",
+        kind: Choice(&[
+            ("off", "switched off, now and at each boot"),
+            ("refuse", "preflight fails where swap is on"),
+            ("keep", "left as it is; needs `failSwapOn: false` in `kubelet.config`"),
+        ]),
+        default: Value("off"),
+        doc: "What happens to swap.",
+    },
+    Field {
+        key: "sysctls",
+        kind: Dict { keys: &f::SYSCTL, values: &f::ARGUMENT, reserved: SYSCTLS_RESERVED },
+        default: Value("{}"),
+        doc: "Kernel settings beside those that Kubernetes needs.",
+    },
+    Field {
+        key: "modules",
+        kind: List(&Text(&f::MODULE)),
+        default: Value("[]"),
+        doc: "Kernel modules that are loaded beside those that Kubernetes needs.",
+    },
+];
+
+const TIMEOUTS: &[Field] = &[
+    Field { key: "download", kind: Text(&f::DURATION), default: Value("10m"), doc: "For one artefact." },
+    Field { key: "imageImport", kind: Text(&f::DURATION), default: Value("5m"), doc: "For one image archive." },
+    Field {
+        key: "kubelet",
+        kind: Text(&f::DURATION),
+        default: Value("2m"),
+        doc: "From the kubelet's start to its health.",
+    },
+    Field { key: "etcd", kind: Text(&f::DURATION), default: Value("5m"), doc: "From the kubelet's health to etcd's." },
+    Field {
+        key: "controlPlane",
+        kind: Text(&f::DURATION),
+        default: Value("5m"),
+        doc: "From etcd's health to the control plane's.",
+    },
+    Field {
+        key: "node",
+        kind: Text(&f::DURATION),
+        default: Value("5m"),
+        doc: "From the control plane's health to a Ready node and running addons.",
+    },
+];
+
+const PKI: &str = "nodeinit makes the keys in /etc/kubernetes/pki and points every component to them";
+const KUBECONFIG: &str = "nodeinit writes the kubeconfig and points the component to it";
+const MEMBERSHIP: &str = "nodeinit manages etcd's members and their addresses";
+const AGGREGATION: &str = "nodeinit sets up the front proxy's certificates";
+
+const ETCD_RESERVED: &[(&str, &str)] = &[
+    ("data-dir", "set etcd.dataDirectory, which is also mounted into the pod"),
+    ("wal-dir", "only etcd.dataDirectory is mounted into the pod"),
+    ("config-file", "etcd would then ignore every flag"),
+    ("name", "the member is named after its node"),
+    ("advertise-client-urls", MEMBERSHIP),
+    ("listen-client-urls", MEMBERSHIP),
+    ("initial-advertise-peer-urls", MEMBERSHIP),
+    ("listen-peer-urls", MEMBERSHIP),
+    ("initial-cluster", MEMBERSHIP),
+    ("initial-cluster-state", MEMBERSHIP),
+    ("initial-cluster-token", MEMBERSHIP),
+    ("force-new-cluster", "it would drop the other members at every start of the pod"),
+    ("cert-file", PKI),
+    ("key-file", PKI),
+    ("trusted-ca-file", PKI),
+    ("client-cert-auth", "every client must show a certificate"),
+    ("peer-cert-file", PKI),
+    ("peer-key-file", PKI),
+    ("peer-trusted-ca-file", PKI),
+    ("peer-client-cert-auth", "every member must show a certificate"),
+    ("auto-tls", PKI),
+    ("peer-auto-tls", PKI),
+];
+
+const API_SERVER_RESERVED: &[(&str, &str)] = &[
+    ("etcd-servers", "each API server uses the etcd member beside it"),
+    ("etcd-cafile", PKI),
+    ("etcd-certfile", PKI),
+    ("etcd-keyfile", PKI),
+    ("advertise-address", "set the master's address in masters"),
+    ("secure-port", "the other components, the probes and the certificates expect 6443"),
+    ("service-cluster-ip-range", "set network.serviceCIDR, which other components follow too"),
+    ("client-ca-file", PKI),
+    ("tls-cert-file", PKI),
+    ("tls-private-key-file", PKI),
+    ("cert-dir", PKI),
+    ("kubelet-client-certificate", PKI),
+    ("kubelet-client-key", PKI),
+    ("service-account-key-file", PKI),
+    ("service-account-signing-key-file", PKI),
+    ("encryption-provider-config", "nodeinit makes the key that encrypts secrets at rest; another one loses them"),
+    ("proxy-client-cert-file", AGGREGATION),
+    ("proxy-client-key-file", AGGREGATION),
+    ("requestheader-client-ca-file", AGGREGATION),
+    ("requestheader-allowed-names", AGGREGATION),
+    ("requestheader-username-headers", AGGREGATION),
+    ("requestheader-group-headers", AGGREGATION),
+    ("requestheader-extra-headers-prefix", AGGREGATION),
+    ("enable-bootstrap-token-auth", "machines join with bootstrap tokens"),
+    ("allow-privileged", "kube-proxy and the pod network are privileged pods"),
+];
+
+const CONTROLLER_MANAGER_RESERVED: &[(&str, &str)] = &[
+    ("kubeconfig", KUBECONFIG),
+    ("authentication-kubeconfig", KUBECONFIG),
+    ("authorization-kubeconfig", KUBECONFIG),
+    ("client-ca-file", PKI),
+    ("root-ca-file", PKI),
+    ("requestheader-client-ca-file", AGGREGATION),
+    ("cluster-signing-cert-file", PKI),
+    ("cluster-signing-key-file", PKI),
+    ("service-account-private-key-file", PKI),
+    ("cluster-name", "set name"),
+    ("cluster-cidr", "set network.podCIDR, which other components follow too"),
+    ("service-cluster-ip-range", "set network.serviceCIDR, which other components follow too"),
+    ("secure-port", "the pod's probes expect 10257"),
+];
+
+const SCHEDULER_RESERVED: &[(&str, &str)] = &[
+    ("kubeconfig", KUBECONFIG),
+    ("authentication-kubeconfig", KUBECONFIG),
+    ("authorization-kubeconfig", KUBECONFIG),
+    ("secure-port", "the pod's probes expect 10259"),
+];
+
+const SYSCTLS_RESERVED: &[(&str, &str)] = &[
+    ("net.ipv4.ip_forward", "nodeinit sets it to 1: pods need it"),
+    ("net.bridge.bridge-nf-call-iptables", "nodeinit sets it to 1: services need it"),
+    ("net.bridge.bridge-nf-call-ip6tables", "nodeinit sets it to 1: services need it"),
+];

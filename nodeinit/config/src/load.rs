@@ -1,0 +1,102 @@
+//! From layers of text to a [`Cluster`]: all that is wrong in any of them comes in one report.
+
+use crate::{
+    assemble, check,
+    cluster::Cluster,
+    defaults,
+    merge::merge,
+    node::Node,
+    parse,
+    problem::{Findings, Mark, Problem, Problems},
+    rules::{self, Verdict},
+};
+
+/// A file's text, or another source of settings, under the name that reports call it by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layer {
+    /// A path, or a name such as `--set`.
+    pub name: String,
+    content: Content,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Content {
+    File(Vec<u8>),
+    Setting { path: String, value: String },
+}
+
+impl Layer {
+    /// A YAML file; that its bytes are text is checked with all the rest.
+    pub fn file(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
+        Self { name: name.into(), content: Content::File(bytes.into()) }
+    }
+
+    /// One value, written as YAML, at a path of keys such as `network.podCIDR`.
+    pub fn setting(name: impl Into<String>, path: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { name: name.into(), content: Content::Setting { path: path.into(), value: value.into() } }
+    }
+
+    fn parse(&self, number: usize, findings: &mut Findings) -> Option<Node> {
+        match &self.content {
+            Content::File(bytes) => parse::parse(number, bytes, findings),
+            Content::Setting { path, value } => {
+                let at = Mark { layer: number, line: 0, column: 0 };
+                let mut root = Node::map(at);
+                root.set(path, parse::parse(number, value.as_bytes(), findings)?);
+                Some(root)
+            }
+        }
+    }
+}
+
+/// A configuration that is good, with what it was made of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loaded {
+    /// The validated configuration.
+    pub cluster: Cluster,
+    /// What is allowed, but probably not wanted.
+    pub warnings: Vec<Problem>,
+    pub(crate) tree: Node,
+    pub(crate) sources: Vec<String>,
+}
+
+/// Lays the layers over the built-in defaults, the last on top, and validates the result.
+///
+/// Maps merge deeply; lists and single values replace what lies below. A key with nothing behind it counts as not
+/// written, except inside `kubelet.config` and `kubeProxy.config`, which are handed on as they are.
+///
+/// # Errors
+/// Everything that is wrong in any layer, or between them, in the order of layers and lines.
+pub fn load(layers: &[Layer]) -> Result<Loaded, Problems> {
+    let mut sources = vec!["default".to_owned()];
+    sources.extend(layers.iter().map(|layer| layer.name.clone()));
+    let mut verdict = Verdict { errors: Findings::default(), warnings: Findings::default() };
+    let mut tree = defaults::layer();
+    let (mut files, mut readable) = (false, true);
+    for (index, layer) in layers.iter().enumerate() {
+        let before = verdict.errors.len();
+        let parsed = layer.parse(index + 1, &mut verdict.errors);
+        // What a file that cannot be read would have said is unknown, so that rules over all values must not guess.
+        readable &= parsed.is_some() || verdict.errors.len() == before;
+        if let Some(checked) = parsed.and_then(|node| check::layer(node, &mut verdict.errors)) {
+            files = true;
+            merge(&mut tree, checked);
+        }
+    }
+    if readable {
+        rules::check(&tree, files, &mut verdict);
+    }
+    let Verdict { mut errors, warnings } = verdict;
+    if let Some(cluster) = assemble::cluster(&tree).filter(|_| readable) {
+        rules::artifacts::digests(&tree, &cluster.artifacts, &mut errors);
+        if errors.is_empty() {
+            crate::show::complete(&mut tree, &cluster);
+            let warnings = warnings.into_problems(&sources);
+            return Ok(Loaded { cluster, warnings, tree, sources });
+        }
+    } else if errors.is_empty() {
+        let what = "every check passed, but the result cannot be read: a defect of nodeinit";
+        errors.add(Mark::DEFAULT, "", what, "please report it with the configuration");
+    }
+    Err(Problems(errors.into_problems(&sources)))
+}

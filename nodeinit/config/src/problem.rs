@@ -1,0 +1,132 @@
+//! What is wrong with a configuration: every problem of every layer, in one report.
+
+use std::fmt;
+
+/// Where a value was written: a layer and a place in it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Origin {
+    /// The layer's name: a file, or `default`.
+    pub source: String,
+    /// Counted from 1; 0 where the layer has no lines.
+    pub line: usize,
+    /// Counted from 1, in characters; 0 where the layer has no lines.
+    pub column: usize,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => f.write_str(&self.source),
+            _ => write!(f, "{}:{}:{}", self.source, self.line, self.column),
+        }
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Where it stands.
+    pub origin: Origin,
+    /// The key's path, such as `masters[1].address`; empty where the whole file is meant.
+    pub path: String,
+    /// What is wrong.
+    pub what: String,
+    /// What to write instead.
+    pub remedy: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.origin)?;
+        if !self.path.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
+        f.write_str(&self.what)
+    }
+}
+
+/// All problems of a configuration, in the order of layers and lines. Never empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problems(pub Vec<Problem>);
+
+impl std::error::Error for Problems {}
+
+impl fmt::Display for Problems {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = self.0.len();
+        write!(f, "the configuration has {count} problem{}", if count == 1 { "" } else { "s" })?;
+        for problem in &self.0 {
+            write!(f, "\n  {problem}")?;
+            if !problem.remedy.is_empty() {
+                write!(f, "\n      hint: {}", problem.remedy)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A place in a layer, as the number of the layer among those that are loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Mark {
+    pub(crate) layer: usize,
+    pub(crate) line: usize,
+    pub(crate) column: usize,
+}
+
+impl Mark {
+    /// The built-in defaults: always the first layer.
+    pub(crate) const DEFAULT: Self = Self { layer: 0, line: 0, column: 0 };
+
+    pub(crate) fn origin(self, sources: &[String]) -> Origin {
+        let source = sources.get(self.layer).cloned().unwrap_or_default();
+        Origin { source, line: self.line, column: self.column }
+    }
+}
+
+/// Collects problems while layers are read, so that the first does not hide the rest.
+#[derive(Debug, Default)]
+pub(crate) struct Findings(Vec<(Mark, String, Flaw)>);
+
+/// What is wrong with one text, and what to write instead; the caller knows the place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Flaw {
+    pub(crate) what: String,
+    pub(crate) remedy: String,
+}
+
+impl Flaw {
+    pub(crate) fn new(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { what: what.into(), remedy: remedy.into() }
+    }
+}
+
+impl Findings {
+    pub(crate) fn add(&mut self, at: Mark, path: &str, what: impl Into<String>, remedy: impl Into<String>) {
+        self.flaw(at, path, Flaw::new(what, remedy));
+    }
+
+    pub(crate) fn flaw(&mut self, at: Mark, path: &str, flaw: Flaw) {
+        self.0.push((at, path.to_owned(), flaw));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// In the order of layers and lines, each once.
+    pub(crate) fn into_problems(mut self, sources: &[String]) -> Vec<Problem> {
+        self.0.sort_by_key(|(at, _, _)| *at);
+        self.0.dedup();
+        let problem = |(at, path, flaw): (Mark, String, Flaw)| Problem {
+            origin: at.origin(sources),
+            path,
+            what: flaw.what,
+            remedy: flaw.remedy,
+        };
+        self.0.into_iter().map(problem).collect()
+    }
+}

@@ -1,0 +1,88 @@
+//! Rules over several values of the merged tree. A value that was reported already is left out of them.
+
+use crate::{
+    format,
+    node::Node,
+    problem::{Findings, Mark},
+    versions::KubernetesVersion,
+};
+
+pub(crate) mod artifacts;
+mod machines;
+mod network;
+
+/// Where the checks put what they find.
+pub(crate) struct Verdict {
+    pub(crate) errors: Findings,
+    pub(crate) warnings: Findings,
+}
+
+/// Checks the merged tree. `files`: the user gave at least one layer that is not empty.
+pub(crate) fn check(tree: &Node, files: bool, verdict: &mut Verdict) {
+    if files {
+        header(tree, &mut verdict.errors);
+    }
+    version(tree, &mut verdict.warnings);
+    network::check(tree, &mut verdict.errors);
+    machines::check(tree, verdict);
+    artifacts::check(tree, &mut verdict.errors);
+    host(tree, verdict);
+}
+
+/// A file of another format must not be taken for one of ours, so that one of the layers has to say what they are.
+fn header(tree: &Node, errors: &mut Findings) {
+    let first = Mark { layer: 1, line: 1, column: 1 };
+    for (key, value) in [("apiVersion", crate::keys::API_VERSION), ("kind", crate::keys::KIND)] {
+        if tree.get(key).is_none() {
+            errors.add(first, key, "missing", format!("begin the file with `{key}: {value}`"));
+        }
+    }
+}
+
+fn version(tree: &Node, warnings: &mut Findings) {
+    let Some((version, at)) = tree.read("kubernetes.version", format::version) else { return };
+    let Some(tried) = version.companions() else { return };
+    if version.patch > tried.patch {
+        let newest = KubernetesVersion { patch: tried.patch, ..version };
+        let what = format!("{version} is newer than {newest}, the last that this nodeinit was tried with");
+        warnings.add(at, "kubernetes.version", what, "see that this release exists, or use a newer nodeinit");
+    }
+}
+
+fn host(tree: &Node, verdict: &mut Verdict) {
+    let text = |path: &str| tree.read(path, |t| Ok(t.to_owned()));
+    if let Some((directory, at)) = text("etcd.dataDirectory")
+        && directory.split('/').filter(|part| !part.is_empty()).count() < 2
+    {
+        let what = format!("{directory:?} is no directory of etcd's own");
+        verdict.errors.add(at, "etcd.dataDirectory", what, "write one such as /var/lib/etcd");
+    }
+    if let Some((swap, at)) = text("os.swap")
+        && swap == "keep"
+        && tree.get("kubelet.config.failSwapOn").is_none_or(|n| n.json() != serde_json::Value::Bool(false))
+    {
+        let what = "the kubelet refuses to start where swap is on";
+        verdict.errors.add(at, "os.swap", what, "set `failSwapOn: false` in `kubelet.config` too");
+    }
+    if let Some((delivery, at)) = text("secretsDelivery")
+        && delivery == "user-data"
+    {
+        let what = "every process of a machine, and whoever may read it from the cloud, can read its secrets";
+        verdict.warnings.add(at, "secretsDelivery", what, "leave it at `ssh` unless no machine can be reached by SSH");
+    }
+}
+
+/// The machines of a list, each with its path.
+fn listed<'t>(tree: &'t Node, list: &str) -> Vec<(String, &'t Node)> {
+    let items = tree.get(list).map_or(&[][..], Node::items);
+    items.iter().enumerate().map(|(index, item)| (format!("{list}[{index}]"), item)).collect()
+}
+
+/// Two entries of a list that must differ do not.
+fn refuse_twice(seen: &mut Vec<(String, String)>, path: String, node: Option<&Node>, errors: &mut Findings) {
+    let Some((value, at)) = node.and_then(|n| n.scalar().map(|text| (text, n.at))) else { return };
+    match seen.iter().find(|(known, _)| known == value) {
+        Some((_, first)) => errors.add(at, &path, format!("{value} stands in {first} already"), "give each its own"),
+        None => seen.push((value.to_owned(), path)),
+    }
+}
