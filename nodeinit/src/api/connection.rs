@@ -125,11 +125,7 @@ impl Http2 {
     ///
     /// # Errors
     /// [`HttpError`] where there is no answer within `limit`; any status is an answer.
-    pub async fn send(
-        &self,
-        request: Request<Full<Bytes>>,
-        limit: Duration,
-    ) -> Result<(StatusCode, Bytes), HttpError> {
+    pub async fn send(&self, request: Request<Full<Bytes>>, limit: Duration) -> Result<(StatusCode, Bytes), HttpError> {
         let address = self.address;
         let mut sender = self.sender.clone();
         let exchange = async {

@@ -110,8 +110,9 @@ impl Cri {
     /// [`CriError`] where nobody answers on it.
     pub async fn connect(socket: impl Into<PathBuf>) -> Result<Self, CriError> {
         let socket = socket.into();
-        let stream =
-            UnixStream::connect(&socket).await.map_err(|source| CriError::Connect { socket: socket.clone(), source })?;
+        let stream = UnixStream::connect(&socket)
+            .await
+            .map_err(|source| CriError::Connect { socket: socket.clone(), source })?;
         let (sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
             .await
             .map_err(|source| CriError::Exchange { call: "the handshake", source })?;
@@ -182,7 +183,9 @@ impl Cri {
         request: &impl Message,
         limit: Duration,
     ) -> Result<A, CriError> {
-        tokio::time::timeout(limit, self.exchange(call, request)).await.unwrap_or(Err(CriError::TimedOut { call, limit }))
+        tokio::time::timeout(limit, self.exchange(call, request))
+            .await
+            .unwrap_or(Err(CriError::TimedOut { call, limit }))
     }
 
     /// One unary gRPC call. Source: grpc/doc/PROTOCOL-HTTP2.md.

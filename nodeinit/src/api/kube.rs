@@ -83,7 +83,9 @@ impl ApiError {
         match self {
             Self::Http(error) => !error.is_untrusted(),
             Self::Refused { status, .. } => {
-                matches!(status.as_u16(), 404 | 409 | 429) || status.is_server_error() || *status == StatusCode::FORBIDDEN
+                matches!(status.as_u16(), 404 | 409 | 429)
+                    || status.is_server_error()
+                    || *status == StatusCode::FORBIDDEN
             }
             _ => false,
         }
@@ -137,8 +139,7 @@ impl KubeClient {
     /// [`ApiError::Kubeconfig`] where a part is missing or malformed.
     pub fn from_kubeconfig(kubeconfig: &str, address: SocketAddr) -> Result<Self, ApiError> {
         let bad = |what| move |reason: String| ApiError::Kubeconfig { what, reason };
-        let parsed: Credentials =
-            serde_saphyr::from_str(kubeconfig).map_err(|e| bad("YAML")(e.to_string()))?;
+        let parsed: Credentials = serde_saphyr::from_str(kubeconfig).map_err(|e| bad("YAML")(e.to_string()))?;
         let cluster = &parsed.clusters.first().ok_or_else(|| bad("clusters")("there is none".into()))?.cluster;
         let user = &parsed.users.first().ok_or_else(|| bad("users")("there is none".into()))?.user;
         let decode = |what, text: &str| BASE64_STANDARD.decode(text).map_err(|e| bad(what)(e.to_string()));
@@ -282,7 +283,10 @@ impl KubeClient {
         }
         let base = if version.contains('/') { format!("/apis/{version}") } else { format!("/api/{version}") };
         let Some((plural, namespaced)) = self.resource(&version, &base, &kind).await? else {
-            return Err(ApiError::Object { object: shown, reason: format!("this cluster has no kind {kind} in {version}") });
+            return Err(ApiError::Object {
+                object: shown,
+                reason: format!("this cluster has no kind {kind} in {version}"),
+            });
         };
         Ok(match (namespaced, namespace.as_str()) {
             (false, _) => format!("{base}/{plural}/{name}"),
@@ -323,7 +327,8 @@ fn client_tls(authority: &[u8], certificate: &[u8], key: &[u8]) -> Result<Client
     for ca in CertificateDer::pem_slice_iter(authority) {
         roots.add(ca.map_err(|e| e.to_string())?).map_err(|e| e.to_string())?;
     }
-    let chain = CertificateDer::pem_slice_iter(certificate).collect::<Result<Vec<_>, _>>().map_err(|e| e.to_string())?;
+    let chain =
+        CertificateDer::pem_slice_iter(certificate).collect::<Result<Vec<_>, _>>().map_err(|e| e.to_string())?;
     let key = PrivateKeyDer::from_pem_slice(key).map_err(|e| e.to_string())?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut tls = ClientConfig::builder_with_provider(provider)

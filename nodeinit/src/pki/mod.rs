@@ -1,1 +1,47 @@
 //! Keys and certificates: bytes to bytes, no I/O.
+//!
+//! What is made is what kubeadm v1.34 makes (`cmd/kubeadm/app/phases/certs/certlist.go`): the same names, subjects, alternative names and usages,
+//! with ECDSA P-256 keys. What is read may also be of other hands: RSA and P-384, in PKCS#8, PKCS#1 or SEC1.
+
+pub mod authority;
+pub mod bundle;
+pub mod catalog;
+pub mod expiry;
+pub mod fault;
+pub mod inspect;
+pub mod key;
+pub mod names;
+pub mod random;
+pub mod ssh_key;
+#[cfg(test)]
+pub(crate) mod testing;
+
+pub use authority::Authority;
+pub use inspect::Certificate;
+pub use key::Key;
+
+/// Bytes that are not what they should be, or a key that cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum PkiError {
+    /// There is no certificate in PEM where one should be.
+    #[error("it holds no certificate in PEM")]
+    NoCertificate,
+    /// A certificate that cannot be read.
+    #[error("it is not a valid X.509 certificate: {0}")]
+    BadCertificate(String),
+    /// There is no private key in PEM where one should be.
+    #[error("it holds no private key in PEM")]
+    NoKey,
+    /// A key of a kind that is not supported.
+    #[error("its private key is damaged, or neither RSA (2048 bits or more) nor ECDSA (P-256, P-384)")]
+    BadKey,
+    /// A name that cannot stand in a certificate.
+    #[error("{0:?} cannot stand in a certificate as a DNS name")]
+    BadName(String),
+    /// The system gives no random bytes.
+    #[error("the system gives no random bytes")]
+    NoRandom,
+    /// Signing failed.
+    #[error("cannot sign: {0}")]
+    Sign(#[from] rcgen::Error),
+}

@@ -25,7 +25,7 @@ mod values;
 pub mod yaml;
 
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 
 pub use error::RenderError;
 pub use manifests::{Manifest, Manifests};

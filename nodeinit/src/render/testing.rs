@@ -6,16 +6,16 @@ use serde_json::Map;
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 /// What a renderer borrows.
-pub(super) struct Fixture {
-    pub(super) cluster: Cluster,
-    pub(super) node: Node,
-    pub(super) facts: HostFacts,
-    pub(super) manifests: Manifests,
+pub(crate) struct Fixture {
+    pub(crate) cluster: Cluster,
+    pub(crate) node: Node,
+    pub(crate) facts: HostFacts,
+    pub(crate) manifests: Manifests,
 }
 
 impl Fixture {
     /// One master `m1`, 10.77.0.11, everything else by default.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let machine = Machine {
             name: "m1".into(),
             address: Some([10, 77, 0, 11].into()),
@@ -61,7 +61,7 @@ impl Fixture {
     }
 
     /// The renderer of this cluster.
-    pub(super) fn renderer(&self) -> Renderer<'_> {
+    pub(crate) fn renderer(&self) -> Renderer<'_> {
         Renderer { cluster: &self.cluster, node: &self.node, facts: &self.facts, manifests: &self.manifests }
     }
 }
@@ -69,7 +69,7 @@ impl Fixture {
 /// Compares with `tests/golden/render/NAME`. `UPDATE_GOLDEN=1` writes the file instead; look at the difference before
 /// it is committed.
 #[allow(clippy::disallowed_methods, reason = "a test writes into the repository, not onto a machine")]
-pub(super) fn golden(name: &str, text: &str) {
+pub(crate) fn golden(name: &str, text: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/render").join(name);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -80,6 +80,6 @@ pub(super) fn golden(name: &str, text: &str) {
 }
 
 /// Objects as a YAML stream, to look at.
-pub(super) fn stream(objects: &[serde_json::Value]) -> String {
+pub(crate) fn stream(objects: &[serde_json::Value]) -> String {
     objects.iter().map(|object| format!("---\n{}", super::yaml::text("test", object).unwrap())).collect()
 }

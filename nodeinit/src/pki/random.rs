@@ -1,0 +1,58 @@
+//! Random bytes and texts, from the system's own source.
+
+use super::PkiError;
+use ring::rand::{SecureRandom, SystemRandom};
+
+/// Fresh random bytes.
+///
+/// # Errors
+/// [`PkiError::NoRandom`].
+pub fn bytes<const N: usize>() -> Result<[u8; N], PkiError> {
+    let mut bytes = [0; N];
+    SystemRandom::new().fill(&mut bytes).map_err(|_| PkiError::NoRandom)?;
+    Ok(bytes)
+}
+
+/// A bootstrap token such as `abcdef.0123456789abcdef`. Source: `k8s.io/cluster-bootstrap/token/util/helpers.go`.
+///
+/// # Errors
+/// [`PkiError::NoRandom`].
+pub fn bootstrap_token() -> Result<String, PkiError> {
+    Ok(format!("{}.{}", text::<6>()?, text::<16>()?))
+}
+
+/// Whether a text has the form of a bootstrap token.
+#[must_use]
+pub fn is_bootstrap_token(token: &str) -> bool {
+    let part = |part: &str, length| part.len() == length && part.bytes().all(|b| ALPHABET.contains(&b));
+    token.split_once('.').is_some_and(|(id, secret)| part(id, 6) && part(secret, 16))
+}
+
+const ALPHABET: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
+
+fn text<const N: usize>() -> Result<String, PkiError> {
+    let mut text = String::with_capacity(N);
+    while text.len() < N {
+        // Of the 256 values of a byte, 252 are a multiple of 36; the rest would favour some letters.
+        let [byte] = bytes::<1>()?;
+        if byte < 252 {
+            text.push(char::from(ALPHABET[usize::from(byte % 36)]));
+        }
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_have_their_form() {
+        let token = bootstrap_token().unwrap();
+        assert!(is_bootstrap_token(&token), "{token}");
+        assert_ne!(token, bootstrap_token().unwrap());
+        for wrong in ["", "abcdef", "abcdef.0123456789abcde", "ABCDEF.0123456789abcdef", "abcdef-0123456789abcdef"] {
+            assert!(!is_bootstrap_token(wrong), "{wrong}");
+        }
+    }
+}
