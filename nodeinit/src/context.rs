@@ -141,7 +141,7 @@ impl Context {
     }
 
     /// Declares that what will appear in these directories is Kubernetes' doing and ours to remove. Of a directory that is
-    /// not there, its outermost missing parent is claimed.
+    /// not there, its outermost missing parent is claimed. Notes which network interfaces there are, to the same end.
     ///
     /// # Errors
     /// Where a directory cannot be read, or the journal not be written.
@@ -150,6 +150,9 @@ impl Context {
         blocking(move || {
             let known = cx.journal.state();
             let mut records = Vec::new();
+            if known.interfaces.is_none() {
+                records.push(Record::Interfaces { before: cx.files.list("/sys/class/net")? });
+            }
             for path in paths {
                 let path = cx.files.missing_parents(&path).into_iter().next().unwrap_or(path);
                 let is_ours = path.ancestors().any(|dir| known.trees.contains_key(dir) || known.directories.contains(dir));

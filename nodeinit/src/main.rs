@@ -1,2 +1,9 @@
 //! `nodeinit`: start, report, exit code.
-fn main() {}
+
+use nodeinit::cli;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::report_defects();
+    ExitCode::from(cli::run() as u8)
+}

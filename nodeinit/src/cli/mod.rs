@@ -1,1 +1,124 @@
 //! Arguments in, plan chosen, outcome told.
+
+mod load;
+mod phase;
+mod setup;
+mod up;
+
+use crate::engine::{error::Exit, report::Style};
+use clap::{Args, Parser, Subcommand, ValueEnum, error::ErrorKind};
+use nodeinit_config::cluster::Role;
+use std::path::PathBuf;
+use tracing_subscriber::{layer::SubscriberExt, util::SubscriberInitExt};
+
+/// Turns this machine into a Kubernetes master or worker.
+#[derive(Parser)]
+#[command(name = "nodeinit", version, max_term_width = 100, after_help = EXIT_CODES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 a step failed, 2 changes pending (plan), 3 some hosts failed, 64 usage, \
+69 machine not fit, 70 a defect of nodeinit, 75 try again, 77 no permission, 78 bad configuration";
+
+#[derive(Subcommand)]
+enum Command {
+    /// Bring this machine to the described state; continues where an earlier run stopped
+    Up(Common),
+    /// What `up` would do; changes nothing; exit code 2 where there is something to do
+    Plan(Common),
+    /// One step alone, for people who debug or script
+    #[command(subcommand)]
+    Phase(phase::Phase),
+}
+
+/// What commands that work on this machine have in common.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Common {
+    /// A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Vec<PathBuf>,
+    /// This machine's role; by default the configuration tells it
+    #[arg(long, value_enum)]
+    pub(crate) role: Option<RoleName>,
+    /// How progress is shown
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) output: Output,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum RoleName {
+    FirstMaster,
+    Master,
+    Worker,
+}
+
+impl From<RoleName> for Role {
+    fn from(name: RoleName) -> Self {
+        match name {
+            RoleName::FirstMaster => Self::FirstMaster,
+            RoleName::Master => Self::Master,
+            RoleName::Worker => Self::Worker,
+        }
+    }
+}
+
+/// The form of what is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Output {
+    /// For people
+    #[default]
+    Text,
+    /// One JSON object a line
+    Json,
+}
+
+impl From<Output> for Style {
+    fn from(output: Output) -> Self {
+        match output {
+            Output::Text => Self::Text,
+            Output::Json => Self::Json,
+        }
+    }
+}
+
+/// Turns a panic, which is a defect of ours, into its exit code and a message that says where to report it.
+pub fn report_defects() {
+    std::panic::set_hook(Box::new(|panic| {
+        eprintln!("error: a defect of nodeinit: {panic}\n  hint:  what was done so far is in the journal; please report this");
+        std::process::exit(Exit::Defect as i32);
+    }));
+}
+
+/// Reads the command line and runs the command.
+#[must_use]
+pub fn run() -> Exit {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(e) => {
+            // Where the terminal is gone there is nobody to tell.
+            let _ = e.print();
+            let asked = matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+            return if asked { Exit::Done } else { Exit::Usage };
+        }
+    };
+    // Without journald (a chroot, a container) there is only the terminal.
+    if let Ok(journald) = tracing_journald::layer() {
+        let _ = tracing_subscriber::registry().with(journald.with_field_prefix(None)).try_init();
+    }
+    // One thread waits; digests and disks have threads of their own.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(e) => {
+            eprintln!("error: cannot start: {e}");
+            return Exit::TryAgain;
+        }
+    };
+    match cli.command {
+        Command::Up(common) => runtime.block_on(up::up(common)),
+        Command::Plan(common) => runtime.block_on(up::plan(common)),
+        Command::Phase(phase) => runtime.block_on(phase::run(phase)),
+    }
+}

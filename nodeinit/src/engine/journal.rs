@@ -79,6 +79,11 @@ pub enum Record {
         /// The names that were there before; `None` where the directory was not there.
         before: Option<Vec<String>>,
     },
+    /// The network interfaces that were there before the pod network made its own.
+    Interfaces {
+        /// Their names.
+        before: Vec<String>,
+    },
     /// A kernel setting is about to be changed.
     Sysctl {
         /// For instance `net.ipv4.ip_forward`.
@@ -112,15 +117,26 @@ pub struct Original {
     pub mode: u32,
 }
 
+/// A file that we wrote or meant to write.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// The SHA-256 of every content that we ever meant it to have, in hex.
+    pub sha256: BTreeSet<String>,
+    /// What was there before we first wrote it.
+    pub original: Option<Original>,
+}
+
 /// What all records together say.
 #[derive(Clone, Debug, Default)]
 pub struct State {
-    /// Files that we wrote, with the digest of what we last meant to write, and what was there before.
-    pub files: BTreeMap<PathBuf, (String, Option<Original>)>,
+    /// Files that we wrote.
+    pub files: BTreeMap<PathBuf, Written>,
     /// Directories that we made.
     pub directories: BTreeSet<PathBuf>,
     /// Directories of which everything but the names listed is ours.
     pub trees: BTreeMap<PathBuf, Option<Vec<String>>>,
+    /// The network interfaces that were there before.
+    pub interfaces: Option<Vec<String>>,
     /// Kernel settings as they were before.
     pub sysctls: BTreeMap<String, String>,
     /// Units that we enabled or started.
@@ -146,10 +162,12 @@ impl State {
             Record::Begin { .. } | Record::Failed { .. } => {}
             Record::File { path, sha256, original } => {
                 // The first record knows what was there before us.
-                self.files.entry(path).and_modify(|known| known.0.clone_from(&sha256)).or_insert((sha256, original));
+                let written = self.files.entry(path).or_insert(Written { sha256: BTreeSet::new(), original });
+                written.sha256.insert(sha256);
             }
             Record::Directory { path } => drop(self.directories.insert(path)),
             Record::Tree { path, before } => drop(self.trees.entry(path).or_insert(before)),
+            Record::Interfaces { before } => drop(self.interfaces.get_or_insert(before)),
             Record::Sysctl { key, before } => drop(self.sysctls.entry(key).or_insert(before)),
             Record::Unit { name } => drop(self.units.insert(name)),
             Record::Swap { device } => drop(self.swaps.insert(device)),
@@ -337,6 +355,7 @@ mod tests {
         let file = |sha256: &str, original| Record::File { path: "/a".into(), sha256: sha256.into(), original };
         state.take(file("1", original.clone()));
         state.take(file("2", None));
-        assert_eq!(state.files[Path::new("/a")], ("2".into(), original));
+        let written = Written { sha256: ["1".into(), "2".into()].into(), original };
+        assert_eq!(state.files[Path::new("/a")], written);
     }
 }

@@ -2,7 +2,9 @@
 
 pub mod clock;
 pub mod commands;
+pub mod facts;
 pub mod files;
+pub mod processes;
 
 /// Kills this process with SIGKILL where a test asked for it: `NODEINIT_FAILPOINT=NAME` or `NAME:N` for the N-th pass.
 ///

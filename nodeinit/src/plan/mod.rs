@@ -1,1 +1,25 @@
 //! The order of work for each role, as a list that can be read aloud.
+
+pub mod first_master;
+pub mod fixed;
+
+use crate::{
+    context::Context,
+    engine::{
+        error::{Exit, StepError},
+        step::Plan,
+    },
+};
+use nodeinit_config::cluster::Role;
+
+/// The plan of this machine's role.
+///
+/// # Errors
+/// Where the role cannot be brought up by this version.
+pub fn for_role(cx: &Context) -> Result<Plan, StepError> {
+    match cx.node.role {
+        Role::FirstMaster => Ok(first_master::plan(&cx.cluster)),
+        role => Err(StepError::new(format!("this version brings up a first master only, and this machine is a {role}"))
+            .exit(Exit::Usage)),
+    }
+}

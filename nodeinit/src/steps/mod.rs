@@ -1,1 +1,13 @@
 //! The steps. Each asks the pure rooms what should be, the effects what is, and closes the gap.
+
+pub mod artifacts;
+pub mod cluster;
+pub mod encryption_config;
+pub mod images;
+pub mod kubeconfig;
+pub mod kubelet;
+pub mod os_prepare;
+pub mod pki;
+pub mod preflight;
+pub mod reset;
+pub mod static_pods;

@@ -1,0 +1,74 @@
+//! `reset`: undo what was made here.
+
+use super::{
+    Common,
+    setup::{self, Access},
+};
+use crate::{
+    context::Context,
+    engine::{
+        error::{Exit, StepError},
+        report::{Event, Report},
+        runner,
+    },
+    steps::reset,
+};
+use clap::Args;
+use std::io::{IsTerminal, Write};
+
+#[derive(Args)]
+pub(super) struct Reset {
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    common: Common,
+}
+
+pub(super) async fn run(args: Reset) -> Exit {
+    let report = Report::stdout(args.common.output.into());
+    match attempt(&args).await {
+        Ok(exit) => exit,
+        Err((step, error)) => {
+            report.failed(&step, &error);
+            error.exit
+        }
+    }
+}
+
+async fn attempt(args: &Reset) -> Result<Exit, (String, StepError)> {
+    let start = |e| ("start".to_owned(), e);
+    let _lock = setup::lock().map_err(start)?;
+    let cx = setup::context(&args.common, Access::Change).map_err(start)?;
+    let plan = reset::plan();
+    if !args.yes && !agreed(&cx, runner::look(&plan, &cx).await?).map_err(start)? {
+        return Ok(Exit::Done);
+    }
+    let outcome = runner::run(&plan, &cx).await;
+    match outcome.failure {
+        Some(failure) => Err(failure),
+        None => {
+            cx.report.note("reset", format!("{} is as it was before nodeinit", cx.node.name));
+            Ok(Exit::Done)
+        }
+    }
+}
+
+fn agreed(cx: &Context, pending: Vec<(String, Vec<String>)>) -> Result<bool, StepError> {
+    for (step, changes) in pending {
+        cx.report.tell(&Event::Planned { step, changes });
+    }
+    if !std::io::stdin().is_terminal() {
+        let error = StepError::new("reset removes this node's part of the cluster, and nobody can be asked");
+        return Err(error.exit(Exit::Usage).hint("add --yes"));
+    }
+    print!("\nThe cluster's data on {} is lost. Reset it? Type its name: ", cx.node.name);
+    let mut answer = String::new();
+    // No answer is no.
+    let asked = std::io::stdout().flush().and_then(|()| std::io::stdin().read_line(&mut answer));
+    let yes = asked.is_ok() && answer.trim() == cx.node.name;
+    if !yes {
+        println!("nothing was changed");
+    }
+    Ok(yes)
+}

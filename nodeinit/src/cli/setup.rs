@@ -1,0 +1,113 @@
+//! From the command line to a [`Context`].
+
+use super::{Common, load};
+use crate::{
+    context::Context,
+    engine::{
+        error::{Exit, StepError},
+        journal::Journal,
+        report::Report,
+    },
+    host::{clock::Clock, commands::Commands, facts, files::Files},
+    render::Manifests,
+};
+use nix::{
+    errno::Errno,
+    fcntl::{Flock, FlockArg},
+};
+use nodeinit_config::cluster::Cluster;
+use std::{
+    collections::BTreeMap,
+    fs::{File, OpenOptions},
+    io::Read,
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+    sync::Arc,
+};
+
+/// Held by the one process that changes this machine.
+const LOCK: &str = "/run/nodeinit.lock";
+
+/// Whether a command changes the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    /// The journal is written; the lock must be held.
+    Change,
+    /// Nothing is written.
+    Look,
+}
+
+/// Builds the context of a command.
+pub(super) fn context(common: &Common, access: Access) -> Result<Context, StepError> {
+    let files = Files::of_machine();
+    if !nix::unistd::geteuid().is_root() {
+        let error = StepError::new("nodeinit changes the whole machine and must run as root");
+        return Err(error.exit(Exit::NoPermission).hint("run it with sudo"));
+    }
+    let cluster = load::cluster(&files, &common.config)?;
+    let local = facts::local();
+    let role = common.role.map(Into::into);
+    let node = cluster.node(&local, role).map_err(|e| StepError::new(e.to_string()).exit(Exit::BadConfig))?;
+    let manifests = Manifests::new(overrides(&files, &cluster)?)
+        .map_err(|e| StepError::caused("a file of manifestsDirectory cannot be used", e).exit(Exit::BadConfig))?;
+    let journal = match access {
+        Access::Change => Journal::open(&files)?,
+        Access::Look => Journal::read_only(&files)?,
+    };
+    Ok(Context {
+        facts: Arc::new(facts::gather(&files, &local)),
+        cluster: Arc::new(cluster),
+        node: Arc::new(node),
+        files,
+        commands: Commands,
+        clock: Clock::system(),
+        journal: Arc::new(journal),
+        report: Report::stdout(common.output.into()),
+        manifests: Arc::new(manifests),
+        api: Arc::default(),
+    })
+}
+
+/// The user's manifests, by file name.
+fn overrides(files: &Files, cluster: &Cluster) -> Result<BTreeMap<String, String>, StepError> {
+    let Some(directory) = &cluster.manifests_directory else { return Ok(BTreeMap::new()) };
+    let mut texts = BTreeMap::new();
+    for name in files.list(directory)?.into_iter().filter(|name| name.ends_with(".yaml")) {
+        let text = files.read_text(directory.join(&name))?.unwrap_or_default();
+        texts.insert(name, text);
+    }
+    Ok(texts)
+}
+
+/// Held while the machine is changed; freed by the kernel when the process ends, however it ends.
+pub(super) struct Lock(#[allow(dead_code, reason = "held for its lock")] Flock<File>);
+
+/// Takes the lock, or says who holds it.
+pub(super) fn lock() -> Result<Lock, StepError> {
+    let path = Path::new(LOCK);
+    let mut file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .read(true)
+        .write(true)
+        .mode(0o600)
+        .open(path)
+        .map_err(crate::host::files::failed("open", path))?;
+    let mut holder = String::new();
+    // Only for the message: who holds it wrote its process id into it.
+    let _ = file.read_to_string(&mut holder);
+    match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+        Ok(mut held) => {
+            use std::io::{Seek, Write};
+            // What cannot be written here only makes another's message poorer.
+            let _ = held.set_len(0).and_then(|()| held.rewind()).and_then(|()| write!(held, "{}", std::process::id()));
+            Ok(Lock(held))
+        }
+        Err((_, Errno::EWOULDBLOCK)) => {
+            let who = format!("another nodeinit (process {}) is changing this machine", holder.trim());
+            let hint = format!("wait until it has ended (`ps -fp {}`), then try again", holder.trim());
+            Err(StepError::new(who).exit(Exit::TryAgain).hint(hint))
+        }
+        Err((_, errno)) => Err(StepError::caused(format!("cannot lock {LOCK}"), errno)),
+    }
+}

@@ -1,0 +1,85 @@
+//! `status`: steps, health, certificates.
+
+use super::{
+    Common, Output,
+    setup::{self, Access},
+};
+use crate::{
+    engine::{
+        error::{Exit, StepError},
+        report::Report,
+        step::State,
+    },
+    plan,
+    steps::{cluster, pki},
+};
+use serde_json::{Value, json};
+
+pub(super) async fn run(common: Common) -> Exit {
+    match attempt(&common).await {
+        Ok(exit) => exit,
+        Err(error) => {
+            Report::stdout(common.output.into()).failed("status", &error);
+            error.exit
+        }
+    }
+}
+
+/// Everything that `status` tells.
+async fn attempt(common: &Common) -> Result<Exit, StepError> {
+    let cx = setup::context(common, Access::Look)?;
+    let mut steps = Vec::new();
+    for step in plan::for_role(&cx)? {
+        let state = match step.check(&cx).await {
+            Ok(State::Done) => json!({"step": step.name(), "state": "done"}),
+            Ok(State::Needed(changes)) => json!({"step": step.name(), "state": "needed", "changes": changes}),
+            Err(e) => json!({"step": step.name(), "state": "failed", "error": e.to_string(), "causes": e.causes()}),
+        };
+        steps.push(state);
+    }
+    let done = steps.iter().all(|step| step["state"] == "done");
+    let nodes = match cluster::client(&cx) {
+        Ok(client) => client.get("/api/v1/nodes").await.ok(),
+        Err(_) => None,
+    };
+    let nodes: Vec<Value> = nodes.iter().flat_map(|list| list["items"].as_array().into_iter().flatten()).map(node).collect();
+    let certificates = pki::expiries(&cx)?;
+    match common.output {
+        Output::Json => {
+            let status = json!({
+                "machine": cx.node.name, "role": cx.node.role.to_string(), "cluster": cx.cluster.name,
+                "done": done, "steps": steps, "nodes": nodes, "certificates": certificates,
+            });
+            println!("{status}");
+        }
+        Output::Text => {
+            println!("{} is the {} of cluster {}\n", cx.node.name, cx.node.role, cx.cluster.name);
+            for step in &steps {
+                println!("  {:8} {}", text(&step["state"]), text(&step["step"]));
+                let reasons = step["changes"].as_array().into_iter().flatten().map(text).chain(step["error"].as_str());
+                reasons.for_each(|reason| println!("           - {reason}"));
+            }
+            println!();
+            nodes.iter().for_each(|n| println!("  node {} {} {}", text(&n["name"]), text(&n["status"]), text(&n["version"])));
+            println!();
+            for certificate in &certificates {
+                println!("  {:5} days left  {}", certificate["daysLeft"], text(&certificate["path"]));
+            }
+        }
+    }
+    Ok(if done { Exit::Done } else { Exit::Failed })
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn node(node: &Value) -> Value {
+    let conditions = node["status"]["conditions"].as_array().into_iter().flatten();
+    let ready = conditions.filter(|c| c["type"] == "Ready").any(|c| c["status"] == "True");
+    json!({
+        "name": node["metadata"]["name"],
+        "status": if ready { "Ready" } else { "NotReady" },
+        "version": node["status"]["nodeInfo"]["kubeletVersion"],
+    })
+}

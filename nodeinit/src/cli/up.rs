@@ -1,0 +1,135 @@
+//! `up` and `plan`.
+
+use super::{
+    Common,
+    setup::{self, Access},
+};
+use crate::{
+    context::Context,
+    engine::{
+        error::{Exit, StepError},
+        journal::Record,
+        report::{Event, Report, rounded},
+        runner::{self, Outcome},
+        timeline::critical_path,
+    },
+    plan,
+};
+use nix::sys::resource::{UsageWho, getrusage};
+use std::time::SystemTime;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Brings this machine to the described state.
+pub(super) async fn up(common: Common) -> Exit {
+    let report = Report::stdout(common.output.into());
+    match attempt(&common).await {
+        Ok(exit) => exit,
+        Err(error) => {
+            report.failed("start", &error);
+            error.exit
+        }
+    }
+}
+
+async fn attempt(common: &Common) -> Result<Exit, StepError> {
+    let _lock = setup::lock()?;
+    let cx = setup::context(common, Access::Change)?;
+    plan::fixed::refuse_changes(&cx)?;
+    begin(&cx, "up")?;
+    let steps = plan::for_role(&cx)?;
+    let outcome = tokio::select! {
+        outcome = runner::run(&steps, &cx) => outcome,
+        name = stopped() => return Ok(interrupted(&cx, name)),
+    };
+    Ok(tell(&cx, outcome))
+}
+
+fn begin(cx: &Context, command: &str) -> Result<(), StepError> {
+    let time = cx.clock.now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+    let version = env!("CARGO_PKG_VERSION").into();
+    Ok(cx.journal.note(Record::Run { command: command.into(), version, time })?)
+}
+
+/// Waits for Ctrl-C or a request to end.
+async fn stopped() -> &'static str {
+    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => "Ctrl-C",
+        _ = terminate.recv() => "SIGTERM",
+    }
+}
+
+fn interrupted(cx: &Context, name: &str) -> Exit {
+    let what = format!("stopped by {name}; files are whole, nothing is lost");
+    let error = StepError::new(what).exit(Exit::TryAgain).hint("run `nodeinit up` again: it goes on from here");
+    cx.report.failed("up", &error);
+    error.exit
+}
+
+fn tell(cx: &Context, outcome: Outcome) -> Exit {
+    if let Some((step, error)) = &outcome.failure {
+        // The failure itself is told below, whether or not it can be noted.
+        let _ = cx.journal.note(Record::Failed { step: step.clone(), error: error.to_string() });
+    }
+    if !outcome.changed.is_empty() {
+        cx.report.tell(&summary(cx, &outcome));
+    }
+    match outcome.failure {
+        Some((step, error)) => {
+            cx.report.failed(&step, &error);
+            error.exit
+        }
+        None => {
+            let seconds = rounded(cx.report.elapsed());
+            let name = &cx.node.name;
+            let text = match outcome.changed.len() {
+                0 => format!("{name} is as described; nothing to do ({seconds:.2} s)"),
+                _ => format!("{name} is finished: {} of cluster {} ({seconds:.2} s)", cx.node.role, cx.cluster.name),
+            };
+            cx.report.note("up", text);
+            Exit::Done
+        }
+    }
+}
+
+fn summary(cx: &Context, outcome: &Outcome) -> Event {
+    let usage = getrusage(UsageWho::RUSAGE_SELF);
+    let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
+    Event::Summary {
+        seconds: rounded(cx.report.elapsed()),
+        critical_path: critical_path(&outcome.bars),
+        cpu_seconds: usage.as_ref().map_or(0.0, |u| seconds(u.user_time()) + seconds(u.system_time())),
+        // The kernel tells KiB.
+        peak_memory_bytes: usage.as_ref().map_or(0, |u| u.max_rss() as u64 * 1024),
+    }
+}
+
+/// Tells what `up` would do.
+pub(super) async fn plan(common: Common) -> Exit {
+    let report = Report::stdout(common.output.into());
+    match look(&common).await {
+        Ok(exit) => exit,
+        Err((step, error)) => {
+            report.failed(&step, &error);
+            error.exit
+        }
+    }
+}
+
+async fn look(common: &Common) -> Result<Exit, (String, StepError)> {
+    let start = |e| ("start".to_owned(), e);
+    let cx = setup::context(common, Access::Look).map_err(start)?;
+    plan::fixed::refuse_changes(&cx).map_err(start)?;
+    let steps = plan::for_role(&cx).map_err(start)?;
+    let pending = runner::look(&steps, &cx).await?;
+    for (step, changes) in &pending {
+        cx.report.tell(&Event::Planned { step: step.clone(), changes: changes.clone() });
+    }
+    if pending.is_empty() {
+        cx.report.note("plan", "nothing to do");
+        return Ok(Exit::Done);
+    }
+    Ok(Exit::Pending)
+}

@@ -1,0 +1,54 @@
+//! What is looked up on this machine before anything is planned.
+
+use crate::{
+    host::files::Files,
+    render::{CA_DIRECTORIES, HostFacts, paths},
+};
+use nodeinit_config::Local;
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket},
+    path::Path,
+};
+
+/// The host name and the addresses.
+#[must_use]
+pub fn local() -> Local {
+    let host_name = nix::unistd::gethostname().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let mut addresses: Vec<IpAddr> = [default_route(Ipv4Addr::UNSPECIFIED.into()), default_route(Ipv6Addr::UNSPECIFIED.into())]
+        .into_iter()
+        .flatten()
+        .collect();
+    let interfaces = nix::ifaddrs::getifaddrs().into_iter().flatten();
+    for address in interfaces.filter_map(|interface| ip(&interface.address?)) {
+        if !address.is_loopback() && !addresses.contains(&address) {
+            addresses.push(address);
+        }
+    }
+    Local { host_name, addresses }
+}
+
+fn ip(address: &nix::sys::socket::SockaddrStorage) -> Option<IpAddr> {
+    let v4 = address.as_sockaddr_in().map(|a| IpAddr::V4(a.ip()));
+    v4.or_else(|| address.as_sockaddr_in6().map(|a| IpAddr::V6(a.ip())))
+}
+
+/// The source address of the default route: the kernel picks it when a datagram socket is given a far address. Nothing is
+/// sent. The far addresses are those for documentation (RFC 5737, RFC 3849).
+fn default_route(any: IpAddr) -> Option<IpAddr> {
+    let far = if any.is_ipv4() { IpAddr::from([192, 0, 2, 1]) } else { IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, 1]) };
+    let socket = UdpSocket::bind(SocketAddr::new(any, 0)).ok()?;
+    socket.connect(SocketAddr::new(far, 9)).ok()?;
+    Some(socket.local_addr().ok()?.ip()).filter(|address| !address.is_loopback())
+}
+
+/// What the text for this machine depends on, as kubeadm looks it up.
+#[must_use]
+pub fn gather(files: &Files, local: &Local) -> HostFacts {
+    let pki = Path::new(paths::PKI);
+    HostFacts {
+        host_name: local.host_name.clone(),
+        ca_directories: CA_DIRECTORIES.into_iter().filter(|directory| files.exists(directory)).collect(),
+        external_ca: files.exists(pki.join("ca.crt")) && !files.exists(pki.join("ca.key")),
+        systemd_resolved: files.exists("/run/systemd/resolve/resolv.conf"),
+    }
+}

@@ -1,0 +1,40 @@
+//! The first master: it begins the cluster.
+
+use crate::{
+    engine::step::Plan,
+    steps::{
+        artifacts, cluster::{FirstToken, Node, Objects, Ready}, encryption_config::EncryptionConfig, images,
+        kubeconfig::Kubeconfigs,
+        kubelet::{KubeletConfig, KubeletHealthy, KubeletService},
+        os_prepare::OsPrepare,
+        pki::Pki,
+        preflight::Preflight,
+        static_pods::{ApiServerConfig, Component, Healthy, Manifest},
+    },
+};
+use nodeinit_config::{Cluster, cluster::Cni};
+
+/// Keys, binaries and images side by side; then the kubelet and all four static pods at once; then, when the API answers,
+/// everything in it at once.
+#[must_use]
+pub fn plan(cluster: &Cluster) -> Plan {
+    let mut plan: Plan = vec![Box::new(Preflight), Box::new(OsPrepare), Box::new(KubeletConfig)];
+    plan.extend(artifacts::steps(cluster));
+    plan.extend(images::steps(cluster));
+    plan.extend([Box::new(Pki) as _, Box::new(Kubeconfigs) as _, Box::new(EncryptionConfig) as _, Box::new(ApiServerConfig) as _]);
+    plan.extend(Component::ALL.map(|component| Box::new(Manifest(component)) as _));
+    plan.extend([Box::new(KubeletService) as _, Box::new(KubeletHealthy) as _]);
+    plan.extend(Component::ALL.map(|component| Box::new(Healthy(component)) as _));
+    plan.extend([Box::new(Objects::Bootstrap) as _, Box::new(FirstToken) as _, Box::new(Node) as _]);
+    if cluster.addons.kube_proxy {
+        plan.push(Box::new(Objects::KubeProxy));
+    }
+    if cluster.addons.coredns {
+        plan.push(Box::new(Objects::CoreDns));
+    }
+    if cluster.addons.cni != Cni::None {
+        plan.push(Box::new(Objects::Cni));
+    }
+    plan.push(Box::new(Ready { needs: plan.iter().map(|step| step.name()).collect() }));
+    plan
+}

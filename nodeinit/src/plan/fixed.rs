@@ -1,0 +1,54 @@
+//! What a cluster is made with and cannot change in place.
+
+use crate::{
+    context::Context,
+    engine::{
+        error::{Exit, StepError},
+        journal::Record,
+    },
+};
+use std::collections::BTreeMap;
+
+/// The values that cannot change on a machine that has begun, by key.
+#[must_use]
+pub fn values(cx: &Context) -> BTreeMap<String, String> {
+    let cluster = &cx.cluster;
+    [
+        ("name", cluster.name.clone()),
+        ("kubernetes.version", cluster.version.to_string()),
+        ("network.podCIDR", cluster.network.pod_cidr.to_string()),
+        ("network.serviceCIDR", cluster.network.service_cidr.to_string()),
+        ("network.dnsDomain", cluster.network.dns_domain.clone()),
+        ("etcd.dataDirectory", cluster.etcd.data_directory.display().to_string()),
+        ("controlPlane.endpoint", cluster.endpoint(cx.node.address).to_string()),
+        ("this machine's node name", cx.node.name.clone()),
+        ("this machine's address", cx.node.address.to_string()),
+        ("this machine's role", cx.node.role.to_string()),
+    ]
+    .map(|(key, value)| (key.to_owned(), value))
+    .into()
+}
+
+/// Compares with what this machine was begun with, and notes it at the first time.
+///
+/// # Errors
+/// Every value that differs, by name, with what can be done instead.
+pub fn refuse_changes(cx: &Context) -> Result<(), StepError> {
+    let now = values(cx);
+    let Some(before) = cx.journal.state().fixed else {
+        return Ok(cx.journal.intend(vec![Record::Fixed { values: now }])?);
+    };
+    let changed: Vec<String> = now
+        .iter()
+        .filter_map(|(key, value)| {
+            let was = before.get(key).filter(|was| *was != value)?;
+            Some(format!("{key} was {was:?} and is now {value:?}"))
+        })
+        .collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let what = format!("the configuration changes what cannot be changed in place: {}", changed.join("; "));
+    let hint = "put the former values back, or make the machine anew: `nodeinit reset`, then `nodeinit up`";
+    Err(StepError::new(what).exit(Exit::BadConfig).hint(hint))
+}
