@@ -2,7 +2,12 @@
 
 pub mod clock;
 pub mod commands;
+pub mod containerd;
+pub mod disk;
 pub mod files;
+pub mod kernel;
+pub mod net;
+pub mod systemd;
 
 /// Kills this process with SIGKILL where a test asked for it: `NODEINIT_FAILPOINT=NAME` or `NAME:N` for the N-th pass.
 ///
