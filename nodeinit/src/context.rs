@@ -155,7 +155,8 @@ impl Context {
             }
             for path in paths {
                 let path = cx.files.missing_parents(&path).into_iter().next().unwrap_or(path);
-                let is_ours = path.ancestors().any(|dir| known.trees.contains_key(dir) || known.directories.contains(dir));
+                let is_ours =
+                    path.ancestors().any(|dir| known.trees.contains_key(dir) || known.directories.contains(dir));
                 if !is_ours {
                     let before = if cx.files.exists(&path) { Some(cx.files.list(&path)?) } else { None };
                     records.push(Record::Tree { path, before });

@@ -1,2 +1,4 @@
 use crate::{engine::error::StepError, host::files::Files};
-pub(crate) fn cluster(_: &Files, _: &[std::path::PathBuf]) -> Result<nodeinit_config::Cluster, StepError> { Err(StepError::new("")) }
+pub(crate) fn cluster(_: &Files, _: &[std::path::PathBuf]) -> Result<nodeinit_config::Cluster, StepError> {
+    Err(StepError::new(""))
+}

@@ -2,7 +2,9 @@
 
 mod load;
 mod phase;
+mod reset;
 mod setup;
+mod status;
 mod up;
 
 use crate::engine::{error::Exit, report::Style};
@@ -28,6 +30,10 @@ enum Command {
     Up(Common),
     /// What `up` would do; changes nothing; exit code 2 where there is something to do
     Plan(Common),
+    /// Steps, health of the cluster's parts, nodes, certificates' days left
+    Status(Common),
+    /// Undo what the journal says was made here
+    Reset(reset::Reset),
     /// One step alone, for people who debug or script
     #[command(subcommand)]
     Phase(phase::Phase),
@@ -86,7 +92,9 @@ impl From<Output> for Style {
 /// Turns a panic, which is a defect of ours, into its exit code and a message that says where to report it.
 pub fn report_defects() {
     std::panic::set_hook(Box::new(|panic| {
-        eprintln!("error: a defect of nodeinit: {panic}\n  hint:  what was done so far is in the journal; please report this");
+        eprintln!(
+            "error: a defect of nodeinit: {panic}\n  hint:  what was done so far is in the journal; please report this"
+        );
         std::process::exit(Exit::Defect as i32);
     }));
 }
@@ -119,6 +127,8 @@ pub fn run() -> Exit {
     match cli.command {
         Command::Up(common) => runtime.block_on(up::up(common)),
         Command::Plan(common) => runtime.block_on(up::plan(common)),
+        Command::Status(common) => runtime.block_on(status::run(common)),
+        Command::Reset(args) => runtime.block_on(reset::run(args)),
         Command::Phase(phase) => runtime.block_on(phase::run(phase)),
     }
 }

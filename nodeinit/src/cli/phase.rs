@@ -72,7 +72,8 @@ async fn one(common: &Common, name: &str) -> Result<Exit, StepError> {
     };
     for step in steps.iter().filter(|step| wanted.needs().contains(&step.name())) {
         if let State::Needed(changes) = step.check(&cx).await? {
-            let error = StepError::new(format!("{name} needs {}, which is not done: {}", step.name(), changes.join(", ")));
+            let error =
+                StepError::new(format!("{name} needs {}, which is not done: {}", step.name(), changes.join(", ")));
             return Err(error.hint(format!("run `nodeinit phase run {}` first", step.name())));
         }
     }

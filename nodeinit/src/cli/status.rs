@@ -42,7 +42,8 @@ async fn attempt(common: &Common) -> Result<Exit, StepError> {
         Ok(client) => client.get("/api/v1/nodes").await.ok(),
         Err(_) => None,
     };
-    let nodes: Vec<Value> = nodes.iter().flat_map(|list| list["items"].as_array().into_iter().flatten()).map(node).collect();
+    let nodes: Vec<Value> =
+        nodes.iter().flat_map(|list| list["items"].as_array().into_iter().flatten()).map(node).collect();
     let certificates = pki::expiries(&cx)?;
     match common.output {
         Output::Json => {
@@ -60,7 +61,9 @@ async fn attempt(common: &Common) -> Result<Exit, StepError> {
                 reasons.for_each(|reason| println!("           - {reason}"));
             }
             println!();
-            nodes.iter().for_each(|n| println!("  node {} {} {}", text(&n["name"]), text(&n["status"]), text(&n["version"])));
+            nodes
+                .iter()
+                .for_each(|n| println!("  node {} {} {}", text(&n["name"]), text(&n["status"]), text(&n["version"])));
             println!();
             for certificate in &certificates {
                 println!("  {:5} days left  {}", certificate["daysLeft"], text(&certificate["path"]));

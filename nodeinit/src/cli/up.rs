@@ -52,7 +52,8 @@ fn begin(cx: &Context, command: &str) -> Result<(), StepError> {
 
 /// Waits for Ctrl-C or a request to end.
 async fn stopped() -> &'static str {
-    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else {
+    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
         return std::future::pending().await;
     };
     tokio::select! {

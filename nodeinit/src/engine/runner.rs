@@ -10,8 +10,8 @@ use crate::{
         timeline::Bar,
     },
 };
-use std::collections::BTreeSet;
 use futures_util::{StreamExt, stream::FuturesUnordered};
+use std::collections::BTreeSet;
 
 /// How a run ended.
 #[derive(Debug)]

@@ -14,10 +14,11 @@ use std::{
 #[must_use]
 pub fn local() -> Local {
     let host_name = nix::unistd::gethostname().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
-    let mut addresses: Vec<IpAddr> = [default_route(Ipv4Addr::UNSPECIFIED.into()), default_route(Ipv6Addr::UNSPECIFIED.into())]
-        .into_iter()
-        .flatten()
-        .collect();
+    let mut addresses: Vec<IpAddr> =
+        [default_route(Ipv4Addr::UNSPECIFIED.into()), default_route(Ipv6Addr::UNSPECIFIED.into())]
+            .into_iter()
+            .flatten()
+            .collect();
     let interfaces = nix::ifaddrs::getifaddrs().into_iter().flatten();
     for address in interfaces.filter_map(|interface| ip(&interface.address?)) {
         if !address.is_loopback() && !addresses.contains(&address) {
@@ -35,7 +36,8 @@ fn ip(address: &nix::sys::socket::SockaddrStorage) -> Option<IpAddr> {
 /// The source address of the default route: the kernel picks it when a datagram socket is given a far address. Nothing is
 /// sent. The far addresses are those for documentation (RFC 5737, RFC 3849).
 fn default_route(any: IpAddr) -> Option<IpAddr> {
-    let far = if any.is_ipv4() { IpAddr::from([192, 0, 2, 1]) } else { IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, 1]) };
+    let far =
+        if any.is_ipv4() { IpAddr::from([192, 0, 2, 1]) } else { IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, 1]) };
     let socket = UdpSocket::bind(SocketAddr::new(any, 0)).ok()?;
     socket.connect(SocketAddr::new(far, 9)).ok()?;
     Some(socket.local_addr().ok()?.ip()).filter(|address| !address.is_loopback())

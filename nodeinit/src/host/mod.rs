@@ -2,9 +2,14 @@
 
 pub mod clock;
 pub mod commands;
+pub mod containerd;
+pub mod disk;
 pub mod facts;
 pub mod files;
+pub mod kernel;
+pub mod net;
 pub mod processes;
+pub mod systemd;
 
 /// Kills this process with SIGKILL where a test asked for it: `NODEINIT_FAILPOINT=NAME` or `NAME:N` for the N-th pass.
 ///

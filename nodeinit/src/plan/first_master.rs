@@ -3,7 +3,10 @@
 use crate::{
     engine::step::Plan,
     steps::{
-        artifacts, cluster::{FirstToken, Node, Objects, Ready}, encryption_config::EncryptionConfig, images,
+        artifacts,
+        cluster::{FirstToken, Node, Objects, Ready},
+        encryption_config::EncryptionConfig,
+        images,
         kubeconfig::Kubeconfigs,
         kubelet::{KubeletConfig, KubeletHealthy, KubeletService},
         os_prepare::OsPrepare,
@@ -21,7 +24,12 @@ pub fn plan(cluster: &Cluster) -> Plan {
     let mut plan: Plan = vec![Box::new(Preflight), Box::new(OsPrepare), Box::new(KubeletConfig)];
     plan.extend(artifacts::steps(cluster));
     plan.extend(images::steps(cluster));
-    plan.extend([Box::new(Pki) as _, Box::new(Kubeconfigs) as _, Box::new(EncryptionConfig) as _, Box::new(ApiServerConfig) as _]);
+    plan.extend([
+        Box::new(Pki) as _,
+        Box::new(Kubeconfigs) as _,
+        Box::new(EncryptionConfig) as _,
+        Box::new(ApiServerConfig) as _,
+    ]);
     plan.extend(Component::ALL.map(|component| Box::new(Manifest(component)) as _));
     plan.extend([Box::new(KubeletService) as _, Box::new(KubeletHealthy) as _]);
     plan.extend(Component::ALL.map(|component| Box::new(Healthy(component)) as _));

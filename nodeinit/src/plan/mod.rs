@@ -19,7 +19,9 @@ use nodeinit_config::cluster::Role;
 pub fn for_role(cx: &Context) -> Result<Plan, StepError> {
     match cx.node.role {
         Role::FirstMaster => Ok(first_master::plan(&cx.cluster)),
-        role => Err(StepError::new(format!("this version brings up a first master only, and this machine is a {role}"))
-            .exit(Exit::Usage)),
+        role => {
+            Err(StepError::new(format!("this version brings up a first master only, and this machine is a {role}"))
+                .exit(Exit::Usage))
+        }
     }
 }

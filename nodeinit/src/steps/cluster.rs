@@ -72,7 +72,8 @@ pub(super) async fn leads(cx: &Context, component: &str) -> ControlFlow<(), Stri
             let holder = lease["spec"]["holderIdentity"].as_str().unwrap_or_default();
             let renewed = lease["spec"]["renewTime"].as_str().and_then(|t| OffsetDateTime::parse(t, &Rfc3339).ok());
             // The machine's real clock: the component wrote the lease by it.
-            let fresh = renewed.is_some_and(|at| SystemTime::now().duration_since(at.into()).is_ok_and(|age| age < LEASE));
+            let fresh =
+                renewed.is_some_and(|at| SystemTime::now().duration_since(at.into()).is_ok_and(|age| age < LEASE));
             match (holder.split_once('_').is_some_and(|(host, _)| host == cx.facts.host_name), fresh) {
                 (true, true) => ControlFlow::Break(()),
                 _ => ControlFlow::Continue(format!("its lease is held by {holder:?}, renewed {renewed:?}")),
@@ -112,7 +113,8 @@ impl Objects {
                 Cni::Flannel => render::addons::flannel(&renderer)?,
                 Cni::Directory(directory) => {
                     let mut objects = Vec::new();
-                    for name in cx.files.list(directory)?.iter().filter(|n| n.ends_with(".yaml") || n.ends_with(".yml")) {
+                    for name in cx.files.list(directory)?.iter().filter(|n| n.ends_with(".yaml") || n.ends_with(".yml"))
+                    {
                         let text = cx.files.read_text(directory.join(name))?.unwrap_or_default();
                         objects.extend(render::addons::foreign(name, &text)?);
                     }

@@ -1,3 +1,5 @@
 //! stub
 /// stub
-pub fn steps(_: &nodeinit_config::Cluster) -> crate::engine::step::Plan { vec![] }
+pub fn steps(_: &nodeinit_config::Cluster) -> crate::engine::step::Plan {
+    vec![]
+}

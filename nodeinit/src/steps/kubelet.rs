@@ -90,7 +90,8 @@ struct Unit {
 }
 
 async fn unit(cx: &Context) -> Result<Unit, StepError> {
-    let show = ["systemctl", "show", UNIT, "--timestamp=unix", "-p", "UnitFileState,ActiveState,ExecMainStartTimestamp"];
+    let show =
+        ["systemctl", "show", UNIT, "--timestamp=unix", "-p", "UnitFileState,ActiveState,ExecMainStartTimestamp"];
     let text = cx.commands.run(&show, Duration::from_secs(30)).await?;
     let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default().to_owned();
     let since = value("ExecMainStartTimestamp=@").parse().ok().map(|s| SystemTime::UNIX_EPOCH + Duration::from_secs(s));
@@ -126,7 +127,8 @@ impl Step for KubeletService {
         if !unit.enabled || !unit.active {
             return Ok(State::needed(format!("enable and start {UNIT}")));
         }
-        let newer = files(cx)?.into_iter().map(|f| f.path).find(|path| unit.since.is_some_and(|s| is_newer(cx, s, path)));
+        let newer =
+            files(cx)?.into_iter().map(|f| f.path).find(|path| unit.since.is_some_and(|s| is_newer(cx, s, path)));
         Ok(State::of(newer.map(|path| format!("restart {UNIT}: {} is newer", path.display())).into_iter().collect()))
     }
 

@@ -81,7 +81,9 @@ impl Component {
         match self {
             Self::Etcd => match get_plain(ETCD_HEALTH, "/readyz", Duration::from_secs(2)).await {
                 Ok((status, _)) if status.is_success() => ControlFlow::Break(()),
-                Ok((status, body)) => ControlFlow::Continue(format!("{status}: {}", String::from_utf8_lossy(&body).trim())),
+                Ok((status, body)) => {
+                    ControlFlow::Continue(format!("{status}: {}", String::from_utf8_lossy(&body).trim()))
+                }
                 Err(e) => ControlFlow::Continue(e.to_string()),
             },
             Self::ApiServer => cluster::ready(cx).await,
@@ -132,7 +134,8 @@ pub struct Healthy(pub Component);
 
 fn command(cx: &Context, component: Component) -> Result<Vec<String>, StepError> {
     let pod = component.pod(cx)?;
-    let pod: Value = serde_saphyr::from_str(&pod.text).map_err(|e| StepError::caused("our own manifest is damaged", e))?;
+    let pod: Value =
+        serde_saphyr::from_str(&pod.text).map_err(|e| StepError::caused("our own manifest is damaged", e))?;
     let parts = pod.pointer("/spec/containers/0/command").and_then(Value::as_array).into_iter().flatten();
     Ok(parts.filter_map(|part| part.as_str().map(str::to_owned)).collect())
 }
@@ -159,7 +162,8 @@ impl Step for Healthy {
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        let limit = if self.0 == Component::Etcd { cx.cluster.timeouts.etcd } else { cx.cluster.timeouts.control_plane };
+        let limit =
+            if self.0 == Component::Etcd { cx.cluster.timeouts.etcd } else { cx.cluster.timeouts.control_plane };
         let command = command(cx, self.0)?;
         let mut watch = BackOffWatch::new(self.0);
         let wait = Wait::new(format!("a healthy {}", self.0.name()), limit);
@@ -180,7 +184,8 @@ impl Step for Healthy {
             Err(late) => {
                 explain(cx, self.0).await;
                 let logs = format!("/var/log/pods/kube-system_{}-{}_*", self.0.name(), cx.node.name);
-                Err(StepError::from(late).hint(format!("see {logs} and `journalctl -u kubelet`, then run `nodeinit up` again")))
+                Err(StepError::from(late)
+                    .hint(format!("see {logs} and `journalctl -u kubelet`, then run `nodeinit up` again")))
             }
         }
     }

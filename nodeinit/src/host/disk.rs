@@ -1,0 +1,44 @@
+//! Room on disks.
+
+use super::files::{FileError, Files, failed};
+use std::path::{Path, PathBuf};
+
+/// The room for what will be written below a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// The nearest directory that is there.
+    pub directory: PathBuf,
+    /// Bytes that root may still write.
+    pub bytes: u64,
+    /// File nodes left; `u64::MAX` where the file system does not count them.
+    pub nodes: u64,
+}
+
+/// The room on the file system that holds `path`, or will.
+///
+/// # Errors
+/// Where the file system cannot be asked.
+pub fn room(files: &Files, path: &Path) -> Result<Room, FileError> {
+    let directory = path.ancestors().find(|dir| files.exists(dir)).unwrap_or(Path::new("/"));
+    let stat = nix::sys::statvfs::statvfs(&files.real(directory))
+        .map_err(|errno| failed("measure the room in", directory)(errno.into()))?;
+    Ok(Room {
+        directory: directory.to_path_buf(),
+        bytes: stat.blocks_free().saturating_mul(stat.fragment_size()),
+        nodes: if stat.files() == 0 { u64::MAX } else { stat.files_free() },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_is_not_there_yet_is_measured_where_it_will_be() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::under(dir.path());
+        let room = room(&files, Path::new("/var/lib/etcd")).unwrap();
+        assert_eq!(room.directory, Path::new("/"));
+        assert!(room.bytes > 0 && room.nodes > 0);
+    }
+}

@@ -1,0 +1,183 @@
+//! Modules, kernel settings and swap, as Kubernetes needs them: now and at each boot.
+
+use crate::{
+    context::{Context, blocking},
+    engine::{
+        error::StepError,
+        journal::Record,
+        step::{State, Step},
+    },
+    host::{files::NewFile, kernel},
+};
+use async_trait::async_trait;
+use nodeinit_config::{Cluster, cluster::Swap};
+use std::{collections::BTreeMap, path::Path, time::Duration};
+
+/// The step's name.
+pub const NAME: &str = "os-prepare";
+
+const MODULES_FILE: &str = "/etc/modules-load.d/nodeinit.conf";
+const SYSCTL_FILE: &str = "/etc/sysctl.d/99-nodeinit.conf";
+
+/// How long `modprobe`, `swapoff` and `systemctl` may take. Swapping in a full area from a slow disk takes minutes.
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// What pods' traffic needs. Source: Kubernetes, "Container Runtimes", section "Install and configure prerequisites".
+const MODULES: [&str; 2] = ["overlay", "br_netfilter"];
+const IP_FORWARD: [&str; 2] = ["net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"];
+const BRIDGE: [&str; 2] = ["net.bridge.bridge-nf-call-iptables", "net.bridge.bridge-nf-call-ip6tables"];
+
+/// Prepares the operating system.
+#[derive(Debug)]
+pub struct OsPrepare;
+
+#[async_trait(?Send)]
+impl Step for OsPrepare {
+    fn name(&self) -> String {
+        NAME.into()
+    }
+
+    fn needs(&self) -> Vec<String> {
+        vec![super::preflight::NAME.into()]
+    }
+
+    fn title(&self) -> String {
+        "load kernel modules, set kernel settings, see to swap".into()
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        let cx = cx.clone();
+        blocking(move || {
+            let mut changes = cx.differing(&files(&cx.cluster))?;
+            for module in missing_modules(&cx)? {
+                changes.push(format!("load the kernel module {module}"));
+            }
+            for (key, value) in sysctls(&cx.cluster) {
+                match kernel::sysctl(&cx.files, &key)? {
+                    Some(now) if now != value => changes.push(format!("set {key} from {now} to {value}")),
+                    // A setting of a module that is loaded only then, or one that this kernel does not have.
+                    None if is_wanted_without_trace(&cx, &key) => changes.push(format!("set {key} to {value}")),
+                    _ => {}
+                }
+            }
+            if cx.cluster.os.swap == Swap::Off {
+                let areas = kernel::swaps(&cx.files)?;
+                changes.extend(areas.iter().map(|a| format!("switch swap off on {}", a.device.display())));
+            }
+            Ok(State::of(changes))
+        })
+        .await
+    }
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        cx.place(files(&cx.cluster)).await?;
+        load_modules(cx).await?;
+        let context = cx.clone();
+        blocking(move || set_sysctls(&context)).await?;
+        if cx.cluster.os.swap == Swap::Off {
+            swap_off(cx).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The settings that this cluster wants; the user's own win.
+fn sysctls(cluster: &Cluster) -> BTreeMap<String, String> {
+    let [v4, v6] = IP_FORWARD;
+    let forward = if cluster.network.pod_cidr.addr().is_ipv6() { v6 } else { v4 };
+    let ours = BRIDGE.into_iter().chain([forward]).map(|key| (key.to_owned(), "1".to_owned()));
+    let users = cluster.os.sysctls.iter().map(|(k, v)| (k.clone(), v.split_whitespace().collect::<Vec<_>>().join(" ")));
+    ours.chain(users).collect()
+}
+
+fn modules(cluster: &Cluster) -> Vec<String> {
+    let mut all: Vec<String> = MODULES.map(str::to_owned).into();
+    all.extend(cluster.os.modules.iter().filter(|m| !MODULES.contains(&m.as_str())).cloned());
+    all
+}
+
+fn files(cluster: &Cluster) -> Vec<NewFile> {
+    const HEAD: &str = "# Written by nodeinit for Kubernetes.\n";
+    let modules: String = modules(cluster).iter().map(|m| format!("{m}\n")).collect();
+    let settings: String = sysctls(cluster).iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
+    vec![
+        NewFile::public(MODULES_FILE, format!("{HEAD}{modules}")),
+        NewFile::public(SYSCTL_FILE, format!("{HEAD}{settings}")),
+    ]
+}
+
+fn missing_modules(cx: &Context) -> Result<Vec<String>, StepError> {
+    let mut missing = Vec::new();
+    for name in modules(&cx.cluster) {
+        if kernel::module(&cx.files, &name)? != kernel::Module::Present {
+            missing.push(name);
+        }
+    }
+    Ok(missing)
+}
+
+/// Whether an absent setting is one that must be there: the user's own. A bridge setting comes with its module.
+fn is_wanted_without_trace(cx: &Context, key: &str) -> bool {
+    cx.cluster.os.sysctls.contains_key(key)
+}
+
+async fn load_modules(cx: &Context) -> Result<(), StepError> {
+    let context = cx.clone();
+    for name in blocking(move || missing_modules(&context)).await? {
+        cx.commands.run(&["modprobe", &name], LIMIT).await.map_err(|e| {
+            StepError::caused(format!("the kernel module {name} cannot be loaded"), e)
+                .hint("install the kernel package that has it, or boot a kernel with it built in")
+        })?;
+    }
+    Ok(())
+}
+
+fn set_sysctls(cx: &Context) -> Result<(), StepError> {
+    let mut changes = Vec::new();
+    for (key, value) in sysctls(&cx.cluster) {
+        match kernel::sysctl(&cx.files, &key)? {
+            Some(before) if before != value => changes.push((key, before, value)),
+            Some(_) => {}
+            None if cx.cluster.os.sysctls.contains_key(&key) => {
+                let hint = "remove it from os.sysctls, or name the module that brings it in os.modules";
+                return Err(StepError::new(format!("os.sysctls: this kernel has no setting {key}")).hint(hint));
+            }
+            None => {}
+        }
+    }
+    let records = changes.iter().map(|(key, before, _)| Record::Sysctl { key: key.clone(), before: before.clone() });
+    cx.journal.intend(records.collect())?;
+    for (key, _, value) in changes {
+        kernel::set_sysctl(&cx.files, &key, &value).map_err(|e| {
+            StepError::from(e)
+                .hint(format!("the kernel refuses {key} = {value}; see os.sysctls, or whether this is a container"))
+        })?;
+    }
+    Ok(())
+}
+
+/// Switches swap off, and masks systemd's unit for each area so that it stays off at the next boot: `/etc/fstab` is the
+/// user's and remains as it is.
+async fn swap_off(cx: &Context) -> Result<(), StepError> {
+    let context = cx.clone();
+    let areas = blocking(move || Ok(kernel::swaps(&context.files)?)).await?;
+    if areas.is_empty() {
+        return Ok(());
+    }
+    let records: Vec<Record> = areas.iter().map(|a| Record::Swap { device: a.device.clone() }).collect();
+    let context = cx.clone();
+    blocking(move || Ok(context.journal.intend(records)?)).await?;
+    for area in areas {
+        let unit = swap_unit(cx, &area.device).await?;
+        cx.commands.run(&["systemctl", "mask", "--quiet", &unit], LIMIT).await?;
+        cx.commands.run(&["swapoff", &area.device.to_string_lossy()], LIMIT).await?;
+    }
+    Ok(())
+}
+
+/// systemd's name for the unit of a swap area, such as `dev-sda2.swap`.
+async fn swap_unit(cx: &Context, device: &Path) -> Result<String, StepError> {
+    let name =
+        cx.commands.run(&["systemd-escape", "--path", "--suffix=swap", &device.to_string_lossy()], LIMIT).await?;
+    Ok(name.trim().to_owned())
+}
