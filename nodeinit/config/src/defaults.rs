@@ -22,10 +22,10 @@ fn group(fields: &[Field]) -> Node {
     let entry = |field: &Field| {
         let node = match (field.kind, field.default) {
             (Kind::Group(fields), _) => group(fields),
-            (_, Fallback::Value("{}")) => Node::map(Mark::DEFAULT),
-            (_, Fallback::Value("[]")) => Node { at: Mark::DEFAULT, value: Value::List(Vec::new()) },
+            (Kind::List(_), Fallback::Empty(_)) => Node { at: Mark::DEFAULT, value: Value::List(Vec::new()) },
+            (_, Fallback::Empty(_)) => Node::map(Mark::DEFAULT),
             (_, Fallback::Value(text)) => Node::text(Mark::DEFAULT, text),
-            (_, Fallback::Words(_) | Fallback::Required) => return None,
+            (_, Fallback::Words(..) | Fallback::Required) => return None,
         };
         Some(Entry { key: field.key.to_owned(), at: Mark::DEFAULT, node })
     };
@@ -72,12 +72,32 @@ pub(crate) fn images(cluster: &Cluster) -> Vec<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{check, load, parse, problem::Findings};
 
     #[test]
     fn every_default_passes_the_check_of_its_own_key() {
-        let mut findings = crate::problem::Findings::default();
-        let checked = crate::check::layer(layer(), &mut findings);
+        let mut findings = Findings::default();
+        let checked = check::layer(layer(), &mut findings);
         assert!(findings.is_empty(), "{findings:?}");
         assert_eq!(checked, Some(layer()));
+        assert!(load(&[]).is_ok());
+    }
+
+    #[test]
+    fn every_example_is_good() {
+        fn walk(fields: &[Field], path: &str) {
+            for field in fields {
+                let path = crate::node::below(path, field.key);
+                walk(field.kind.fields(), &path);
+                let (Fallback::Empty(text) | Fallback::Words(_, text)) = field.default else { continue };
+                let mut findings = Findings::default();
+                let value = parse::parse(1, text.as_bytes(), &mut findings).unwrap_or(Node::map(Mark::DEFAULT));
+                let mut root = Node::map(Mark::DEFAULT);
+                root.set(&path, value);
+                check::layer(root, &mut findings);
+                assert!(findings.is_empty(), "{path}: {findings:?}");
+            }
+        }
+        walk(CLUSTER, "");
     }
 }

@@ -3,7 +3,7 @@
 use crate::{
     format as f,
     schema::{
-        Fallback::{Required, Value, Words},
+        Fallback::{Empty, Required, Value, Words},
         Field,
         Kind::{Choice, ChoiceOrGroup, Dict, Flag, Free, Group, List, Text},
     },
@@ -34,56 +34,61 @@ pub const CLUSTER: &[Field] = &[
         default: Value("kubernetes"),
         doc: "The cluster's name; stands in kubeconfigs and in `kubeadm-config`.",
     },
-    Field { key: "kubernetes", kind: Group(KUBERNETES), default: Value("{}"), doc: "Which Kubernetes." },
-    Field { key: "images", kind: Group(IMAGES), default: Value("{}"), doc: "Where images come from by name." },
-    Field { key: "controlPlane", kind: Group(CONTROL_PLANE), default: Value("{}"), doc: "What the masters share." },
+    Field { key: "kubernetes", kind: Group(KUBERNETES), default: Empty(""), doc: "Which Kubernetes." },
+    Field { key: "images", kind: Group(IMAGES), default: Empty(""), doc: "Where images come from by name." },
+    Field { key: "controlPlane", kind: Group(CONTROL_PLANE), default: Empty(""), doc: "What the masters share." },
     Field {
         key: "masters",
         kind: List(&Group(MACHINE)),
-        default: Value("[]"),
+        default: Empty("[{name: master-1, address: 10.0.0.11}]"),
         doc: "The masters; the first entry is the first master. \
               Empty: the machine that `up` runs on is the only master.",
     },
-    Field { key: "workers", kind: List(&Group(MACHINE)), default: Value("[]"), doc: "The workers." },
-    Field { key: "network", kind: Group(NETWORK), default: Value("{}"), doc: "Addresses inside the cluster." },
-    Field { key: "etcd", kind: Group(ETCD), default: Value("{}"), doc: "etcd, a static pod on every master." },
+    Field {
+        key: "workers",
+        kind: List(&Group(MACHINE)),
+        default: Empty("[{name: worker-1, address: 10.0.0.21}]"),
+        doc: "The workers.",
+    },
+    Field { key: "network", kind: Group(NETWORK), default: Empty(""), doc: "Addresses inside the cluster." },
+    Field { key: "etcd", kind: Group(ETCD), default: Empty(""), doc: "etcd, a static pod on every master." },
     Field {
         key: "apiServer",
         kind: Group(API_SERVER),
-        default: Value("{}"),
+        default: Empty(""),
         doc: "kube-apiserver, a static pod on every master.",
     },
     Field {
         key: "controllerManager",
         kind: Group(CONTROLLER_MANAGER),
-        default: Value("{}"),
+        default: Empty(""),
         doc: "kube-controller-manager, a static pod on every master.",
     },
     Field {
         key: "scheduler",
         kind: Group(SCHEDULER),
-        default: Value("{}"),
+        default: Empty(""),
         doc: "kube-scheduler, a static pod on every master.",
     },
-    Field { key: "kubelet", kind: Group(KUBELET), default: Value("{}"), doc: "The kubelet of every machine." },
-    Field { key: "kubeProxy", kind: Group(KUBE_PROXY), default: Value("{}"), doc: "kube-proxy of every machine." },
+    Field { key: "kubelet", kind: Group(KUBELET), default: Empty(""), doc: "The kubelet of every machine." },
+    Field { key: "kubeProxy", kind: Group(KUBE_PROXY), default: Empty(""), doc: "kube-proxy of every machine." },
     Field {
         key: "addons",
         kind: Group(ADDONS),
-        default: Value("{}"),
+        default: Empty(""),
         doc: "What is applied to the cluster once its API answers.",
     },
     Field {
         key: "artifacts",
         kind: Group(ARTIFACTS),
-        default: Value("{}"),
+        default: Empty(""),
         doc: "Where binaries and image archives come from.",
     },
-    Field { key: "os", kind: Group(OS), default: Value("{}"), doc: "What is done to the operating system." },
+    Field { key: "os", kind: Group(OS), default: Empty(""), doc: "What is done to the operating system." },
     Field {
         key: "manifestsDirectory",
         kind: Text(&f::ABSOLUTE_PATH),
-        default: Words("the built-in manifests"),
+        default: Words("the built-in manifests", "/etc/nodeinit/manifests"),
         doc: "Files in this directory replace our own manifests of the same name.",
     },
     Field {
@@ -99,7 +104,7 @@ pub const CLUSTER: &[Field] = &[
     Field {
         key: "timeouts",
         kind: Group(TIMEOUTS),
-        default: Value("{}"),
+        default: Empty(""),
         doc: "How long things may take; each is the deadline of one kind of wait.",
     },
 ];
@@ -122,14 +127,14 @@ const CONTROL_PLANE: &[Field] = &[
     Field {
         key: "endpoint",
         kind: Text(&f::ENDPOINT),
-        default: Words("the first master's address and port 6443"),
+        default: Words("the first master's address and port 6443", "api.example.org:6443"),
         doc: "What workers and people use to reach the API: a load balancer, or a DNS name. \
               Port 6443 where none is written.",
     },
     Field {
         key: "certSANs",
         kind: List(&Text(&f::CERT_SAN)),
-        default: Value("[]"),
+        default: Empty("[api.example.org, 10.0.0.10]"),
         doc: "Further DNS names and addresses in the API server's certificate.",
     },
     Field {
@@ -150,19 +155,19 @@ const MACHINE: &[Field] = &[
     Field {
         key: "address",
         kind: Text(&f::ADDRESS),
-        default: Words("found on the machine itself; needed where other machines must reach it"),
+        default: Words("found on the machine itself; needed where other machines must reach it", "10.0.0.11"),
         doc: "Where the other machines reach it.",
     },
     Field {
         key: "labels",
         kind: Dict { keys: &f::LABEL_KEY, values: &f::LABEL_VALUE, reserved: &[] },
-        default: Words("none"),
+        default: Words("none", "{example.org/zone: north}"),
         doc: "Labels of the node.",
     },
     Field {
         key: "taints",
         kind: List(&Text(&f::TAINT)),
-        default: Words("none"),
+        default: Words("none", "[dedicated=db:NoSchedule]"),
         doc: "Taints of the node, beside the control plane's own.",
     },
 ];
@@ -198,7 +203,7 @@ const ETCD: &[Field] = &[
     Field {
         key: "extraArgs",
         kind: Dict { keys: &f::FLAG, values: &f::ARGUMENT, reserved: ETCD_RESERVED },
-        default: Value("{}"),
+        default: Empty("{quota-backend-bytes: 4294967296}"),
         doc: "Flags, without dashes, that are added to ours or replace them.",
     },
 ];
@@ -206,21 +211,21 @@ const ETCD: &[Field] = &[
 const API_SERVER: &[Field] = &[Field {
     key: "extraArgs",
     kind: Dict { keys: &f::FLAG, values: &f::ARGUMENT, reserved: API_SERVER_RESERVED },
-    default: Value("{}"),
+    default: Empty("{max-requests-inflight: 800}"),
     doc: "Flags, without dashes, that are added to ours or replace them.",
 }];
 
 const CONTROLLER_MANAGER: &[Field] = &[Field {
     key: "extraArgs",
     kind: Dict { keys: &f::FLAG, values: &f::ARGUMENT, reserved: CONTROLLER_MANAGER_RESERVED },
-    default: Value("{}"),
+    default: Empty("{node-monitor-grace-period: 20s}"),
     doc: "Flags, without dashes, that are added to ours or replace them.",
 }];
 
 const SCHEDULER: &[Field] = &[Field {
     key: "extraArgs",
     kind: Dict { keys: &f::FLAG, values: &f::ARGUMENT, reserved: SCHEDULER_RESERVED },
-    default: Value("{}"),
+    default: Empty("{v: 2}"),
     doc: "Flags, without dashes, that are added to ours or replace them.",
 }];
 
@@ -234,7 +239,7 @@ const KUBELET: &[Field] = &[Field {
             ("clusterDomain", "set network.dnsDomain, which the cluster's DNS follows too"),
         ],
     },
-    default: Value("{}"),
+    default: Empty("{maxPods: 200}"),
     doc: "Keys of `KubeletConfiguration` that are merged over ours.",
 }];
 
@@ -247,7 +252,7 @@ const KUBE_PROXY: &[Field] = &[Field {
             ("clusterCIDR", "set network.podCIDR, which the controller manager and the pod network follow too"),
         ],
     },
-    default: Value("{}"),
+    default: Empty("{mode: nftables}"),
     doc: "Keys of `KubeProxyConfiguration` that are merged over ours.",
 }];
 
@@ -286,7 +291,7 @@ const ARTIFACTS: &[Field] = &[
     Field {
         key: "sha256",
         kind: Dict { keys: &f::RELATIVE_PATH, values: &f::SHA256, reserved: &[] },
-        default: Value("{}"),
+        default: Empty("{bin/kubelet: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08}"),
         doc: "The digest of each artefact by its path below the source, as `sha256sum` prints it.",
     },
     Field {
@@ -300,7 +305,10 @@ const ARTIFACTS: &[Field] = &[
                 doc: "Where it is placed on the machine.",
             },
         ])),
-        default: Words("none from an image; else kubelet, kubectl and the CNI plugins"),
+        default: Words(
+            "none from an image; else kubelet, kubectl and the CNI plugins",
+            "[{path: bin/kubelet, to: /usr/bin/kubelet}]",
+        ),
         doc: "Programs that are placed on the machine.",
     },
     Field {
@@ -319,7 +327,10 @@ const ARTIFACTS: &[Field] = &[
                 doc: "The full name of the image that it brings.",
             },
         ])),
-        default: Words("none from an image; else `images/NAME.tar` for all that the version and the addons need"),
+        default: Words(
+            "none from an image; else `images/NAME.tar` for all that the version and the addons need",
+            "[{path: images/pause.tar, image: \"registry.k8s.io/pause:3.10.1\"}]",
+        ),
         doc: "Archives that are imported into containerd, in the order in which a first master needs them.",
     },
 ];
@@ -338,13 +349,13 @@ const OS: &[Field] = &[
     Field {
         key: "sysctls",
         kind: Dict { keys: &f::SYSCTL, values: &f::ARGUMENT, reserved: SYSCTLS_RESERVED },
-        default: Value("{}"),
+        default: Empty("{vm.max_map_count: 262144}"),
         doc: "Kernel settings beside those that Kubernetes needs.",
     },
     Field {
         key: "modules",
         kind: List(&Text(&f::MODULE)),
-        default: Value("[]"),
+        default: Empty("[ip_vs]"),
         doc: "Kernel modules that are loaded beside those that Kubernetes needs.",
     },
 ];

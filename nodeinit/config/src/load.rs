@@ -7,7 +7,7 @@ use crate::{
     merge::merge,
     node::Node,
     parse,
-    problem::{Findings, Mark, Problem, Problems},
+    problem::{Findings, Mark, Problem, Problems, Source},
     rules::{self, Verdict},
 };
 
@@ -36,7 +36,11 @@ impl Layer {
         Self { name: name.into(), content: Content::Setting { path: path.into(), value: value.into() } }
     }
 
-    fn parse(&self, number: usize, findings: &mut Findings) -> Option<Node> {
+    fn source(&self) -> Source {
+        Source { name: self.name.clone(), lines: matches!(self.content, Content::File(_)) }
+    }
+
+    pub(crate) fn parse(&self, number: usize, findings: &mut Findings) -> Option<Node> {
         match &self.content {
             Content::File(bytes) => parse::parse(number, bytes, findings),
             Content::Setting { path, value } => {
@@ -57,7 +61,7 @@ pub struct Loaded {
     /// What is allowed, but probably not wanted.
     pub warnings: Vec<Problem>,
     pub(crate) tree: Node,
-    pub(crate) sources: Vec<String>,
+    pub(crate) sources: Vec<Source>,
 }
 
 /// Lays the layers over the built-in defaults, the last on top, and validates the result.
@@ -68,8 +72,8 @@ pub struct Loaded {
 /// # Errors
 /// Everything that is wrong in any layer, or between them, in the order of layers and lines.
 pub fn load(layers: &[Layer]) -> Result<Loaded, Problems> {
-    let mut sources = vec!["default".to_owned()];
-    sources.extend(layers.iter().map(|layer| layer.name.clone()));
+    let mut sources = vec![Source { name: "default".to_owned(), lines: false }];
+    sources.extend(layers.iter().map(Layer::source));
     let mut verdict = Verdict { errors: Findings::default(), warnings: Findings::default() };
     let mut tree = defaults::layer();
     let (mut files, mut readable) = (false, true);

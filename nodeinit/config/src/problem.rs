@@ -77,10 +77,20 @@ impl Mark {
     /// The built-in defaults: always the first layer.
     pub(crate) const DEFAULT: Self = Self { layer: 0, line: 0, column: 0 };
 
-    pub(crate) fn origin(self, sources: &[String]) -> Origin {
-        let source = sources.get(self.layer).cloned().unwrap_or_default();
-        Origin { source, line: self.line, column: self.column }
+    pub(crate) fn origin(self, sources: &[Source]) -> Origin {
+        match sources.get(self.layer) {
+            Some(Source { name, lines: true }) => Origin { source: name.clone(), line: self.line, column: self.column },
+            Some(Source { name, lines: false }) => Origin { source: name.clone(), line: 0, column: 0 },
+            None => Origin { source: String::new(), line: 0, column: 0 },
+        }
     }
+}
+
+/// A layer's name, and whether it has lines that a reader could look up.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Source {
+    pub(crate) name: String,
+    pub(crate) lines: bool,
 }
 
 /// Collects problems while layers are read, so that the first does not hide the rest.
@@ -118,7 +128,7 @@ impl Findings {
     }
 
     /// In the order of layers and lines, each once.
-    pub(crate) fn into_problems(mut self, sources: &[String]) -> Vec<Problem> {
+    pub(crate) fn into_problems(mut self, sources: &[Source]) -> Vec<Problem> {
         self.0.sort_by_key(|(at, _, _)| *at);
         self.0.dedup();
         let problem = |(at, path, flaw): (Mark, String, Flaw)| Problem {

@@ -21,8 +21,10 @@ pub struct Field {
 pub enum Fallback {
     /// This value, as YAML.
     Value(&'static str),
-    /// Something that depends on other values, told in words.
-    Words(&'static str),
+    /// An empty list or map; with an example of one that is not empty, as YAML.
+    Empty(&'static str),
+    /// Something that depends on other values, told in words; with an example, as YAML.
+    Words(&'static str, &'static str),
     /// Nothing: the key must be written.
     Required,
 }
