@@ -1,7 +1,7 @@
 //! Configuration → text and objects. Nothing here reads or writes a file, and the same input gives the same output to
 //! the byte.
 //!
-//! What is made is what kubeadm v1.34 makes of the `kubeadm-config` that we store (`tests/kubeadm_parity.rs` compares),
+//! What is made is what kubeadm v1.34 makes of the `kubeadm-config` that we store (`parity.rs` compares),
 //! so that a cluster can be carried on with either. The text itself stands in `manifests/` and `systemd/`; this module
 //! fills in placeholders and adds flags and volumes.
 //!
@@ -24,6 +24,8 @@ pub mod units;
 mod values;
 pub mod yaml;
 
+#[cfg(test)]
+mod parity;
 #[cfg(test)]
 pub(crate) mod testing;
 

@@ -1,0 +1,258 @@
+//! The proof that a cluster can be carried on with kubeadm: fed with the `kubeadm-config` that we store, the real kubeadm
+//! generates what we generate.
+//!
+//! Runs where `NODEINIT_LAB` is set (`make test`), with kubeadm from `LAB_BIN` or the lab's cache. Changes nothing on the
+//! machine: kubeadm runs dry, into a directory of the test.
+
+use super::{CA_DIRECTORIES, addons, kubeadm_config, kubelet, static_pod, template, testing::*, yaml};
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// kubeadm, or `None` where no lab is asked for.
+fn kubeadm() -> Option<PathBuf> {
+    std::env::var_os("NODEINIT_LAB")?;
+    let programs = match (std::env::var_os("LAB_BIN"), std::env::var_os("LAB_DIR"), std::env::var_os("HOME")) {
+        (Some(programs), _, _) => PathBuf::from(programs),
+        (_, Some(lab), _) => Path::new(&lab).join("release/v1.34.4/bin"),
+        (_, _, Some(home)) => Path::new(&home).join(".cache/nodeinit-lab/release/v1.34.4/bin"),
+        _ => panic!("set LAB_BIN to the folder that holds kubeadm"),
+    };
+    let kubeadm = programs.join("kubeadm");
+    assert!(kubeadm.exists(), "{} is missing: tests/lab/prepare.sh makes it", kubeadm.display());
+    Some(kubeadm)
+}
+
+/// kubeadm with our configuration, in a directory of its own.
+struct Kubeadm<'a> {
+    program: PathBuf,
+    directory: tempfile::TempDir,
+    fixture: &'a Fixture,
+}
+
+impl<'a> Kubeadm<'a> {
+    fn new(program: &Path, fixture: &'a Fixture) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let renderer = fixture.renderer();
+        let init = json!({
+            "apiVersion": "kubeadm.k8s.io/v1beta4",
+            "kind": "InitConfiguration",
+            "localAPIEndpoint": {"advertiseAddress": fixture.node.address, "bindPort": 6443},
+            "nodeRegistration": {"name": fixture.node.name, "criSocket": kubelet::CONTAINERD},
+        });
+        let documents = [
+            yaml::text("init", &init).unwrap(),
+            kubeadm_config::cluster_configuration(&renderer).unwrap(),
+            kubelet::shared_config(&renderer).unwrap(),
+        ];
+        let config = directory.path().join("kubeadm.yaml");
+        write(&config, &documents.join("---\n"));
+        Self { program: program.to_owned(), directory, fixture }
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "a test runs a program of the lab")]
+    fn run(&self, command: &str) -> String {
+        let out = Command::new(&self.program)
+            .args(command.split(' '))
+            .arg("--config")
+            .arg(self.directory.path().join("kubeadm.yaml"))
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("KUBEADM_INIT_DRYRUN_DIR", self.directory.path())
+            .output()
+            .unwrap();
+        let err = String::from_utf8_lossy(&out.stderr);
+        assert!(out.status.success(), "kubeadm {command}: {err}");
+        assert!(!err.contains("strict decoding error"), "kubeadm does not know a field: {err}");
+        String::from_utf8(out.stdout).unwrap()
+    }
+
+    fn made(&self, file: &str) -> Value {
+        let text = std::fs::read_to_string(self.directory.path().join(file)).unwrap();
+        template::documents(file, &text).unwrap().remove(0)
+    }
+
+    fn compare_static_pods(&self) {
+        self.run("init phase control-plane all --dry-run");
+        self.run("init phase etcd local --dry-run");
+        let renderer = self.fixture.renderer();
+        for ours in [static_pod::etcd, static_pod::api_server, static_pod::controller_manager, static_pod::scheduler] {
+            let ours = ours(&renderer).unwrap();
+            let mut theirs = self.made(ours.file_name);
+            theirs.as_object_mut().unwrap().remove("status");
+            let ours_read = template::documents(ours.file_name, &ours.text).unwrap().remove(0);
+            assert_same(ours.file_name, &ours_read, &theirs);
+        }
+    }
+}
+
+#[allow(clippy::disallowed_methods, reason = "a test writes into its own directory")]
+fn write(path: &Path, text: &str) {
+    std::fs::write(path, text).unwrap();
+}
+
+/// Compares leaf by leaf, so that a failure names the paths that differ rather than show two documents.
+fn assert_same(what: &str, ours: &Value, theirs: &Value) {
+    let (ours, theirs) = (leaves(ours), leaves(theirs));
+    let only = |a: &BTreeMap<String, Value>, b: &BTreeMap<String, Value>| {
+        a.iter().filter(|(k, v)| b.get(*k) != Some(v)).map(|(k, v)| format!("  {k}: {v}\n")).collect::<String>()
+    };
+    assert!(ours == theirs, "{what}\nours:\n{}kubeadm's:\n{}", only(&ours, &theirs), only(&theirs, &ours));
+}
+
+fn leaves(value: &Value) -> BTreeMap<String, Value> {
+    fn walk(path: String, value: &Value, into: &mut BTreeMap<String, Value>) {
+        match value {
+            Value::Object(fields) if !fields.is_empty() => {
+                fields.iter().for_each(|(key, value)| walk(format!("{path}/{key}"), value, into));
+            }
+            Value::Array(items) if !items.is_empty() => {
+                items.iter().enumerate().for_each(|(i, value)| walk(format!("{path}/{i}"), value, into));
+            }
+            leaf => {
+                into.insert(path, leaf.clone());
+            }
+        }
+    }
+    let mut all = BTreeMap::new();
+    walk(String::new(), value, &mut all);
+    all
+}
+
+/// The fixture as this very machine would have it.
+fn fixture() -> Fixture {
+    let mut fixture = Fixture::new();
+    fixture.facts.ca_directories = CA_DIRECTORIES.into_iter().filter(|path| Path::new(path).exists()).collect();
+    fixture
+}
+
+fn set(args: &mut BTreeMap<String, String>, flags: &[(&str, &str)]) {
+    args.extend(flags.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+}
+
+#[test]
+fn kubeadm_generates_our_static_pods() {
+    let Some(program) = kubeadm() else { return };
+    let fixture = fixture();
+    Kubeadm::new(&program, &fixture).compare_static_pods();
+}
+
+#[test]
+fn kubeadm_generates_our_static_pods_with_ipv6() {
+    let Some(program) = kubeadm() else { return };
+    let mut fixture = fixture();
+    fixture.node.address = "fd00::11".parse().unwrap();
+    fixture.cluster.network.pod_cidr = "fd00:1::/56".parse().unwrap();
+    fixture.cluster.network.service_cidr = "fd00:2::/112".parse().unwrap();
+    Kubeadm::new(&program, &fixture).compare_static_pods();
+}
+
+#[test]
+fn kubeadm_generates_our_static_pods_with_every_flag_that_moves_something() {
+    let Some(program) = kubeadm() else { return };
+    let mut fixture = fixture();
+    let cluster = &mut fixture.cluster;
+    cluster.name = "prod".into();
+    cluster.image_repository = "mirror.example.org/k8s".into();
+    cluster.etcd.data_directory = "/srv/etcd".into();
+    set(
+        &mut cluster.etcd.extra_args,
+        &[
+            ("listen-metrics-urls", "https://10.77.0.11:2399"),
+            ("advertise-client-urls", "https://etcd.example.org:2379"),
+        ],
+    );
+    set(
+        &mut cluster.api_server.extra_args,
+        &[
+            ("audit-log-path", "/srv/audit/log"),
+            ("authorization-config", "/x"),
+            ("oidc-issuer-url", "https://id"),
+            ("v", "2"),
+        ],
+    );
+    set(
+        &mut cluster.controller_manager.extra_args,
+        &[("bind-address", "::"), ("flex-volume-plugin-dir", "/opt/flex"), ("controllers", "*")],
+    );
+    set(&mut cluster.scheduler.extra_args, &[("bind-address", "10.77.0.11"), ("leader-elect", "false")]);
+    Kubeadm::new(&program, &fixture).compare_static_pods();
+}
+
+#[test]
+fn kubeadm_keeps_our_kubelet_configuration() {
+    let Some(program) = kubeadm() else { return };
+    let mut fixture = fixture();
+    fixture.node.name = "another".into();
+    fixture.cluster.control_plane.schedulable = true;
+    let kubeadm = Kubeadm::new(&program, &fixture);
+    kubeadm.run("init phase kubelet-start --dry-run");
+    let renderer = fixture.renderer();
+    let flags = std::fs::read_to_string(kubeadm.directory.path().join("kubeadm-flags.env")).unwrap();
+    assert_eq!(kubelet::flags(&renderer), flags);
+    assert_eq!(
+        kubelet::instance_config(&renderer),
+        std::fs::read_to_string(kubeadm.directory.path().join("instance-config.yaml")).unwrap()
+    );
+    let ours = template::documents("config", &kubelet::config(&renderer).unwrap()).unwrap().remove(0);
+    let (mut ours, mut theirs) = (leaves(&ours), leaves(&kubeadm.made("config.yaml")));
+    ours.retain(|_, value| !is_zero(value));
+    // The machine that runs the test may have systemd-resolved; kubeadm then names its file.
+    theirs.retain(|path, value| !is_zero(value) && path != "/resolvConf");
+    assert_eq!(ours, theirs);
+}
+
+#[test]
+fn kubeadm_applies_our_addons() {
+    let Some(program) = kubeadm() else { return };
+    let fixture = fixture();
+    let kubeadm = Kubeadm::new(&program, &fixture);
+    let renderer = fixture.renderer();
+    for (phase, ours) in
+        [("kube-proxy", addons::kube_proxy(&renderer).unwrap()), ("coredns", addons::coredns(&renderer).unwrap())]
+    {
+        let printed = kubeadm.run(&format!("init phase addon {phase} --print-manifest"));
+        let (ours, theirs) = (by_name(ours), by_name(template::documents(phase, &printed).unwrap()));
+        assert_eq!(ours.keys().collect::<Vec<_>>(), theirs.keys().collect::<Vec<_>>());
+        for (name, ours) in ours {
+            assert_same(&name, &ours, &theirs[&name]);
+        }
+    }
+}
+
+/// Objects by kind and name, without what is meant to differ or means nothing.
+fn by_name(objects: Vec<Value>) -> BTreeMap<String, Value> {
+    let named = objects.into_iter().map(|mut object| {
+        let name = format!("{} {}", object["kind"], object["metadata"]["name"]);
+        // kubeadm needs it to update a Service; server-side apply does not.
+        object["metadata"].as_object_mut().unwrap().remove("resourceVersion");
+        // Asked more often than kubeadm's: `manifests/coredns.yaml` says why.
+        if let Some(probe) = object.pointer_mut("/spec/template/spec/containers/0/readinessProbe") {
+            let probe = probe.as_object_mut().unwrap();
+            probe.retain(|field, _| field != "periodSeconds" && field != "failureThreshold");
+        }
+        for subject in object.get_mut("subjects").and_then(Value::as_array_mut).into_iter().flatten() {
+            subject.as_object_mut().unwrap().remove("apiGroup");
+        }
+        // Configuration as text: the same if it reads the same.
+        for text in object.get_mut("data").and_then(Value::as_object_mut).into_iter().flat_map(|data| data.values_mut())
+        {
+            if let Ok(documents) = template::documents("data", text.as_str().unwrap())
+                && documents.iter().all(Value::is_object)
+            {
+                *text = json!(documents);
+            }
+        }
+        let fields = leaves(&object).into_iter().filter(|(_, value)| !is_zero(value));
+        (name, fields.collect::<serde_json::Map<_, _>>().into())
+    });
+    named.collect()
+}
+
+/// A value that means no more than a missing one.
+fn is_zero(value: &Value) -> bool {
+    [json!("0s"), json!(0), json!("0"), json!(""), json!(false), json!({}), json!(null)].contains(value)
+}
