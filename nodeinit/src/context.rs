@@ -180,3 +180,77 @@ pub async fn blocking<T: Send + 'static>(
         Err(e) => Err(StepError::caused("a task of nodeinit ended early", e).exit(crate::engine::error::Exit::Defect)),
     }
 }
+
+/// A context on a directory that stands for a machine.
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::*;
+    use nodeinit_config::{Layer, Local};
+
+    /// A first master `m1` at 10.0.0.11, with nothing on it.
+    pub(crate) fn context() -> (tempfile::TempDir, Context) {
+        context_of("apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\n")
+    }
+
+    /// The same with another configuration.
+    pub(crate) fn context_of(config: &str) -> (tempfile::TempDir, Context) {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::under(dir.path());
+        let cluster = nodeinit_config::load(&[Layer::file("cluster.yaml", config)]).unwrap().cluster;
+        let local = Local { host_name: "m1".into(), addresses: vec!["10.0.0.11".parse().unwrap()] };
+        let node = cluster.node(&local, None).unwrap();
+        let cx = Context {
+            cluster: Arc::new(cluster),
+            node: Arc::new(node),
+            journal: Arc::new(Journal::open(&files).unwrap()),
+            files,
+            commands: Commands,
+            clock: Clock::default(),
+            report: Report::silent(),
+            facts: Arc::default(),
+            manifests: Arc::new(Manifests::new(Default::default()).unwrap()),
+            api: Arc::default(),
+        };
+        (dir, cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{testing::context, *};
+
+    #[tokio::test]
+    async fn files_are_recorded_before_they_are_written() {
+        let (_dir, cx) = context();
+        let wanted = vec![NewFile::private("/etc/k/pki/ca.key", "key"), NewFile::public("/etc/k/a", "a")];
+        assert_eq!(cx.differing(&wanted).unwrap().len(), 2);
+        assert_eq!(cx.place(wanted.clone()).await.unwrap().len(), 2);
+        assert!(cx.differing(&wanted).unwrap().is_empty());
+        assert!(cx.place(wanted).await.unwrap().is_empty(), "a second time changes nothing");
+        let state = Journal::read_only(&cx.files).unwrap().state();
+        assert!(state.files[Path::new("/etc/k/pki/ca.key")].sha256.contains(&sha256(b"key")));
+        assert!(state.directories.contains(Path::new("/etc/k/pki")));
+    }
+
+    #[tokio::test]
+    async fn what_was_there_before_is_kept() {
+        let (_dir, cx) = context();
+        let path = Path::new("/fstab");
+        cx.files.write(&[NewFile::public(path, "theirs")]).unwrap();
+        cx.place(vec![NewFile::public(path, "ours")]).await.unwrap();
+        cx.place(vec![NewFile::public(path, "ours again")]).await.unwrap();
+        let original = cx.journal.state().files[path].original.clone().unwrap();
+        assert_eq!(cx.files.read(Path::new(ORIGINALS).join(original.sha256)).unwrap().unwrap(), b"theirs");
+    }
+
+    #[tokio::test]
+    async fn a_claimed_tree_knows_what_was_there() {
+        let (_dir, cx) = context();
+        cx.files.make_directory(Path::new("/here"), 0o755).unwrap();
+        cx.files.write(&[NewFile::public("/here/theirs", "")]).unwrap();
+        cx.claim_trees(vec!["/here".into(), "/not/there".into()]).await.unwrap();
+        let trees = cx.journal.state().trees;
+        assert_eq!(trees[Path::new("/here")], Some(vec!["theirs".to_owned()]));
+        assert_eq!(trees[Path::new("/not")], None);
+    }
+}

@@ -37,7 +37,9 @@ pub(crate) fn load(files: &Files, extra: &[PathBuf]) -> Result<Loaded, StepError
     }
     if layers.is_empty() {
         let error = StepError::new(format!("there is no configuration: neither {MAIN} nor a file in {DIRECTORY}"));
-        return Err(error.exit(Exit::BadConfig).hint("write one with `nodeinit config init`, or name it with --config FILE"));
+        return Err(error
+            .exit(Exit::BadConfig)
+            .hint("write one with `nodeinit config init`, or name it with --config FILE"));
     }
     nodeinit_config::load(&layers).map_err(|problems| StepError::new(problems.to_string()).exit(Exit::BadConfig))
 }

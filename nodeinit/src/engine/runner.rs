@@ -114,3 +114,88 @@ pub async fn look(plan: &Plan, cx: &Context) -> Result<Vec<(String, Vec<String>)
     }
     Ok(pending)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::testing::context;
+    use async_trait::async_trait;
+    use std::{cell::RefCell, rc::Rc};
+
+    type Log = Rc<RefCell<Vec<String>>>;
+
+    struct Fake {
+        name: &'static str,
+        needs: &'static [&'static str],
+        done: bool,
+        fails: bool,
+        log: Log,
+    }
+
+    #[async_trait(?Send)]
+    impl Step for Fake {
+        fn name(&self) -> String {
+            self.name.into()
+        }
+
+        fn needs(&self) -> Vec<String> {
+            self.needs.iter().map(ToString::to_string).collect()
+        }
+
+        fn title(&self) -> String {
+            String::new()
+        }
+
+        async fn check(&self, _: &Context) -> Result<State, StepError> {
+            Ok(if self.done { State::Done } else { State::needed(self.name) })
+        }
+
+        async fn apply(&self, _: &Context) -> Result<(), StepError> {
+            self.log.borrow_mut().push(self.name.into());
+            if self.fails {
+                return Err(StepError::new("no"));
+            }
+            tokio::task::yield_now().await;
+            Ok(())
+        }
+    }
+
+    fn fake(log: &Log, name: &'static str, needs: &'static [&'static str]) -> Fake {
+        Fake { name, needs, done: false, fails: false, log: log.clone() }
+    }
+
+    #[tokio::test]
+    async fn steps_run_when_their_needs_have_ended() {
+        let (_dir, cx) = context();
+        let log = Log::default();
+        let plan: Plan = vec![
+            Box::new(fake(&log, "c", &["a", "b"])),
+            Box::new(fake(&log, "a", &[])),
+            Box::new(Fake { done: true, ..fake(&log, "b", &["a"]) }),
+        ];
+        let outcome = run(&plan, &cx).await;
+        assert!(outcome.failure.is_none());
+        assert_eq!(*log.borrow(), ["a", "c"], "b was done already");
+        assert_eq!(outcome.changed, ["a", "c"]);
+        assert!(cx.journal.state().ended.contains("c"));
+    }
+
+    #[tokio::test]
+    async fn after_a_failure_nothing_further_begins() {
+        let (_dir, cx) = context();
+        let log = Log::default();
+        let plan: Plan =
+            vec![Box::new(Fake { fails: true, ..fake(&log, "a", &[]) }), Box::new(fake(&log, "b", &["a"]))];
+        let outcome = run(&plan, &cx).await;
+        assert_eq!(outcome.failure.unwrap().0, "a");
+        assert_eq!(*log.borrow(), ["a"]);
+    }
+
+    #[tokio::test]
+    async fn a_need_that_no_step_fills_is_a_defect() {
+        let (_dir, cx) = context();
+        let plan: Plan = vec![Box::new(fake(&Log::default(), "a", &["nothing"]))];
+        let (step, error) = run(&plan, &cx).await.failure.unwrap();
+        assert_eq!((step.as_str(), error.exit), ("a", Exit::Defect));
+    }
+}

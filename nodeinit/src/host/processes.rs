@@ -8,6 +8,10 @@ use crate::host::files::Files;
 /// with its present flags.
 #[must_use]
 pub fn runs(files: &Files, command: &[String]) -> bool {
+    // A kernel thread has an empty command line.
+    if command.is_empty() {
+        return false;
+    }
     let wanted: Vec<u8> = command.iter().flat_map(|part| part.bytes().chain([0])).collect();
     let Ok(entries) = files.list("/proc") else { return false };
     entries
