@@ -97,9 +97,12 @@ pub struct KubeClient {
     address: SocketAddr,
     tls: Arc<ClientConfig>,
     connection: Mutex<Option<Http2>>,
-    /// Group and version → kind → (plural, namespaced).
-    resources: Mutex<BTreeMap<String, BTreeMap<String, (String, bool)>>>,
+    /// By group and version.
+    resources: Mutex<BTreeMap<String, Kinds>>,
 }
+
+/// The kinds of one group and version: plural, and whether they live in a namespace.
+type Kinds = BTreeMap<String, (String, bool)>;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -302,7 +305,7 @@ impl KubeClient {
         }
         // A kind that was not there may have come since, by a CustomResourceDefinition.
         let Some(list) = self.find(base).await? else { return Ok(None) };
-        let kinds: BTreeMap<_, _> = list["resources"]
+        let kinds: Kinds = list["resources"]
             .as_array()
             .into_iter()
             .flatten()
