@@ -3,3 +3,4 @@
 pub mod connection;
 pub mod cri;
 pub mod kube;
+pub mod http;

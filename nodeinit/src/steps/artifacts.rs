@@ -1,5 +1,246 @@
-//! stub
-/// stub
-pub fn steps(_: &nodeinit_config::Cluster) -> crate::engine::step::Plan {
-    vec![]
+//! The programs: kubelet, kubectl, CNI plugins and whatever the configuration names.
+
+use super::source::{Obtained, obtain};
+use crate::{
+    api::http::file_sha256,
+    context::{Context, blocking},
+    engine::{
+        error::StepError,
+        journal::{ORIGINALS, Original, Record, hex},
+        step::{Plan, State, Step},
+    },
+    host::{
+        commands::{CommandError, Commands},
+        files::{FileError, Files, failed, temporary},
+    },
+};
+use async_trait::async_trait;
+use nodeinit_config::{
+    Cluster,
+    cluster::{ArtifactSource, Binary},
+};
+use std::{
+    fs::{self, File},
+    io::{self, Read},
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// The step that places the kubelet: it starts without waiting for the other programs.
+pub const KUBELET: &str = "kubelet-binary";
+
+/// The step that places the other programs.
+pub const OTHERS: &str = "binaries";
+
+/// Where the kubelet is, unless the configuration says otherwise. Source: the kubelet package of pkgs.k8s.io.
+const KUBELET_PATH: &str = "/usr/bin/kubelet";
+
+/// The steps that place programs.
+#[must_use]
+pub fn steps(cluster: &Cluster) -> Plan {
+    let (kubelet, others): (Vec<Binary>, Vec<Binary>) =
+        cluster.artifacts.binaries.iter().cloned().partition(|b| b.to.file_name().is_some_and(|name| name == "kubelet"));
+    vec![
+        Box::new(Binaries { name: KUBELET, kubelet: Some(kubelet_path(cluster)), binaries: kubelet }),
+        Box::new(Binaries { name: OTHERS, kubelet: None, binaries: others }),
+    ]
+}
+
+/// The kubelet's place on the machine.
+#[must_use]
+pub fn kubelet_path(cluster: &Cluster) -> PathBuf {
+    let mut places = cluster.artifacts.binaries.iter().map(|b| &b.to);
+    places.find(|to| to.file_name().is_some_and(|name| name == "kubelet")).cloned().unwrap_or_else(|| KUBELET_PATH.into())
+}
+
+/// The version that a kubelet says it is, such as `v1.34.4`.
+///
+/// # Errors
+/// Where it cannot be run.
+pub async fn kubelet_version(commands: &Commands, path: &Path) -> Result<String, CommandError> {
+    let path = path.to_string_lossy();
+    let text = commands.run(&[&path, "--version"], Duration::from_secs(60)).await?;
+    Ok(text.trim().trim_start_matches("Kubernetes ").to_owned())
+}
+
+struct Binaries {
+    name: &'static str,
+    kubelet: Option<PathBuf>,
+    binaries: Vec<Binary>,
+}
+
+#[async_trait(?Send)]
+impl Step for Binaries {
+    fn name(&self) -> String {
+        self.name.into()
+    }
+
+    fn needs(&self) -> Vec<String> {
+        match self.kubelet {
+            Some(_) => vec![super::preflight::NAME.into()],
+            // It claims the directories of the pod network, whose plugins are placed here.
+            None => vec!["kubelet-config".into()],
+        }
+    }
+
+    fn title(&self) -> String {
+        match self.kubelet {
+            Some(_) => "put the kubelet in place".into(),
+            None => "put the other programs in place".into(),
+        }
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        let source = cx.cluster.artifacts.source.clone();
+        if let (ArtifactSource::Image, Some(kubelet)) = (&source, &self.kubelet) {
+            right_version(cx, kubelet).await?;
+        }
+        if source == ArtifactSource::Image {
+            return missing(cx, &self.binaries);
+        }
+        let (context, binaries) = (cx.clone(), self.binaries.clone());
+        blocking(move || {
+            let mut changes = Vec::new();
+            for binary in &binaries {
+                let verb = if context.files.exists(&binary.to) { "replace" } else { "place" };
+                if !is_in_place(&context.files, binary, &source)? {
+                    changes.push(format!("{verb} {}", binary.to.display()));
+                }
+            }
+            Ok(State::of(changes))
+        })
+        .await
+    }
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        for binary in &self.binaries {
+            let (context, wanted) = (cx.clone(), binary.clone());
+            let source = cx.cluster.artifacts.source.clone();
+            if blocking(move || Ok(is_in_place(&context.files, &wanted, &source)?)).await? {
+                continue;
+            }
+            let obtained = obtain(cx, self.name, &binary.path, binary.sha256).await?;
+            let (context, to) = (cx.clone(), binary.to.clone());
+            let obtained = blocking(move || put(&context, &obtained, &to).map(|()| obtained)).await?;
+            obtained.release(cx).await?;
+        }
+        if let Some(kubelet) = &self.kubelet {
+            right_version(cx, kubelet).await?;
+        }
+        Ok(())
+    }
+}
+
+/// With the source `image` all must be there already.
+fn missing(cx: &Context, binaries: &[Binary]) -> Result<State, StepError> {
+    let missing: Vec<String> =
+        binaries.iter().filter(|b| !cx.files.exists(&b.to)).map(|b| b.to.display().to_string()).collect();
+    if missing.is_empty() {
+        return Ok(State::Done);
+    }
+    Err(StepError::new(format!("artifacts.source is image, and {} is not there", missing.join(", ")))
+        .hint("bake it into the image, or name a directory or a mirror as artifacts.source"))
+}
+
+/// Refuses a kubelet of another version than the configuration's.
+async fn right_version(cx: &Context, path: &Path) -> Result<(), StepError> {
+    let found = kubelet_version(&cx.commands, &cx.files.real(path)).await.map_err(|e| {
+        StepError::caused(format!("the kubelet at {} cannot be run", path.display()), e)
+            .hint("see artifacts in the configuration: the kubelet comes from there, or from the machine's image")
+    })?;
+    let wanted = cx.cluster.version.to_string();
+    if found == wanted {
+        return Ok(());
+    }
+    Err(StepError::new(format!("the kubelet at {} is {found}, and kubernetes.version is {wanted}", path.display()))
+        .hint("bring the kubelet of that version, or change kubernetes.version"))
+}
+
+/// Whether a program is in place: executable, and with the pinned digest or else with its source's content.
+fn is_in_place(files: &Files, binary: &Binary, source: &ArtifactSource) -> Result<bool, FileError> {
+    let Ok(metadata) = files.real(&binary.to).metadata() else { return Ok(false) };
+    if metadata.mode() & 0o7777 != 0o755 {
+        return Ok(false);
+    }
+    match (binary.sha256, source) {
+        (Some(sha256), _) => Ok(file_sha256(files, &binary.to)? == sha256),
+        (None, ArtifactSource::Directory(directory)) => {
+            let from = directory.join(&binary.path);
+            same_content(&files.real(&from), &files.real(&binary.to)).map_err(failed("compare", &binary.to))
+        }
+        (None, _) => Ok(true),
+    }
+}
+
+/// Whether two files have the same content. A source that is gone is taken as the same: what is in place is kept.
+fn same_content(source: &Path, target: &Path) -> io::Result<bool> {
+    let mut source = match File::open(source) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(true),
+        opened => opened?,
+    };
+    let mut target = File::open(target)?;
+    if source.metadata()?.len() != target.metadata()?.len() {
+        return Ok(false);
+    }
+    let (mut a, mut b) = (vec![0; 128 << 10], vec![0; 128 << 10]);
+    loop {
+        let n = source.read(&mut a)?;
+        if n == 0 {
+            return Ok(true);
+        }
+        target.read_exact(&mut b[..n])?;
+        if a[..n] != b[..n] {
+            return Ok(false);
+        }
+    }
+}
+
+/// Copies an artefact to its place: recorded first, whole or not at all.
+fn put(cx: &Context, obtained: &Obtained, to: &Path) -> Result<(), StepError> {
+    let sha256 = match &obtained.sha256 {
+        Some(sha256) => sha256.clone(),
+        None => hex(&file_sha256(&cx.files, &obtained.path)?),
+    };
+    let original = if cx.journal.state().files.contains_key(to) { None } else { keep_original(&cx.files, to)? };
+    let directories = cx.files.missing_parents(to);
+    let mut records: Vec<Record> = directories.iter().map(|path| Record::Directory { path: path.clone() }).collect();
+    records.push(Record::File { path: to.to_path_buf(), sha256, original });
+    cx.journal.intend(records)?;
+    for directory in directories {
+        cx.files.make_directory(&directory, 0o755)?;
+    }
+    let result = copy(&cx.files, &obtained.path, to);
+    if result.is_err() {
+        // The first error is the one to tell.
+        let _ = cx.files.remove_file(temporary(to));
+    }
+    Ok(result?)
+}
+
+fn copy(files: &Files, from: &Path, to: &Path) -> Result<(), FileError> {
+    let mut source = File::open(files.real(from)).map_err(failed("read", from))?;
+    let mut target = files.open_temporary(to, 0o755)?;
+    crate::host::failpoint("write-half");
+    // Inside the kernel where the file systems allow it.
+    io::copy(&mut source, &mut target).map_err(failed("write", to))?;
+    target.sync_all().map_err(failed("sync", to))?;
+    drop(target);
+    files.rename_temporary(to)?;
+    to.parent().map_or(Ok(()), |directory| files.sync_directory(directory))
+}
+
+/// Keeps a program that is there and not ours, for `reset`.
+fn keep_original(files: &Files, path: &Path) -> Result<Option<Original>, FileError> {
+    let Ok(metadata) = files.real(path).metadata() else { return Ok(None) };
+    let sha256 = hex(&file_sha256(files, path)?);
+    let kept = Path::new(ORIGINALS).join(&sha256);
+    files.make_directory(Path::new(ORIGINALS), 0o700)?;
+    if !files.exists(&kept) {
+        // A second name costs nothing, for the old content is never written to; across file systems it takes a copy.
+        if fs::hard_link(files.real(path), files.real(&kept)).is_err() {
+            copy(files, path, &kept)?;
+        }
+    }
+    Ok(Some(Original { sha256, mode: metadata.mode() & 0o7777 }))
 }

@@ -1,5 +1,187 @@
-//! stub
-/// stub
-pub fn steps(_: &nodeinit_config::Cluster) -> crate::engine::step::Plan {
-    vec![]
+//! The images: each archive imported into containerd by a step of its own, in the order of need, so that a static pod
+//! waits for its own image only.
+
+use super::source::obtain;
+use crate::{
+    context::{Context, blocking},
+    engine::{
+        error::{Exit, StepError},
+        journal::Record,
+        step::{Plan, State, Step},
+    },
+    host::{
+        commands::CommandError,
+        containerd,
+    },
+};
+use async_trait::async_trait;
+use nodeinit_config::{
+    Cluster,
+    cluster::{ArtifactSource, ImageArchive, KubernetesImage},
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    rc::Rc,
+};
+use tokio::sync::{OnceCell, Semaphore};
+
+/// How many archives are imported at once. One import keeps a processor busy about half of the time: it waits for the
+/// disk, too. More at once delay the images that are needed first.
+const AT_ONCE: usize = 3;
+
+/// One step per image. Those of Kubernetes itself are always among them, as `image-` and the last part of the name
+/// (`image-kube-apiserver`), so that other steps can need them; without an archive they only look.
+#[must_use]
+pub fn steps(cluster: &Cluster) -> Plan {
+    let shared = Rc::new(Shared { present: OnceCell::new(), slots: Semaphore::new(AT_ONCE) });
+    let archives = cluster.artifacts.images.iter().map(|a| (a.image.clone(), Some(a.clone())));
+    let listed: BTreeSet<&str> = cluster.artifacts.images.iter().map(|a| a.image.as_str()).collect();
+    let kubernetes = KubernetesImage::ALL.map(|image| (cluster.image(image), image));
+    let unlisted = kubernetes.iter().filter(|(name, _)| !listed.contains(name.as_str())).map(|(name, _)| (name.clone(), None));
+    let mut names: BTreeMap<String, usize> =
+        kubernetes.iter().filter(|(name, _)| !listed.contains(name.as_str())).map(|(_, i)| (step_name(i.file()), 1)).collect();
+    let mut plan: Plan = Vec::new();
+    for (image, archive) in archives.chain(unlisted) {
+        let mut name = step_name(short(&image));
+        if archive.is_some() {
+            // Two images with the same last part: the second is numbered.
+            let count = names.entry(name.clone()).or_default();
+            *count += 1;
+            if *count > 1 {
+                name = format!("{name}-{count}");
+            }
+        }
+        plan.push(Box::new(Image { name, image, archive, shared: shared.clone() }));
+    }
+    plan
+}
+
+fn step_name(short: &str) -> String {
+    format!("image-{short}")
+}
+
+/// `kube-apiserver` of `registry.k8s.io/kube-apiserver:v1.34.4`.
+fn short(image: &str) -> &str {
+    let last = image.rsplit('/').next().unwrap_or(image);
+    last.split(['@', ':']).next().unwrap_or(last)
+}
+
+/// What the steps of one run share.
+struct Shared {
+    /// The images that were in containerd when the first step asked.
+    present: OnceCell<BTreeSet<String>>,
+    slots: Semaphore,
+}
+
+struct Image {
+    name: String,
+    image: String,
+    archive: Option<ImageArchive>,
+    shared: Rc<Shared>,
+}
+
+#[async_trait(?Send)]
+impl Step for Image {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn needs(&self) -> Vec<String> {
+        vec![super::preflight::NAME.into()]
+    }
+
+    fn title(&self) -> String {
+        format!("import {}", self.image)
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        let ask = || async { containerd::images(&cx.commands).await.map_err(no_answer) };
+        if self.shared.present.get_or_try_init(ask).await?.contains(&self.image) {
+            return Ok(State::Done);
+        }
+        match (&self.archive, &cx.cluster.artifacts.source) {
+            (Some(_), ArtifactSource::Directory(_) | ArtifactSource::Mirror(_)) => {
+                Ok(State::needed(format!("import {} into containerd", self.image)))
+            }
+            _ => {
+                cx.report.note(&self.name, format!("{} is not in containerd yet; the kubelet will pull it", self.image));
+                Ok(State::Done)
+            }
+        }
+    }
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        let Some(archive) = &self.archive else { return Ok(()) };
+        // First come, first served: the plan's order is the order of need.
+        let slot = self.shared.slots.acquire().await;
+        let obtained = obtain(cx, &self.name, &archive.path, archive.sha256).await?;
+        let record = Record::Image { name: self.image.clone() };
+        let context = cx.clone();
+        blocking(move || Ok(context.journal.intend(vec![record])?)).await?;
+        let path = cx.files.real(&obtained.path);
+        containerd::import(&cx.commands, &path, cx.cluster.timeouts.image_import)
+            .await
+            .map_err(|e| refused(&obtained.path.display().to_string(), e))?;
+        drop(slot);
+        if !containerd::images(&cx.commands).await.map_err(no_answer)?.contains(&self.image) {
+            let what = format!("the archive {} was imported, but it does not bring {}", archive.path, self.image);
+            return Err(StepError::new(what).hint("`ctr -n k8s.io images ls` shows what it brought; correct artifacts.images"));
+        }
+        obtained.release(cx).await
+    }
+}
+
+fn no_answer(error: CommandError) -> StepError {
+    if error.is_missing() {
+        return StepError::caused("containerd's `ctr` is not installed", error).hint("install containerd");
+    }
+    StepError::caused("containerd does not answer", error)
+        .exit(Exit::TryAgain)
+        .hint("see `systemctl status containerd` and `journalctl -u containerd`")
+}
+
+fn refused(archive: &str, error: CommandError) -> StepError {
+    let what = format!("containerd did not take the archive {archive}");
+    let words = match &error {
+        CommandError::Failed { stderr, .. } => stderr.clone(),
+        _ => return no_answer(error),
+    };
+    let is = |part: &str| words.contains(part);
+    let step = StepError::caused(what, error);
+    if is("no space left on device") || is("disk quota exceeded") {
+        return step
+            .exit(Exit::TryAgain)
+            .hint("free some space (`df -h /var/lib/containerd`), then run `nodeinit up` again: it goes on here");
+    }
+    if is("failed to dial") || is("connection refused") || is("Unavailable") || is("error reading from server") {
+        return step
+            .exit(Exit::TryAgain)
+            .hint("see `systemctl status containerd` and `journalctl -u containerd`, then run `nodeinit up` again");
+    }
+    step.hint("the archive is damaged or no image archive: make or copy it anew, and compare its SHA-256 with its origin's")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_part_of_an_image_names_its_step() {
+        assert_eq!(short("registry.k8s.io/kube-apiserver:v1.34.4"), "kube-apiserver");
+        assert_eq!(short("localhost:5000/coredns/coredns@sha256:00"), "coredns");
+        assert_eq!(short("pause"), "pause");
+    }
+
+    #[test]
+    fn containerds_words_decide_what_to_do() {
+        let failure = |stderr: &str| {
+            let error = CommandError::Failed { command: "ctr".into(), status: "exit status: 1".into(), stderr: stderr.into() };
+            refused("/a.tar", error)
+        };
+        assert_eq!(failure("ctr: write /x: no space left on device: unknown").exit, Exit::TryAgain);
+        let broken = failure("ctr: archive/tar: invalid tar header");
+        assert_eq!(broken.exit, Exit::Failed);
+        assert!(broken.to_string().contains("/a.tar"));
+        assert!(broken.causes()[0].contains("invalid tar header"));
+    }
 }
