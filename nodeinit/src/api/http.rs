@@ -197,7 +197,9 @@ impl Download {
             }
         }
         match total {
-            Some(total) if done < total => Err(Ended::Broken(format!("the connection ended after {done} of {total} bytes"))),
+            Some(total) if done < total => {
+                Err(Ended::Broken(format!("the connection ended after {done} of {total} bytes")))
+            }
             _ => Ok(()),
         }
     }
@@ -253,9 +255,7 @@ pub async fn date(url: &str, files: &Files, limit: Duration) -> Result<Option<Sy
         Err(_) => return Err(format!("no answer within {} s", limit.as_secs())),
     };
     let text = answer.headers().get(DATE).and_then(|v| v.to_str().ok());
-    let parsed = text.and_then(|t| {
-        time::OffsetDateTime::parse(t, &time::format_description::well_known::Rfc2822).ok()
-    });
+    let parsed = text.and_then(|t| time::OffsetDateTime::parse(t, &time::format_description::well_known::Rfc2822).ok());
     Ok(parsed.map(SystemTime::from))
 }
 
@@ -336,8 +336,7 @@ async fn ask(url: &str, method: &str, from: u64, files: &Files) -> Result<(Respo
     if from > 0 {
         request = request.header(RANGE, format!("bytes={from}-"));
     }
-    let request =
-        request.body(Empty::<Bytes>::new()).map_err(|e| Ended::Final(wrong(url, e.to_string())))?;
+    let request = request.body(Empty::<Bytes>::new()).map_err(|e| Ended::Final(wrong(url, e.to_string())))?;
     if secure {
         let name = ServerName::try_from(bare.to_owned()).map_err(|e| Ended::Final(wrong(url, e.to_string())))?;
         let tls = TlsConnector::from(Arc::new(tls(files).map_err(|reason| Ended::Final(wrong(url, reason)))?));

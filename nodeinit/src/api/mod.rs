@@ -2,5 +2,5 @@
 
 pub mod connection;
 pub mod cri;
-pub mod kube;
 pub mod http;
+pub mod kube;

@@ -2,6 +2,7 @@
 
 mod load;
 mod phase;
+mod preflight;
 mod reset;
 mod setup;
 mod status;
@@ -30,6 +31,8 @@ enum Command {
     Up(Common),
     /// What `up` would do; changes nothing; exit code 2 where there is something to do
     Plan(Common),
+    /// Every problem of this machine in one report, each with its remedy; changes nothing
+    Preflight(Common),
     /// Steps, health of the cluster's parts, nodes, certificates' days left
     Status(Common),
     /// Undo what the journal says was made here
@@ -127,6 +130,7 @@ pub fn run() -> Exit {
     match cli.command {
         Command::Up(common) => runtime.block_on(up::up(common)),
         Command::Plan(common) => runtime.block_on(up::plan(common)),
+        Command::Preflight(common) => runtime.block_on(preflight::run(common)),
         Command::Status(common) => runtime.block_on(status::run(common)),
         Command::Reset(args) => runtime.block_on(reset::run(args)),
         Command::Phase(phase) => runtime.block_on(phase::run(phase)),

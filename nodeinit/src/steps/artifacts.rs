@@ -39,8 +39,12 @@ const KUBELET_PATH: &str = "/usr/bin/kubelet";
 /// The steps that place programs.
 #[must_use]
 pub fn steps(cluster: &Cluster) -> Plan {
-    let (kubelet, others): (Vec<Binary>, Vec<Binary>) =
-        cluster.artifacts.binaries.iter().cloned().partition(|b| b.to.file_name().is_some_and(|name| name == "kubelet"));
+    let (kubelet, others): (Vec<Binary>, Vec<Binary>) = cluster
+        .artifacts
+        .binaries
+        .iter()
+        .cloned()
+        .partition(|b| b.to.file_name().is_some_and(|name| name == "kubelet"));
     vec![
         Box::new(Binaries { name: KUBELET, kubelet: Some(kubelet_path(cluster)), binaries: kubelet }),
         Box::new(Binaries { name: OTHERS, kubelet: None, binaries: others }),
@@ -51,7 +55,10 @@ pub fn steps(cluster: &Cluster) -> Plan {
 #[must_use]
 pub fn kubelet_path(cluster: &Cluster) -> PathBuf {
     let mut places = cluster.artifacts.binaries.iter().map(|b| &b.to);
-    places.find(|to| to.file_name().is_some_and(|name| name == "kubelet")).cloned().unwrap_or_else(|| KUBELET_PATH.into())
+    places
+        .find(|to| to.file_name().is_some_and(|name| name == "kubelet"))
+        .cloned()
+        .unwrap_or_else(|| KUBELET_PATH.into())
 }
 
 /// The version that a kubelet says it is, such as `v1.34.4`.

@@ -9,10 +9,7 @@ use crate::{
         journal::Record,
         step::{Plan, State, Step},
     },
-    host::{
-        commands::CommandError,
-        containerd,
-    },
+    host::{commands::CommandError, containerd},
 };
 use async_trait::async_trait;
 use nodeinit_config::{
@@ -37,9 +34,13 @@ pub fn steps(cluster: &Cluster) -> Plan {
     let archives = cluster.artifacts.images.iter().map(|a| (a.image.clone(), Some(a.clone())));
     let listed: BTreeSet<&str> = cluster.artifacts.images.iter().map(|a| a.image.as_str()).collect();
     let kubernetes = KubernetesImage::ALL.map(|image| (cluster.image(image), image));
-    let unlisted = kubernetes.iter().filter(|(name, _)| !listed.contains(name.as_str())).map(|(name, _)| (name.clone(), None));
-    let mut names: BTreeMap<String, usize> =
-        kubernetes.iter().filter(|(name, _)| !listed.contains(name.as_str())).map(|(_, i)| (step_name(i.file()), 1)).collect();
+    let unlisted =
+        kubernetes.iter().filter(|(name, _)| !listed.contains(name.as_str())).map(|(name, _)| (name.clone(), None));
+    let mut names: BTreeMap<String, usize> = kubernetes
+        .iter()
+        .filter(|(name, _)| !listed.contains(name.as_str()))
+        .map(|(_, i)| (step_name(i.file()), 1))
+        .collect();
     let mut plan: Plan = Vec::new();
     for (image, archive) in archives.chain(unlisted) {
         let mut name = step_name(short(&image));
@@ -104,7 +105,8 @@ impl Step for Image {
                 Ok(State::needed(format!("import {} into containerd", self.image)))
             }
             _ => {
-                cx.report.note(&self.name, format!("{} is not in containerd yet; the kubelet will pull it", self.image));
+                cx.report
+                    .note(&self.name, format!("{} is not in containerd yet; the kubelet will pull it", self.image));
                 Ok(State::Done)
             }
         }
@@ -125,7 +127,9 @@ impl Step for Image {
         drop(slot);
         if !containerd::images(&cx.commands).await.map_err(no_answer)?.contains(&self.image) {
             let what = format!("the archive {} was imported, but it does not bring {}", archive.path, self.image);
-            return Err(StepError::new(what).hint("`ctr -n k8s.io images ls` shows what it brought; correct artifacts.images"));
+            return Err(
+                StepError::new(what).hint("`ctr -n k8s.io images ls` shows what it brought; correct artifacts.images")
+            );
         }
         obtained.release(cx).await
     }
@@ -158,7 +162,9 @@ fn refused(archive: &str, error: CommandError) -> StepError {
             .exit(Exit::TryAgain)
             .hint("see `systemctl status containerd` and `journalctl -u containerd`, then run `nodeinit up` again");
     }
-    step.hint("the archive is damaged or no image archive: make or copy it anew, and compare its SHA-256 with its origin's")
+    step.hint(
+        "the archive is damaged or no image archive: make or copy it anew, and compare its SHA-256 with its origin's",
+    )
 }
 
 #[cfg(test)]
@@ -175,7 +181,8 @@ mod tests {
     #[test]
     fn containerds_words_decide_what_to_do() {
         let failure = |stderr: &str| {
-            let error = CommandError::Failed { command: "ctr".into(), status: "exit status: 1".into(), stderr: stderr.into() };
+            let error =
+                CommandError::Failed { command: "ctr".into(), status: "exit status: 1".into(), stderr: stderr.into() };
             refused("/a.tar", error)
         };
         assert_eq!(failure("ctr: write /x: no space left on device: unknown").exit, Exit::TryAgain);

@@ -10,4 +10,5 @@ pub mod os_prepare;
 pub mod pki;
 pub mod preflight;
 pub mod reset;
+mod source;
 pub mod static_pods;

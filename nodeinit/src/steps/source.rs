@@ -32,8 +32,10 @@ pub(super) async fn obtain(
     sha256: Option<[u8; 32]>,
 ) -> Result<Obtained, StepError> {
     match &cx.cluster.artifacts.source {
-        ArtifactSource::Image => Err(StepError::new(format!("{path} is not on this machine, and artifacts.source is image"))
-            .hint("bake it into the image, or name a directory or a mirror as artifacts.source")),
+        ArtifactSource::Image => {
+            Err(StepError::new(format!("{path} is not on this machine, and artifacts.source is image"))
+                .hint("bake it into the image, or name a directory or a mirror as artifacts.source"))
+        }
         ArtifactSource::Directory(directory) => local(cx, directory.join(path), sha256).await,
         ArtifactSource::Mirror(url) => match sha256 {
             Some(sha256) => download(cx, step, format!("{}/{path}", url.trim_end_matches('/')), sha256).await,
@@ -53,9 +55,11 @@ async fn local(cx: &Context, path: PathBuf, wanted: Option<[u8; 32]>) -> Result<
         if let Some(wanted) = wanted {
             let found = file_sha256(&cx.files, &path)?;
             if found != wanted {
-                let what = format!("{} has the SHA-256 {}, and {} was expected", path.display(), hex(&found), hex(&wanted));
-                return Err(StepError::new(what)
-                    .hint("the file is damaged or another version: copy it anew, or correct its sha256 in the configuration"));
+                let what =
+                    format!("{} has the SHA-256 {}, and {} was expected", path.display(), hex(&found), hex(&wanted));
+                return Err(StepError::new(what).hint(
+                    "the file is damaged or another version: copy it anew, or correct its sha256 in the configuration",
+                ));
             }
         }
         Ok(Obtained { path, sha256: wanted.map(|w| hex(&w)), is_download: false })
@@ -80,8 +84,9 @@ fn unavailable(error: DownloadError) -> StepError {
         DownloadError::TimedOut { .. } => StepError::caused(what, error)
             .exit(Exit::TryAgain)
             .hint("run `nodeinit up` again: it goes on where this ended; timeouts.download sets how long one may take"),
-        DownloadError::Digest { .. } => StepError::caused(what, error)
-            .hint("the mirror has another file than described: correct the file there, or its sha256 in the configuration"),
+        DownloadError::Digest { .. } => StepError::caused(what, error).hint(
+            "the mirror has another file than described: correct the file there, or its sha256 in the configuration",
+        ),
         DownloadError::Address { .. } | DownloadError::Refused { .. } => {
             StepError::caused(what, error).hint("see whether artifacts.source and the artefact's path are right")
         }

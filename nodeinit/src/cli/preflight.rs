@@ -1,0 +1,57 @@
+//! `preflight`: every problem of this machine in one report, each with its remedy.
+
+use super::{
+    Common, Output,
+    setup::{self, Access},
+};
+use crate::{
+    engine::{
+        error::{Exit, StepError},
+        report::Report,
+    },
+    steps::preflight::{self, Level},
+};
+
+/// Looks, tells, changes nothing.
+pub(super) async fn run(common: Common) -> Exit {
+    match attempt(&common).await {
+        Ok(exit) => exit,
+        Err(error) => {
+            Report::stdout(common.output.into()).failed(preflight::NAME, &error);
+            error.exit
+        }
+    }
+}
+
+async fn attempt(common: &Common) -> Result<Exit, StepError> {
+    let cx = setup::context(common, Access::Look)?;
+    let report = preflight::report(&cx).await;
+    print!("{}", rendered(&report, common.output));
+    Ok(if report.failures().next().is_some() { Exit::Unfit } else { Exit::Done })
+}
+
+fn rendered(report: &preflight::Report, output: Output) -> String {
+    match output {
+        Output::Json => report
+            .findings
+            .iter()
+            .filter_map(|finding| serde_json::to_string(finding).ok())
+            .map(|line| line + "\n")
+            .collect(),
+        Output::Text => {
+            let mut text = String::new();
+            for finding in &report.findings {
+                let level = match finding.level {
+                    Level::Failure => "failure",
+                    Level::Warning => "warning",
+                };
+                text += &format!("{level}: {}: {}\n  remedy: {}\n", finding.check, finding.what, finding.remedy);
+            }
+            let (failures, warnings) = (report.failures().count(), report.warnings().count());
+            text + &match failures {
+                0 => format!("this machine is fit ({warnings} warnings)\n"),
+                _ => format!("this machine is not fit ({failures} failures, {warnings} warnings)\n"),
+            }
+        }
+    }
+}

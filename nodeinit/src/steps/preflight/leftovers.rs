@@ -1,0 +1,81 @@
+//! What another cluster left on this machine. What our own journal knows of is no leftover.
+
+use super::Finding;
+use crate::{context::Context, engine::journal::State, host::files::FileError};
+use std::path::{Path, PathBuf};
+
+const CHECK: &str = "leftovers";
+const REMEDY: &str = "remove what was here before: `kubeadm reset` if kubeadm made it, or move it away by hand";
+
+pub(super) fn leftovers(cx: &Context) -> Vec<Finding> {
+    look(cx).unwrap_or_else(|e| vec![Finding::blind(CHECK, &e)])
+}
+
+fn look(cx: &Context) -> Result<Vec<Finding>, FileError> {
+    let known = cx.journal.state();
+    let foreign = |directory: &Path, ends: &[&str]| -> Result<Vec<PathBuf>, FileError> {
+        let names = cx.files.list(directory)?;
+        let named = names.iter().filter(|name| !name.starts_with('.') && ends.iter().any(|end| name.ends_with(end)));
+        Ok(named.map(|name| directory.join(name)).filter(|path| !is_ours(&known, path)).collect())
+    };
+    let mut findings = Vec::new();
+    let mut refuse = |what: &str, paths: Vec<PathBuf>| {
+        if !paths.is_empty() {
+            findings.push(Finding::failure(CHECK, format!("{what}: {}", list(&paths)), REMEDY));
+        }
+    };
+    refuse(
+        "another cluster's static pods are here",
+        foreign(Path::new("/etc/kubernetes/manifests"), &[".yaml", ".json"])?,
+    );
+    refuse("another cluster's kubeconfigs are here", foreign(Path::new("/etc/kubernetes"), &[".conf"])?);
+    refuse("another etcd's data is here", foreign(&cx.cluster.etcd.data_directory, &["member"])?);
+    let networks = foreign(Path::new("/etc/cni/net.d"), &[".conf", ".conflist", ".json"])?;
+    if !networks.is_empty() {
+        let what = format!("other pod networks are configured here, and the first by name wins: {}", list(&networks));
+        findings.push(Finding::warning(CHECK, what, "move them away, unless this network is the one you want"));
+    }
+    Ok(findings)
+}
+
+/// Whether the journal says that we wrote `path`, or claimed what appears where it is.
+fn is_ours(known: &State, path: &Path) -> bool {
+    if known.files.contains_key(path) {
+        return true;
+    }
+    path.ancestors().skip(1).any(|directory| {
+        known.directories.contains(directory)
+            || known.trees.get(directory).is_some_and(|before| {
+                let first = path.strip_prefix(directory).ok().and_then(|rest| rest.iter().next());
+                let was_there =
+                    |names: &Vec<String>| names.iter().any(|name| first.is_some_and(|f| f == name.as_str()));
+                !before.as_ref().is_some_and(was_there)
+            })
+    })
+}
+
+fn list(paths: &[PathBuf]) -> String {
+    paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::journal::Written;
+
+    #[test]
+    fn what_the_journal_knows_is_ours_and_what_was_there_before_is_not() {
+        let mut known = State::default();
+        known.trees.insert("/etc/kubernetes".into(), Some(vec!["manifests".into()]));
+        known.trees.insert("/var/lib/etcd".into(), None);
+        known.files.insert("/etc/kubernetes/manifests/etcd.yaml".into(), Written::default());
+        let ours = |path: &str| is_ours(&known, Path::new(path));
+        assert!(
+            ours("/var/lib/etcd/member")
+                && ours("/etc/kubernetes/admin.conf")
+                && ours("/etc/kubernetes/manifests/etcd.yaml")
+        );
+        assert!(!ours("/etc/kubernetes/manifests/old.yaml"), "it was there before us");
+        assert!(!ours("/etc/cni/net.d/10-other.conflist"));
+    }
+}

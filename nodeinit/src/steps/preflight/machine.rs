@@ -1,0 +1,182 @@
+//! What the machine itself must have.
+
+use super::Finding;
+use crate::{
+    context::Context,
+    host::{
+        disk, kernel,
+        kernel::{Cgroups, Module},
+    },
+};
+use nodeinit_config::cluster::{Role, Swap};
+use std::path::Path;
+
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+
+/// The least memory of a master. Source: kubeadm's `ControlPlaneMem`.
+const MASTER_MEMORY: u64 = 1700 * MIB;
+
+/// The least number of a master's processors. Source: kubeadm's `ControlPlaneNumCPU`.
+const MASTER_PROCESSORS: usize = 2;
+
+/// The controllers that the kubelet refuses to run without. Source: `k8s.io/system-validators`, `cgroup_validator.go`.
+const CONTROLLERS_V1: [&str; 5] = ["cpu", "cpuacct", "cpuset", "memory", "pids"];
+const CONTROLLERS_V2: [&str; 4] = ["cpu", "cpuset", "memory", "pids"];
+
+pub(super) fn root(_: &Context) -> Vec<Finding> {
+    if nix::unistd::geteuid().is_root() {
+        return Vec::new();
+    }
+    vec![Finding::failure("root", "this program does not run as root", "run it with sudo, or as a system service")]
+}
+
+pub(super) fn cgroups(cx: &Context) -> Vec<Finding> {
+    const CHECK: &str = "cgroups";
+    let found = match kernel::cgroups(&cx.files) {
+        Ok(Some(found)) => found,
+        Ok(None) => {
+            let what = "no control groups are mounted at /sys/fs/cgroup";
+            return vec![Finding::failure(CHECK, what, "boot with systemd, or mount cgroup2 there")];
+        }
+        Err(e) => return vec![Finding::blind(CHECK, &e)],
+    };
+    let mut findings = Vec::new();
+    let (controllers, wanted): (_, &[&str]) = match &found {
+        Cgroups::V2(controllers) => (controllers, &CONTROLLERS_V2),
+        Cgroups::V1(controllers) => (controllers, &CONTROLLERS_V1),
+    };
+    let missing: Vec<&str> = wanted.iter().filter(|c| !controllers.contains(**c)).copied().collect();
+    if !missing.is_empty() {
+        let what = format!("the kernel has these controllers of control groups switched off: {}", missing.join(", "));
+        findings.push(Finding::failure(
+            CHECK,
+            what,
+            "boot with `cgroup_enable=memory`, or with a kernel that has them",
+        ));
+    }
+    if let Cgroups::V1(_) = found {
+        // The default of failCgroupV1 is false up to 1.34 and true from 1.35 on.
+        let refuses = cx.cluster.kubelet.get("failCgroupV1").and_then(serde_json::Value::as_bool);
+        if refuses.unwrap_or(cx.cluster.version.minor >= 35) {
+            let remedy = "boot with `systemd.unified_cgroup_hierarchy=1`, or set failCgroupV1: false in kubelet.config";
+            findings.push(Finding::failure(CHECK, "this machine uses cgroup v1, which the kubelet refuses", remedy));
+        } else {
+            let remedy = "boot with `systemd.unified_cgroup_hierarchy=1` for cgroup v2 where you can";
+            findings.push(Finding::warning(
+                CHECK,
+                "this machine uses cgroup v1, which Kubernetes is about to drop",
+                remedy,
+            ));
+        }
+    }
+    findings
+}
+
+pub(super) fn memory(cx: &Context) -> Vec<Finding> {
+    match kernel::memory(&cx.files) {
+        Ok(Some(bytes)) if bytes < MASTER_MEMORY && cx.node.role != Role::Worker => {
+            let what = format!("{} MiB of memory, and a master needs {}", bytes / MIB, MASTER_MEMORY / MIB);
+            vec![Finding::failure("memory", what, "give the machine more memory, or a larger flavour")]
+        }
+        Ok(_) => Vec::new(),
+        Err(e) => vec![Finding::blind("memory", &e)],
+    }
+}
+
+pub(super) fn processors(cx: &Context) -> Vec<Finding> {
+    match kernel::processors(&cx.files) {
+        Ok(Some(n)) if n < MASTER_PROCESSORS && cx.node.role != Role::Worker => {
+            let what = format!("{n} processor, and a master needs {MASTER_PROCESSORS}");
+            vec![Finding::failure("processors", what, "give the machine more processors, or a larger flavour")]
+        }
+        Ok(_) => Vec::new(),
+        Err(e) => vec![Finding::blind("processors", &e)],
+    }
+}
+
+/// Refuses disks on which nothing can begin; warns of those that will soon be full.
+pub(super) fn disks(cx: &Context) -> Vec<Finding> {
+    let mut wanted = vec![
+        (Path::new("/etc/kubernetes"), MIB, 16 * MIB),
+        (Path::new("/var/lib/containerd"), 100 * MIB, 5 * GIB),
+        (Path::new("/var/lib/kubelet"), 100 * MIB, GIB),
+    ];
+    if cx.node.role != Role::Worker {
+        // etcd's database may grow to 2 GiB (`--quota-backend-bytes`), beside its log and a snapshot.
+        wanted.push((&cx.cluster.etcd.data_directory, 200 * MIB, 4 * GIB));
+    }
+    wanted.into_iter().filter_map(|(path, least, enough)| disk_finding(cx, path, least, enough)).collect()
+}
+
+fn disk_finding(cx: &Context, path: &Path, least: u64, enough: u64) -> Option<Finding> {
+    const CHECK: &str = "disk";
+    let room = match disk::room(&cx.files, path) {
+        Ok(room) => room,
+        Err(e) => return Some(Finding::blind(CHECK, &e)),
+    };
+    let at = path.display();
+    let remedy = format!("free some space (`df -h {}`), or mount a larger disk at {at}", room.directory.display());
+    let left = |bytes: u64| if bytes < MIB { format!("{} KiB", bytes >> 10) } else { format!("{} MiB", bytes / MIB) };
+    if room.nodes < 100 {
+        return Some(Finding::failure(CHECK, format!("the file system for {at} has no room for more files"), remedy));
+    }
+    let what = |wish: u64| format!("{} left for {at}, and {} are needed", left(room.bytes), left(wish));
+    match room.bytes {
+        bytes if bytes < least => Some(Finding::failure(CHECK, what(least), remedy)),
+        bytes if bytes < enough => Some(Finding::warning(CHECK, what(enough), remedy)),
+        _ => None,
+    }
+}
+
+pub(super) fn swap(cx: &Context) -> Vec<Finding> {
+    const CHECK: &str = "swap";
+    let areas = match kernel::swaps(&cx.files) {
+        Ok(areas) if areas.is_empty() => return Vec::new(),
+        Ok(areas) => areas,
+        Err(e) => return vec![Finding::blind(CHECK, &e)],
+    };
+    let devices: Vec<String> = areas.iter().map(|a| a.device.display().to_string()).collect();
+    let devices = devices.join(", ");
+    let allowed = cx.cluster.kubelet.get("failSwapOn") == Some(&serde_json::Value::Bool(false));
+    match cx.cluster.os.swap {
+        Swap::Off => Vec::new(),
+        Swap::Refuse => {
+            let what = format!("swap is on ({devices}), and os.swap is refuse");
+            vec![Finding::failure(CHECK, what, "run `swapoff -a` and take it from /etc/fstab, or set os.swap: off")]
+        }
+        Swap::Keep if !allowed => {
+            let what = format!("swap is on ({devices}) and os.swap is keep, but the kubelet refuses to run with swap");
+            vec![Finding::failure(CHECK, what, "set failSwapOn: false in kubelet.config, or os.swap: off")]
+        }
+        Swap::Keep => Vec::new(),
+    }
+}
+
+pub(super) fn modules(cx: &Context) -> Vec<Finding> {
+    const CHECK: &str = "modules";
+    let remedy =
+        "install the kernel package that has it (Debian: linux-image-amd64, not -cloud), or a kernel with it built in";
+    let mut findings = Vec::new();
+    let ours = ["overlay", "br_netfilter"].into_iter();
+    for name in ours.chain(cx.cluster.os.modules.iter().map(String::as_str)) {
+        match kernel::module(&cx.files, name) {
+            Ok(Module::Missing) => {
+                findings.push(Finding::failure(CHECK, format!("the kernel has no module {name}"), remedy));
+            }
+            Ok(_) => {}
+            Err(e) => findings.push(Finding::blind(CHECK, &e)),
+        }
+    }
+    let filters = ["nf_tables", "ip_tables"].map(|name| kernel::module(&cx.files, name));
+    let no_trace = filters.iter().all(|found| matches!(found, Ok(Module::Missing)));
+    // A container shows neither; then only kube-proxy can tell.
+    if no_trace && cx.files.exists("/sys/module") {
+        findings.push(Finding::warning(
+            CHECK,
+            "the kernel has neither nf_tables nor ip_tables: kube-proxy needs one",
+            remedy,
+        ));
+    }
+    findings
+}

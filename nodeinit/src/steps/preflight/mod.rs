@@ -1,0 +1,162 @@
+//! Whether this machine is fit: every check at once, every problem in one report with its remedy. Changes nothing.
+//!
+//! Source of most checks: `cmd/kubeadm/app/preflight/checks.go`.
+
+mod clocks;
+mod leftovers;
+mod machine;
+mod network;
+mod programs;
+
+use crate::{
+    context::{Context, blocking},
+    engine::{
+        error::{Exit, StepError},
+        step::{State, Step},
+    },
+};
+use async_trait::async_trait;
+use serde::Serialize;
+
+/// The step's name.
+pub const NAME: &str = "preflight";
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// The cluster would not come up, or would break.
+    Failure,
+    /// It works, but somebody should know.
+    Warning,
+}
+
+/// Something that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The check that found it, such as `ports`.
+    pub check: &'static str,
+    /// How bad it is.
+    pub level: Level,
+    /// What was found.
+    pub what: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+impl Finding {
+    fn failure(check: &'static str, what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { check, level: Level::Failure, what: what.into(), remedy: remedy.into() }
+    }
+
+    fn warning(check: &'static str, what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { level: Level::Warning, ..Self::failure(check, what, remedy) }
+    }
+
+    /// A check that could not look.
+    fn blind(check: &'static str, error: &dyn std::error::Error) -> Self {
+        let cause = error.source().map_or_else(String::new, |source| format!(": {source}"));
+        Self::failure(check, format!("{error}{cause}"), "run as root, with /proc and /sys mounted")
+    }
+}
+
+/// All findings.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Report {
+    /// What the checks found, failures first.
+    pub findings: Vec<Finding>,
+}
+
+impl Report {
+    /// The findings that stand in the way.
+    pub fn failures(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|f| f.level == Level::Failure)
+    }
+
+    /// The findings that do not.
+    pub fn warnings(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|f| f.level == Level::Warning)
+    }
+
+    /// All failures as one error; `None` where the machine is fit.
+    #[must_use]
+    pub fn refusal(&self) -> Option<StepError> {
+        let lines: Vec<String> =
+            self.failures().map(|f| format!("\n  - {}: {}\n    remedy: {}", f.check, f.what, f.remedy)).collect();
+        let problems = match lines.len() {
+            0 => return None,
+            1 => "1 problem".to_owned(),
+            n => format!("{n} problems"),
+        };
+        let what = format!("this machine is not fit, {problems}:{}", lines.concat());
+        Some(
+            StepError::new(what)
+                .exit(Exit::Unfit)
+                .hint("mend all of it, then run `nodeinit up` again; nothing was changed"),
+        )
+    }
+}
+
+/// Runs all checks at once.
+pub async fn report(cx: &Context) -> Report {
+    let local = async {
+        let cx = cx.clone();
+        blocking(move || Ok(local(&cx))).await.unwrap_or_else(|e| vec![Finding::blind("machine", &e)])
+    };
+    let (local, runtime, kubelet, mirror, names) =
+        tokio::join!(local, programs::runtime(cx), programs::kubelet(cx), clocks::mirror(cx), network::names(cx),);
+    let mut findings: Vec<Finding> = [local, runtime, kubelet, mirror, names].concat();
+    findings.sort_by_key(|f| f.level == Level::Warning);
+    Report { findings }
+}
+
+/// The checks that read files, and no more.
+fn local(cx: &Context) -> Vec<Finding> {
+    let checks: [fn(&Context) -> Vec<Finding>; 13] = [
+        machine::root,
+        machine::cgroups,
+        machine::memory,
+        machine::processors,
+        machine::disks,
+        machine::swap,
+        machine::modules,
+        network::ports,
+        network::address,
+        clocks::local,
+        clocks::synchronisation,
+        programs::artifacts,
+        leftovers::leftovers,
+    ];
+    checks.into_iter().flat_map(|check| check(cx)).collect()
+}
+
+/// Refuses a machine that is not fit.
+#[derive(Debug)]
+pub struct Preflight;
+
+#[async_trait(?Send)]
+impl Step for Preflight {
+    fn name(&self) -> String {
+        NAME.into()
+    }
+
+    fn needs(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn title(&self) -> String {
+        "see whether this machine is fit".into()
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        let report = report(cx).await;
+        for finding in report.warnings() {
+            cx.report.note(NAME, format!("{}: {} ({})", finding.check, finding.what, finding.remedy));
+        }
+        report.refusal().map_or(Ok(State::Done), Err)
+    }
+
+    async fn apply(&self, _: &Context) -> Result<(), StepError> {
+        Ok(())
+    }
+}
