@@ -108,6 +108,24 @@ pub enum Record {
     },
 }
 
+impl Record {
+    /// What it is about: the same for each run.
+    fn subject(&self) -> String {
+        match self {
+            Self::Run { command, .. } => format!("run {command}"),
+            Self::Fixed { .. } => "fixed".into(),
+            Self::Begin { step } => format!("begin {step}"),
+            Self::End { step, .. } => format!("end {step}"),
+            Self::Failed { step, .. } => format!("failed {step}"),
+            Self::File { path, .. } | Self::Directory { path } | Self::Tree { path, .. } => path.display().to_string(),
+            Self::Interfaces { .. } => "interfaces".into(),
+            Self::Sysctl { key, .. } => key.clone(),
+            Self::Unit { name } | Self::Image { name } => name.clone(),
+            Self::Swap { device } => device.display().to_string(),
+        }
+    }
+}
+
 /// What a file was before we first wrote it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Original {
@@ -292,9 +310,10 @@ impl Journal {
                 file.sync_data().map_err(failed("sync", Path::new(JOURNAL)))?;
             }
         }
+        let subject = records.first().map(Record::subject).unwrap_or_default();
         records.into_iter().for_each(|record| inner.state.take(record));
         drop(inner);
-        crate::host::failpoint("journal");
+        crate::host::failpoint("journal", subject);
         Ok(())
     }
 }

@@ -86,9 +86,9 @@ pub async fn step(step: &dyn Step, cx: &Context) -> Result<bool, StepError> {
         State::Needed(_) => {
             cx.report.tell(&Event::Started { step: name.clone(), title: step.title() });
             cx.journal.note(Record::Begin { step: name.clone() })?;
-            crate::host::failpoint("step-begin");
+            crate::host::failpoint("step-begin", &name);
             step.apply(cx).await?;
-            crate::host::failpoint("step-end");
+            crate::host::failpoint("step-end", &name);
             let took = cx.report.elapsed().saturating_sub(start);
             cx.journal.note(Record::End { step: name.clone(), milliseconds: took.as_millis() as u64 })?;
             true

@@ -197,8 +197,11 @@ impl Files {
         let mut open = Vec::with_capacity(new.len());
         for file in new {
             let mut temporary = self.open_temporary(&file.path, file.mode)?;
-            super::failpoint("write-half");
-            temporary.write_all(&file.content).map_err(failed("write", &file.path))?;
+            // In halves, so that a test can kill it between them.
+            let (head, tail) = file.content.split_at(file.content.len() / 2);
+            temporary.write_all(head).map_err(failed("write", &file.path))?;
+            super::failpoint("write-half", file.path.display());
+            temporary.write_all(tail).map_err(failed("write", &file.path))?;
             open.push((temporary, &file.path));
         }
         // Side by side, so that the file system can commit them together: one flush of the disk and not one a file.
@@ -235,7 +238,7 @@ impl Files {
     /// # Errors
     /// Where it cannot be renamed.
     pub fn rename_temporary(&self, path: &Path) -> Result<(), FileError> {
-        super::failpoint("write-rename");
+        super::failpoint("write-rename", path.display());
         fs::rename(self.real(&temporary(path)), self.real(path)).map_err(failed("put in place", path))
     }
 

@@ -11,23 +11,28 @@ pub mod net;
 pub mod processes;
 pub mod systemd;
 
-/// Kills this process with SIGKILL where a test asked for it: `NODEINIT_FAILPOINT=NAME` or `NAME:N` for the N-th pass.
-///
-/// Without the feature `failpoints` this is nothing.
+/// A point at which a test may kill this process: what is done there, and to what. Nothing without the feature `failpoints`.
 #[cfg(not(feature = "failpoints"))]
 #[inline]
-pub fn failpoint(_name: &str) {}
+pub fn failpoint(_name: &str, _subject: impl std::fmt::Display) {}
 
-/// Kills this process with SIGKILL where a test asked for it: `NODEINIT_FAILPOINT=NAME` or `NAME:N` for the N-th pass.
-/// `any:N` counts every point. With `NODEINIT_FAILPOINT_LOG` each pass is written to that file.
+/// Kills this process with SIGKILL at the first point that the file `NODEINIT_FAILPOINTS` does not list, once it is added
+/// there. Runs one after another so die once at each point, whatever their order, and the last one ends by itself.
+///
+/// # Panics
+/// Where that file cannot be read or written.
 #[cfg(feature = "failpoints")]
-pub fn failpoint(name: &str) {
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    static PASSED: AtomicUsize = AtomicUsize::new(0);
-    let Ok(wanted) = std::env::var("NODEINIT_FAILPOINT") else { return };
-    let (point, pass) = wanted.rsplit_once(':').map_or((wanted.as_str(), 1), |(p, n)| (p, n.parse().unwrap_or(1)));
-    if (point == "any" || point == name) && PASSED.fetch_add(1, Ordering::SeqCst) + 1 == pass {
-        eprintln!("failpoint {name}: killed");
+#[allow(clippy::expect_used, reason = "a test cannot go on without its list")]
+pub fn failpoint(name: &str, subject: impl std::fmt::Display) {
+    use std::{fs, io::Write};
+    static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let Some(list) = std::env::var_os("NODEINIT_FAILPOINTS") else { return };
+    let _guard = ONE_AT_A_TIME.lock();
+    let point = format!("{name} {subject}");
+    let mut list = fs::OpenOptions::new().read(true).append(true).create(true).open(list).expect("the list of points");
+    let known = std::io::read_to_string(&list).expect("the list of points");
+    if !known.lines().any(|line| line == point) {
+        writeln!(list, "{point}").expect("the list of points");
         let _ = nix::sys::signal::kill(nix::unistd::Pid::this(), nix::sys::signal::Signal::SIGKILL);
         std::thread::sleep(std::time::Duration::from_secs(60));
     }
