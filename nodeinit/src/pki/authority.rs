@@ -143,13 +143,13 @@ mod tests {
                 let key = Key::generate().unwrap();
                 let pem = authority.issue(&entry.leaf, &key, now).unwrap();
                 let verified = openssl(&["verify", "-x509_strict", "-CAfile", &file("ca.crt")], pem.as_bytes());
-                assert!(verified.contains("OK"), "{}: {verified}", entry.name);
+                assert!(verified.contains("OK"), "{}: {verified}", entry.base);
                 let text = openssl(&["x509", "-noout", "-text"], pem.as_bytes());
                 assert!(text.contains("CA:FALSE") && text.contains("Digital Signature, Key Encipherment\n"), "{text}");
                 assert_eq!(text.contains("TLS Web Server Authentication"), entry.leaf.server, "{text}");
                 assert_eq!(text.contains("TLS Web Client Authentication"), entry.leaf.client, "{text}");
                 let read = Certificate::from_pem(pem.as_bytes()).unwrap();
-                assert_eq!(fault::of_leaf(&read, &key, &entry.leaf, &authority.certificate, now), [], "{}", entry.name);
+                assert_eq!(fault::of_leaf(&read, &key, &entry.leaf, &authority.certificate, now), [], "{}", entry.base);
                 assert_eq!(read.names, entry.leaf.names);
             }
         }

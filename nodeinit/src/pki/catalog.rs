@@ -92,8 +92,6 @@ impl Leaf {
 /// A certificate in the PKI's directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The name in `kubeadm certs check-expiration`.
-    pub name: &'static str,
     /// The files' name in the PKI's directory, without `.crt` and `.key`.
     pub base: &'static str,
     /// Who signs it.
@@ -102,35 +100,32 @@ pub struct Entry {
     pub leaf: Leaf,
 }
 
-/// The certificates in the PKI's directory of a master, the CAs' apart.
+/// The certificates in the PKI's directory of a master, the CAs' apart: the name in `kubeadm certs check-expiration`, and the
+/// files' name without `.crt` and `.key`.
+pub const NAMES: [(&str, &str); 7] = [
+    ("apiserver", "apiserver"),
+    ("apiserver-etcd-client", "apiserver-etcd-client"),
+    ("apiserver-kubelet-client", "apiserver-kubelet-client"),
+    ("etcd-healthcheck-client", "etcd/healthcheck-client"),
+    ("etcd-peer", "etcd/peer"),
+    ("etcd-server", "etcd/server"),
+    ("front-proxy-client", "front-proxy-client"),
+];
+
+/// What each of [`NAMES`] says, and who signs it.
 #[must_use]
 pub fn entries(cluster: &Cluster, node: &Node) -> Vec<Entry> {
-    let entry = |name, base, ca, leaf| Entry { name, base, ca, leaf };
+    let entry = |base, ca, leaf| Entry { base, ca, leaf };
     let etcd = || Leaf::server(&node.name, names::etcd(node), true);
-    let api_server = Leaf::server("kube-apiserver", names::api_server(cluster, node), false);
+    let client = Leaf::client;
     vec![
-        entry("apiserver", "apiserver", Ca::Kubernetes, api_server),
-        entry(
-            "apiserver-kubelet-client",
-            "apiserver-kubelet-client",
-            Ca::Kubernetes,
-            Leaf::client("kube-apiserver-kubelet-client", Some(ADMINS)),
-        ),
-        entry("front-proxy-client", "front-proxy-client", Ca::FrontProxy, Leaf::client("front-proxy-client", None)),
-        entry("etcd-server", "etcd/server", Ca::Etcd, etcd()),
-        entry("etcd-peer", "etcd/peer", Ca::Etcd, etcd()),
-        entry(
-            "etcd-healthcheck-client",
-            "etcd/healthcheck-client",
-            Ca::Etcd,
-            Leaf::client("kube-etcd-healthcheck-client", None),
-        ),
-        entry(
-            "apiserver-etcd-client",
-            "apiserver-etcd-client",
-            Ca::Etcd,
-            Leaf::client("kube-apiserver-etcd-client", None),
-        ),
+        entry("apiserver", Ca::Kubernetes, Leaf::server("kube-apiserver", names::api_server(cluster, node), false)),
+        entry("apiserver-kubelet-client", Ca::Kubernetes, client("kube-apiserver-kubelet-client", Some(ADMINS))),
+        entry("front-proxy-client", Ca::FrontProxy, client("front-proxy-client", None)),
+        entry("etcd/server", Ca::Etcd, etcd()),
+        entry("etcd/peer", Ca::Etcd, etcd()),
+        entry("etcd/healthcheck-client", Ca::Etcd, client("kube-etcd-healthcheck-client", None)),
+        entry("apiserver-etcd-client", Ca::Etcd, client("kube-apiserver-etcd-client", None)),
     ]
 }
 

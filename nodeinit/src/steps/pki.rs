@@ -1,33 +1,104 @@
-//! stub
+//! Keys and certificates in `/etc/kubernetes/pki`.
+
+pub mod bundle;
+mod expiries;
+pub(super) mod found;
+pub(super) mod outcome;
+mod reconcile;
+#[cfg(test)]
+pub(super) mod testing;
+#[cfg(test)]
+mod tests;
+
 use crate::{
-    context::Context,
+    context::{Context, blocking},
     engine::{
         error::StepError,
         step::{State, Step},
     },
+    pki::{
+        bundle::Bundle,
+        catalog::{self, Ca},
+    },
+    render::paths,
 };
 use async_trait::async_trait;
-/// stub
+pub use expiries::{Expiry, expiries, inventory};
+use found::Found;
+use outcome::Outcome;
+use reconcile::Reconcile;
+use std::path::{Path, PathBuf};
+
+/// Step `pki`: all of kubeadm's keys and certificates.
+///
+/// What is there and good stays. What is missing is made, or taken from the secrets bundle. What is there and bad is reported,
+/// never replaced, with one exception: our own certificate that lacks names which the configuration has gained.
 pub struct Pki;
+
 #[async_trait(?Send)]
 impl Step for Pki {
     fn name(&self) -> String {
         "pki".into()
     }
+
     fn needs(&self) -> Vec<String> {
-        vec![]
+        vec!["preflight".into()]
     }
+
     fn title(&self) -> String {
-        "".into()
+        "make keys and certificates".into()
     }
-    async fn check(&self, _: &Context) -> Result<State, StepError> {
-        Ok(State::Done)
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        let outcome = outcome(cx)?;
+        outcome.notes.iter().for_each(|note| cx.report.note(&self.name(), note));
+        Ok(State::of(outcome.changes))
     }
-    async fn apply(&self, _: &Context) -> Result<(), StepError> {
-        Ok(())
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        // What others put there later is ours to remove as well.
+        cx.claim_trees(vec![paths::KUBERNETES.into()]).await?;
+        let lent = cx.clone();
+        let files = blocking(move || Ok(outcome(&lent)?.files)).await?;
+        cx.place(files).await.map(drop)
     }
 }
-/// stub
-pub fn expiries(_: &Context) -> Result<Vec<serde_json::Value>, StepError> {
-    Ok(vec![])
+
+fn outcome(cx: &Context) -> Result<Outcome, StepError> {
+    let entries = catalog::entries(&cx.cluster, &cx.node);
+    let bases = Ca::ALL.map(Ca::base).into_iter().chain(entries.iter().map(|entry| entry.base));
+    let mut read: Vec<PathBuf> = bases.flat_map(|base| [certificate_path(base), key_path(base)]).collect();
+    read.extend([key_path(SERVICE_ACCOUNT), public_path(SERVICE_ACCOUNT)]);
+    let bundle: Option<Bundle> = bundle::read(&cx.files, cx.clock.now())?;
+    let reconcile = Reconcile {
+        found: Found::read(cx, read)?,
+        bundle: bundle.as_ref(),
+        cluster_exists: cluster_exists(cx),
+        now: cx.clock.now(),
+    };
+    reconcile.run(&entries).checked(paths::PKI)
+}
+
+/// Whether etcd holds data on this machine: then lost keys must come back, and new ones would lock everybody out.
+pub(super) fn cluster_exists(cx: &Context) -> bool {
+    cx.files.exists(cx.cluster.etcd.data_directory.join("member"))
+}
+
+/// The files' name of the key that signs service accounts' tokens.
+const SERVICE_ACCOUNT: &str = "sa";
+
+/// The path of a certificate in the PKI's directory.
+#[must_use]
+pub fn certificate_path(base: &str) -> PathBuf {
+    Path::new(paths::PKI).join(format!("{base}.crt"))
+}
+
+/// The path of a private key in the PKI's directory.
+#[must_use]
+pub fn key_path(base: &str) -> PathBuf {
+    Path::new(paths::PKI).join(format!("{base}.key"))
+}
+
+fn public_path(base: &str) -> PathBuf {
+    Path::new(paths::PKI).join(format!("{base}.pub"))
 }

@@ -1,0 +1,37 @@
+//! The secrets bundle as a file: read, and refused where others could have read it too.
+
+use crate::{
+    engine::error::{Exit, StepError},
+    host::files::Files,
+    pki::bundle::{Bundle, SECRETS},
+};
+use std::{os::unix::fs::MetadataExt, path::Path, time::SystemTime};
+
+/// This machine's secrets bundle, where it was given one.
+///
+/// # Errors
+/// Where it can be read by others, cannot be read by us, or is wrong.
+pub fn read(files: &Files, now: SystemTime) -> Result<Option<Bundle>, StepError> {
+    read_from(files, Path::new(SECRETS), now)
+}
+
+/// The secrets bundle of a file.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_from(files: &Files, path: &Path, now: SystemTime) -> Result<Option<Bundle>, StepError> {
+    let Some(text) = files.read_text(path)? else { return Ok(None) };
+    let shown = path.display();
+    let mode = std::fs::metadata(files.real(path)).map_or(0, |m| m.mode() & 0o777);
+    if mode & 0o077 != 0 {
+        let what = format!("{shown} holds the cluster's secrets and can be read by others (mode {mode:o})");
+        let hint = format!(
+            "if nobody else has read it: `chmod 600 {shown}`; otherwise make new ones with `nodeinit secrets generate`"
+        );
+        return Err(StepError::new(what).exit(Exit::BadConfig).hint(hint));
+    }
+    let bundle = Bundle::parse(&text, now).map_err(|e| {
+        StepError::caused(format!("the secrets bundle {shown} cannot be used"), e).exit(Exit::BadConfig)
+    })?;
+    Ok(Some(bundle))
+}

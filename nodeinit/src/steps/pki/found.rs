@@ -1,0 +1,47 @@
+//! What is on disk of keys and certificates, and what of it is ours.
+
+use crate::{
+    context::Context,
+    engine::{
+        error::StepError,
+        journal::{self, sha256},
+    },
+};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+/// Files as they are on disk, beside what the journal knows of them.
+pub(in crate::steps) struct Found {
+    files: BTreeMap<PathBuf, Vec<u8>>,
+    journal: journal::State,
+}
+
+impl Found {
+    /// Reads those of `paths` that are there.
+    ///
+    /// # Errors
+    /// Where one is there and cannot be read.
+    pub(in crate::steps) fn read(cx: &Context, paths: impl IntoIterator<Item = PathBuf>) -> Result<Self, StepError> {
+        let mut files = BTreeMap::new();
+        for path in paths {
+            if let Some(content) = cx.files.read(&path)? {
+                files.insert(path, content);
+            }
+        }
+        Ok(Self { files, journal: cx.journal.state() })
+    }
+
+    /// A file's content.
+    pub(in crate::steps) fn get(&self, path: &Path) -> Option<&[u8]> {
+        self.files.get(path).map(Vec::as_slice)
+    }
+
+    /// Whether a file is there exactly as we once wrote it.
+    pub(in crate::steps) fn is_ours(&self, path: &Path) -> bool {
+        let known = self.journal.files.get(path);
+        let content = self.files.get(path);
+        known.zip(content).is_some_and(|(known, content)| known.sha256.contains(&sha256(content)))
+    }
+}
