@@ -228,7 +228,7 @@ fn put(cx: &Context, obtained: &Obtained, to: &Path) -> Result<(), StepError> {
 fn copy(files: &Files, from: &Path, to: &Path) -> Result<(), FileError> {
     let mut source = File::open(files.real(from)).map_err(failed("read", from))?;
     let mut target = files.open_temporary(to, 0o755)?;
-    // Inside the kernel where the file systems allow it; in halves, so that a test can kill it between them.
+    crate::host::failpoint("write-half", to.display());
     let half = source.metadata().map_err(failed("read", from))?.len() / 2;
     io::copy(&mut source.by_ref().take(half), &mut target).map_err(failed("write", to))?;
     crate::host::failpoint("write-half", to.display());
