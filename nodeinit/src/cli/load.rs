@@ -1,45 +1,93 @@
-//! The configuration's files, in the order in which they lie over each other.
+//! The configuration of this machine: which files are read, in which order.
 
 use crate::{
     engine::error::{Exit, StepError},
-    host::files::Files,
+    host::files::{Files, failed},
 };
-use nodeinit_config::{Layer, Loaded};
+use nodeinit_config::{Layer, Loaded, Problem};
 use std::path::{Path, PathBuf};
 
-/// The machine's own configuration.
+/// Read first, where it is there.
 const MAIN: &str = "/etc/nodeinit/config.yaml";
-
-/// Layers over it, in the order of their names.
+/// Its `*.yaml` are read next, in the order of their names.
 const DIRECTORY: &str = "/etc/nodeinit/conf.d";
 
-/// Reads and validates the configuration: [`MAIN`] and [`DIRECTORY`] where they are there, then each file of `extra`.
+/// Reads and validates the configuration; what is allowed but probably not wanted goes to standard error.
 ///
 /// # Errors
-/// A file of `extra` that is not there, one that cannot be read, and everything that is wrong in any of them.
+/// Where there is no file at all, one cannot be read, or anything is wrong in any of them.
 pub(crate) fn load(files: &Files, extra: &[PathBuf]) -> Result<Loaded, StepError> {
-    let mut layers = Vec::new();
-    let mut add = |path: &Path| -> Result<bool, StepError> {
-        let content = files.read(path)?;
-        let found = content.is_some();
-        layers.extend(content.map(|bytes| Layer::file(path.display().to_string(), bytes)));
-        Ok(found)
-    };
-    add(Path::new(MAIN))?;
-    for name in files.list(DIRECTORY)?.iter().filter(|name| name.ends_with(".yaml")) {
-        add(&Path::new(DIRECTORY).join(name))?;
-    }
-    for path in extra.iter().filter(|path| path.as_path() != Path::new(MAIN)) {
-        let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-        if !add(&path)? {
-            return Err(StepError::new(format!("there is no configuration {}", path.display())).exit(Exit::BadConfig));
-        }
-    }
+    let layers = layers(files, extra)?;
     if layers.is_empty() {
         let error = StepError::new(format!("there is no configuration: neither {MAIN} nor a file in {DIRECTORY}"));
         return Err(error
             .exit(Exit::BadConfig)
             .hint("write one with `nodeinit config init`, or name it with --config FILE"));
     }
-    nodeinit_config::load(&layers).map_err(|problems| StepError::new(problems.to_string()).exit(Exit::BadConfig))
+    let loaded = nodeinit_config::load(&layers).map_err(|e| StepError::new(e.to_string()).exit(Exit::BadConfig))?;
+    warn(&loaded.warnings);
+    Ok(loaded)
+}
+
+/// Prints warnings to standard error.
+pub(crate) fn warn(warnings: &[Problem]) {
+    for warning in warnings {
+        eprintln!("warning: {warning}\n  hint:  {}", warning.remedy);
+    }
+}
+
+/// The files of the configuration, lowest first: the machine's own, then each of `extra`, which must be there.
+pub(crate) fn layers(files: &Files, extra: &[PathBuf]) -> Result<Vec<Layer>, StepError> {
+    let in_directory =
+        files.list(DIRECTORY)?.into_iter().filter(|name| name.ends_with(".yaml") && !name.starts_with('.'));
+    let own = std::iter::once(MAIN.to_owned()).chain(in_directory.map(|name| format!("{DIRECTORY}/{name}")));
+    let mut layers = Vec::new();
+    for path in own {
+        layers.extend(files.read(&path)?.map(|bytes| Layer::file(path, bytes)));
+    }
+    for path in extra.iter().filter(|path| path.as_path() != Path::new(MAIN)) {
+        layers.push(Layer::file(path.display().to_string(), named(path)?));
+    }
+    Ok(layers)
+}
+
+/// A file that the user named: as the shell means it, not under the root prefix.
+fn named(path: &Path) -> Result<Vec<u8>, StepError> {
+    std::fs::read(path).map_err(|e| {
+        let missing = e.kind() == std::io::ErrorKind::NotFound;
+        let error = StepError::from(failed("read", path)(e));
+        match missing {
+            true => error.exit(Exit::BadConfig).hint("a file that `--config` names must be there: check its path"),
+            false => error,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::files::NewFile;
+
+    #[test]
+    fn files_are_read_in_order_and_only_named_ones_must_be_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::under(dir.path());
+        let none = load(&files, &[]).unwrap_err();
+        assert!(none.to_string().starts_with("there is no configuration: neither"), "{none}");
+        for path in ["/etc", "/etc/nodeinit", DIRECTORY] {
+            files.make_directory(Path::new(path), 0o755).unwrap();
+        }
+        let text = |name: &str| format!("apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nname: {name}\n");
+        let names = ["conf.d/20-b.yaml", "conf.d/10-a.yaml", "conf.d/.hidden.yaml", "conf.d/README", "config.yaml"];
+        files.write(&names.map(|n| NewFile::public(format!("/etc/nodeinit/{n}"), text("own")))).unwrap();
+        let named = dir.path().join("mine.yaml");
+        files.write(&[NewFile::public("/mine.yaml", text("mine"))]).unwrap();
+        let read: Vec<String> =
+            layers(&files, std::slice::from_ref(&named)).unwrap().into_iter().map(|l| l.name).collect();
+        let own = ["config.yaml", "conf.d/10-a.yaml", "conf.d/20-b.yaml"].map(|n| format!("/etc/nodeinit/{n}"));
+        assert_eq!(read[..3], own);
+        assert_eq!(load(&files, &[named]).unwrap().cluster.name, "mine");
+        let missing = load(&files, &["/no/such.yaml".into()]).unwrap_err();
+        assert_eq!((missing.to_string().as_str(), missing.exit), ("cannot read /no/such.yaml", Exit::BadConfig));
+    }
 }
