@@ -19,14 +19,17 @@ const DIRECTORY: &str = "/etc/nodeinit/conf.d";
 pub(crate) fn load(files: &Files, extra: &[PathBuf]) -> Result<Loaded, StepError> {
     let layers = layers(files, extra)?;
     if layers.is_empty() {
-        let error = StepError::new(format!("there is no configuration: neither {MAIN} nor a file in {DIRECTORY}"));
-        return Err(error
-            .exit(Exit::BadConfig)
-            .hint("write one with `nodeinit config init`, or name it with --config FILE"));
+        return Err(none());
     }
     let loaded = nodeinit_config::load(&layers).map_err(|e| StepError::new(e.to_string()).exit(Exit::BadConfig))?;
     warn(&loaded.warnings);
     Ok(loaded)
+}
+
+/// What a command says that needs a configuration where there is none.
+pub(crate) fn none() -> StepError {
+    let error = StepError::new(format!("there is no configuration: neither {MAIN} nor a file in {DIRECTORY}"));
+    error.exit(Exit::BadConfig).hint("write one with `nodeinit config init`, or name it with --config FILE")
 }
 
 /// Prints warnings to standard error.

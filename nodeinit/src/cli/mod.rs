@@ -1,5 +1,6 @@
 //! Arguments in, plan chosen, outcome told.
 
+mod config;
 mod load;
 mod phase;
 mod preflight;
@@ -37,6 +38,9 @@ enum Command {
     Status(Common),
     /// Undo what the journal says was made here
     Reset(reset::Reset),
+    /// Write, check and show the configuration
+    #[command(subcommand)]
+    Config(config::Command),
     /// One step alone, for people who debug or script
     #[command(subcommand)]
     Phase(phase::Phase),
@@ -133,6 +137,7 @@ pub fn run() -> Exit {
         Command::Preflight(common) => runtime.block_on(preflight::run(common)),
         Command::Status(common) => runtime.block_on(status::run(common)),
         Command::Reset(args) => runtime.block_on(reset::run(args)),
+        Command::Config(command) => config::run(command),
         Command::Phase(phase) => runtime.block_on(phase::run(phase)),
     }
 }

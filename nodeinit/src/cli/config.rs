@@ -1,0 +1,122 @@
+//! `config`: write a configuration, check it, show it, and describe it to editors.
+
+use super::{Output, load};
+use crate::{
+    engine::error::{Exit, StepError},
+    host::files::Files,
+};
+use clap::{Args as ClapArgs, Subcommand};
+use nodeinit_config::{Problem, Problems};
+use serde_json::{Value, json};
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+};
+
+mod init;
+mod wizard;
+
+/// Writes, checks and shows the configuration.
+#[derive(Subcommand)]
+pub(super) enum Command {
+    /// Write a configuration file that explains every key; asks on a terminal for what matters
+    Init(init::Init),
+    /// Tell everything that is wrong in one report, or that nothing is
+    Validate(Source),
+    /// The merged configuration, and which file set each value
+    Show(Source),
+    /// The JSON Schema (draft 2020-12) of the configuration
+    Schema,
+}
+
+/// Which configuration is meant, and how the answer is printed.
+#[derive(ClapArgs)]
+pub(super) struct Source {
+    /// A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins
+    #[arg(long, value_name = "FILE")]
+    config: Vec<PathBuf>,
+    /// How the answer is printed
+    #[arg(long, value_enum, default_value = "text")]
+    output: Output,
+}
+
+/// Runs one of the commands.
+pub(super) fn run(command: Command) -> Exit {
+    let done = match command {
+        Command::Init(args) => init::run(&args),
+        Command::Validate(source) => return validate(&source),
+        Command::Show(source) => show(&source),
+        Command::Schema => print(&format!("{:#}\n", nodeinit_config::json_schema())),
+    };
+    match done {
+        Ok(()) => Exit::Done,
+        Err(error) => fail(&error),
+    }
+}
+
+fn fail(error: &StepError) -> Exit {
+    eprintln!("error: {error}");
+    error.causes().iter().for_each(|cause| eprintln!("  cause: {cause}"));
+    error.advice().iter().for_each(|hint| eprintln!("  hint:  {hint}"));
+    error.exit
+}
+
+fn validate(source: &Source) -> Exit {
+    let layers = match load::layers(&Files::of_machine(), &source.config) {
+        Ok(layers) if layers.is_empty() => return fail(&load::none()),
+        Ok(layers) => layers,
+        Err(error) => return fail(&error),
+    };
+    let (exit, problems, warnings) = match nodeinit_config::load(&layers) {
+        Ok(loaded) => (Exit::Done, Vec::new(), loaded.warnings),
+        Err(Problems(problems)) => (Exit::BadConfig, problems, Vec::new()),
+    };
+    let told = match (source.output, exit) {
+        (Output::Json, _) => {
+            let list = |problems: &[Problem]| problems.iter().map(as_json).collect::<Vec<_>>();
+            let ok = problems.is_empty();
+            print(&format!("{}\n", json!({ "ok": ok, "problems": list(&problems), "warnings": list(&warnings) })))
+        }
+        (Output::Text, Exit::Done) => {
+            load::warn(&warnings);
+            let names: Vec<&str> = layers.iter().map(|layer| layer.name.as_str()).collect();
+            print(&format!("the configuration is good: {}\n", names.join(", ")))
+        }
+        (Output::Text, _) => {
+            eprintln!("error: {}", Problems(problems));
+            Ok(())
+        }
+    };
+    told.map_or_else(|error| fail(&error), |()| exit)
+}
+
+fn as_json(problem: &Problem) -> Value {
+    let origin = &problem.origin;
+    json!({
+        "file": origin.source, "line": origin.line, "column": origin.column,
+        "path": problem.path, "what": problem.what, "remedy": problem.remedy,
+    })
+}
+
+fn show(source: &Source) -> Result<(), StepError> {
+    let layers = load::layers(&Files::of_machine(), &source.config)?;
+    let loaded = nodeinit_config::load(&layers).map_err(bad)?;
+    load::warn(&loaded.warnings);
+    match source.output {
+        Output::Text => print(&loaded.text()),
+        Output::Json => print(&format!("{}\n", loaded.json())),
+    }
+}
+
+fn bad(problems: Problems) -> StepError {
+    StepError::new(problems.to_string()).exit(Exit::BadConfig)
+}
+
+/// Prints to standard output; a reader that has gone away (`| head`) is no failure.
+fn print(text: &str) -> Result<(), StepError> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(StepError::caused("cannot print", e)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,71 @@
+//! `config init`: writes a configuration file that explains every key.
+
+use super::{bad, print, wizard};
+use crate::{
+    engine::error::{Exit, StepError},
+    host::files::{Files, NewFile},
+};
+use clap::Args;
+use nodeinit_config::{Layer, template, versions::DEFAULT};
+use std::{
+    io::{self, IsTerminal},
+    path::PathBuf,
+};
+
+#[derive(Args)]
+pub(crate) struct Init {
+    /// The file to write
+    #[arg(long, value_name = "FILE", default_value = "cluster.yaml")]
+    file: PathBuf,
+    /// Ask nothing: what `--set` does not say stays at its default
+    #[arg(long)]
+    yes: bool,
+    /// A value, written as YAML, that is not asked for, such as network.podCIDR=10.1.0.0/16; repeat it
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// Replace the file if it is there
+    #[arg(long)]
+    force: bool,
+}
+
+pub(super) fn run(args: &Init) -> Result<(), StepError> {
+    let files = Files::of_machine();
+    let path =
+        std::path::absolute(&args.file).map_err(|e| StepError::caused("cannot find the working directory", e))?;
+    if files.exists(&path) && !args.force {
+        let error = StepError::new(format!("{} is there already; nothing was written", args.file.display()));
+        return Err(error.exit(Exit::Usage).hint("add --force to replace it, or name another with --file"));
+    }
+    // Written out, so that a later nodeinit with a newer default does not move this cluster.
+    let mut layers = vec![Layer::setting("default", "kubernetes.version", DEFAULT)];
+    for text in &args.set {
+        layers.push(setting(text)?);
+    }
+    let mut text = template(&layers).map_err(bad)?;
+    if !args.yes {
+        if !io::stdin().is_terminal() {
+            let error = StepError::new("standard input is no terminal, and nobody can be asked").exit(Exit::Usage);
+            return Err(error.hint("add --yes, and --set KEY=VALUE for what should differ from the defaults"));
+        }
+        let set: Vec<&str> = args.set.iter().filter_map(|s| s.split_once('=')).map(|(path, _)| path).collect();
+        text = wizard::ask(&mut layers, &set, &mut io::stdin().lock(), &mut io::stdout().lock())?;
+    }
+    files.write(&[NewFile::public(&path, text)])?;
+    let name = args.file.display();
+    print(&format!(
+        "{name} is written; next: `nodeinit config validate --config {name}`, then `nodeinit up --config {name}`\n"
+    ))
+}
+
+/// `network.podCIDR=10.1.0.0/16`.
+fn setting(text: &str) -> Result<Layer, StepError> {
+    match text.split_once('=') {
+        Some((path, value)) if path.split('.').all(|key| !key.is_empty()) => {
+            Ok(Layer::setting(format!("--set {path}"), path, value))
+        }
+        _ => {
+            let error = StepError::new(format!("--set {text:?} is not KEY=VALUE")).exit(Exit::Usage);
+            Err(error.hint("write it as network.podCIDR=10.1.0.0/16"))
+        }
+    }
+}
