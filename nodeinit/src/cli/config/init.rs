@@ -61,7 +61,7 @@ pub(super) fn run(args: &Init) -> Result<(), StepError> {
 fn setting(text: &str) -> Result<Layer, StepError> {
     match text.split_once('=') {
         Some((path, value)) if path.split('.').all(|key| !key.is_empty()) => {
-            Ok(Layer::setting(format!("--set {path}"), path, value))
+            Ok(Layer::setting("--set", path, value))
         }
         _ => {
             let error = StepError::new(format!("--set {text:?} is not KEY=VALUE")).exit(Exit::Usage);
