@@ -20,7 +20,7 @@ host copy "$name" "$here/cluster.yaml" /etc/nodeinit/config.yaml
 host copy "$name" "$binary" /usr/local/bin/nodeinit
 
 say "nodeinit up, on $name"
-host ssh "$name" "${terminal[@]}" nodeinit up --config /etc/nodeinit/config.yaml
+host ssh "$name" "${terminal[@]}" nodeinit up
 
 kubeconfig=$LAB_DIR/demo.kubeconfig
 (umask 077; host ssh "$name" cat /etc/kubernetes/admin.conf >"$kubeconfig")
