@@ -2,5 +2,6 @@
 
 pub mod connection;
 pub mod cri;
+pub mod download;
 pub mod http;
 pub mod kube;

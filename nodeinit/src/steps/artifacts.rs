@@ -2,7 +2,7 @@
 
 use super::source::{Obtained, obtain};
 use crate::{
-    api::http::file_sha256,
+    api::download::file_sha256,
     context::{Context, blocking},
     engine::{
         error::StepError,

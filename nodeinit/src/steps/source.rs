@@ -1,7 +1,7 @@
 //! Where artefacts come from: a directory of this machine, or a mirror. What is handed out is whole and has its digest.
 
 use crate::{
-    api::http::{Download, DownloadError, file_sha256},
+    api::download::{Download, DownloadError, file_sha256},
     context::{Context, blocking},
     engine::{
         error::{Exit, StepError},
@@ -81,13 +81,14 @@ fn unavailable(error: DownloadError) -> StepError {
     let what = "cannot download an artefact";
     match error {
         DownloadError::File(error) => error.into(),
+        DownloadError::Task(error) => error,
         DownloadError::TimedOut { .. } => StepError::caused(what, error)
             .exit(Exit::TryAgain)
             .hint("run `nodeinit up` again: it goes on where this ended; timeouts.download sets how long one may take"),
         DownloadError::Digest { .. } => StepError::caused(what, error).hint(
             "the mirror has another file than described: correct the file there, or its sha256 in the configuration",
         ),
-        DownloadError::Address { .. } | DownloadError::Refused { .. } => {
+        DownloadError::Address(_) | DownloadError::Refused { .. } => {
             StepError::caused(what, error).hint("see whether artifacts.source and the artefact's path are right")
         }
     }

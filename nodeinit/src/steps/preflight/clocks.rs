@@ -73,14 +73,15 @@ pub(super) async fn mirror(cx: &Context) -> Vec<Finding> {
     if cx.journal.state().ended.contains(crate::steps::artifacts::OTHERS) {
         return Vec::new();
     }
-    match http::date(url, &cx.files, MIRROR_LIMIT).await {
-        Ok(Some(then)) => skewed(cx.clock.now(), then).into_iter().collect(),
-        Ok(None) => Vec::new(),
-        Err(reason) => {
-            let what = format!("the mirror of artifacts.source does not answer: {reason}");
-            vec![Finding::warning("mirror", what, "see whether it runs and this machine can reach it")]
-        }
-    }
+    let answer = tokio::time::timeout(MIRROR_LIMIT, http::date(url, &cx.files)).await;
+    let reason = match answer {
+        Ok(Ok(Some(then))) => return skewed(cx.clock.now(), then).into_iter().collect(),
+        Ok(Ok(None)) => return Vec::new(),
+        Ok(Err(e)) => e.to_string(),
+        Err(_) => format!("nothing came within {} s", MIRROR_LIMIT.as_secs()),
+    };
+    let what = format!("the mirror of artifacts.source does not answer: {reason}");
+    vec![Finding::warning("mirror", what, "see whether it runs and this machine can reach it")]
 }
 
 fn skewed(now: SystemTime, mirror: SystemTime) -> Option<Finding> {
