@@ -125,6 +125,23 @@ impl Context {
         Ok(Some(Original { sha256: sha256(&content), mode }))
     }
 
+    /// Makes a directory, and 0755 those above it that are missing; each is recorded before.
+    ///
+    /// # Errors
+    /// Where one cannot be made, or the journal not be written.
+    pub async fn make_directory(&self, path: &Path, mode: u32) -> Result<(), StepError> {
+        let (cx, path) = (self.clone(), path.to_path_buf());
+        blocking(move || {
+            let missing = cx.files.missing(&path);
+            cx.journal.intend(missing.iter().map(|path| Record::Directory { path: path.clone() }).collect())?;
+            for directory in &missing {
+                cx.files.make_directory(directory, if *directory == path { mode } else { 0o755 })?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
     /// Says which of these files differ from what is on disk, as sentences for `plan`.
     ///
     /// # Errors

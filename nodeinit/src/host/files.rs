@@ -148,13 +148,19 @@ impl Files {
         Ok(optional(attempt()).map_err(failed("read", &file.path))?.unwrap_or(false))
     }
 
-    /// The directories above `path` that are missing, outermost first.
+    /// Of a directory and those above it, the ones that are missing, outermost first.
     #[must_use]
-    pub fn missing_parents(&self, path: &Path) -> Vec<PathBuf> {
+    pub fn missing(&self, directory: &Path) -> Vec<PathBuf> {
         let mut missing: Vec<PathBuf> =
-            path.ancestors().skip(1).take_while(|dir| !self.exists(dir)).map(Path::to_path_buf).collect();
+            directory.ancestors().take_while(|dir| !self.exists(dir)).map(Path::to_path_buf).collect();
         missing.reverse();
         missing
+    }
+
+    /// The directories above a file that are missing, outermost first.
+    #[must_use]
+    pub fn missing_parents(&self, file: &Path) -> Vec<PathBuf> {
+        file.parent().map(|directory| self.missing(directory)).unwrap_or_default()
     }
 
     /// Makes one directory; nothing happens where it is there.

@@ -9,6 +9,7 @@ use crate::{
         wait::{Wait, WaitError},
     },
     render::{self, cluster_objects::BootstrapToken, kubeconfig::User},
+    steps::kubelet,
 };
 use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
@@ -334,6 +335,11 @@ impl Step for Node {
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
         let path = format!("/api/v1/nodes/{}", cx.node.name);
+        if node(cx).await?.is_none() {
+            // While there was no API server, the kubelet's watches and its registration went into a back-off of up to 30 s.
+            // It takes half a second to start anew.
+            kubelet::restart(cx).await?;
+        }
         let client = client(cx)?;
         let attempt = async || {
             let patch = match client.find(&path).await {

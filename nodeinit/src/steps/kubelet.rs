@@ -53,6 +53,14 @@ fn files(cx: &Context) -> Result<Vec<NewFile>, StepError> {
     ])
 }
 
+/// Directories that must be there before the kubelet starts, with their modes.
+///
+/// It watches for static pods from its start on only if their directory is there; else it finds the first one at its next
+/// look, 20 s later. etcd's data directory is nobody else's, and the kubelet would make it readable for all.
+fn directories(cx: &Context) -> [(PathBuf, u32); 2] {
+    [(PathBuf::from(paths::STATIC_PODS), 0o755), (cx.cluster.etcd.data_directory.clone(), 0o700)]
+}
+
 #[async_trait(?Send)]
 impl Step for KubeletConfig {
     fn name(&self) -> String {
@@ -68,13 +76,19 @@ impl Step for KubeletConfig {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        Ok(State::of(cx.differing(&files(cx)?)?))
+        let mut changes = cx.differing(&files(cx)?)?;
+        let missing = directories(cx).into_iter().filter(|(path, _)| !cx.files.exists(path));
+        changes.extend(missing.map(|(path, _)| format!("make directory {}", path.display())));
+        Ok(State::of(changes))
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
         let mut trees: Vec<PathBuf> = TREES.iter().map(PathBuf::from).collect();
         trees.extend(static_pod::writable_directories(&cx.renderer()).into_iter().map(PathBuf::from));
         cx.claim_trees(trees).await?;
+        for (path, mode) in directories(cx) {
+            cx.make_directory(&path, mode).await?;
+        }
         cx.place(files(cx)?).await.map(drop)
     }
 }

@@ -168,16 +168,15 @@ impl Step for Healthy {
         let mut watch = BackOffWatch::new(self.0);
         let wait = Wait::new(format!("a healthy {}", self.0.name()), limit);
         let look = async || {
-            let runs = processes::runs(&cx.files, &command);
             let seen = match self.0.health(cx).await {
-                ControlFlow::Break(()) if runs => return ControlFlow::Break(Ok(())),
+                ControlFlow::Break(()) if processes::runs(&cx.files, &command) => return ControlFlow::Break(Ok(())),
                 ControlFlow::Break(()) => format!("the former {} still runs", self.0.name()),
                 ControlFlow::Continue(seen) => seen,
             };
-            if !runs && let Err(e) = watch.mend(cx).await {
-                return ControlFlow::Break(Err(e));
+            match watch.mend(cx, &command).await {
+                Ok(()) => ControlFlow::Continue(seen),
+                Err(e) => ControlFlow::Break(Err(e)),
             }
-            ControlFlow::Continue(seen)
         };
         match wait.until(look).await {
             Ok(result) => result,
@@ -201,7 +200,7 @@ struct BackOffWatch {
     began: Instant,
     restarted: Option<Instant>,
     restarts: u32,
-    looked: Option<Instant>,
+    looked: Instant,
 }
 
 /// A container that has been down for this long is in back-off: the kubelet restarts one that is not at once.
@@ -212,15 +211,18 @@ const HELD_BACK_AFTER: Duration = Duration::from_secs(60);
 
 impl BackOffWatch {
     fn new(component: Component) -> Self {
-        Self { component, began: Instant::now(), restarted: None, restarts: 0, looked: None }
+        Self { component, began: Instant::now(), restarted: None, restarts: 0, looked: Instant::now() }
     }
 
-    /// Call while no process of the component runs.
-    async fn mend(&mut self, cx: &Context) -> Result<(), StepError> {
-        if self.looked.is_some_and(|at| at.elapsed() < Duration::from_millis(500)) {
+    /// Call while the component is not healthy. Looks twice a second: each look costs something.
+    async fn mend(&mut self, cx: &Context, command: &[String]) -> Result<(), StepError> {
+        if self.looked.elapsed() < Duration::from_millis(500) {
             return Ok(());
         }
-        self.looked = Some(Instant::now());
+        self.looked = Instant::now();
+        if processes::runs(&cx.files, command) {
+            return Ok(());
+        }
         // Each restart is given longer to work than the one before.
         let patience = Duration::from_secs(8) * 2u32.saturating_pow(self.restarts.min(4));
         if self.restarted.is_some_and(|at| at.elapsed() < patience) {

@@ -60,9 +60,7 @@ pub(super) fn run(args: &Init) -> Result<(), StepError> {
 /// `network.podCIDR=10.1.0.0/16`.
 fn setting(text: &str) -> Result<Layer, StepError> {
     match text.split_once('=') {
-        Some((path, value)) if path.split('.').all(|key| !key.is_empty()) => {
-            Ok(Layer::setting("--set", path, value))
-        }
+        Some((path, value)) if path.split('.').all(|key| !key.is_empty()) => Ok(Layer::setting("--set", path, value)),
         _ => {
             let error = StepError::new(format!("--set {text:?} is not KEY=VALUE")).exit(Exit::Usage);
             Err(error.hint("write it as network.podCIDR=10.1.0.0/16"))
