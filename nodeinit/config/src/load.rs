@@ -76,19 +76,19 @@ pub fn load(layers: &[Layer]) -> Result<Loaded, Problems> {
     sources.extend(layers.iter().map(Layer::source));
     let mut verdict = Verdict { errors: Findings::default(), warnings: Findings::default() };
     let mut tree = defaults::layer();
-    let (mut files, mut readable) = (false, true);
+    let (mut first, mut readable) = (None, true);
     for (index, layer) in layers.iter().enumerate() {
         let before = verdict.errors.len();
         let parsed = layer.parse(index + 1, &mut verdict.errors);
         // What a file that cannot be read would have said is unknown, so that rules over all values must not guess.
         readable &= parsed.is_some() || verdict.errors.len() == before;
         if let Some(checked) = parsed.and_then(|node| check::layer(node, &mut verdict.errors)) {
-            files = true;
+            first = first.or(Some(index + 1));
             merge(&mut tree, checked);
         }
     }
     if readable {
-        rules::check(&tree, files, &mut verdict);
+        rules::check(&tree, first, &mut verdict);
     }
     let Verdict { mut errors, warnings } = verdict;
     if let Some(cluster) = assemble::cluster(&tree).filter(|_| readable) {

@@ -17,10 +17,10 @@ pub(crate) struct Verdict {
     pub(crate) warnings: Findings,
 }
 
-/// Checks the merged tree. `files`: the user gave at least one layer that is not empty.
-pub(crate) fn check(tree: &Node, files: bool, verdict: &mut Verdict) {
-    if files {
-        header(tree, &mut verdict.errors);
+/// Checks the merged tree. `first`: the first layer that is not empty.
+pub(crate) fn check(tree: &Node, first: Option<usize>, verdict: &mut Verdict) {
+    if let Some(layer) = first {
+        header(tree, layer, &mut verdict.errors);
     }
     version(tree, &mut verdict.warnings);
     network::check(tree, &mut verdict.errors);
@@ -30,8 +30,8 @@ pub(crate) fn check(tree: &Node, files: bool, verdict: &mut Verdict) {
 }
 
 /// A file of another format must not be taken for one of ours, so that one of the layers has to say what they are.
-fn header(tree: &Node, errors: &mut Findings) {
-    let first = Mark { layer: 1, line: 1, column: 1 };
+fn header(tree: &Node, layer: usize, errors: &mut Findings) {
+    let first = Mark { layer, line: 1, column: 1 };
     for (key, value) in [("apiVersion", crate::keys::API_VERSION), ("kind", crate::keys::KIND)] {
         if tree.get(key).is_none() {
             errors.add(first, key, "missing", format!("begin the file with `{key}: {value}`"));

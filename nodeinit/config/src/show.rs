@@ -43,10 +43,7 @@ impl Loaded {
         }
         if node.entries().is_empty() && node.items().is_empty() {
             let origin = node.at.origin(&self.sources);
-            out.insert(
-                path.to_owned(),
-                json!({ "source": origin.source, "line": origin.line, "column": origin.column }),
-            );
+            out.insert(path.to_owned(), json!({ "file": origin.source, "line": origin.line, "column": origin.column }));
         }
     }
 }

@@ -65,13 +65,19 @@ impl FromStr for KubernetesVersion {
             .strip_prefix('v')
             .ok_or_else(wrong)?
             .split('.')
-            .map(|part| part.parse().map_err(|_| wrong()))
+            .map(|part| number(part).ok_or_else(wrong))
             .collect::<Result<_, _>>()?;
         match numbers[..] {
             [major, minor, patch] => Ok(Self { major, minor, patch }),
             _ => Err(wrong()),
         }
     }
+}
+
+/// Only digits, and no zero in front: `+1` and `01` are numbers elsewhere, not here.
+fn number(text: &str) -> Option<u16> {
+    let plain = text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
+    text.parse().ok().filter(|_| plain)
 }
 
 #[cfg(test)]
@@ -83,7 +89,7 @@ mod tests {
         let version: KubernetesVersion = "v1.34.4".parse().unwrap();
         assert_eq!(version.to_string(), "v1.34.4");
         assert!(version.companions().is_some());
-        for wrong in ["1.34.4", "v1.34", "v1.34.x", "v1.34.4.5", "", "v-1.2.3"] {
+        for wrong in ["1.34.4", "v1.34", "v1.34.x", "v1.34.4.5", "", "v-1.2.3", "v+1.34.4", "v1.034.4"] {
             assert!(wrong.parse::<KubernetesVersion>().is_err(), "{wrong}");
         }
     }

@@ -222,7 +222,7 @@ fn artifacts_and_host() {
 
 #[test]
 fn the_first_file_says_what_it_is() {
-    let found = load(&[Layer::file("x.yaml", "name: a\n")]).unwrap_err().to_string();
+    let found = load(&[Layer::file("empty.yaml", "#\n"), Layer::file("x.yaml", "name: a\n")]).unwrap_err().to_string();
     assert_eq!(
         found,
         "the configuration has 2 problems\n  x.yaml:1:1: apiVersion: missing\n      hint: begin the file with \

@@ -1,0 +1,131 @@
+//! Each key that is described reaches the validated types, with the value that was written.
+
+use nodeinit_config::{
+    Layer,
+    cluster::*,
+    keys::CLUSTER,
+    load,
+    schema::{Field, Kind},
+};
+use std::{collections::BTreeMap, time::Duration};
+
+const FULL: &str = include_str!("every_key.yaml");
+
+#[test]
+fn every_key_is_in_the_example() {
+    let loaded = load(&[Layer::file("every_key.yaml", FULL)]).unwrap_or_else(|p| panic!("{p}"));
+    let json = loaded.json();
+    let origins = json["origins"].as_object().unwrap();
+    let mut missing = Vec::new();
+    leaves("", CLUSTER, &mut |path| {
+        let written = origins.iter().any(|(p, o)| p.starts_with(&path) && o["file"] == "every_key.yaml");
+        if !written {
+            missing.push(path);
+        }
+    });
+    assert!(missing.is_empty(), "not in every_key.yaml: {missing:?}");
+}
+
+fn leaves(path: &str, fields: &[Field], visit: &mut impl FnMut(String)) {
+    for field in fields {
+        let here = if path.is_empty() { field.key.to_owned() } else { format!("{path}.{}", field.key) };
+        match field.kind {
+            Kind::Group(inner) => leaves(&here, inner, visit),
+            Kind::List(Kind::Group(inner)) => leaves(&format!("{here}[0]"), inner, visit),
+            _ => visit(here),
+        }
+    }
+}
+
+#[test]
+fn every_value_arrives() {
+    let cluster = load(&[Layer::file("every_key.yaml", FULL)]).unwrap_or_else(|p| panic!("{p}")).cluster;
+    let texts = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
+        pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()
+    };
+    let mut digest = [0; 32];
+    digest[31] = 1;
+    let seconds = Duration::from_secs;
+    let expected = Cluster {
+        name: "demo".into(),
+        version: "v1.34.3".parse().unwrap(),
+        image_repository: "registry.example.org/k8s".into(),
+        control_plane: ControlPlane {
+            endpoint: Some(Endpoint { host: "api.example.org".into(), port: 443 }),
+            cert_sans: vec!["api.example.org".into(), "10.9.0.1".into()],
+            schedulable: true,
+        },
+        masters: vec![Machine {
+            name: "m1".into(),
+            address: Some("10.9.0.11".parse().unwrap()),
+            labels: texts(&[("example.org/zone", "north"), ("rack", "")]),
+            taints: vec![Taint { key: "dedicated".into(), value: "db".into(), effect: "NoExecute".into() }],
+        }],
+        workers: vec![Machine {
+            name: "w1".into(),
+            address: Some("10.9.0.21".parse().unwrap()),
+            labels: texts(&[("node.kubernetes.io/tier", "1")]),
+            taints: vec![Taint { key: "gpu".into(), value: String::new(), effect: "NoSchedule".into() }],
+        }],
+        network: Network {
+            pod_cidr: "10.1.0.0/16".parse().unwrap(),
+            service_cidr: "10.2.0.0/20".parse().unwrap(),
+            dns_domain: "demo.local".into(),
+        },
+        etcd: Etcd { data_directory: "/data/etcd".into(), extra_args: texts(&[("snapshot-count", "5000")]) },
+        api_server: Component { extra_args: texts(&[("profiling", "true")]) },
+        controller_manager: Component { extra_args: texts(&[("v", "2")]) },
+        scheduler: Component { extra_args: texts(&[("v", "3")]) },
+        kubelet:
+            serde_json::json!({ "failSwapOn": false, "maxPods": 50, "evictionHard": { "memory.available": "1Mi" } })
+                .as_object()
+                .cloned()
+                .unwrap(),
+        kube_proxy: serde_json::json!({ "mode": "nftables", "nodePortAddresses": null }).as_object().cloned().unwrap(),
+        addons: Addons { kube_proxy: false, coredns: false, cni: Cni::Directory("/etc/cni-manifests".into()) },
+        artifacts: Artifacts {
+            source: ArtifactSource::Mirror("https://mirror.example.org/k8s".into()),
+            binaries: vec![Binary { path: "kubelet".into(), to: "/usr/bin/kubelet".into(), sha256: Some(digest) }],
+            images: vec![ImageArchive {
+                path: "pause.tar".into(),
+                image: "registry.k8s.io/pause:3.10.1".into(),
+                sha256: Some(digest),
+            }],
+        },
+        os: Os { swap: Swap::Keep, sysctls: texts(&[("vm.swappiness", "1")]), modules: vec!["ip_vs".into()] },
+        manifests_directory: Some("/etc/nodeinit/manifests".into()),
+        secrets_delivery: SecretsDelivery::SshOnly,
+        timeouts: Timeouts {
+            download: seconds(1),
+            image_import: seconds(2),
+            kubelet: seconds(3),
+            etcd: seconds(4),
+            control_plane: seconds(5),
+            node: seconds(6),
+        },
+    };
+    assert_eq!(cluster, expected);
+}
+
+#[test]
+fn the_defaults_of_a_directory() {
+    let text = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nartifacts: {source: /opt/k8s}\n";
+    let cluster = load(&[Layer::file("x", text)]).unwrap().cluster;
+    let images: Vec<String> = cluster.artifacts.images.iter().map(|i| format!("{}={}", i.path, i.image)).collect();
+    assert_eq!(images[0], "images/pause.tar=registry.k8s.io/pause:3.10.1");
+    assert_eq!(images[6], "images/coredns.tar=registry.k8s.io/coredns/coredns:v1.12.1");
+    assert!(images[7].starts_with("images/flannel.tar=ghcr.io/flannel-io/flannel:v"), "{}", images[7]);
+    let binaries: Vec<&str> = cluster.artifacts.binaries.iter().filter_map(|b| b.to.to_str()).collect();
+    assert_eq!(binaries[..3], ["/usr/bin/kubelet", "/usr/bin/kubectl", "/opt/cni/bin/bridge"]);
+    let less = format!("{text}addons: {{cni: none, coreDNS: false, kubeProxy: false}}\n");
+    assert_eq!(load(&[Layer::file("x", less)]).unwrap().cluster.artifacts.images.len(), 5);
+    assert!(load(&[]).unwrap().cluster.artifacts.images.is_empty());
+}
+
+#[test]
+fn flannels_images_are_those_of_its_manifest() {
+    let manifest = include_str!("../../../manifests/flannel.yaml");
+    for image in [nodeinit_config::defaults::FLANNEL_IMAGE, nodeinit_config::defaults::FLANNEL_CNI_PLUGIN_IMAGE] {
+        assert!(manifest.contains(&format!("image: {image}\n")), "{image} is not in manifests/flannel.yaml");
+    }
+}
