@@ -236,6 +236,8 @@ const KUBELET: &[Field] = &[Field {
             ("apiVersion", "nodeinit writes it"),
             ("kind", "nodeinit writes it"),
             ("staticPodPath", "nodeinit places its static pods in /etc/kubernetes/manifests"),
+            ("healthzPort", "nodeinit waits for the kubelet's health at 127.0.0.1:10248"),
+            ("healthzBindAddress", "nodeinit waits for the kubelet's health at 127.0.0.1:10248"),
             ("clusterDomain", "set network.dnsDomain, which the cluster's DNS follows too"),
         ],
     },

@@ -57,6 +57,14 @@ fn host(tree: &Node, verdict: &mut Verdict) {
         let what = format!("{directory:?} is no directory of etcd's own");
         verdict.errors.add(at, "etcd.dataDirectory", what, "write one such as /var/lib/etcd");
     }
+    let health = ["http://127.0.0.1:2381", "http://0.0.0.0:2381", "http://[::]:2381", "http://:2381"];
+    if let Some((urls, at)) = text("etcd.extraArgs.listen-metrics-urls")
+        && !urls.split(',').any(|url| health.contains(&url.trim_end_matches('/')))
+    {
+        let what = "nodeinit asks for etcd's health at 127.0.0.1:2381, where etcd would not listen";
+        let remedy = format!("write {urls},http://127.0.0.1:2381");
+        verdict.errors.add(at, "etcd.extraArgs.listen-metrics-urls", what, remedy);
+    }
     if let Some((swap, at)) = text("os.swap")
         && swap == "keep"
         && tree.get("kubelet.config.failSwapOn").is_none_or(|n| n.json() != serde_json::Value::Bool(false))

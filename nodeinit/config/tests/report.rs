@@ -212,6 +212,10 @@ fn artifacts_and_host() {
             "os: {swap: keep}\n".to_owned(),
             "os.swap: the kubelet refuses to start where swap is on; set `failSwapOn: false`",
         ),
+        (
+            "etcd: {extraArgs: {listen-metrics-urls: \"http://10.0.0.1:2381\"}}\n".to_owned(),
+            "write http://10.0.0.1:2381,http://127.0.0.1:2381",
+        ),
         ("etcd: {dataDirectory: /}\n".to_owned(), "\"/\" is no directory of etcd's own"),
     ] {
         let found = only(&text);
