@@ -248,6 +248,27 @@ impl Files {
         fs::rename(self.real(&temporary(path)), self.real(path)).map_err(failed("put in place", path))
     }
 
+    /// Makes `path` a symbolic link to `target`, whatever it was before; whole or not at all.
+    ///
+    /// # Errors
+    /// Where it cannot be made.
+    pub fn link(&self, path: &Path, target: &Path) -> Result<(), FileError> {
+        let new = self.real(&temporary(path));
+        let make = || {
+            optional(fs::remove_file(&new))?;
+            std::os::unix::fs::symlink(target, &new)?;
+            fs::rename(&new, self.real(path))
+        };
+        make().map_err(failed("link", path))?;
+        self.sync_directory(path.parent().unwrap_or(path))
+    }
+
+    /// Where a symbolic link leads; `None` where there is none.
+    #[must_use]
+    pub fn link_target(&self, path: &Path) -> Option<PathBuf> {
+        fs::read_link(self.real(path)).ok()
+    }
+
     /// Makes the names in a directory durable.
     ///
     /// # Errors

@@ -1,29 +1,190 @@
-//! stub
+//! Kubeconfigs, and the kubelet's own certificates.
+
+mod existing;
+mod kubelet;
+#[cfg(test)]
+mod tests;
+
+pub(super) use existing::Existing;
+
+use super::pki::{certificate_path, found::Found, key_path, outcome::Outcome};
 use crate::{
-    context::Context,
+    context::{Context, blocking},
     engine::{
         error::StepError,
         step::{State, Step},
     },
+    host::files::NewFile,
+    pki::{
+        Authority, Certificate, Key, PkiError,
+        catalog::{ADMINS, Ca, Leaf, MASTERS},
+        fault,
+    },
+    render::{
+        kubeconfig::{self as text, User},
+        paths,
+    },
 };
 use async_trait::async_trait;
-/// stub
+use std::{
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+/// Step `kubeconfig`: the kubeconfigs of people, components and the kubelet, in the state in which kubeadm leaves them at its
+/// end. What is there and good stays; what is there and bad is reported.
 pub struct Kubeconfigs;
+
 #[async_trait(?Send)]
 impl Step for Kubeconfigs {
     fn name(&self) -> String {
         "kubeconfig".into()
     }
+
     fn needs(&self) -> Vec<String> {
-        vec![]
+        vec!["pki".into()]
     }
+
     fn title(&self) -> String {
-        "".into()
+        "write kubeconfigs and the kubelet's certificates".into()
     }
-    async fn check(&self, _: &Context) -> Result<State, StepError> {
-        Ok(State::Done)
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        let outcome = outcome(cx)?.0;
+        outcome.notes.iter().for_each(|note| cx.report.note(&self.name(), note));
+        Ok(State::of(outcome.changes))
     }
-    async fn apply(&self, _: &Context) -> Result<(), StepError> {
-        Ok(())
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        // The kubelet will turn its client certificate over there.
+        cx.claim_trees(vec!["/var/lib/kubelet".into()]).await?;
+        let lent = cx.clone();
+        let (files, link) = blocking(move || outcome(&lent).map(|(outcome, link)| (outcome.files, link))).await?;
+        cx.place(files).await?;
+        let lent = cx.clone();
+        blocking(move || match link {
+            Some(target) => Ok(lent.files.link(Path::new(paths::KUBELET_CLIENT_CURRENT), &target)?),
+            None => Ok(()),
+        })
+        .await
     }
+}
+
+/// The CA as far as it is here.
+struct Here {
+    /// `None`: before the step `pki`, in a plan.
+    certificate: Option<(String, Certificate)>,
+    /// `None` with an external CA, too.
+    authority: Option<Authority>,
+    now: SystemTime,
+}
+
+impl Here {
+    fn read(cx: &Context) -> Result<Self, StepError> {
+        let (path, key_path) = (certificate_path(Ca::Kubernetes.base()), key_path(Ca::Kubernetes.base()));
+        let unusable = |path: &Path, e: PkiError| StepError::caused(format!("cannot use {}", path.display()), e);
+        let certificate = match cx.files.read_text(&path)? {
+            Some(pem) => Some((Certificate::from_pem(pem.as_bytes()).map_err(|e| unusable(&path, e))?, pem)),
+            None => None,
+        };
+        let key = match cx.files.read(&key_path)? {
+            Some(pem) => Some(Key::from_pem(&pem).map_err(|e| unusable(&key_path, e))?),
+            None => None,
+        };
+        let authority = match (&certificate, key) {
+            (Some((certificate, _)), Some(key)) => {
+                Some(Authority::new(certificate.clone(), key).map_err(|e| unusable(&path, e))?)
+            }
+            _ => None,
+        };
+        Ok(Self { certificate: certificate.map(|(c, pem)| (pem, c)), authority, now: cx.clock.now() })
+    }
+}
+
+/// What is to be done, and where the kubelet's link must lead if it must be made.
+fn outcome(cx: &Context) -> Result<(Outcome, Option<PathBuf>), StepError> {
+    let here = Here::read(cx)?;
+    let mut outcome = Outcome::default();
+    let link = kubelet::reconcile(cx, &here, &mut outcome)?;
+    for user in User::ALL {
+        reconcile(cx, user, &here, &mut outcome)?;
+    }
+    Ok((outcome.checked(paths::KUBERNETES)?, link))
+}
+
+/// The path of a user's kubeconfig.
+pub(super) fn path(user: User) -> PathBuf {
+    Path::new(paths::KUBERNETES).join(user.file_name())
+}
+
+/// What the certificate of a kubeconfig's user says. Source: kubeadm, `getKubeConfigSpecsBase`.
+pub(super) fn leaf(user: User) -> Leaf {
+    let group = match user {
+        User::Admin => Some(ADMINS),
+        User::SuperAdmin => Some(MASTERS),
+        User::ControllerManager | User::Scheduler => None,
+    };
+    Leaf::client(user.name(), group)
+}
+
+fn reconcile(cx: &Context, user: User, here: &Here, outcome: &mut Outcome) -> Result<(), StepError> {
+    let path = path(user);
+    if let Some(text) = cx.files.read_text(&path)? {
+        keep(cx, &path, &text, Some(&leaf(user)), here, outcome);
+        return Ok(());
+    }
+    outcome.changes.push(format!("write {}", path.display()));
+    let Some((ca, _)) = &here.certificate else { return Ok(()) };
+    let Some(authority) = &here.authority else {
+        outcome.problem(&path, NEEDED, "make it with your CA, or put ca.key beside ca.crt");
+        return Ok(());
+    };
+    let cannot = |e: PkiError| StepError::caused(format!("cannot make the certificate of {}", path.display()), e);
+    let key = Key::generate().map_err(cannot)?;
+    let certificate = authority.issue(&leaf(user), &key, here.now).map_err(cannot)?;
+    let text = text::with_certificate(&cx.renderer(), user, ca, &certificate, &key.pem())?;
+    outcome.files.push(NewFile::private(path, text.expose().as_bytes()));
+    Ok(())
+}
+
+const NEEDED: &str = "needed, and ca.key, which could sign its certificate, is not here";
+
+/// Looks at a kubeconfig that is there: whether it trusts this cluster's CA, and its user is who it should be. Another server
+/// is only spoken of, as kubeadm does (`validateKubeConfig`). Without `leaf` the user's certificate is not looked at.
+fn keep(cx: &Context, path: &Path, text: &str, leaf: Option<&Leaf>, here: &Here, outcome: &mut Outcome) {
+    let remedy = "put the right file there, or remove it: then a new one is made";
+    let existing = match Existing::read(&cx.files, text) {
+        Ok(existing) => existing,
+        Err(error) => return outcome.problem(path, error, remedy),
+    };
+    let Some((_, ca)) = &here.certificate else { return };
+    if existing.ca.public_key != ca.public_key {
+        return outcome.problem(path, "trusts another cluster's CA", remedy);
+    }
+    if let (Some((certificate, key)), Some(leaf)) = (&existing.client, leaf) {
+        let faults = fault::of_leaf(certificate, key, leaf, ca, here.now);
+        if !faults.is_empty() {
+            let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
+            return outcome.problem(path, format!("its certificate is of no use: {}", faults.join("; ")), remedy);
+        }
+        outcome.remark(path, certificate, here.now);
+    }
+    let local = nodeinit_config::cluster::Endpoint {
+        host: cx.node.address.to_string(),
+        port: nodeinit_config::cluster::API_PORT,
+    };
+    let servers = [cx.cluster.endpoint(cx.node.address), local].map(|endpoint| format!("https://{endpoint}"));
+    if !servers.contains(&existing.server) {
+        let wanted = servers.join(" or ");
+        outcome.notes.push(format!(
+            "{} reaches the cluster at {} and not at {wanted}",
+            path.display(),
+            existing.server
+        ));
+    }
+}
+
+/// Whether both files of a pair are there, and whether what is there is ours.
+fn found(cx: &Context, paths: &[&Path]) -> Result<Found, StepError> {
+    Found::read(cx, paths.iter().map(|path| path.to_path_buf()))
 }

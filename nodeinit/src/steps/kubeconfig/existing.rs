@@ -1,0 +1,82 @@
+//! A kubeconfig that is there.
+
+use crate::{
+    host::files::{FileError, Files},
+    pki::{Certificate, Key, PkiError},
+};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde_json::Value;
+use std::path::Path;
+
+/// What matters of a kubeconfig: its current context.
+#[derive(Debug)]
+pub(in crate::steps) struct Existing {
+    /// Where it reaches the cluster.
+    pub(in crate::steps) server: String,
+    /// Whom it trusts.
+    pub(in crate::steps) ca: Certificate,
+    /// Its user's certificate and key; `None` where the user shows something else, or the files it names are not there.
+    pub(in crate::steps) client: Option<(Certificate, Key)>,
+}
+
+/// Why a kubeconfig cannot be used. No message holds its content.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::steps) enum KubeconfigError {
+    #[error("is not a kubeconfig in YAML")]
+    Yaml,
+    #[error("lacks {0}")]
+    Lacks(&'static str),
+    #[error("{0} is not base64")]
+    Base64(String),
+    #[error("{what}: {source}")]
+    Pki { what: &'static str, source: PkiError },
+    #[error("{0}")]
+    File(FileError),
+}
+
+impl Existing {
+    /// Reads a kubeconfig, and the files that it names.
+    pub(in crate::steps) fn read(files: &Files, text: &str) -> Result<Self, KubeconfigError> {
+        let config = parse(text)?;
+        let context = &named(&config, "contexts", config["current-context"].as_str())["context"];
+        let cluster = &named(&config, "clusters", context["cluster"].as_str())["cluster"];
+        let user = &named(&config, "users", context["user"].as_str())["user"];
+        let server = cluster["server"].as_str().ok_or(KubeconfigError::Lacks("the server of its current context"))?;
+        let ca = bytes(files, cluster, "certificate-authority")?;
+        let ca = ca.ok_or(KubeconfigError::Lacks("the certificate authority of its current context"))?;
+        let pki = |what| move |source| KubeconfigError::Pki { what, source };
+        let pair = bytes(files, user, "client-certificate")?.zip(bytes(files, user, "client-key")?);
+        let client = match pair {
+            Some((certificate, key)) => Some((
+                Certificate::from_pem(&certificate).map_err(pki("client-certificate"))?,
+                Key::from_pem(&key).map_err(pki("client-key"))?,
+            )),
+            None => None,
+        };
+        Ok(Self {
+            server: server.to_owned(),
+            ca: Certificate::from_pem(&ca).map_err(pki("certificate-authority"))?,
+            client,
+        })
+    }
+}
+
+fn parse(text: &str) -> Result<Value, KubeconfigError> {
+    // The parser's own message shows the lines around the fault, and those hold keys.
+    serde_saphyr::from_str(text).map_err(|_| KubeconfigError::Yaml)
+}
+
+fn named<'a>(config: &'a Value, list: &str, name: Option<&str>) -> &'a Value {
+    let all = config[list].as_array().into_iter().flatten();
+    name.and_then(|name| all.into_iter().find(|each| each["name"] == name)).unwrap_or(&Value::Null)
+}
+
+/// The bytes under `KEY-data`, or in the file that `KEY` names.
+fn bytes(files: &Files, map: &Value, key: &str) -> Result<Option<Vec<u8>>, KubeconfigError> {
+    let data_key = format!("{key}-data");
+    match (map[&data_key].as_str(), map[key].as_str()) {
+        (Some(data), _) => STANDARD.decode(data).map(Some).map_err(|_| KubeconfigError::Base64(data_key)),
+        (None, Some(path)) => files.read(Path::new(path)).map_err(KubeconfigError::File),
+        (None, None) => Ok(None),
+    }
+}

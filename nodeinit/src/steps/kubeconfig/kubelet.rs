@@ -1,0 +1,149 @@
+//! The kubelet's kubeconfig and its two certificates.
+//!
+//! kubeadm lets the kubelet ask the API server for a first client certificate, then rewrites `kubelet.conf` and restarts it
+//! (`kubelet-finalize`). The CA is at hand, so the final state is written at once.
+
+use super::{Here, NEEDED, found, keep};
+use crate::{
+    context::Context,
+    engine::error::StepError,
+    host::files::NewFile,
+    pki::{
+        Authority, Certificate, Key, PkiError,
+        catalog::{Leaf, kubelet_client, kubelet_server},
+        fault,
+    },
+    render::{kubeconfig as text, paths},
+    steps::pki::outcome::Outcome,
+};
+use std::{
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+use time::OffsetDateTime;
+
+/// Decides about `kubelet.conf` and the kubelet's certificates. Returns where the link to the client certificate in use must
+/// lead if it must be made.
+pub(super) fn reconcile(cx: &Context, here: &Here, outcome: &mut Outcome) -> Result<Option<PathBuf>, StepError> {
+    let path = Path::new(paths::KUBERNETES).join("kubelet.conf");
+    serving(cx, here, outcome)?;
+    let existing = cx.files.read_text(&path)?;
+    // A kubeconfig of other hands may hold a certificate of its own.
+    let needs_link = existing.as_ref().is_none_or(|text| text.contains(paths::KUBELET_CLIENT_CURRENT));
+    let link = if needs_link { client(cx, here, outcome)? } else { None };
+    if let Some(text) = existing {
+        let own_certificate = if needs_link { None } else { Some(kubelet_client(&cx.node)) };
+        keep(cx, &path, &text, own_certificate.as_ref(), here, outcome);
+        return Ok(link);
+    }
+    outcome.changes.push(format!("write {}", path.display()));
+    if let Some((ca, _)) = &here.certificate {
+        outcome.files.push(NewFile::private(&path, text::kubelet(&cx.renderer(), ca)?));
+    }
+    Ok(link)
+}
+
+/// The client certificate: a dated file, and a link to the one in use.
+fn client(cx: &Context, here: &Here, outcome: &mut Outcome) -> Result<Option<PathBuf>, StepError> {
+    let current = Path::new(paths::KUBELET_CLIENT_CURRENT);
+    if cx.files.read(current)?.is_some() {
+        if cx.files.link_target(current).is_none() {
+            let remedy = "remove it: a new certificate is then made, and linked to";
+            outcome.problem(
+                current,
+                "is a plain file, and the kubelet renews its certificate only behind a link",
+                remedy,
+            );
+        } else if let Some(fault) = client_fault(cx, here)? {
+            let remedy = "remove it, run `nodeinit up`, which makes a new one, then `systemctl restart kubelet`";
+            outcome.problem(current, fault, remedy);
+        }
+        return Ok(None);
+    }
+    outcome.changes.push(format!("make the kubelet's client certificate, {}", current.display()));
+    if here.certificate.is_none() {
+        return Ok(None);
+    }
+    let Some(authority) = &here.authority else {
+        outcome.problem(
+            current,
+            NEEDED,
+            "put ca.key beside ca.crt, or the kubelet's certificate and key there, behind a link",
+        );
+        return Ok(None);
+    };
+    let (certificate, key) = issue(authority, &kubelet_client(&cx.node), here.now)?;
+    let name = PathBuf::from(file_name(here.now));
+    let both = certificate + key.pem().expose();
+    outcome.files.push(NewFile::private(Path::new(paths::KUBELET_PKI).join(&name), both));
+    Ok(Some(name))
+}
+
+/// What is wrong with the client certificate in use.
+fn client_fault(cx: &Context, here: &Here) -> Result<Option<String>, StepError> {
+    let Some(pem) = cx.files.read(paths::KUBELET_CLIENT_CURRENT)? else { return Ok(None) };
+    let (certificate, key) = match (Certificate::from_pem(&pem), Key::from_pem(&pem)) {
+        (Ok(certificate), Ok(key)) => (certificate, key),
+        (Err(e), _) | (_, Err(e)) => return Ok(Some(e.to_string())),
+    };
+    let Some((_, ca)) = &here.certificate else { return Ok(None) };
+    let faults = fault::of_leaf(&certificate, &key, &kubelet_client(&cx.node), ca, here.now);
+    Ok(faults.first().map(ToString::to_string))
+}
+
+/// The serving certificate, where the kubelet looks for one before it makes its own (`cmd/kubelet/app/server.go`,
+/// `InitializeTLS`). Without the CA's key it is left to the kubelet.
+fn serving(cx: &Context, here: &Here, outcome: &mut Outcome) -> Result<(), StepError> {
+    let certificate_path = Path::new(paths::KUBELET_PKI).join("kubelet.crt");
+    let key_path = certificate_path.with_extension("key");
+    let found = found(cx, &[&certificate_path, &key_path])?;
+    let here_key = match (found.get(&certificate_path), found.get(&key_path)) {
+        (Some(_), Some(_)) => return Ok(()),
+        (Some(_), None) if !found.is_ours(&certificate_path) => {
+            outcome.problem(&certificate_path, "its private key is missing", "remove it: a new pair is then made");
+            return Ok(());
+        }
+        (None, Some(_)) if !found.is_ours(&key_path) => {
+            outcome.problem(&key_path, "its certificate is missing", "remove it: a new pair is then made");
+            return Ok(());
+        }
+        (_, key) => key,
+    };
+    if here.certificate.is_some() && here.authority.is_none() {
+        return Ok(());
+    }
+    outcome.changes.push(format!("make the kubelet's serving certificate, {}", certificate_path.display()));
+    let Some(authority) = &here.authority else { return Ok(()) };
+    let leaf = kubelet_server(&cx.node);
+    match here_key.map(Key::from_pem) {
+        Some(Ok(key)) => {
+            let certificate = authority.issue(&leaf, &key, here.now).map_err(cannot)?;
+            outcome.files.push(NewFile::public(certificate_path, certificate));
+        }
+        Some(Err(_)) | None => {
+            let (certificate, key) = issue(authority, &leaf, here.now)?;
+            outcome.files.push(NewFile::private(key_path, key.pem().expose().as_bytes()));
+            outcome.files.push(NewFile::public(certificate_path, certificate));
+        }
+    }
+    Ok(())
+}
+
+fn issue(authority: &Authority, leaf: &Leaf, now: SystemTime) -> Result<(String, Key), StepError> {
+    let key = Key::generate().map_err(cannot)?;
+    let certificate = authority.issue(leaf, &key, now).map_err(cannot)?;
+    Ok((certificate, key))
+}
+
+fn cannot(error: PkiError) -> StepError {
+    StepError::caused("cannot make the kubelet's certificates", error)
+}
+
+/// The name that the kubelet itself would give (`certificate_store.go`, `Update`).
+fn file_name(now: SystemTime) -> String {
+    let at = OffsetDateTime::from(now);
+    let (year, month, day) = at.to_calendar_date();
+    let (hour, minute, second) = at.to_hms();
+    let month = u8::from(month);
+    format!("kubelet-client-{year}-{month:02}-{day:02}-{hour:02}-{minute:02}-{second:02}.pem")
+}
