@@ -6,6 +6,7 @@ SHELL := /bin/bash
 
 target := $(or $(CARGO_TARGET_DIR),target)/x86_64-unknown-linux-gnu
 binary := $(target)/release/nodeinit
+killable := $(target)/debug/nodeinit-failpoints
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,7 +19,7 @@ build: ## the released binary, static, and its size
 check: ## what needs neither root nor the lab: format, lints, unit tests, documents, licences
 	@tests/tools.sh
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --workspace --all-targets --features nodeinit-tests/lab --locked -- -D warnings
 	tests/dependencies.py
 	tests/shellcheck.sh
 	cargo test --workspace --locked
@@ -26,12 +27,15 @@ check: ## what needs neither root nor the lab: format, lints, unit tests, docume
 test: build ## everything, with real hosts and real Kubernetes (root; 25 minutes with cold caches)
 	@tests/tools.sh
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --workspace --all-targets --features nodeinit-tests/lab --locked -- -D warnings
 	tests/dependencies.py
 	tests/shellcheck.sh
 	tests/lab/prepare.sh
 	tests/lab/selftest.sh
-	NODEINIT_LAB=$(abspath $(binary)) cargo test --workspace --locked
+	cargo build --locked -p nodeinit --features failpoints
+	cp $(target)/debug/nodeinit $(killable)
+	NODEINIT_LAB=$(abspath $(binary)) NODEINIT_LAB_FAILPOINTS=$(abspath $(killable)) \
+	  cargo test --workspace --features nodeinit-tests/lab --locked -- --show-output
 
 demo: build ## boots a host, makes it a Kubernetes master, shows it (root)
 	tests/lab/demo.sh $(binary)

@@ -1,0 +1,79 @@
+//! Binaries and images that are broken, not what they should be, or cut off on their way.
+
+use nodeinit_tests::{Host, Server};
+
+/// A directory on the host that shows the lab's binaries and images, in which single ones can be replaced.
+const OWN_SOURCE: &str =
+    "mkdir -p /root/own/images && ln -s /opt/lab/bin /root/own/bin && ln -s /opt/lab/images/* /root/own/images/";
+
+#[test]
+fn a_broken_image_archive() {
+    let host = Host::fresh();
+    host.must(OWN_SOURCE);
+    host.must("rm /root/own/images/etcd.tar && head -c 3000000 /opt/lab/images/etcd.tar >/root/own/images/etcd.tar");
+    host.configure("artifacts: {source: /root/own}");
+    let broken = host.nodeinit("up").exits(1);
+    broken.says(&["/root/own/images/etcd.tar", "unexpected EOF", "the archive is damaged"]);
+    let ca = host.ca();
+    host.must("ln -sf /opt/lab/images/etcd.tar /root/own/images/etcd.tar");
+    host.up();
+    assert!(ca.is_empty() || ca == host.ca(), "the CA was made anew");
+}
+
+#[test]
+fn a_digest_that_is_not_the_pinned_one() {
+    let host = Host::fresh();
+    let wrong = "0123456789abcdef".repeat(4);
+    let right = host.must("sha256sum </opt/lab/images/pause.tar | cut -d' ' -f1").trim().to_owned();
+    host.configure(&format!("artifacts: {{sha256: {{images/pause.tar: {wrong}}}}}"));
+    let refused = host.nodeinit("up").exits(1);
+    refused.says(&["images/pause.tar", &wrong, &right]);
+    assert_eq!(host.must("ctr -n k8s.io images ls -q | grep pause || true"), "", "it was used all the same");
+    let ca = host.ca();
+    host.configure(&format!("artifacts: {{sha256: {{images/pause.tar: {right}}}}}"));
+    host.up();
+    assert!(ca.is_empty() || ca == host.ca(), "the CA was made anew");
+}
+
+#[test]
+fn a_mirror_that_cuts_every_answer_and_ends_half_way() {
+    const PORT: u16 = 8171;
+    let host = Host::fresh();
+    host.must(&format!("{OWN_SOURCE} && cd /root/own && ls bin/* images/* | xargs sha256sum >/root/digests"));
+    let digests = host.must("sed 's/^\\([^ ]*\\)  \\(.*\\)$/    \\2: \\1/' /root/digests");
+    let release = release_directory();
+    let mirror = Server::of(&release, PORT, Some(20_000_000));
+    host.configure(&format!("artifacts:\n  source: {}\n  sha256:\n{digests}", mirror.url()));
+
+    // The mirror ends in the middle of a download.
+    let first = host.start("nodeinit up");
+    host.until(
+        "a first part of a download",
+        60.0,
+        "find / -xdev -size +1M -newer /root/digests | grep -v -e ^/proc -e ^/sys | grep -q .",
+    );
+    drop(mirror);
+    let ended = first.wait().exits(75);
+    ended.says(&["http://10.77.0.1:8171/", "nodeinit up"]);
+    let ca = host.ca();
+
+    let _mirror = Server::of(&release, PORT, Some(20_000_000));
+    host.up();
+    assert!(ca.is_empty() || ca == host.ca(), "the CA was made anew");
+    assert_eq!(
+        host.must("cd /usr/bin && sha256sum <kubelet; grep bin/kubelet$ /root/digests")
+            .split_whitespace()
+            .filter(|w| w.len() == 64)
+            .collect::<std::collections::BTreeSet<_>>()
+            .len(),
+        1
+    );
+    host.nodeinit("plan").exits(0);
+}
+
+/// Where the lab keeps what its hosts see as /opt/lab.
+fn release_directory() -> String {
+    let lab =
+        std::env::var("LAB_DIR").unwrap_or_else(|_| format!("{}/.cache/nodeinit-lab", std::env::var("HOME").unwrap()));
+    format!("{lab}/release/v1.34.4")
+}

@@ -1,0 +1,25 @@
+//! Two runs at once, and a run that is asked to stop.
+
+use nodeinit_tests::Host;
+
+#[test]
+fn a_second_run_says_who_is_at_work_and_ctrl_c_stops_it() {
+    let host = Host::fresh();
+    let first = host.start("nodeinit up");
+    host.until("the kubelet's start", 120.0, "systemctl is-active kubelet");
+    let pid = host.must("pgrep -x nodeinit").trim().to_owned();
+    for command in ["up", "reset --yes"] {
+        let second = host.nodeinit(command).exits(75);
+        second.says(&[&format!("another nodeinit (process {pid})"), "wait until it has ended"]);
+    }
+
+    let ca = host.ca();
+    host.must(&format!("kill -INT {pid}"));
+    let stopped = first.wait().exits(75);
+    stopped.says(&["stopped by Ctrl-C", "run `nodeinit up` again: it goes on from here"]);
+    assert_eq!(host.must("find / /var/lib/kubelet -xdev -name '*.nodeinit-new'"), "", "half-written files are left");
+
+    host.up();
+    assert_eq!(ca, host.ca(), "the CA was made anew");
+    host.nodeinit("plan").exits(0).says(&["nothing to do"]);
+}

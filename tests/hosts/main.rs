@@ -1,0 +1,13 @@
+//! nodeinit on real hosts, with real Kubernetes: `make test` runs it, with root and the lab.
+#![allow(clippy::unwrap_used, reason = "a test ends where something is not as it expects")]
+
+mod artifacts;
+mod at_once;
+mod bootstrap;
+mod configuration;
+mod disk;
+mod kill;
+mod power;
+mod reset;
+mod slow;
+mod unfit;

@@ -1,0 +1,40 @@
+//! Disks and components that are slow.
+
+use nodeinit_tests::Host;
+
+/// The kubelet restarts a container for the first time at once, and then waits at least so many seconds.
+const BACK_OFF: f64 = 10.0;
+
+#[track_caller]
+fn nothing_waited_in_a_back_off(host: &Host) {
+    for (container, seconds) in host.restarts() {
+        eprintln!("{container} was restarted after {seconds:.1} s");
+        assert!(seconds < BACK_OFF - 1.0, "{container} waited {seconds} s in a back-off");
+    }
+}
+
+#[test]
+fn heavy_writes_beside_it() {
+    let host = Host::fresh();
+    host.writes(true);
+    host.up();
+    host.writes(false);
+    nothing_waited_in_a_back_off(&host);
+}
+
+/// etcd stands still until the API server has given up on it twice, and so waits in the kubelet's back-off.
+#[test]
+fn a_lost_race_against_etcd_is_mended() {
+    let host = Host::fresh();
+    let slow = host.start(
+        "until pid=$(pgrep -x etcd); do sleep 0.02; done; kill -STOP $pid
+        until [ -e /var/log/pods/*/kube-apiserver/1.log ] && ! pgrep -x kube-apiserver >/dev/null; do sleep 0.1; done
+        sleep 2; kill -CONT $pid; date +%s.%N",
+    );
+    let up = host.up();
+    let ready: f64 = host.must("date +%s.%N").trim().parse().unwrap();
+    let going: f64 = slow.wait().exits(0).stdout.trim().parse().unwrap();
+    up.says(&["kube-apiserver has exited and is backed off; restarting the kubelet"]);
+    eprintln!("all was up {:.1} s after etcd went on", ready - going);
+    host.nodeinit("plan").exits(0);
+}

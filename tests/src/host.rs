@@ -1,0 +1,244 @@
+//! A host of the lab, for one test.
+
+use crate::output::{Output, Running, start};
+use std::{
+    path::Path,
+    sync::{Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// The host's name and address: one host at a time.
+const NAME: &str = "n1";
+const ADDRESS: &str = "10.77.0.71";
+
+/// The machine's address, as hosts see it.
+const MACHINE: &str = "10.77.0.1";
+
+/// A command may take this many seconds.
+const LIMIT: u32 = 400;
+
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// A freshly booted host with nodeinit and a configuration for it as the only master. Removed when it is dropped.
+#[derive(Debug)]
+pub struct Host {
+    _only: MutexGuard<'static, ()>,
+}
+
+fn lab(program: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("lab").join(program).display().to_string()
+}
+
+/// A binary that the environment names; `make test` does.
+fn binary(variable: &str) -> String {
+    std::env::var(variable).unwrap_or_else(|_| panic!("{variable} does not name a binary: run `make test`"))
+}
+
+#[track_caller]
+fn verb(arguments: &[&str]) -> Output {
+    let program = lab("host.sh");
+    start(&format!("host.sh {}", arguments.join(" ")), LIMIT, &[&[program.as_str()], arguments].concat()).wait()
+}
+
+impl Host {
+    /// Boots one.
+    #[must_use]
+    pub fn fresh() -> Self {
+        // A failed test has nothing to do with the next one.
+        let host = Self { _only: ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner) };
+        verb(&["down", NAME]).exits(0);
+        verb(&["up", NAME, ADDRESS]).exits(0);
+        let config = std::fs::read_to_string(lab("cluster.yaml")).unwrap();
+        let config = config.replace("name: m1", &format!("name: {NAME}")).replace("10.77.0.11", ADDRESS);
+        host.put("/etc/nodeinit/config.yaml", &config);
+        host.copy(&binary("NODEINIT_LAB"), "/usr/local/bin/nodeinit");
+        host
+    }
+
+    /// Boots one and runs `nodeinit up` on it.
+    #[must_use]
+    pub fn with_cluster() -> Self {
+        let host = Self::fresh();
+        host.up();
+        host
+    }
+
+    /// Its name, which is the node's too.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        NAME
+    }
+
+    /// Its address.
+    #[must_use]
+    pub fn address(&self) -> &'static str {
+        ADDRESS
+    }
+
+    /// Starts a script in it and returns at once.
+    #[must_use]
+    pub fn start(&self, script: &str) -> Running {
+        start(script, LIMIT, &[&lab("host.sh"), "ssh", NAME, script])
+    }
+
+    /// Runs a script in it.
+    pub fn run(&self, script: &str) -> Output {
+        self.start(script).wait()
+    }
+
+    /// Runs a script in it that must succeed, and returns what it wrote to standard output.
+    #[track_caller]
+    pub fn must(&self, script: &str) -> String {
+        self.run(script).exits(0).stdout
+    }
+
+    /// Runs nodeinit in it.
+    pub fn nodeinit(&self, arguments: &str) -> Output {
+        self.run(&format!("nodeinit {arguments}"))
+    }
+
+    /// Runs `nodeinit up`, which must succeed.
+    #[track_caller]
+    pub fn up(&self) -> Output {
+        let output = self.nodeinit("up").exits(0);
+        eprintln!("up took {:.1} s", output.seconds);
+        output
+    }
+
+    /// Runs `kubectl` in it, which must succeed.
+    #[track_caller]
+    pub fn kubectl(&self, arguments: &str) -> String {
+        self.must(&format!("kubectl --kubeconfig /etc/kubernetes/admin.conf {arguments}"))
+    }
+
+    /// Puts a layer over its configuration, in the place of the former one.
+    pub fn configure(&self, yaml: &str) {
+        self.put("/etc/nodeinit/conf.d/50-test.yaml", yaml);
+    }
+
+    /// Writes a file in it.
+    pub fn put(&self, path: &str, content: &str) {
+        self.must(&format!("install -D /dev/stdin {path} <<'END-OF-FILE'\n{content}\nEND-OF-FILE"));
+    }
+
+    /// Copies a file of this machine into it.
+    pub fn copy(&self, from: &str, to: &str) {
+        verb(&["copy", NAME, from, to]).exits(0);
+    }
+
+    /// Copies the nodeinit that tests can kill into it, as `nodeinit-failpoints`.
+    pub fn add_failpoints(&self) {
+        self.copy(&binary("NODEINIT_LAB_FAILPOINTS"), "/usr/local/bin/nodeinit-failpoints");
+    }
+
+    /// Runs a script in it until it succeeds, and returns the seconds that it took.
+    ///
+    /// # Panics
+    /// Where it does not within `limit` seconds.
+    #[track_caller]
+    pub fn until(&self, what: &str, limit: f64, script: &str) -> f64 {
+        let begun = Instant::now();
+        loop {
+            let last = self.run(script);
+            let seconds = begun.elapsed().as_secs_f64();
+            if last.code == 0 {
+                return seconds;
+            }
+            assert!(seconds < limit, "{what} did not come within {limit} s; last seen: {}", last.text());
+            thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// The digest of the cluster's CA, or nothing where there is none.
+    #[must_use]
+    pub fn ca(&self) -> String {
+        self.must("[ ! -e /etc/kubernetes/pki/ca.crt ] || sha256sum </etc/kubernetes/pki/ca.crt")
+    }
+
+    /// Cuts its power.
+    pub fn cut_power(&self) {
+        verb(&["kill", NAME]).exits(0);
+    }
+
+    /// Boots it after a power cut.
+    pub fn boot(&self) {
+        verb(&["up", NAME]).exits(0);
+    }
+
+    /// Lays a disk of a size such as `8k` over a path, enlarges it, or takes it `off`.
+    pub fn disk(&self, path: &str, size: &str) {
+        verb(&["disk", NAME, path, size]).exits(0);
+    }
+
+    /// Begins or ends heavy writes on the disk that it is on.
+    pub fn writes(&self, on: bool) {
+        verb(&["writes", NAME, if on { "on" } else { "off" }]).exits(0);
+    }
+
+    /// Proves its pod network: pods reach each other by address, service and name.
+    pub fn check_pods(&self) {
+        start("check-pods.sh", LIMIT, &[&lab("check-pods.sh"), NAME]).wait().exits(0);
+    }
+
+    /// Each restart of a container of the control plane, by its logs: its name, and the seconds from its end to its start.
+    #[must_use]
+    pub fn restarts(&self) -> Vec<(String, f64)> {
+        let script = r#"cd /var/log/pods && for new in kube-system_*/*/*.log; do
+            n=$(basename "$new" .log) folder=$(dirname "$new")
+            old=$folder/$((n - 1)).log
+            [ "$n" -gt 0 ] && [ -s "$old" ] && [ -s "$new" ] || continue
+            end=$(tail -n 1 "$old" | cut -d' ' -f1) start=$(head -n 1 "$new" | cut -d' ' -f1)
+            echo "$(basename "$folder") $(date -d "$end" +%s.%N) $(date -d "$start" +%s.%N)"
+        done"#;
+        let restart = |line: &str| {
+            let words: Vec<&str> = line.split(' ').collect();
+            let second = |at: usize| words[at].parse::<f64>().unwrap();
+            (words[0].to_owned(), second(2) - second(1))
+        };
+        self.must(script).lines().map(restart).collect()
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let look =
+                "journalctl -u kubelet -n 15 --no-pager; ctr -n k8s.io tasks ls; tail -n 5 /var/log/pods/*/*/*.log";
+            eprintln!("what the host says:\n{}", self.run(look).text());
+        }
+        // The next host begins with removing what is left of this one.
+        let _ = verb(&["down", NAME]);
+    }
+}
+
+/// A file server of the machine, which hosts use as a mirror. Ends when it is dropped.
+#[derive(Debug)]
+pub struct Server {
+    port: String,
+}
+
+impl Server {
+    /// Serves a directory; with `cut`, each answer ends after so many bytes.
+    #[must_use]
+    pub fn of(directory: &str, port: u16, cut: Option<u64>) -> Self {
+        let port = port.to_string();
+        let cut = cut.map(|bytes| bytes.to_string());
+        let mut arguments = vec!["serve", &port, directory];
+        arguments.extend(cut.as_deref());
+        verb(&arguments).exits(0);
+        Self { port }
+    }
+
+    /// Its URL, as hosts see it.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{MACHINE}:{}", self.port)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = verb(&["unserve", &self.port]);
+    }
+}

@@ -1,0 +1,15 @@
+//! What the tests on real hosts are written with: a host of `tests/lab`, what runs on it, what lies on its disk.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "tests end where something is not as they expect, and run programs of the lab"
+)]
+
+mod host;
+mod listing;
+mod output;
+
+pub use host::{Host, Server};
+pub use listing::{Listing, difference};
+pub use output::{Output, Running};
