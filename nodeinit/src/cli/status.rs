@@ -78,11 +78,9 @@ fn text(value: &Value) -> &str {
 }
 
 fn node(node: &Value) -> Value {
-    let conditions = node["status"]["conditions"].as_array().into_iter().flatten();
-    let ready = conditions.filter(|c| c["type"] == "Ready").any(|c| c["status"] == "True");
     json!({
         "name": node["metadata"]["name"],
-        "status": if ready { "Ready" } else { "NotReady" },
+        "status": if cluster::is_ready(node) { "Ready" } else { "NotReady" },
         "version": node["status"]["nodeInfo"]["kubeletVersion"],
     })
 }

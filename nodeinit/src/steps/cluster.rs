@@ -310,6 +310,16 @@ async fn node(cx: &Context) -> Result<Option<Value>, StepError> {
     client(cx)?.find(&path).await.map_err(|e| StepError::caused(format!("cannot read node {}", cx.node.name), e))
 }
 
+fn ready_condition(node: &Value) -> Option<&Value> {
+    node["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == "Ready")
+}
+
+/// Whether a node says that it is Ready.
+#[must_use]
+pub fn is_ready(node: &Value) -> bool {
+    ready_condition(node).is_some_and(|condition| condition["status"] == "True")
+}
+
 #[async_trait(?Send)]
 impl Step for Node {
     fn name(&self) -> String {
@@ -335,7 +345,7 @@ impl Step for Node {
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
         let path = format!("/api/v1/nodes/{}", cx.node.name);
-        if node(cx).await?.is_none() {
+        if !node(cx).await?.is_some_and(|node| is_ready(&node)) {
             // While there was no API server, the kubelet's watches and its registration went into a back-off of up to 30 s.
             // It takes half a second to start anew.
             kubelet::restart(cx).await?;
@@ -387,10 +397,9 @@ async fn lacking(cx: &Context, workloads: &[Value]) -> Result<Option<String>, St
     let client = client(cx)?;
     if cx.cluster.addons.cni != Cni::None {
         let Some(node) = node(cx).await? else { return Ok(Some("the node is not registered".into())) };
-        let conditions = node["status"]["conditions"].as_array().into_iter().flatten();
-        let ready = conditions.filter(|c| c["type"] == "Ready").find(|c| c["status"] != "True");
-        if let Some(condition) = ready {
-            let message = condition["message"].as_str().unwrap_or_default();
+        if !is_ready(&node) {
+            let condition = ready_condition(&node);
+            let message = condition.and_then(|c| c["message"].as_str()).unwrap_or("its kubelet has not reported yet");
             return Ok(Some(format!("the node is not Ready: {message}")));
         }
     }
