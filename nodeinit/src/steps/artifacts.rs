@@ -228,7 +228,7 @@ fn put(cx: &Context, obtained: &Obtained, to: &Path) -> Result<(), StepError> {
 fn copy(files: &Files, from: &Path, to: &Path) -> Result<(), FileError> {
     let mut source = File::open(files.real(from)).map_err(failed("read", from))?;
     let mut target = files.open_temporary(to, 0o755)?;
-    crate::host::failpoint("write-half", to.display());
+    // Inside the kernel where the file systems allow it; in halves, so that a test can kill it between them.
     let half = source.metadata().map_err(failed("read", from))?.len() / 2;
     io::copy(&mut source.by_ref().take(half), &mut target).map_err(failed("write", to))?;
     crate::host::failpoint("write-half", to.display());
@@ -252,4 +252,80 @@ fn keep_original(files: &Files, path: &Path) -> Result<Option<Original>, FileErr
         }
     }
     Ok(Some(Original { sha256, mode: metadata.mode() & 0o7777 }))
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests make a source of artefacts")]
+mod tests {
+    use super::*;
+    use crate::{
+        context::testing::context_of,
+        engine::{error::Exit, journal::sha256},
+    };
+
+    /// A machine whose source of artefacts has a kubelet of `version` and a `kubectl`.
+    fn machine(version: &str, pins: &str) -> (tempfile::TempDir, Context) {
+        let config = format!(
+            "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {{version: v1.34.4}}\nartifacts:\n  source: /source\n  \
+             binaries:\n  - {{path: kubelet, to: /usr/bin/kubelet}}\n  - {{path: kubectl, to: /usr/bin/kubectl}}\n{pins}"
+        );
+        let (dir, cx) = context_of(&config);
+        std::fs::create_dir_all(dir.path().join("source")).unwrap();
+        std::fs::write(dir.path().join("source/kubelet"), format!("#!/bin/sh\necho Kubernetes {version}\n")).unwrap();
+        std::fs::write(dir.path().join("source/kubectl"), "kubectl").unwrap();
+        (dir, cx)
+    }
+
+    async fn run(cx: &Context) -> Result<Vec<String>, StepError> {
+        let mut changed = Vec::new();
+        for step in steps(&cx.cluster) {
+            if crate::engine::runner::step(step.as_ref(), cx).await? {
+                changed.push(step.name());
+            }
+        }
+        Ok(changed)
+    }
+
+    #[tokio::test]
+    async fn programs_are_recorded_and_placed_once() {
+        let (dir, cx) = machine("v1.34.4", "");
+        assert_eq!(run(&cx).await.unwrap(), [KUBELET, OTHERS]);
+        let kubectl = dir.path().join("usr/bin/kubectl");
+        assert_eq!(std::fs::metadata(&kubectl).unwrap().mode() & 0o7777, 0o755);
+        let known = cx.journal.state();
+        assert!(known.files[Path::new("/usr/bin/kubectl")].sha256.contains(&sha256(b"kubectl")));
+        assert!(known.directories.contains(Path::new("/usr/bin")));
+        assert!(run(&cx).await.unwrap().is_empty(), "a second run changes nothing");
+        std::fs::write(&kubectl, "damaged").unwrap();
+        assert_eq!(run(&cx).await.unwrap(), [OTHERS]);
+        std::fs::remove_dir_all(dir.path().join("source")).unwrap();
+        assert!(run(&cx).await.unwrap().is_empty(), "what is in place is kept when its source is gone");
+    }
+
+    #[tokio::test]
+    async fn a_program_that_was_there_is_kept_for_reset() {
+        let (dir, cx) = machine("v1.34.4", "");
+        std::fs::create_dir_all(dir.path().join("usr/bin")).unwrap();
+        std::fs::write(dir.path().join("usr/bin/kubectl"), "older").unwrap();
+        run(&cx).await.unwrap();
+        let original = cx.journal.state().files[Path::new("/usr/bin/kubectl")].original.clone().unwrap();
+        assert_eq!(cx.files.read(Path::new(ORIGINALS).join(original.sha256)).unwrap().unwrap(), b"older");
+    }
+
+    #[tokio::test]
+    async fn a_kubelet_of_another_version_is_refused_by_both_versions() {
+        let (_dir, cx) = machine("v1.33.9", "");
+        let error = run(&cx).await.unwrap_err();
+        assert!(error.to_string().contains("is v1.33.9, and kubernetes.version is v1.34.4"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_wrong_digest_names_both_and_nothing_is_placed() {
+        let (_dir, cx) = machine("v1.34.4", &format!("  sha256: {{kubectl: {}}}\n", "a".repeat(64)));
+        let error = run(&cx).await.unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains(&"a".repeat(64)) && text.contains(&sha256(b"kubectl")), "{text}");
+        assert_eq!(error.exit, Exit::Failed);
+        assert!(!cx.files.exists("/usr/bin/kubectl"));
+    }
 }

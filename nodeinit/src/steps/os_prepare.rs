@@ -181,3 +181,49 @@ async fn swap_unit(cx: &Context, device: &Path) -> Result<String, StepError> {
         cx.commands.run(&["systemd-escape", "--path", "--suffix=swap", &device.to_string_lossy()], LIMIT).await?;
     Ok(name.trim().to_owned())
 }
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests make a fake kernel's files")]
+mod tests {
+    use super::*;
+    use crate::context::testing::context_of;
+
+    const CONFIG: &str = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\nos:\n  sysctls: \
+                          {vm.max_map_count: \"262144\"}\n";
+
+    fn machine(kernel: &[(&str, &str)]) -> (tempfile::TempDir, Context) {
+        let (dir, cx) = context_of(CONFIG);
+        for (path, content) in kernel {
+            let real = dir.path().join(path);
+            std::fs::create_dir_all(real.parent().unwrap()).unwrap();
+            std::fs::write(real, content).unwrap();
+        }
+        (dir, cx)
+    }
+
+    #[tokio::test]
+    async fn settings_are_made_now_and_at_each_boot_and_known_to_reset() {
+        let (_dir, cx) = machine(&[
+            ("proc/filesystems", "nodev overlay\n"),
+            ("proc/sys/net/bridge/bridge-nf-call-iptables", "1\n"),
+            ("proc/sys/net/ipv4/ip_forward", "0\n"),
+            ("proc/sys/vm/max_map_count", "65530\n"),
+        ]);
+        assert!(crate::engine::runner::step(&OsPrepare, &cx).await.unwrap());
+        let now = |key| kernel::sysctl(&cx.files, key).unwrap().unwrap();
+        assert_eq!((now("net.ipv4.ip_forward"), now("vm.max_map_count")), ("1".into(), "262144".into()));
+        let known = cx.journal.state().sysctls;
+        assert_eq!(known["vm.max_map_count"], "65530");
+        assert!(!known.contains_key("net.bridge.bridge-nf-call-iptables"), "it was right before");
+        let text = cx.files.read_text(SYSCTL_FILE).unwrap().unwrap();
+        assert!(text.contains("net.ipv4.ip_forward = 1\n") && text.contains("vm.max_map_count = 262144\n"), "{text}");
+        assert_eq!(OsPrepare.check(&cx).await.unwrap(), State::Done);
+    }
+
+    #[tokio::test]
+    async fn a_setting_that_the_kernel_lacks_is_named() {
+        let (_dir, cx) = machine(&[("proc/filesystems", "nodev overlay\n"), ("proc/sys/net/bridge/x", "")]);
+        let error = crate::engine::runner::step(&OsPrepare, &cx).await.unwrap_err().to_string();
+        assert!(error.contains("no setting vm.max_map_count"), "{error}");
+    }
+}

@@ -136,21 +136,13 @@ pub(super) fn swap(cx: &Context) -> Vec<Finding> {
         Ok(areas) => areas,
         Err(e) => return vec![Finding::blind(CHECK, &e)],
     };
-    let devices: Vec<String> = areas.iter().map(|a| a.device.display().to_string()).collect();
-    let devices = devices.join(", ");
-    let allowed = cx.cluster.kubelet.get("failSwapOn") == Some(&serde_json::Value::Bool(false));
-    match cx.cluster.os.swap {
-        Swap::Off => Vec::new(),
-        Swap::Refuse => {
-            let what = format!("swap is on ({devices}), and os.swap is refuse");
-            vec![Finding::failure(CHECK, what, "run `swapoff -a` and take it from /etc/fstab, or set os.swap: off")]
-        }
-        Swap::Keep if !allowed => {
-            let what = format!("swap is on ({devices}) and os.swap is keep, but the kubelet refuses to run with swap");
-            vec![Finding::failure(CHECK, what, "set failSwapOn: false in kubelet.config, or os.swap: off")]
-        }
-        Swap::Keep => Vec::new(),
+    // Off switches it off later; keep has the kubelet's consent, or validation would have refused it.
+    if cx.cluster.os.swap != Swap::Refuse {
+        return Vec::new();
     }
+    let devices: Vec<String> = areas.iter().map(|a| a.device.display().to_string()).collect();
+    let what = format!("swap is on ({}), and os.swap is refuse", devices.join(", "));
+    vec![Finding::failure(CHECK, what, "run `swapoff -a` and take it from /etc/fstab, or set os.swap: off")]
 }
 
 pub(super) fn modules(cx: &Context) -> Vec<Finding> {

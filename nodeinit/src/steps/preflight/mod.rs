@@ -160,3 +160,7 @@ impl Step for Preflight {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests make a fake machine's files")]
+mod tests;
