@@ -4,7 +4,7 @@ use crate::{
     engine::step::Plan,
     steps::{
         artifacts,
-        cluster::{FirstToken, Node, Objects, Ready},
+        cluster::{Apply, FirstToken, Network, Node, Objects, Ready},
         encryption_config::EncryptionConfig,
         images,
         kubeconfig::Kubeconfigs,
@@ -33,16 +33,39 @@ pub fn plan(cluster: &Cluster) -> Plan {
     plan.extend(Component::ALL.map(|component| Box::new(Manifest(component)) as _));
     plan.extend([Box::new(KubeletService) as _, Box::new(KubeletHealthy) as _]);
     plan.extend(Component::ALL.map(|component| Box::new(Healthy(component)) as _));
-    plan.extend([Box::new(Objects::Bootstrap) as _, Box::new(FirstToken) as _, Box::new(Node) as _]);
+    let apply = |objects, needs| Box::new(Apply { objects, needs }) as _;
+    plan.extend([apply(Objects::Bootstrap, "kube-apiserver"), Box::new(FirstToken) as _, Box::new(Node) as _]);
     if cluster.addons.kube_proxy {
-        plan.push(Box::new(Objects::KubeProxy));
-    }
-    if cluster.addons.coredns {
-        plan.push(Box::new(Objects::CoreDns));
+        plan.push(apply(Objects::KubeProxy, "kube-apiserver"));
     }
     if cluster.addons.cni != Cni::None {
-        plan.push(Box::new(Objects::Cni));
+        plan.extend([apply(Objects::Cni, "kube-apiserver"), Box::new(Network) as _]);
+    }
+    if cluster.addons.coredns {
+        let needs = if cluster.addons.cni == Cni::None { "kube-apiserver" } else { "network" };
+        plan.push(apply(Objects::CoreDns, needs));
     }
     plan.push(Box::new(Ready { needs: plan.iter().map(|step| step.name()).collect() }));
     plan
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{context::testing::context_of, plan::for_role};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_step_stands_behind_those_that_it_needs() {
+        for addons in ["{}", "{cni: none}", "{cni: none, coreDNS: false, kubeProxy: false}", "{cni: {directory: /cni}}"] {
+            let head = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\n";
+            let (_dir, cx) = context_of(&format!("{head}addons: {addons}\n"));
+            let mut before = BTreeSet::new();
+            for step in for_role(&cx).unwrap() {
+                for need in step.needs() {
+                    assert!(before.contains(&need), "{addons}: {} needs {need}", step.name());
+                }
+                assert!(before.insert(step.name()), "{addons}: {} stands twice", step.name());
+            }
+        }
+    }
 }
