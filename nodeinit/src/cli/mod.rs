@@ -1,12 +1,15 @@
 //! Arguments in, plan chosen, outcome told.
 
+mod certs;
 mod config;
 mod load;
 mod phase;
 mod preflight;
 mod reset;
+mod secrets;
 mod setup;
 mod status;
+mod token;
 mod up;
 
 use crate::engine::{error::Exit, report::Style};
@@ -41,6 +44,15 @@ enum Command {
     /// Write, check and show the configuration
     #[command(subcommand)]
     Config(config::Command),
+    /// The cluster's secrets, on the operator's side
+    #[command(subcommand)]
+    Secrets(secrets::Secrets),
+    /// Bootstrap tokens, with which machines join
+    #[command(subcommand)]
+    Token(token::Token),
+    /// Certificates' ends, and their renewal
+    #[command(subcommand)]
+    Certs(certs::Certs),
     /// One step alone, for people who debug or script
     #[command(subcommand)]
     Phase(phase::Phase),
@@ -138,6 +150,9 @@ pub fn run() -> Exit {
         Command::Status(common) => runtime.block_on(status::run(common)),
         Command::Reset(args) => runtime.block_on(reset::run(args)),
         Command::Config(command) => config::run(command),
+        Command::Secrets(command) => secrets::run(command),
+        Command::Token(command) => runtime.block_on(token::run(command)),
+        Command::Certs(command) => runtime.block_on(certs::run(command)),
         Command::Phase(phase) => runtime.block_on(phase::run(phase)),
     }
 }

@@ -124,7 +124,8 @@ fn parsed(der: &[u8]) -> Result<X509Certificate<'_>, PkiError> {
         .map_err(|e| PkiError::BadCertificate(e.to_string()))
 }
 
-fn pin(public_key_info: &[u8]) -> [u8; 32] {
+/// SHA-256 of a public key with its algorithm, in DER (`SubjectPublicKeyInfo`).
+pub(super) fn pin(public_key_info: &[u8]) -> [u8; 32] {
     let mut pin = [0; 32];
     pin.copy_from_slice(digest(&SHA256, public_key_info).as_ref());
     pin

@@ -1,6 +1,6 @@
 //! Private keys: made as ECDSA P-256, read in every form that kubeadm and OpenSSL write.
 
-use super::PkiError;
+use super::{PkiError, inspect::pin};
 use nodeinit_config::Secret;
 use rcgen::{KeyPair, PublicKeyData, SigningKey};
 use rustls_pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer, SubjectPublicKeyInfoDer, pem::PemObject};
@@ -51,6 +51,12 @@ impl Key {
     #[must_use]
     pub fn public_bytes(&self) -> &[u8] {
         self.0.public_key_raw()
+    }
+
+    /// SHA-256 of the public key with its algorithm.
+    #[must_use]
+    pub fn pin(&self) -> [u8; 32] {
+        pin(&self.0.subject_public_key_info())
     }
 
     /// Whether a PEM text of public keys names this key's.

@@ -25,7 +25,7 @@ mod values;
 pub mod yaml;
 
 #[cfg(test)]
-mod parity;
+pub(crate) mod parity;
 #[cfg(test)]
 pub(crate) mod testing;
 

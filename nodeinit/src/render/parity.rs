@@ -13,7 +13,7 @@ use std::{
 };
 
 /// kubeadm, or `None` where no lab is asked for.
-fn kubeadm() -> Option<PathBuf> {
+pub(crate) fn kubeadm() -> Option<PathBuf> {
     std::env::var_os("NODEINIT_LAB")?;
     let programs = match (std::env::var_os("LAB_BIN"), std::env::var_os("LAB_DIR"), std::env::var_os("HOME")) {
         (Some(programs), _, _) => PathBuf::from(programs),

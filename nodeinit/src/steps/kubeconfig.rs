@@ -5,7 +5,8 @@ mod kubelet;
 #[cfg(test)]
 mod tests;
 
-pub(super) use existing::Existing;
+pub(super) use existing::{Existing, with_client_certificate};
+pub(super) use kubelet::serving_path as kubelet_server_path;
 
 use super::pki::{certificate_path, found::Found, key_path, outcome::Outcome};
 use crate::{

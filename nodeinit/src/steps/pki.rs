@@ -4,7 +4,10 @@ pub mod bundle;
 mod expiries;
 pub(super) mod found;
 pub(super) mod outcome;
+#[cfg(test)]
+mod parity;
 mod reconcile;
+pub mod renew;
 #[cfg(test)]
 pub(super) mod testing;
 #[cfg(test)]

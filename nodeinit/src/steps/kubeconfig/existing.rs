@@ -66,6 +66,18 @@ fn parse(text: &str) -> Result<Value, KubeconfigError> {
     serde_saphyr::from_str(text).map_err(|_| KubeconfigError::Yaml)
 }
 
+/// A kubeconfig's text with another certificate for the user of its current context, where it holds one.
+pub(in crate::steps) fn with_client_certificate(text: &str, pem: &str) -> Result<Value, KubeconfigError> {
+    let mut config = parse(text)?;
+    let user = named(&config, "contexts", config["current-context"].as_str())["context"]["user"].clone();
+    let users = config["users"].as_array_mut().into_iter().flatten();
+    match users.into_iter().find(|each| each["name"] == user) {
+        Some(found) => found["user"]["client-certificate-data"] = STANDARD.encode(pem).into(),
+        None => return Err(KubeconfigError::Lacks("the user of its current context")),
+    }
+    Ok(config)
+}
+
 fn named<'a>(config: &'a Value, list: &str, name: Option<&str>) -> &'a Value {
     let all = config[list].as_array().into_iter().flatten();
     name.and_then(|name| all.into_iter().find(|each| each["name"] == name)).unwrap_or(&Value::Null)

@@ -91,10 +91,15 @@ fn client_fault(cx: &Context, here: &Here) -> Result<Option<String>, StepError> 
     Ok(faults.first().map(ToString::to_string))
 }
 
+/// The path of the kubelet's serving certificate.
+pub(in crate::steps) fn serving_path() -> PathBuf {
+    Path::new(paths::KUBELET_PKI).join("kubelet.crt")
+}
+
 /// The serving certificate, where the kubelet looks for one before it makes its own (`cmd/kubelet/app/server.go`,
 /// `InitializeTLS`). Without the CA's key it is left to the kubelet.
 fn serving(cx: &Context, here: &Here, outcome: &mut Outcome) -> Result<(), StepError> {
-    let certificate_path = Path::new(paths::KUBELET_PKI).join("kubelet.crt");
+    let certificate_path = serving_path();
     let key_path = certificate_path.with_extension("key");
     let found = found(cx, &[&certificate_path, &key_path])?;
     let here_key = match (found.get(&certificate_path), found.get(&key_path)) {

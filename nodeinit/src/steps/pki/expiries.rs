@@ -10,6 +10,8 @@ use crate::{
         catalog::{self, Ca},
         expiry::{date, days_left},
     },
+    render::{kubeconfig::User, paths::KUBELET_CLIENT_CURRENT},
+    steps::kubeconfig::{self, Existing},
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -17,6 +19,9 @@ use std::{
     path::{Path, PathBuf},
     time::SystemTime,
 };
+
+/// The name of the kubelet's serving certificate in [`inventory`].
+pub(super) const KUBELET_SERVER: &str = "kubelet-server";
 
 /// When a certificate ends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -36,35 +41,46 @@ pub struct Expiry {
     pub is_ca: bool,
 }
 
-/// The certificates of this machine that are there: those of kubeadm's list, then the CAs.
+/// The certificates of this machine that are there: those of kubeadm's list, the kubelet's, then the CAs.
 ///
 /// # Errors
 /// Where one cannot be read.
 pub fn inventory(files: &Files, now: SystemTime) -> Result<Vec<Expiry>, StepError> {
     let mut all = Vec::new();
-    let mut add = |name: &str, path: &Path, pem: Option<Vec<u8>>| {
-        let Some(pem) = pem else { return Ok(()) };
-        let certificate = Certificate::from_pem(&pem)
-            .map_err(|e| StepError::caused(format!("cannot read the certificate in {}", path.display()), e))?;
-        all.push(Expiry {
+    for user in User::ALL {
+        let path = kubeconfig::path(user);
+        let Some(text) = files.read_text(&path)? else { continue };
+        let existing = Existing::read(files, &text).map_err(|e| unreadable(&path, e))?;
+        all.extend(existing.client.map(|(certificate, _)| Expiry::of(user.file_name(), &path, certificate, now)));
+    }
+    let leaves = catalog::NAMES.map(|(name, base)| (name, certificate_path(base)));
+    let kubelet =
+        [("kubelet-client", KUBELET_CLIENT_CURRENT.into()), (KUBELET_SERVER, kubeconfig::kubelet_server_path())];
+    let authorities = Ca::ALL.map(|ca| (ca.name(), certificate_path(ca.base())));
+    for (name, path) in leaves.into_iter().chain(kubelet).chain(authorities) {
+        if let Some(pem) = files.read(&path)? {
+            let certificate = Certificate::from_pem(&pem).map_err(|e| unreadable(&path, e))?;
+            all.push(Expiry::of(name, &path, certificate, now));
+        }
+    }
+    Ok(all)
+}
+
+fn unreadable(path: &Path, error: impl std::error::Error + Send + Sync + 'static) -> StepError {
+    StepError::caused(format!("cannot read the certificate in {}", path.display()), error)
+}
+
+impl Expiry {
+    fn of(name: &str, path: &Path, certificate: Certificate, now: SystemTime) -> Self {
+        Self {
             name: name.to_owned(),
             path: path.to_path_buf(),
             expires: date(certificate.not_after),
             days_left: days_left(certificate.not_after, now),
             authority: certificate.issuer,
             is_ca: certificate.is_ca,
-        });
-        Ok::<_, StepError>(())
-    };
-    for (name, base) in catalog::NAMES {
-        let path = certificate_path(base);
-        add(name, &path, files.read(&path)?)?;
+        }
     }
-    for ca in Ca::ALL {
-        let path = certificate_path(ca.base());
-        add(ca.name(), &path, files.read(&path)?)?;
-    }
-    Ok(all)
 }
 
 /// The same as objects for `status`.

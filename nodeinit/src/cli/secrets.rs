@@ -1,0 +1,175 @@
+//! `secrets`: the bundle of a cluster's secrets, on the operator's side.
+
+use super::Output;
+use crate::{
+    engine::{
+        error::{Exit, StepError},
+        journal::hex,
+        report::Report,
+    },
+    host::{
+        clock::Clock,
+        files::{Files, NewFile},
+    },
+    pki::{
+        Certificate, Key,
+        bundle::{Bundle, SECRETS},
+        catalog::Ca,
+        expiry::{date, days_left},
+    },
+    steps::pki::bundle,
+};
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use std::{
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+#[derive(Subcommand)]
+pub(super) enum Secrets {
+    /// Make a cluster's secrets: CAs, keys, a bootstrap token; never writes over a file
+    Generate(Location),
+    /// Fingerprints, subjects and ends of what a bundle holds, never a secret
+    Inspect(Inspect),
+}
+
+#[derive(Args)]
+pub(super) struct Location {
+    /// The bundle
+    #[arg(long, value_name = "FILE", default_value = "secrets.yaml")]
+    file: PathBuf,
+}
+
+#[derive(Args)]
+pub(super) struct Inspect {
+    #[command(flatten)]
+    location: Location,
+    /// How it is shown
+    #[arg(long, value_enum, default_value = "text")]
+    output: Output,
+}
+
+pub(super) fn run(command: Secrets) -> Exit {
+    let now = Clock::system().now();
+    let (result, output) = match &command {
+        Secrets::Generate(location) => (generate(&location.file, now), Output::Text),
+        Secrets::Inspect(args) => (inspect(&args.location.file, args.output, now), args.output),
+    };
+    match result {
+        Ok(()) => Exit::Done,
+        Err(error) => {
+            Report::stdout(output.into()).failed("secrets", &error);
+            error.exit
+        }
+    }
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, StepError> {
+    std::path::absolute(path).map_err(|e| StepError::caused(format!("cannot use the path {}", path.display()), e))
+}
+
+fn generate(file: &Path, now: SystemTime) -> Result<(), StepError> {
+    let files = Files::of_machine();
+    let path = absolute(file)?;
+    if files.exists(&path) {
+        let what = format!("{} is there already, and what it holds may be all that opens a cluster", path.display());
+        return Err(StepError::new(what).hint("name another file with --file, or move this one away"));
+    }
+    let bundle = Bundle::generate(now).map_err(|e| StepError::caused("cannot make secrets", e))?;
+    files.write(&[NewFile::private(&path, bundle.text().expose().as_bytes())])?;
+    println!(
+        "{}: whoever reads it owns the cluster. Keep it safe; on the first master it belongs at {SECRETS}, mode 600",
+        path.display()
+    );
+    Ok(())
+}
+
+fn inspect(file: &Path, output: Output, now: SystemTime) -> Result<(), StepError> {
+    let path = absolute(file)?;
+    let Some(bundle) = bundle::read_from(&Files::of_machine(), &path, now)? else {
+        let error = StepError::new(format!("there is no secrets bundle {}", path.display()));
+        return Err(error.hint("name it with --file, or make one with `nodeinit secrets generate`"));
+    };
+    let told = told(&bundle, now).map_err(|e| StepError::caused(format!("cannot read {}", path.display()), e))?;
+    for object in told {
+        match output {
+            Output::Json => println!("{object}"),
+            Output::Text => println!("{:22} {}", text(&object, "what"), line(&object)),
+        }
+    }
+    Ok(())
+}
+
+/// What may be told of a bundle.
+fn told(bundle: &Bundle, now: SystemTime) -> Result<Vec<Value>, crate::pki::PkiError> {
+    let mut told = Vec::new();
+    for ca in Ca::ALL {
+        let certificate = Certificate::from_pem(bundle.authority(ca).certificate.as_bytes())?;
+        told.push(json!({
+            "what": ca.name(),
+            "subject": certificate.common_name,
+            "expires": date(certificate.not_after),
+            "daysLeft": days_left(certificate.not_after, now),
+            "pin": format!("sha256:{}", hex(&certificate.pin)),
+        }));
+    }
+    let key = Key::from_pem(bundle.service_account_key.expose().as_bytes())?;
+    told.push(json!({"what": "service-account-key", "pin": format!("sha256:{}", hex(&key.pin()))}));
+    told.push(json!({"what": "encryption-key", "detail": "32 bytes"}));
+    for token in &bundle.bootstrap_tokens {
+        // The part before the dot is public: it names the token.
+        told.push(json!({"what": "bootstrap-token", "id": token.expose().split('.').next()}));
+    }
+    told.extend(bundle.ssh_key.as_ref().map(|key| json!({"what": "ssh-key", "publicKey": key.public})));
+    Ok(told)
+}
+
+fn text<'a>(object: &'a Value, key: &str) -> &'a str {
+    object[key].as_str().unwrap_or_default()
+}
+
+/// All but the name, for people.
+fn line(object: &Value) -> String {
+    let fields = object.as_object().into_iter().flatten().filter(|(key, _)| *key != "what");
+    let shown = fields.map(|(key, value)| match value.as_str() {
+        Some(text) => format!("{key} {text}"),
+        None => format!("{key} {value}"),
+    });
+    shown.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_bundle_is_made_once_and_inspected_without_its_secrets() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("secrets.yaml");
+        let now = SystemTime::now();
+        generate(&path, now).unwrap();
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let first = std::fs::read_to_string(&path).unwrap();
+        let error = generate(&path, now).unwrap_err();
+        assert!(error.to_string().contains("is there already"), "{error}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), first);
+
+        let bundle = Bundle::parse(&first, now).unwrap();
+        let shown: String =
+            told(&bundle, now).unwrap().iter().map(|object| line(object) + &object.to_string()).collect();
+        let token = bundle.bootstrap_tokens[0].expose().split_once('.').unwrap();
+        assert!(shown.contains(token.0) && !shown.contains(token.1), "{shown}");
+        assert!(
+            shown.contains("pin sha256:") && shown.contains("ssh-ed25519 ") && !shown.contains("PRIVATE"),
+            "{shown}"
+        );
+        inspect(&path, Output::Text, now).unwrap();
+
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+        let error = inspect(&path, Output::Json, now).unwrap_err();
+        assert!(error.to_string().contains("can be read by others (mode 640)"), "{error}");
+        assert_eq!(inspect(&dir.path().join("none"), Output::Text, now).unwrap_err().exit, Exit::Failed);
+    }
+}

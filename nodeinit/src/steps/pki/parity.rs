@@ -1,0 +1,150 @@
+//! The proof that the real kubeadm takes our keys and certificates for its own, and we take its.
+//!
+//! Runs where `NODEINIT_LAB` is set (`make test`); changes nothing outside the test's directories.
+
+use super::{
+    testing::{context, run},
+    *,
+};
+use crate::{
+    pki::{Certificate, testing::openssl},
+    render::{kubeadm_config, kubeconfig::User, parity::kubeadm, yaml},
+    steps::kubeconfig::{Existing, Kubeconfigs},
+};
+use serde_json::json;
+use std::{process::Command, sync::Arc};
+
+/// kubeadm, for the machine `m1` whose root is `cx`'s.
+struct Kubeadm<'a> {
+    program: PathBuf,
+    cx: &'a Context,
+    config: PathBuf,
+}
+
+impl<'a> Kubeadm<'a> {
+    fn new(program: &Path, cx: &'a Context, algorithm: &str) -> Self {
+        let init = json!({
+            "apiVersion": "kubeadm.k8s.io/v1beta4",
+            "kind": "InitConfiguration",
+            "localAPIEndpoint": {"advertiseAddress": cx.node.address, "bindPort": 6443},
+            "nodeRegistration": {"name": cx.node.name},
+        });
+        let cluster = kubeadm_config::cluster_configuration(&cx.renderer()).unwrap();
+        let cluster = cluster
+            .replace("/etc/kubernetes/pki", cx.files.real(Path::new(paths::PKI)).to_str().unwrap())
+            .replace("ECDSA-P256", algorithm);
+        let config = cx.files.real(Path::new("/kubeadm.yaml"));
+        #[allow(clippy::disallowed_methods, reason = "kubeadm reads its configuration from a file")]
+        std::fs::write(&config, format!("{}---\n{cluster}", yaml::text("init", &init).unwrap())).unwrap();
+        Self { program: program.to_owned(), cx, config }
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "a test runs a program of the lab")]
+    fn run(&self, arguments: &str) -> String {
+        let out = Command::new(&self.program)
+            .args(arguments.split(' '))
+            .args(["--config", self.config.to_str().unwrap()])
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .output()
+            .unwrap();
+        let err = String::from_utf8_lossy(&out.stderr);
+        assert!(out.status.success(), "kubeadm {arguments}: {err}");
+        assert!(!err.contains("WARNING"), "kubeadm {arguments}: {err}");
+        String::from_utf8(out.stdout).unwrap()
+    }
+
+    fn certificates(&self) -> String {
+        self.run("init phase certs all")
+    }
+
+    fn kubeconfigs(&self) -> String {
+        let directory = self.cx.files.real(Path::new(paths::KUBERNETES));
+        self.run(&format!("init phase kubeconfig all --kubeconfig-dir {}", directory.display()))
+    }
+}
+
+fn machine() -> (tempfile::TempDir, Context) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut cx = context(dir.path());
+    let plane = &mut Arc::make_mut(&mut cx.cluster).control_plane;
+    plane.cert_sans = vec!["api.example.org".into(), "192.0.2.7".into()];
+    plane.endpoint = Some(nodeinit_config::cluster::Endpoint { host: "cluster.example.org".into(), port: 6443 });
+    (dir, cx)
+}
+
+/// Everything about a certificate that is not its key, its number or its time.
+fn shape(pem: &str) -> Vec<String> {
+    let wanted = ["x509", "-noout", "-subject", "-issuer", "-nameopt", "RFC2253", "-ext"];
+    let extensions = "basicConstraints,keyUsage,extendedKeyUsage,subjectAltName";
+    let text = openssl(&[&wanted[..], &[extensions]].concat(), pem.as_bytes());
+    let mut parts: Vec<String> = text.split([',', '\n']).map(|part| part.trim().to_owned()).collect();
+    parts.sort();
+    let read = Certificate::from_pem(pem.as_bytes()).unwrap();
+    let life = read.not_after.duration_since(read.not_before).unwrap().as_secs();
+    parts.push(format!("{} s from beginning to end", life));
+    parts
+}
+
+#[tokio::test]
+async fn kubeadm_makes_what_we_make_and_takes_ours_for_its_own() {
+    let Some(program) = kubeadm() else { return };
+    let ((_ours_dir, ours), (_theirs_dir, theirs)) = (machine(), machine());
+    run(&Pki, &ours).await.unwrap();
+    run(&Kubeconfigs, &ours).await.unwrap();
+    let kubeadm = Kubeadm::new(&program, &theirs, "ECDSA-P256");
+    kubeadm.certificates();
+    kubeadm.kubeconfigs();
+    let bases = Ca::ALL.map(Ca::base).into_iter().chain(catalog::NAMES.map(|(_, base)| base));
+    for base in bases {
+        let [ours, theirs] = [&ours, &theirs].map(|cx| cx.files.read_text(certificate_path(base)).unwrap().unwrap());
+        assert_eq!(shape(&ours), shape(&theirs), "{base}");
+    }
+    for user in User::ALL {
+        let path = Path::new(paths::KUBERNETES).join(user.file_name());
+        let [ours, theirs] = [&ours, &theirs].map(|cx| {
+            let existing = Existing::read(&cx.files, &cx.files.read_text(&path).unwrap().unwrap()).unwrap();
+            let (certificate, _) = existing.client.unwrap();
+            let life = certificate.not_after.duration_since(certificate.not_before).unwrap();
+            (existing.server, certificate.common_name, certificate.organizations, certificate.names, life)
+        });
+        assert_eq!(ours, theirs, "{}", user.file_name());
+    }
+
+    let kubeadm = Kubeadm::new(&program, &ours, "ECDSA-P256");
+    let said = kubeadm.certificates();
+    assert_eq!(said.matches("existing").count(), 11, "{said}");
+    assert!(!said.contains("Generating"), "{said}");
+    let said = kubeadm.kubeconfigs();
+    assert_eq!(said.matches("existing kubeconfig").count(), 5, "{said}");
+    let said = kubeadm.run("certs check-expiration");
+    for (name, _) in catalog::NAMES {
+        let line = said.lines().find(|line| line.starts_with(&format!("{name} "))).unwrap_or_else(|| panic!("{said}"));
+        assert!(line.contains(" 364d ") && line.trim_end().ends_with(" no"), "{line}");
+    }
+    assert_eq!(run(&Pki, &ours).await.unwrap(), [""; 0], "kubeadm changed nothing");
+}
+
+#[tokio::test]
+async fn what_kubeadm_made_stays() {
+    let Some(program) = kubeadm() else { return };
+    for algorithm in ["ECDSA-P256", "ECDSA-P384", "RSA-2048"] {
+        let (_dir, mut cx) = machine();
+        let kubeadm = Kubeadm::new(&program, &cx, algorithm);
+        kubeadm.certificates();
+        kubeadm.kubeconfigs();
+        assert_eq!(run(&Pki, &cx).await.unwrap(), [""; 0], "{algorithm}");
+        let changes = run(&Kubeconfigs, &cx).await.unwrap();
+        assert_eq!(changes.len(), 1, "only the kubelet's serving certificate: {changes:?}");
+        // kubeadm's own CA signs what is missing.
+        cx.files.remove_file(certificate_path("apiserver")).unwrap();
+        cx.files.remove_file(key_path("apiserver")).unwrap();
+        assert_eq!(run(&Pki, &cx).await.unwrap().len(), 1, "{algorithm}");
+        assert!(Kubeadm::new(&program, &cx, algorithm).certificates().contains("Using existing apiserver certificate"));
+        let renewed = renew::renew(&cx, &[]).unwrap();
+        cx.place(renewed.files).await.unwrap();
+        assert_eq!(Kubeadm::new(&program, &cx, algorithm).certificates().matches("existing").count(), 11);
+        Arc::make_mut(&mut cx.cluster).control_plane.cert_sans.push("new.example.org".into());
+        assert!(run(&Pki, &cx).await.unwrap()[0].starts_with("reissue"), "renewed by us, so ours to reissue");
+    }
+}

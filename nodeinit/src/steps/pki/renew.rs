@@ -1,0 +1,293 @@
+//! Signs certificates anew, for the keys that they have. Keeping the key makes each renewal one file, replaced whole.
+
+use super::{certificate_path, expiries::KUBELET_SERVER, key_path, outcome::Outcome};
+use crate::{
+    context::Context,
+    engine::error::{Exit, StepError},
+    host::files::NewFile,
+    pki::{
+        Authority, Certificate, Key, PkiError,
+        catalog::{self, Ca, Leaf},
+        expiry::date,
+        fault::{self, Fault},
+        names::Name,
+    },
+    render::{kubeconfig::User, paths, yaml},
+    steps::kubeconfig::{self, Existing, with_client_certificate},
+};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+/// What a renewal brings.
+#[derive(Debug, Default)]
+pub struct Renewal {
+    /// The files to write.
+    pub files: Vec<NewFile>,
+    /// What becomes of each certificate, one sentence each.
+    pub told: Vec<String>,
+}
+
+/// The names that can be renewed: those of `kubeadm certs check-expiration`, and the kubelet's serving certificate. The kubelet
+/// renews its client certificate itself.
+#[must_use]
+pub fn names() -> Vec<&'static str> {
+    let kubeconfigs = User::ALL.map(User::file_name);
+    let leaves = catalog::NAMES.map(|(name, _)| name);
+    kubeconfigs.into_iter().chain(leaves).chain([KUBELET_SERVER]).collect()
+}
+
+/// Renews those of `wanted`, or all where it is empty. Nothing is written yet.
+///
+/// # Errors
+/// A name that is not known, or a certificate with a fault that a new signature does not mend.
+pub fn renew(cx: &Context, wanted: &[String]) -> Result<Renewal, StepError> {
+    if let Some(unknown) = wanted.iter().find(|name| !names().contains(&name.as_str())) {
+        let what = format!("there is no certificate {unknown:?} to renew; there are {}", names().join(", "));
+        return Err(StepError::new(what).exit(Exit::Usage));
+    }
+    let now = cx.clock.now();
+    let mut work =
+        Work { cx, now, authorities: BTreeMap::new(), renewal: Renewal::default(), outcome: Outcome::default() };
+    for ca in Ca::ALL {
+        if let Some(authority) = authority(cx, ca, now)? {
+            work.authorities.insert(ca, authority);
+        }
+    }
+    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|each| each == name);
+    for user in User::ALL.into_iter().filter(|user| is_wanted(user.file_name())) {
+        work.kubeconfig(user)?;
+    }
+    let entries = catalog::entries(&cx.cluster, &cx.node);
+    for entry in &entries {
+        let name = catalog::NAMES.iter().find(|(_, base)| *base == entry.base).map_or(entry.base, |(name, _)| name);
+        if is_wanted(name) {
+            work.pair(&certificate_path(entry.base), entry.ca, &entry.leaf)?;
+        }
+    }
+    if is_wanted(KUBELET_SERVER) {
+        work.kubelet_server()?;
+    }
+    work.outcome.checked(paths::KUBERNETES)?;
+    Ok(work.renewal)
+}
+
+/// A CA whose key is here.
+fn authority(cx: &Context, ca: Ca, now: SystemTime) -> Result<Option<Authority>, StepError> {
+    let path = certificate_path(ca.base());
+    let (Some(certificate), Some(key)) = (cx.files.read(&path)?, cx.files.read(key_path(ca.base()))?) else {
+        return Ok(None);
+    };
+    let unusable = |e: PkiError| StepError::caused(format!("cannot sign with {}", path.display()), e);
+    let (certificate, key) =
+        (Certificate::from_pem(&certificate).map_err(unusable)?, Key::from_pem(&key).map_err(unusable)?);
+    if let Some(fault) = fault::of_ca(&certificate, Some(&key), now).first() {
+        return Err(StepError::new(format!("cannot sign with {}: {fault}", path.display())));
+    }
+    Authority::new(certificate, key).map(Some).map_err(unusable)
+}
+
+struct Work<'a> {
+    cx: &'a Context,
+    now: SystemTime,
+    authorities: BTreeMap<Ca, Authority>,
+    renewal: Renewal,
+    outcome: Outcome,
+}
+
+impl Work<'_> {
+    fn pair(&mut self, path: &Path, ca: Ca, leaf: &Leaf) -> Result<(), StepError> {
+        let files = &self.cx.files;
+        let (Some(certificate), Some(key)) = (files.read(path)?, files.read(path.with_extension("key"))?) else {
+            self.renewal.told.push(format!("{} is not here", path.display()));
+            return Ok(());
+        };
+        let read = Certificate::from_pem(&certificate).and_then(|certificate| Ok((certificate, Key::from_pem(&key)?)));
+        let (certificate, key) = match read {
+            Ok(read) => read,
+            Err(error) => {
+                self.outcome.problem(path, error, "run `nodeinit up`: it says what to do");
+                return Ok(());
+            }
+        };
+        if let Some(pem) = self.sign(path, ca, leaf, &certificate, &key)? {
+            self.renewal.files.push(NewFile::public(path, pem));
+        }
+        Ok(())
+    }
+
+    fn kubeconfig(&mut self, user: User) -> Result<(), StepError> {
+        let path = kubeconfig::path(user);
+        let Some(text) = self.cx.files.read_text(&path)? else {
+            self.renewal.told.push(format!("{} is not here", path.display()));
+            return Ok(());
+        };
+        let unusable = |e| StepError::caused(format!("cannot renew {}", path.display()), e);
+        let existing = Existing::read(&self.cx.files, &text).map_err(unusable)?;
+        let Some((certificate, key)) = existing.client else {
+            self.renewal.told.push(format!("{} holds no certificate", path.display()));
+            return Ok(());
+        };
+        let leaf = kubeconfig::leaf(user);
+        if let Some(pem) = self.sign(&path, Ca::Kubernetes, &leaf, &certificate, &key)? {
+            let config = with_client_certificate(&text, &pem).map_err(unusable)?;
+            let text = yaml::text(user.file_name(), &config)?;
+            self.renewal.files.push(NewFile::private(&path, text));
+        }
+        Ok(())
+    }
+
+    /// The kubelet's own, where we signed it; one that the kubelet signed itself is left to it.
+    fn kubelet_server(&mut self) -> Result<(), StepError> {
+        let path: PathBuf = kubeconfig::kubelet_server_path();
+        let certificate = self.cx.files.read(&path)?.map(|pem| Certificate::from_pem(&pem));
+        let ca = self.authorities.get(&Ca::Kubernetes).map(|authority| &authority.certificate);
+        match (certificate, ca) {
+            (Some(Ok(certificate)), Some(ca)) if certificate.is_signed_by(ca) => {
+                self.pair(&path, Ca::Kubernetes, &catalog::kubelet_server(&self.cx.node))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A new certificate for the same key; `None` where it cannot be, which is told.
+    fn sign(
+        &mut self,
+        path: &Path,
+        ca: Ca,
+        leaf: &Leaf,
+        old: &Certificate,
+        key: &Key,
+    ) -> Result<Option<String>, StepError> {
+        let Some(authority) = self.authorities.get(&ca) else {
+            let told = format!("{} is left alone: {}.key, which could sign it, is not here", path.display(), ca.base());
+            self.renewal.told.push(told);
+            return Ok(None);
+        };
+        let faults = fault::of_leaf(old, key, leaf, &authority.certificate, self.now);
+        let fatal = faults
+            .iter()
+            .find(|fault| !matches!(fault, Fault::Expired(_) | Fault::NotYetValid { .. } | Fault::Lacks(_)));
+        if let Some(fault) = fatal {
+            self.outcome.problem(
+                path,
+                fault,
+                "a new signature does not mend that; run `nodeinit up`: it says what to do",
+            );
+            return Ok(None);
+        }
+        // Names that somebody added by hand stay, as with kubeadm.
+        let mut names: Vec<Name> = leaf.names.iter().chain(&old.names).cloned().collect();
+        names.sort();
+        names.dedup();
+        let cannot = |e: PkiError| StepError::caused(format!("cannot renew {}", path.display()), e);
+        let pem = authority.issue(&Leaf { names, ..leaf.clone() }, key, self.now).map_err(cannot)?;
+        let until = Certificate::from_pem(pem.as_bytes()).map_err(cannot)?.not_after;
+        self.renewal.told.push(format!("{} is valid until {}", path.display(), date(until)));
+        Ok(Some(pem))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        host::clock::Clock,
+        steps::{
+            kubeconfig::Kubeconfigs,
+            pki::{
+                Pki, inventory,
+                testing::{context, run},
+            },
+        },
+    };
+    use std::time::Duration;
+
+    const DAY: Duration = Duration::from_secs(24 * 3600);
+
+    /// A machine whose certificates were made 364 days ago, and the present.
+    async fn aged() -> (tempfile::TempDir, Context) {
+        let dir = tempfile::tempdir().unwrap();
+        let mut cx = context(dir.path());
+        cx.clock = Clock::behind(364 * DAY);
+        run(&Pki, &cx).await.unwrap();
+        run(&Kubeconfigs, &cx).await.unwrap();
+        cx.clock = Clock::system();
+        (dir, cx)
+    }
+
+    #[tokio::test]
+    async fn every_certificate_is_renewed_for_its_key() {
+        let (_dir, cx) = aged().await;
+        let before = inventory(&cx.files, cx.clock.now()).unwrap();
+        assert_eq!(before.len(), 4 + 7 + 2 + 3);
+        assert!(before.iter().all(|each| each.days_left == if each.is_ca { 3650 - 365 } else { 0 }), "{before:?}");
+        let keys = catalog::NAMES.map(|(_, base)| cx.files.read(key_path(base)).unwrap());
+        let renewal = renew(&cx, &[]).unwrap();
+        assert_eq!(renewal.files.len(), names().len());
+        cx.place(renewal.files).await.unwrap();
+        for each in inventory(&cx.files, cx.clock.now()).unwrap() {
+            let wanted = if each.is_ca {
+                3285
+            } else if each.name == "kubelet-client" {
+                0
+            } else {
+                364
+            };
+            assert_eq!(each.days_left, wanted, "{}", each.name);
+        }
+        assert_eq!(catalog::NAMES.map(|(_, base)| cx.files.read(key_path(base)).unwrap()), keys);
+        assert_eq!(run(&Pki, &cx).await.unwrap(), [""; 0]);
+        assert_eq!(run(&Kubeconfigs, &cx).await.unwrap(), [""; 0]);
+    }
+
+    #[tokio::test]
+    async fn what_has_ended_or_is_named_is_renewed_and_nothing_else() {
+        let (_dir, mut cx) = aged().await;
+        // The clock cannot be set forward, so the certificates are made a second time, and earlier.
+        cx.clock = Clock::behind(400 * DAY);
+        cx.place(renew_at(&cx)).await.unwrap();
+        cx.clock = Clock::system();
+        let error = run(&Pki, &cx).await.unwrap_err();
+        assert!(error.contains("expired at") && error.contains("nodeinit certs renew"), "{error}");
+        let one = renew(&cx, &["apiserver".into()]).unwrap();
+        assert_eq!(one.files.len(), 1);
+        assert!(one.told[0].starts_with("/etc/kubernetes/pki/apiserver.crt is valid until "), "{:?}", one.told);
+        cx.place(renew(&cx, &[]).unwrap().files).await.unwrap();
+        assert_eq!(run(&Pki, &cx).await.unwrap(), [""; 0]);
+        let error = renew(&cx, &["ca".into()]).unwrap_err();
+        assert_eq!(error.exit, Exit::Usage);
+        assert!(error.to_string().contains("there are admin.conf, "), "{error}");
+    }
+
+    /// All leaves as they would be at the time of `cx`, signed by CAs that are not valid yet.
+    fn renew_at(cx: &Context) -> Vec<NewFile> {
+        let read = |path: PathBuf| cx.files.read(path).unwrap().unwrap();
+        let entries = catalog::entries(&cx.cluster, &cx.node).into_iter().map(|entry| {
+            let certificate = Certificate::from_pem(&read(certificate_path(entry.ca.base()))).unwrap();
+            let authority =
+                Authority::new(certificate, Key::from_pem(&read(key_path(entry.ca.base()))).unwrap()).unwrap();
+            let key = Key::from_pem(&read(key_path(entry.base))).unwrap();
+            NewFile::public(certificate_path(entry.base), authority.issue(&entry.leaf, &key, cx.clock.now()).unwrap())
+        });
+        entries.collect()
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_renewed_is_told() {
+        let (_dir, cx) = aged().await;
+        cx.files.remove_file(key_path("etcd/ca")).unwrap();
+        let renewal = renew(&cx, &["etcd-peer".into()]).unwrap();
+        assert!(renewal.files.is_empty());
+        assert_eq!(
+            renewal.told,
+            ["/etc/kubernetes/pki/etcd/peer.crt is left alone: etcd/ca.key, which could sign it, is not here"]
+        );
+        let other = cx.files.read(key_path("apiserver-kubelet-client")).unwrap().unwrap();
+        cx.files.write(&[NewFile::private(key_path("apiserver"), other)]).unwrap();
+        let error = renew(&cx, &[]).unwrap_err();
+        assert!(error.to_string().contains("apiserver.crt: its private key belongs to another"), "{error}");
+    }
+}
