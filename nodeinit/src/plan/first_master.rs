@@ -4,7 +4,8 @@ use crate::{
     engine::step::Plan,
     steps::{
         artifacts,
-        cluster::{Apply, FirstToken, Network, Node, Objects, Ready},
+        bootstrap_token::FirstToken,
+        cluster::{Apply, Network, Node, Objects, Ready},
         encryption_config::EncryptionConfig,
         images,
         kubeconfig::Kubeconfigs,

@@ -4,16 +4,16 @@ use crate::{
     api::kube::{ApiError, KubeClient, local_api},
     context::Context,
     engine::{
-        error::{Exit, StepError},
+        error::StepError,
         step::{State, Step},
         wait::Wait,
     },
-    render::{self, cluster_objects::BootstrapToken, kubeconfig::User},
+    render::{self, kubeconfig::User},
     steps::kubelet,
 };
 use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
-use nodeinit_config::{Secret, cluster::Cni};
+use nodeinit_config::cluster::Cni;
 use serde_json::Value;
 use std::{
     ops::ControlFlow,
@@ -204,7 +204,7 @@ fn refused(object: &Value, error: ApiError) -> StepError {
 }
 
 /// Applies an object; what an API server that is still starting answers is tried again.
-async fn apply(client: &KubeClient, object: &Value, limit: Duration) -> Result<(), StepError> {
+pub(super) async fn apply(client: &KubeClient, object: &Value, limit: Duration) -> Result<(), StepError> {
     let attempt = async || match client.apply(object).await {
         Ok(_) => ControlFlow::Break(Ok(())),
         Err(e) if e.is_passing() => ControlFlow::Continue(e.to_string()),
@@ -250,65 +250,6 @@ fn without_bookkeeping(mut object: Value) -> Value {
         }
     }
     object
-}
-
-/// Step `bootstrap-token`: the first token with which machines join; valid for a day, as kubeadm's.
-///
-/// It is made once: what became of it later is the operator's business.
-pub struct FirstToken;
-
-#[async_trait(?Send)]
-impl Step for FirstToken {
-    fn name(&self) -> String {
-        "bootstrap-token".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec!["kube-apiserver".into()]
-    }
-
-    fn title(&self) -> String {
-        "make the first bootstrap token".into()
-    }
-
-    async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        Ok(match cx.journal.state().ended.contains(&self.name()) {
-            true => State::Done,
-            false => State::needed("make a bootstrap token that is valid for 24 h"),
-        })
-    }
-
-    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        let expiration = OffsetDateTime::from(cx.clock.now() + Duration::from_secs(24 * 3600));
-        let token = BootstrapToken {
-            id: random_text(6)?,
-            secret: Secret::new(random_text(16)?),
-            description: "made by nodeinit up".into(),
-            expiration: expiration.replace_nanosecond(0).ok().and_then(|at| at.format(&Rfc3339).ok()),
-        };
-        let secret = render::cluster_objects::bootstrap_token(&token);
-        apply(client(cx)?, &secret, cx.cluster.timeouts.control_plane).await
-    }
-}
-
-/// Random characters of `a-z0-9`. Source: bootstrap tokens' format, `[a-z0-9]{6}.[a-z0-9]{16}`.
-///
-/// # Errors
-/// Where the system has no randomness.
-pub fn random_text(length: usize) -> Result<String, StepError> {
-    const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
-    let random = ring::rand::SystemRandom::new();
-    let mut text = String::with_capacity(length);
-    while text.len() < length {
-        let mut byte = [0u8; 1];
-        ring::rand::SecureRandom::fill(&random, &mut byte)
-            .map_err(|_| StepError::new("the system gives no random numbers").exit(Exit::Failed))?;
-        // 252 is the largest multiple of 36 in a byte: above it some letters would be likelier than others.
-        if byte[0] < 252 {
-            text.push(char::from(LETTERS[usize::from(byte[0] % 36)]));
-        }
-    }
-    Ok(text)
 }
 
 /// Step `node`: the kubelet has registered this node, and it has its labels and taints.
@@ -532,13 +473,5 @@ mod tests {
         assert!(!contains(&live, &json!({"spec": {"list": []}})));
         assert!(!contains(&live, &json!({"spec": {"replicas": 3}})));
         assert!(!contains(&live, &json!({"data": {}})));
-    }
-
-    #[test]
-    fn random_text_has_the_letters_of_a_token() {
-        let text = random_text(64).unwrap();
-        assert_eq!(text.len(), 64);
-        assert!(text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()));
-        assert_ne!(text, random_text(64).unwrap());
     }
 }

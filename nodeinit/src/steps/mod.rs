@@ -1,6 +1,7 @@
 //! The steps. Each asks the pure rooms what should be, the effects what is, and closes the gap.
 
 pub mod artifacts;
+pub mod bootstrap_token;
 pub mod cluster;
 pub mod encryption_config;
 pub mod images;
