@@ -20,6 +20,10 @@ while read -r from _ from_node; do
     answer=$(ask "$from" "$ip:8080")
     if [ "$answer" = "$to_node" ]; then good=$((good + 1)); else bad=$((bad + 1)); echo "from $from_node to $to_node: '$answer'"; fi
   done </root/pods
+  for _ in $(seq 20); do # the Service is seconds old, and not yet everywhere
+    [ "$(ask "$from" http://echo.default.svc.cluster.local)" = FAILED ] || break
+    sleep 0.5
+  done
   names=$(for _ in 1 2 3 4 5 6; do ask "$from" http://echo.default.svc.cluster.local; done | sort -u | xargs)
   case $names in *FAILED*) bad=$((bad + 1)) ;; *) good=$((good + 1)) ;; esac
   echo "a pod on $from_node asked the service echo by name and was answered from: $names"
