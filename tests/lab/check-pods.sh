@@ -3,9 +3,9 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 master=${1:-m1}
-"$here/host.sh" list | while read -r name _ state; do # the image of the pods, on every host of a cluster
-  [ "$state" = up ] || continue
-  "$here/host.sh" ssh "$name" 'test ! -e /etc/kubernetes/kubelet.conf || ctr -n k8s.io images import /opt/lab/images/tools.tar >/dev/null' </dev/null
+nodes=$("$here/host.sh" ssh "$master" "kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes -o jsonpath='{.items[*].metadata.name}'")
+for node in $nodes; do # the image of the pods
+  "$here/host.sh" ssh "$node" 'ctr -n k8s.io images import /opt/lab/images/tools.tar >/dev/null'
 done
 "$here/host.sh" copy "$master" "$here/pods.yaml" /root/pods.yaml
 "$here/host.sh" ssh "$master" bash -es <<'END'
