@@ -242,7 +242,8 @@ mod tests {
             "spec: {containers: [{name: mine, command: [/bin/own, --z=1, --profiling=true, \"--a=${nodeName}\"]}]}",
         );
         let flags = command(&scheduler(&fixture.renderer()).unwrap());
-        assert_eq!(flags[..4], ["/bin/own", "--a=m1", "--z=1", "--profiling=false"]);
+        let first = ["/bin/own", "--a=m1", "--z=1", "--leader-elect-retry-period=1s", "--profiling=false"];
+        assert_eq!(flags[..5], first);
         fixture.manifests = with("spec: {}");
         let err = scheduler(&fixture.renderer()).unwrap_err().to_string();
         assert!(err.starts_with("kube-scheduler.yaml: spec.containers is missing"), "{err}");
