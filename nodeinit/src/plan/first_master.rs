@@ -57,7 +57,8 @@ mod tests {
 
     #[test]
     fn each_step_stands_behind_those_that_it_needs() {
-        for addons in ["{}", "{cni: none}", "{cni: none, coreDNS: false, kubeProxy: false}", "{cni: {directory: /cni}}"] {
+        for addons in ["{}", "{cni: none}", "{cni: none, coreDNS: false, kubeProxy: false}", "{cni: {directory: /cni}}"]
+        {
             let head = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\n";
             let (_dir, cx) = context_of(&format!("{head}addons: {addons}\n"));
             let mut before = BTreeSet::new();

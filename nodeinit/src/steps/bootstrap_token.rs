@@ -50,7 +50,9 @@ impl Step for FirstToken {
         let now = cx.clock.now();
         let tokens = match bundle::read(&cx.files, now)? {
             Some(bundle) => bundle.bootstrap_tokens,
-            None => vec![Secret::new(random::bootstrap_token().map_err(|e| StepError::caused("cannot make a token", e))?)],
+            None => {
+                vec![Secret::new(random::bootstrap_token().map_err(|e| StepError::caused("cannot make a token", e))?)]
+            }
         };
         for token in tokens {
             let (id, secret) = token.expose().split_once('.').unwrap_or_default();

@@ -2,14 +2,14 @@
 
 use crate::{
     api::connection::get_plain,
-    context::Context,
+    context::{Context, blocking},
     engine::{
         error::StepError,
         journal::Record,
         step::{State, Step},
         wait::Wait,
     },
-    host::files::NewFile,
+    host::{files::NewFile, systemd},
     render::{self, paths, static_pod, units},
 };
 use async_trait::async_trait;
@@ -25,6 +25,9 @@ const HEALTH: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Ad
 
 /// The unit.
 const UNIT: &str = "kubelet.service";
+
+/// What enabling the unit makes.
+const ENABLED: &str = "/etc/systemd/system/multi-user.target.wants/kubelet.service";
 
 /// Directories that the kubelet, the pods or the pod network fill.
 const TREES: &[&str] = &[
@@ -134,12 +137,13 @@ impl Step for KubeletService {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        if !cx.files.exists(paths::KUBELET_UNIT) {
-            return Ok(State::needed(format!("enable and start {UNIT}")));
+        // The link that enabling makes; on a new machine it saves asking systemd.
+        if !cx.files.exists(ENABLED) {
+            return Ok(State::needed(format!("start and enable {UNIT}")));
         }
         let unit = unit(cx).await?;
         if !unit.enabled || !unit.active {
-            return Ok(State::needed(format!("enable and start {UNIT}")));
+            return Ok(State::needed(format!("start and enable {UNIT}")));
         }
         let newer =
             files(cx)?.into_iter().map(|f| f.path).find(|path| unit.since.is_some_and(|s| is_newer(cx, s, path)));
@@ -147,15 +151,14 @@ impl Step for KubeletService {
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        cx.journal.note(Record::Unit { name: UNIT.into() })?;
-        let unit = unit(cx).await?;
-        let limit = Duration::from_secs(60);
-        if unit.enabled && unit.active {
-            cx.commands.run(&["systemctl", "daemon-reload"], limit).await?;
-            restart(cx).await
-        } else {
-            Ok(cx.commands.run(&["systemctl", "enable", "--now", "--quiet", UNIT], limit).await.map(drop)?)
+        let context = cx.clone();
+        blocking(move || Ok(context.journal.intend(vec![Record::Unit { name: UNIT.into() }])?)).await?;
+        if cx.files.exists(ENABLED) {
+            systemd::reload(&cx.commands).await?;
         }
+        // Enabled after: systemd reads a unit that it does not know yet at its start, and all units again when one is enabled.
+        restart(cx).await?;
+        Ok(systemd::enable(&cx.commands, UNIT).await?)
     }
 }
 
@@ -164,7 +167,7 @@ impl Step for KubeletService {
 /// # Errors
 /// Where systemd cannot.
 pub(super) async fn restart(cx: &Context) -> Result<(), StepError> {
-    Ok(cx.commands.run(&["systemctl", "restart", UNIT], Duration::from_secs(60)).await.map(drop)?)
+    Ok(systemd::restart(&cx.commands, UNIT).await?)
 }
 
 /// Step `kubelet-healthy`: it answers on its health address.
