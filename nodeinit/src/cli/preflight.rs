@@ -48,10 +48,8 @@ fn rendered(report: &preflight::Report, output: Output) -> String {
                 text += &format!("{level}: {}: {}\n  remedy: {}\n", finding.check, finding.what, finding.remedy);
             }
             let (failures, warnings) = (report.failures().count(), report.warnings().count());
-            text + &match failures {
-                0 => format!("this machine is fit ({warnings} warnings)\n"),
-                _ => format!("this machine is not fit ({failures} failures, {warnings} warnings)\n"),
-            }
+            let verdict = if failures == 0 { "fit" } else { "not fit" };
+            text + &format!("this machine is {verdict}; failures: {failures}, warnings: {warnings}\n")
         }
     }
 }

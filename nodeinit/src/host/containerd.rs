@@ -3,29 +3,11 @@
 use super::commands::{CommandError, Commands};
 use std::{collections::BTreeSet, path::Path, time::Duration};
 
-/// Where containerd listens.
-pub const SOCKET: &str = "/run/containerd/containerd.sock";
-
 /// containerd's namespace of the images and containers that the kubelet sees.
 const NAMESPACE: &str = "k8s.io";
 
 /// How long containerd may take to answer a question: a busy one is slow, a stopped one is refused at once.
 const ANSWER: Duration = Duration::from_secs(20);
-
-/// The server's version, such as `1.6.20~ds1`; `None` where its answer has none.
-///
-/// # Errors
-/// Where `ctr` is missing or containerd does not answer.
-pub async fn version(commands: &Commands) -> Result<Option<String>, CommandError> {
-    // `ctr` waits 10 s for a server that is not there, by default.
-    let text = commands.run(&["ctr", "--connect-timeout", "2s", "version"], ANSWER).await?;
-    Ok(server_version(&text))
-}
-
-fn server_version(text: &str) -> Option<String> {
-    let server = text.split("Server:").nth(1)?;
-    server.lines().find_map(|line| line.trim().strip_prefix("Version:")).map(|v| v.trim().to_owned())
-}
 
 /// The images that are wholly there, by full name.
 ///
@@ -50,23 +32,12 @@ pub async fn import(commands: &Commands, archive: &Path, limit: Duration) -> Res
     commands.run(&["ctr", "-n", NAMESPACE, "images", "import", &archive], limit).await.map(drop)
 }
 
-/// Removes an image; one that is not there is fine. Its content goes with containerd's next garbage collection.
-///
-/// # Errors
-/// Where containerd does not answer.
-pub async fn remove_image(commands: &Commands, name: &str) -> Result<(), CommandError> {
-    commands.run(&["ctr", "-n", NAMESPACE, "images", "remove", name], ANSWER).await.map(drop)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn answers_of_ctr_are_understood() {
-        let text = "Client:\n  Version:  1.7\n\nServer:\n  Version:  1.6.20~ds1\n  Revision: x\n";
-        assert_eq!(server_version(text).unwrap(), "1.6.20~ds1");
-        assert_eq!(server_version("Client:\n  Version: 1.7\n"), None);
+    fn an_image_counts_only_when_all_of_it_is_there() {
         let table = "REF  TYPE  DIGEST  STATUS  SIZE  UNPACKED\n\
             registry.k8s.io/etcd:3.6.5-0  application/x  sha256:c9  complete (2/2)  58.6 MiB/58.6 MiB  true\n\
             registry.k8s.io/pause:3.10.1  application/x  sha256:7d  incomplete (1/2)  1.0 MiB/1.4 MiB  false\n";

@@ -11,15 +11,16 @@ use crate::{
 };
 use async_trait::async_trait;
 use nodeinit_config::{Cluster, cluster::Swap};
-use std::{collections::BTreeMap, path::Path, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
 /// The step's name.
 pub const NAME: &str = "os-prepare";
 
 const MODULES_FILE: &str = "/etc/modules-load.d/nodeinit.conf";
 const SYSCTL_FILE: &str = "/etc/sysctl.d/99-nodeinit.conf";
+const SWAP_MASK: &str = "/etc/systemd/system/swap.target";
 
-/// How long `modprobe`, `swapoff` and `systemctl` may take. Swapping in a full area from a slow disk takes minutes.
+/// How long `modprobe` and `swapoff` may take. Swapping in a full area from a slow disk takes minutes.
 const LIMIT: Duration = Duration::from_secs(300);
 
 /// What pods' traffic needs. Source: Kubernetes, "Container Runtimes", section "Install and configure prerequisites".
@@ -156,8 +157,8 @@ fn set_sysctls(cx: &Context) -> Result<(), StepError> {
     Ok(())
 }
 
-/// Switches swap off, and masks systemd's unit for each area so that it stays off at the next boot: `/etc/fstab` is the
-/// user's and remains as it is.
+/// Switches swap off, now and at each boot. `/etc/fstab` is the user's and remains as it is: an empty unit file masks the
+/// target that all swap hangs on (systemd.unit(5)), and goes when `reset` removes our files.
 async fn swap_off(cx: &Context) -> Result<(), StepError> {
     let context = cx.clone();
     let areas = blocking(move || Ok(kernel::swaps(&context.files)?)).await?;
@@ -167,19 +168,11 @@ async fn swap_off(cx: &Context) -> Result<(), StepError> {
     let records: Vec<Record> = areas.iter().map(|a| Record::Swap { device: a.device.clone() }).collect();
     let context = cx.clone();
     blocking(move || Ok(context.journal.intend(records)?)).await?;
+    cx.place(vec![NewFile::public(SWAP_MASK, "")]).await?;
     for area in areas {
-        let unit = swap_unit(cx, &area.device).await?;
-        cx.commands.run(&["systemctl", "mask", "--quiet", &unit], LIMIT).await?;
         cx.commands.run(&["swapoff", &area.device.to_string_lossy()], LIMIT).await?;
     }
     Ok(())
-}
-
-/// systemd's name for the unit of a swap area, such as `dev-sda2.swap`.
-async fn swap_unit(cx: &Context, device: &Path) -> Result<String, StepError> {
-    let name =
-        cx.commands.run(&["systemd-escape", "--path", "--suffix=swap", &device.to_string_lossy()], LIMIT).await?;
-    Ok(name.trim().to_owned())
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use super::Finding;
 use crate::{
-    api::cri::{Cri, CriError},
+    api::cri::{Cri, CriError, SOCKET},
     context::Context,
-    host::{commands::CommandError, containerd},
+    host::commands::CommandError,
     steps::artifacts::{kubelet_path, kubelet_version},
 };
 use nodeinit_config::cluster::ArtifactSource;
@@ -15,7 +15,7 @@ const LEAST_CONTAINERD: (u32, u32) = (1, 6);
 
 pub(super) async fn runtime(cx: &Context) -> Vec<Finding> {
     const CHECK: &str = "containerd";
-    let answer = async { Cri::connect(cx.files.real(Path::new(containerd::SOCKET))).await?.version().await };
+    let answer = async { Cri::connect(cx.files.real(Path::new(SOCKET))).await?.version().await };
     let mut findings = match answer.await {
         Ok((name, version)) if name == "containerd" && is_older(&version) => {
             let (major, minor) = LEAST_CONTAINERD;
