@@ -26,6 +26,14 @@ pub async fn reload(commands: &Commands) -> Result<(), CommandError> {
     commands.run(&["systemctl", "daemon-reload"], LIMIT).await.map(drop)
 }
 
+/// Lets a unit start at boot. Reads unit files again, as `systemctl enable` does.
+///
+/// # Errors
+/// Where `systemctl` fails.
+pub async fn enable(commands: &Commands, unit: &str) -> Result<(), CommandError> {
+    commands.run(&["systemctl", "enable", "--quiet", unit], LIMIT).await.map(drop)
+}
+
 /// Takes a unit from the boot. A missing unit is fine.
 ///
 /// # Errors
@@ -35,6 +43,14 @@ pub async fn disable(commands: &Commands, unit: &str) -> Result<(), CommandError
         return Ok(());
     }
     commands.run(&["systemctl", "disable", "--quiet", unit], LIMIT).await.map(drop)
+}
+
+/// Starts a unit, or restarts it where it runs; returns when its start has ended.
+///
+/// # Errors
+/// Where `systemctl` fails, or the unit does not start in time.
+pub async fn restart(commands: &Commands, unit: &str) -> Result<(), CommandError> {
+    commands.run(&["systemctl", "restart", unit], JOB_LIMIT).await.map(drop)
 }
 
 /// Stops a unit. A missing unit is fine.
