@@ -9,5 +9,6 @@ mod disk;
 mod kill;
 mod power;
 mod reset;
+mod secrets;
 mod slow;
 mod unfit;
