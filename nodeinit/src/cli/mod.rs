@@ -132,7 +132,10 @@ pub fn run() -> Exit {
     };
     // Without journald (a chroot, a container) there is only the terminal.
     if let Ok(journald) = tracing_journald::layer() {
-        let _ = tracing_subscriber::registry().with(journald.with_field_prefix(None)).try_init();
+        let host = nix::unistd::gethostname().unwrap_or_default();
+        let journald =
+            journald.with_field_prefix(None).with_custom_fields([("NODEINIT_HOST", host.as_encoded_bytes())]);
+        let _ = tracing_subscriber::registry().with(journald).try_init();
     }
     // One thread waits; digests and disks have threads of their own.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

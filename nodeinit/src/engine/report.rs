@@ -1,11 +1,11 @@
 //! Progress for people and programs.
 
-use crate::engine::error::StepError;
+use crate::engine::{error::StepError, screen::Screen};
 use serde::Serialize;
 use std::{
     fmt,
-    io::{IsTerminal, Write},
-    sync::{Arc, Mutex, PoisonError},
+    io::IsTerminal,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -95,7 +95,7 @@ pub struct Report {
     style: Style,
     colour: bool,
     start: Instant,
-    out: Arc<Mutex<Box<dyn Write + Send>>>,
+    screen: Arc<Mutex<Screen>>,
 }
 
 impl fmt::Debug for Report {
@@ -105,17 +105,24 @@ impl fmt::Debug for Report {
 }
 
 impl Report {
-    /// A report on standard output. `NO_COLOR` is honoured (no-color.org).
+    /// A report on standard output; on a terminal the steps under way stand at its foot. `NO_COLOR` and `CLICOLOR_FORCE`
+    /// are honoured (no-color.org, bixense.com/clicolors).
     #[must_use]
     pub fn stdout(style: Style) -> Self {
-        let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-        Self { style, colour, start: Instant::now(), out: Arc::new(Mutex::new(Box::new(std::io::stdout()))) }
+        let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+        let terminal = std::io::stdout().is_terminal();
+        Self {
+            style,
+            colour: !is_set("NO_COLOR") && (terminal || is_set("CLICOLOR_FORCE")),
+            start: Instant::now(),
+            screen: Arc::new(Mutex::new(Screen::new(std::io::stdout(), terminal && style == Style::Text))),
+        }
     }
 
     /// A report that says nothing.
     #[must_use]
     pub fn silent() -> Self {
-        Self { style: Style::Silent, ..Self::stdout(Style::Silent) }
+        Self::stdout(Style::Silent)
     }
 
     /// The time since the run began.
@@ -132,12 +139,27 @@ impl Report {
             Style::Json => self.json(event),
             Style::Text => self.text(event),
         };
-        if line.is_empty() {
-            return;
+        let mut screen = self.screen();
+        match event {
+            Event::Started { step, title } if screen.is_live() => {
+                screen.begin(step, title, self.elapsed());
+                screen.draw(self.elapsed());
+            }
+            Event::Done { step, .. } | Event::Failed { step, .. } => {
+                screen.end(step);
+                screen.print(&line, self.elapsed());
+            }
+            _ => screen.print(&line, self.elapsed()),
         }
-        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
-        // A closed terminal or pipe does not stop the bootstrap.
-        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+    }
+
+    /// Draws the steps under way anew, with the time that each has taken; call it a few times a second.
+    pub fn tick(&self) {
+        self.screen().draw(self.elapsed());
+    }
+
+    fn screen(&self) -> MutexGuard<'_, Screen> {
+        self.screen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A line by the way.

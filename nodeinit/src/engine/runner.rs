@@ -11,7 +11,7 @@ use crate::{
     },
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 /// How a run ended.
 #[derive(Debug)]
@@ -34,6 +34,7 @@ struct Ended {
 pub async fn run(plan: &Plan, cx: &Context) -> Outcome {
     let mut waiting: Vec<&dyn Step> = plan.iter().map(AsRef::as_ref).collect();
     let mut running = FuturesUnordered::new();
+    let mut redraw = tokio::time::interval(Duration::from_millis(200));
     let mut done = BTreeSet::new();
     let mut outcome = Outcome { bars: Vec::new(), changed: Vec::new(), failure: None };
     loop {
@@ -43,7 +44,14 @@ pub async fn run(plan: &Plan, cx: &Context) -> Outcome {
         for step in ready {
             running.push(one(step, cx));
         }
-        let Some(ended) = running.next().await else { break };
+        let ended = tokio::select! {
+            ended = running.next() => ended,
+            _ = redraw.tick() => {
+                cx.report.tick();
+                continue;
+            }
+        };
+        let Some(ended) = ended else { break };
         let name = ended.bar.step.clone();
         match ended.result {
             Ok(changed) => {

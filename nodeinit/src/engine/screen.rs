@@ -1,0 +1,140 @@
+//! A terminal with the steps under way at its foot, or a plain stream of lines.
+
+use std::{
+    io::{self, Write},
+    time::Duration,
+};
+
+/// More running steps than this are only counted.
+const ROWS: usize = 12;
+
+struct Row {
+    step: String,
+    title: String,
+    since: Duration,
+}
+
+/// Where lines are printed.
+pub(super) struct Screen {
+    out: Box<dyn Write + Send>,
+    live: bool,
+    rows: Vec<Row>,
+    /// How many rows stand at the foot now.
+    drawn: usize,
+}
+
+impl Screen {
+    /// `live`: it is a terminal, and rows can be drawn again.
+    pub(super) fn new(out: impl Write + Send + 'static, live: bool) -> Self {
+        Self { out: Box::new(out), live, rows: Vec::new(), drawn: 0 }
+    }
+
+    pub(super) fn is_live(&self) -> bool {
+        self.live
+    }
+
+    /// Adds a row; the next drawing shows it.
+    pub(super) fn begin(&mut self, step: &str, title: &str, now: Duration) {
+        self.rows.push(Row { step: step.into(), title: title.into(), since: now });
+    }
+
+    /// Takes a row away.
+    pub(super) fn end(&mut self, step: &str) {
+        self.rows.retain(|row| row.step != step);
+    }
+
+    /// Prints a line above the rows; an empty one only draws them anew.
+    pub(super) fn print(&mut self, line: &str, now: Duration) {
+        let mut text = self.erased();
+        if !line.is_empty() {
+            text += line;
+            text.push('\n');
+        }
+        text += &self.foot(now);
+        self.write(&text);
+    }
+
+    /// Draws the rows anew.
+    pub(super) fn draw(&mut self, now: Duration) {
+        if self.live && (self.drawn > 0 || !self.rows.is_empty()) {
+            self.print("", now);
+        }
+    }
+
+    fn erased(&mut self) -> String {
+        match std::mem::take(&mut self.drawn) {
+            0 => String::new(),
+            // Up to the first row, then clear to the end of the screen.
+            rows => format!("\x1b[{rows}A\x1b[J"),
+        }
+    }
+
+    fn foot(&mut self, now: Duration) -> String {
+        if !self.live || self.rows.is_empty() {
+            return String::new();
+        }
+        let mut lines: Vec<String> = self
+            .rows
+            .iter()
+            .take(ROWS)
+            .map(|row| format!("{:6.1}s  … {}: {}", now.saturating_sub(row.since).as_secs_f64(), row.step, row.title))
+            .collect();
+        if self.rows.len() > ROWS {
+            lines.push(format!("         … and {} more", self.rows.len() - ROWS));
+        }
+        self.drawn = lines.len();
+        // Without wrapping, a long row stays one row on a narrow terminal.
+        format!("\x1b[?7l{}\n\x1b[?7h", lines.join("\n"))
+    }
+
+    fn write(&mut self, text: &str) {
+        // A closed terminal or pipe does not stop the bootstrap.
+        let _: io::Result<()> = self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex};
+
+    #[derive(Clone, Default)]
+    struct Shared(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Shared {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Shared {
+        fn text(&self) -> String {
+            String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+        }
+    }
+
+    #[test]
+    fn rows_give_way_to_lines() {
+        let out = Shared::default();
+        let mut screen = Screen::new(out.clone(), true);
+        screen.begin("etcd", "wait for etcd", Duration::ZERO);
+        screen.draw(Duration::from_secs(2));
+        screen.end("etcd");
+        screen.print("✓ etcd", Duration::from_secs(3));
+        assert_eq!(out.text(), "\x1b[?7l   2.0s  … etcd: wait for etcd\n\x1b[?7h\x1b[1A\x1b[J✓ etcd\n");
+    }
+
+    #[test]
+    fn a_stream_gets_lines_only() {
+        let out = Shared::default();
+        let mut screen = Screen::new(out.clone(), false);
+        screen.begin("etcd", "wait", Duration::ZERO);
+        screen.draw(Duration::ZERO);
+        screen.print("one", Duration::ZERO);
+        assert_eq!(out.text(), "one\n");
+    }
+}
