@@ -13,6 +13,7 @@ host=$here/../lab/host.sh
 
 "$host" down "$name"
 trap '"$host" down "$name"' EXIT
+[ "$mode" = fresh ] || export LAB_IMPORTED=1
 "$host" up "$name" "$ip" >&2
 "$here/kubeadm-config.sh" "$name" "$ip"
 "$host" copy "$name" "$here/kube-flannel.yaml" "$here/kubeadm-on-host.sh" /root/

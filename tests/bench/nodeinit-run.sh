@@ -11,6 +11,7 @@ host=$here/../lab/host.sh
 
 "$host" down "$name"
 trap '"$host" down "$name"' EXIT
+[ "$mode" = fresh ] || export LAB_IMPORTED=1
 "$host" up "$name" "$ip" >&2
 "$host" ssh "$name" mkdir -p /etc/nodeinit
 sed "s/m1$/$name/; s/10\.77\.0\.11$/$ip/" "$here/../lab/cluster.yaml" | "$host" ssh "$name" 'cat >/etc/nodeinit/config.yaml'

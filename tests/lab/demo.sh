@@ -14,6 +14,7 @@ host() { "$here/host.sh" "$@"; }
 host down "$name" # a fresh one each time
 say "booting host $name"
 host up "$name"
+# shellcheck disable=SC2016
 host ssh "$name" 'echo "$(. /etc/os-release; echo "$PRETTY_NAME"), $(hostname) $(cat /etc/lab-address), containerd $(containerd --version | cut -d" " -f3)"'
 host ssh "$name" mkdir -p /etc/nodeinit
 host copy "$name" "$here/cluster.yaml" /etc/nodeinit/config.yaml

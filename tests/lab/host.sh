@@ -26,7 +26,8 @@ usage: host.sh VERB ...
   unserve PORT            ends that
   list                    NAME IP up|down, a line each
   gc                      removes what killed runs left, by the records in $LAB_DIR
-A host made with LAB_OWNER=PID is removed by the next start or gc once that process is gone.
+A host made with LAB_OWNER=PID is removed by the next start or gc once that process is gone;
+one made with LAB_IMPORTED=1 has all images in containerd from the start.
 END
 }
 
@@ -69,11 +70,12 @@ remote() { # over SSH, so that what is started lands in the host's own cgroups
 }
 
 create() { # IP SEED: an overlay on the root, and plain folders where containerd puts its own overlays
-  local ip=$1 seed=$2 disk=$host/upper others shared
+  local ip=$1 seed=$2 disk=$host/upper others shared store=
   [[ $ip =~ ^10\.77\.0\.[0-9]+$ ]] || die "the address of $name must be one of 10.77.0.0/24, not $ip"
   others=$(grep -lsxF "$ip" "$LAB_DIR"/hosts/*/ip || true)
   [ -z "$others" ] || die "$ip belongs to $(basename "$(dirname "$others")")"
   shared=$("$lab/prepare.sh")
+  [ -z "${LAB_IMPORTED:-}" ] || store=$("$lab/imported.sh")
   mkdir -p "$host"
   [ -z "${LAB_OWNER:-}" ] || note_process "$LAB_OWNER" >"$host/owner"
   echo "$ip" >"$host/ip"
@@ -85,8 +87,14 @@ create() { # IP SEED: an overlay on the root, and plain folders where containerd
   echo "$ip" >"$disk/etc/lab-address"
   chmod 700 "$disk/root" "$disk/root/.ssh"
   cp "$LAB_DIR/ssh_key.pub" "$disk/root/.ssh/authorized_keys"
+  [ -z "$store" ] || copy_store "$store"
   if [ -d "$seed/openstack" ]; then create_from_config_drive "$seed"; else create_plain "$seed"; fi
   touch "$host/made"
+}
+
+copy_store() { # what containerd never changes in place is linked; its databases are copied
+  cp -al "$1/." "$host/containerd/"
+  (cd "$1" && find . -name '*.db') | while read -r file; do cp --remove-destination -p "$1/$file" "$host/containerd/$file"; done
 }
 
 create_plain() {
