@@ -4,7 +4,7 @@ use nodeinit_tests::Host;
 
 #[test]
 fn a_disk_that_is_full_while_keys_are_made() {
-    let host = Host::fresh();
+    let host = Host::with_images();
     host.disk("/etc/kubernetes/pki", "16k");
     let full = host.nodeinit("up").exits(75);
     full.says(&[

@@ -4,7 +4,7 @@ use nodeinit_tests::Host;
 
 #[test]
 fn a_cluster_of_a_secrets_bundle() {
-    let host = Host::fresh();
+    let host = Host::with_images();
     host.must("cd /etc/nodeinit && nodeinit secrets generate && [ $(stat -c %a secrets.yaml) = 600 ]");
     host.nodeinit("secrets generate --file /etc/nodeinit/secrets.yaml").exits(1).says(&["is there already"]);
     host.must("chmod 640 /etc/nodeinit/secrets.yaml");

@@ -14,7 +14,7 @@ fn refuses(host: &Host, why: &[&str]) {
 
 #[test]
 fn a_machine_that_is_not_fit() {
-    let host = Host::fresh();
+    let host = Host::with_images();
 
     host.must("for port in 6443 2379; do systemd-run -q -u taken-$port python3 -m http.server $port; done");
     host.until("a taken port", 10.0, "ss -lnt | grep -q :6443 && ss -lnt | grep -q :2379");

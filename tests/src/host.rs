@@ -45,10 +45,21 @@ impl Host {
     /// Boots one.
     #[must_use]
     pub fn fresh() -> Self {
+        Self::made("")
+    }
+
+    /// Boots one that has all images in containerd already, for what does not depend on their import.
+    #[must_use]
+    pub fn with_images() -> Self {
+        Self::made("1")
+    }
+
+    fn made(imported: &str) -> Self {
         // A failed test has nothing to do with the next one.
         let host = Self { _only: ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner) };
         verb(&["down", NAME]).exits(0);
-        verb(&["up", NAME, ADDRESS]).exits(0);
+        let imported = format!("LAB_IMPORTED={imported}");
+        start("host.sh up", LIMIT, &["env", &imported, &lab("host.sh"), "up", NAME, ADDRESS]).wait().exits(0);
         let config = std::fs::read_to_string(lab("cluster.yaml")).unwrap();
         let config = config.replace("name: m1", &format!("name: {NAME}")).replace("10.77.0.11", ADDRESS);
         host.put("/etc/nodeinit/config.yaml", &config);
@@ -56,10 +67,10 @@ impl Host {
         host
     }
 
-    /// Boots one and runs `nodeinit up` on it.
+    /// Boots one with images and runs `nodeinit up` on it.
     #[must_use]
     pub fn with_cluster() -> Self {
-        let host = Self::fresh();
+        let host = Self::with_images();
         host.up();
         host
     }
