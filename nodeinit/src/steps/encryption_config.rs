@@ -98,7 +98,7 @@ fn accept(text: &str) -> Result<(), StepError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::steps::pki::testing::{context, run};
+    use crate::{context::testing::context, steps::pki::testing::run};
     use std::os::unix::fs::MetadataExt;
 
     fn read(cx: &Context) -> Option<String> {
@@ -107,8 +107,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_key_is_made_once_and_kept() {
-        let dir = tempfile::tempdir().unwrap();
-        let cx = context(dir.path());
+        let (_dir, cx) = context();
         assert_eq!(run(&EncryptionConfig, &cx).await.unwrap().len(), 1);
         let first = read(&cx);
         let mode = std::fs::metadata(cx.files.real(paths::ENCRYPTION.as_ref())).unwrap().mode() & 0o777;

@@ -1,18 +1,15 @@
 use super::*;
 use crate::{
+    context::testing::context,
     pki::testing::openssl,
-    steps::pki::{
-        Pki,
-        testing::{context, run},
-    },
+    steps::pki::{Pki, testing::run},
 };
 use std::{collections::BTreeMap, os::unix::fs::MetadataExt};
 
 const CURRENT: &str = paths::KUBELET_CLIENT_CURRENT;
 
 async fn made() -> (tempfile::TempDir, Context) {
-    let dir = tempfile::tempdir().unwrap();
-    let cx = context(dir.path());
+    let (dir, cx) = context();
     run(&Pki, &cx).await.unwrap();
     let changes = run(&Kubeconfigs, &cx).await.unwrap();
     assert_eq!(changes.len(), 7, "{changes:?}");
@@ -36,10 +33,10 @@ async fn each_user_has_a_certificate_of_the_cluster() {
     let (_dir, cx) = made().await;
     let ca = cx.files.real(&certificate_path("ca"));
     for (user, group, server) in [
-        (User::Admin, Some("kubeadm:cluster-admins"), "https://10.77.0.11:6443"),
-        (User::SuperAdmin, Some("system:masters"), "https://10.77.0.11:6443"),
-        (User::ControllerManager, None, "https://10.77.0.11:6443"),
-        (User::Scheduler, None, "https://10.77.0.11:6443"),
+        (User::Admin, Some("kubeadm:cluster-admins"), "https://10.0.0.11:6443"),
+        (User::SuperAdmin, Some("system:masters"), "https://10.0.0.11:6443"),
+        (User::ControllerManager, None, "https://10.0.0.11:6443"),
+        (User::Scheduler, None, "https://10.0.0.11:6443"),
     ] {
         let text = cx.files.read_text(path(user)).unwrap().unwrap();
         let existing = Existing::read(&cx.files, &text).unwrap();
@@ -62,7 +59,7 @@ async fn each_user_has_a_certificate_of_the_cluster() {
     let target = cx.files.link_target(Path::new(CURRENT)).unwrap();
     assert!(target.to_str().unwrap().starts_with("kubelet-client-2") && target.components().count() == 1, "{target:?}");
     let serving = cx.files.read(Path::new(paths::KUBELET_PKI).join("kubelet.crt")).unwrap().unwrap();
-    let verify = ["verify", "-x509_strict", "-purpose", "sslserver", "-verify_ip", "10.77.0.11", "-CAfile"];
+    let verify = ["verify", "-x509_strict", "-purpose", "sslserver", "-verify_ip", "10.0.0.11", "-CAfile"];
     assert!(openssl(&[&verify[..], &[ca.to_str().unwrap()]].concat(), &serving).contains("OK"));
 }
 
@@ -132,8 +129,7 @@ async fn another_clusters_file_is_reported_and_not_touched() {
 
 #[tokio::test]
 async fn before_the_pki_everything_is_announced_and_with_an_external_ca_everything_is_needed() {
-    let dir = tempfile::tempdir().unwrap();
-    let cx = context(dir.path());
+    let (_dir, cx) = context();
     let State::Needed(changes) = Kubeconfigs.check(&cx).await.unwrap() else { panic!("nothing is there yet") };
     assert_eq!(changes.len(), 7, "{changes:?}");
 

@@ -2,11 +2,9 @@
 //!
 //! Runs where `NODEINIT_LAB` is set (`make test`); changes nothing outside the test's directories.
 
-use super::{
-    testing::{context, run},
-    *,
-};
+use super::{testing::run, *};
 use crate::{
+    context::testing::context,
     pki::{Certificate, testing::openssl},
     render::{kubeadm_config, kubeconfig::User, parity::kubeadm, yaml},
     steps::kubeconfig::{Existing, Kubeconfigs},
@@ -65,8 +63,7 @@ impl<'a> Kubeadm<'a> {
 }
 
 fn machine() -> (tempfile::TempDir, Context) {
-    let dir = tempfile::tempdir().unwrap();
-    let mut cx = context(dir.path());
+    let (dir, mut cx) = context();
     let plane = &mut Arc::make_mut(&mut cx.cluster).control_plane;
     plane.cert_sans = vec!["api.example.org".into(), "192.0.2.7".into()];
     plane.endpoint = Some(nodeinit_config::cluster::Endpoint { host: "cluster.example.org".into(), port: 6443 });

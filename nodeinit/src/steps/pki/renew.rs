@@ -194,13 +194,11 @@ impl Work<'_> {
 mod tests {
     use super::*;
     use crate::{
+        context::testing::context,
         host::clock::Clock,
         steps::{
             kubeconfig::Kubeconfigs,
-            pki::{
-                Pki, inventory,
-                testing::{context, run},
-            },
+            pki::{Pki, inventory, testing::run},
         },
     };
     use std::time::Duration;
@@ -209,8 +207,7 @@ mod tests {
 
     /// A machine whose certificates were made 364 days ago, and the present.
     async fn aged() -> (tempfile::TempDir, Context) {
-        let dir = tempfile::tempdir().unwrap();
-        let mut cx = context(dir.path());
+        let (dir, mut cx) = context();
         cx.clock = Clock::behind(364 * DAY);
         run(&Pki, &cx).await.unwrap();
         run(&Kubeconfigs, &cx).await.unwrap();

@@ -1,34 +1,9 @@
-//! A machine in a directory, for tests.
+//! Runs one step, for tests.
 
 use crate::{
     context::Context,
-    engine::{
-        journal::Journal,
-        report::{Report, Style},
-        step::{State, Step},
-    },
-    host::{clock::Clock, commands::Commands, files::Files},
-    render::testing::Fixture,
+    engine::step::{State, Step},
 };
-use std::{path::Path, sync::Arc};
-
-/// The machine `m1` whose root is `dir`.
-pub(in crate::steps) fn context(dir: &Path) -> Context {
-    let fixture = Fixture::new();
-    let files = Files::under(dir);
-    Context {
-        cluster: Arc::new(fixture.cluster),
-        node: Arc::new(fixture.node),
-        journal: Arc::new(Journal::open(&files).unwrap()),
-        files,
-        commands: Commands,
-        clock: Clock::system(),
-        report: Report::stdout(Style::Silent),
-        facts: Arc::new(fixture.facts),
-        manifests: Arc::new(fixture.manifests),
-        api: Arc::default(),
-    }
-}
 
 /// Runs a step as the runner does: its check, and where that asks for it, its application and another check.
 /// Returns the sentences of the plan.

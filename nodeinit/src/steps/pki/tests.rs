@@ -1,9 +1,6 @@
-use super::{
-    testing::{context, run},
-    *,
-};
+use super::{testing::run, *};
 use crate::{
-    context::Context,
+    context::{Context, testing::context},
     engine::journal::{Record, sha256},
     host::{clock::Clock, files::NewFile},
     pki::{Authority, Certificate, Key, authority::self_signed, bundle::SECRETS, testing::openssl},
@@ -48,8 +45,7 @@ fn put(cx: &Context, path: &Path, content: impl Into<Vec<u8>>) {
 }
 
 async fn made() -> (tempfile::TempDir, Context) {
-    let dir = tempfile::tempdir().unwrap();
-    let cx = context(dir.path());
+    let (dir, cx) = context();
     assert_eq!(run(&Pki, &cx).await.unwrap().len(), 12);
     (dir, cx)
 }
@@ -85,8 +81,7 @@ async fn a_fresh_machine_gets_all_of_kubeadms_files() {
 
 /// The machine as a kill leaves it: all is journalled, the first `count` files have their names.
 fn killed_after(count: usize) -> (tempfile::TempDir, Context) {
-    let dir = tempfile::tempdir().unwrap();
-    let cx = context(dir.path());
+    let (dir, cx) = context();
     let files = outcome(&cx).unwrap().files;
     let record = |f: &NewFile| Record::File { path: f.path.clone(), sha256: sha256(&f.content), original: None };
     cx.journal.intend(files.iter().map(record).collect()).unwrap();
@@ -111,7 +106,7 @@ async fn a_kill_between_any_two_files_keeps_every_key() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn whatever_is_removed_the_ca_stays_or_it_is_reported(removed in subsequence((0..22).collect::<Vec<usize>>(), 0..22)) {
         runtime().block_on(async {
@@ -257,8 +252,7 @@ async fn a_living_cluster_gets_no_new_ca() {
 
 #[tokio::test]
 async fn the_bundles_keys_are_used_and_another_bundle_is_refused() {
-    let dir = tempfile::tempdir().unwrap();
-    let cx = context(dir.path());
+    let (_dir, cx) = context();
     for directory in ["/etc", "/etc/nodeinit"] {
         cx.files.make_directory(Path::new(directory), 0o755).unwrap();
     }
