@@ -39,9 +39,16 @@ impl Step for Files {
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
         let cx = cx.clone();
         blocking(move || {
-            let mut changes: Vec<String> =
-                in_trees(&cx)?.iter().map(|path| format!("remove {} and all below", path.display())).collect();
-            for (path, fate) in own_files(&cx)? {
+            let in_trees = in_trees(&cx)?;
+            let mut changes = Vec::new();
+            for tree in cx.journal.state().trees.keys() {
+                match in_trees.iter().filter(|path| path.parent() == Some(tree)).count() {
+                    0 => {}
+                    n => changes.push(format!("remove what came into {} ({n} entries)", tree.display())),
+                }
+            }
+            let elsewhere = |path: &Path| !in_trees.iter().any(|removed| path.starts_with(removed));
+            for (path, fate) in own_files(&cx)?.into_iter().filter(|(path, _)| elsewhere(path)) {
                 match fate {
                     Fate::Remove => changes.push(format!("remove {}", path.display())),
                     Fate::PutBack(_) => changes.push(format!("put {} back as it was", path.display())),
