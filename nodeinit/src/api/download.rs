@@ -31,8 +31,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// How often somebody who waits is told.
 const TELL_EVERY: Duration = Duration::from_secs(5);
 
-/// How many pieces (of at most about 400 kB) may wait for the disk.
-const PIECES: usize = 8;
+/// How many pieces may wait for the disk. Each is at most as large as the connection's buffer.
+const PIECES: usize = 4;
 
 /// Why nothing was downloaded.
 #[derive(Debug, thiserror::Error)]
@@ -121,7 +121,9 @@ impl Download {
     pub async fn fetch(&self, files: &Files, to: &Path, tell: impl Fn(String)) -> Result<(), DownloadError> {
         let begun = Instant::now();
         let deadline = begun + self.limit;
-        let (mut pause, mut last, mut is_anew) = (FIRST_PAUSE, String::from("no answer"), false);
+        let (mut pause, mut last) = (FIRST_PAUSE, String::from("no answer"));
+        // What an earlier run left may be of another content.
+        let mut is_doubtful = size(files, to) > 0;
         loop {
             let before = size(files, to);
             match tokio::time::timeout_at(deadline, self.attempt(files, to, begun, &tell)).await {
@@ -131,13 +133,12 @@ impl Download {
                         return Ok(());
                     }
                     files.remove_file(to)?;
-                    // What was here may have been of another content: once more, from the beginning.
-                    if before == 0 || is_anew {
+                    if !is_doubtful {
                         let (wanted, found) = (hex(&self.sha256), hex(&found));
                         return Err(DownloadError::Digest { url: self.url.clone(), wanted, found });
                     }
-                    is_anew = true;
-                    tell("what was here of an earlier try did not fit; from the beginning".into());
+                    is_doubtful = false;
+                    tell("what an earlier run left does not fit; from the beginning".into());
                     continue;
                 }
                 Ok(Err(Ended::Final(error))) => return Err(error),
@@ -178,7 +179,10 @@ impl Download {
             match tokio::time::timeout(STALL, body.frame()).await {
                 Err(_) => break Some(silent()),
                 Ok(Some(Err(e))) => {
-                    break Some(Ended::Broken(format!("the connection broke after {done} bytes: {e}")));
+                    break Some(Ended::Broken(format!(
+                        "the connection broke after {done} bytes: {}",
+                        http::with_causes(&e)
+                    )));
                 }
                 Ok(None) if total.is_some_and(|total| done < total) => {
                     break Some(Ended::Broken(format!("the connection ended after {done} bytes")));

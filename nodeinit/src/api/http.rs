@@ -19,6 +19,9 @@ use tokio::{
 };
 use tokio_rustls::TlsConnector;
 
+/// What a connection may hold of an answer that is not yet written to disk, in bytes. Several downloads run at once.
+const BUFFER: usize = 128 << 10;
+
 /// How many times a mirror may send us elsewhere.
 const REDIRECTS: usize = 5;
 
@@ -159,19 +162,25 @@ async fn ask(url: &str, method: &str, from: u64, files: &Files) -> Result<Answer
     } else {
         send(stream, request).await
     };
-    answer.map_err(|e| broken("ask")(e.to_string()))
+    answer.map_err(|e| broken("ask")(with_causes(&e)))
 }
 
 async fn send<S>(stream: S, request: Request<Empty<Bytes>>) -> hyper::Result<Answer>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    let (mut sender, connection) = http1::Builder::new().max_buf_size(BUFFER).handshake(TokioIo::new(stream)).await?;
     let connection = Connection(tokio::spawn(async move {
         // What breaks the connection reaches the reader of the body too.
         let _ = connection.await;
     }));
     Ok(Answer { response: sender.send_request(request).await?, _connection: connection })
+}
+
+/// An error and its causes in one line.
+pub(super) fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 /// The machine's own trust.

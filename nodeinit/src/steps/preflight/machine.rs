@@ -121,10 +121,10 @@ fn disk_finding(cx: &Context, path: &Path, least: u64, enough: u64) -> Option<Fi
     if room.nodes < 100 {
         return Some(Finding::failure(CHECK, format!("the file system for {at} has no room for more files"), remedy));
     }
-    let what = |wish: u64| format!("{} left for {at}, and {} are needed", left(room.bytes), left(wish));
+    let what = |wish: u64, verb| format!("{} left for {at}, and {} are {verb}", left(room.bytes), left(wish));
     match room.bytes {
-        bytes if bytes < least => Some(Finding::failure(CHECK, what(least), remedy)),
-        bytes if bytes < enough => Some(Finding::warning(CHECK, what(enough), remedy)),
+        bytes if bytes < least => Some(Finding::failure(CHECK, what(least, "needed"), remedy)),
+        bytes if bytes < enough => Some(Finding::warning(CHECK, what(enough, "advisable"), remedy)),
         _ => None,
     }
 }
