@@ -13,7 +13,7 @@ mod token;
 mod up;
 
 use crate::engine::{error::Exit, report::Style};
-use clap::{Args, Parser, Subcommand, ValueEnum, error::ErrorKind};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use nodeinit_config::cluster::Role;
 use std::path::PathBuf;
 use tracing_subscriber::{layer::SubscriberExt, util::SubscriberInitExt};
@@ -106,6 +106,12 @@ impl From<Output> for Style {
             Output::Json => Self::Json,
         }
     }
+}
+
+/// The command line as it is described to clap: `docs/cli.md` is made from it.
+#[must_use]
+pub fn command() -> clap::Command {
+    Cli::command()
 }
 
 /// Turns a panic, which is a defect of ours, into its exit code and a message that says where to report it.

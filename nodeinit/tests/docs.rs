@@ -1,0 +1,114 @@
+//! What of `docs/` is made from the code, and tests that see that it is current.
+//! `UPDATE_DOCS=1 cargo test -p nodeinit --test docs` writes it.
+#![allow(clippy::unwrap_used, reason = "a test ends where something is not as it expects")]
+
+use clap::{Arg, Command};
+use nodeinit::{cli, plan::first_master};
+use nodeinit_config::Layer;
+use std::path::Path;
+
+#[test]
+fn the_page_of_the_command_line_is_current() {
+    let mut root = cli::command();
+    root.build();
+    let mut page = include_str!("cli.md").to_owned();
+    let shared: Vec<Arg> = root.find_subcommand("up").into_iter().flat_map(Command::get_arguments).cloned().collect();
+    options(shared.iter().filter(|arg| !is_help(arg)), &mut page);
+    commands(&mut root, 2, &shared, &mut page);
+    is_current("cli.md", &page);
+}
+
+#[test]
+fn the_table_of_steps_is_current() {
+    const MARKS: [&str; 2] = ["<!-- steps: made from the plan -->\n", "<!-- end of steps -->"];
+    let head = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nartifacts: {source: /opt/kubernetes}\n";
+    let cluster = nodeinit_config::load(&[Layer::file("cluster.yaml", head)]).unwrap().cluster;
+    let plan = first_master::plan(&cluster);
+    let mut table = "\n| step | what it brings about | after |\n|---|---|---|\n".to_owned();
+    for (index, step) in plan.iter().enumerate() {
+        let needs: Vec<String> = step.needs().iter().map(|need| format!("`{need}`")).collect();
+        let after = if index > 0 && needs.len() == index { "all others".to_owned() } else { needs.join(", ") };
+        table += &format!("| `{}` | {} | {after} |\n", step.name(), step.title());
+    }
+    let page = std::fs::read_to_string(document("architecture.md")).unwrap();
+    let (before, rest) = page.split_once(MARKS[0]).unwrap();
+    let (_, behind) = rest.split_once(MARKS[1]).unwrap();
+    is_current("architecture.md", &format!("{before}{}{table}\n{}{behind}", MARKS[0], MARKS[1]));
+}
+
+fn document(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name)
+}
+
+fn is_current(name: &str, current: &str) {
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        #[allow(clippy::disallowed_methods, reason = "a document of the source tree")]
+        std::fs::write(document(name), current).unwrap();
+    }
+    let written = std::fs::read_to_string(document(name)).unwrap_or_default();
+    let how = "UPDATE_DOCS=1 cargo test -p nodeinit --test docs";
+    assert!(written == current, "docs/{name} is not what the code says; write it with: {how}");
+}
+
+/// A section for each command below `parent`.
+fn commands(parent: &mut Command, level: usize, shared: &[Arg], page: &mut String) {
+    for command in parent.get_subcommands_mut().filter(|command| command.get_name() != "help") {
+        let name = command.get_bin_name().unwrap_or_default();
+        let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+        *page += &format!("\n{} `{name}`\n\n{about}.\n", "#".repeat(level));
+        if command.has_subcommands() {
+            commands(command, level + 1, shared, page);
+            continue;
+        }
+        let usage = command.render_usage().to_string();
+        *page += &format!("\n    {}\n", usage.trim_start_matches("Usage: "));
+        let is_shared = |arg: &&Arg| shared.iter().any(|s| s.get_long() == arg.get_long() && help(s) == help(arg));
+        let (known, own): (Vec<&Arg>, Vec<&Arg>) =
+            command.get_arguments().filter(|arg| !is_help(arg)).partition(is_shared);
+        if !own.is_empty() {
+            options(own.into_iter(), page);
+        }
+        if !known.is_empty() {
+            let names: Vec<String> = known.into_iter().map(|arg| format!("`{}`", flag(arg))).collect();
+            *page += &format!("\nShared: {}.\n", names.join(", "));
+        }
+    }
+}
+
+fn is_help(arg: &Arg) -> bool {
+    matches!(arg.get_id().as_str(), "help" | "version")
+}
+
+fn help(arg: &Arg) -> String {
+    arg.get_help().map(ToString::to_string).unwrap_or_default()
+}
+
+/// `--config FILE`, or `NAME`.
+fn flag(arg: &Arg) -> String {
+    let values = arg.get_value_names().unwrap_or_default().iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    match (arg.get_long(), arg.get_action().takes_values()) {
+        (Some(long), true) => format!("--{long} {values}"),
+        (Some(long), false) => format!("--{long}"),
+        (None, _) => values,
+    }
+}
+
+fn options<'a>(arguments: impl Iterator<Item = &'a Arg>, page: &mut String) {
+    *page += "\n| option | default | meaning |\n|---|---|---|\n";
+    for arg in arguments {
+        let defaults: Vec<String> =
+            arg.get_default_values().iter().map(|value| format!("`{}`", value.to_string_lossy())).collect();
+        let default = if arg.get_action().takes_values() { defaults.join(", ") } else { String::new() };
+        let choices = arg.get_possible_values();
+        let choices: Vec<String> = choices
+            .iter()
+            .filter(|_| arg.get_action().takes_values())
+            .map(|choice| match choice.get_help() {
+                Some(help) => format!("`{}`: {help}", choice.get_name()),
+                None => format!("`{}`", choice.get_name()),
+            })
+            .collect();
+        let choices = if choices.is_empty() { String::new() } else { format!(". {}", choices.join(", ")) };
+        *page += &format!("| `{}` | {default} | {}{choices} |\n", flag(arg), help(arg));
+    }
+}
