@@ -5,7 +5,7 @@
 use clap::{Arg, Command};
 use nodeinit::{cli, plan::first_master};
 use nodeinit_config::Layer;
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 #[test]
 fn the_page_of_the_command_line_is_current() {
@@ -27,13 +27,25 @@ fn the_table_of_steps_is_current() {
     let mut table = "\n| step | what it brings about | after |\n|---|---|---|\n".to_owned();
     for (index, step) in plan.iter().enumerate() {
         let needs: Vec<String> = step.needs().iter().map(|need| format!("`{need}`")).collect();
-        let after = if index > 0 && needs.len() == index { "all others".to_owned() } else { needs.join(", ") };
+        let after = if index > 1 && needs.len() == index { "all others".to_owned() } else { needs.join(", ") };
         table += &format!("| `{}` | {} | {after} |\n", step.name(), step.title());
     }
     let page = std::fs::read_to_string(document("architecture.md")).unwrap();
     let (before, rest) = page.split_once(MARKS[0]).unwrap();
     let (_, behind) = rest.split_once(MARKS[1]).unwrap();
     is_current("architecture.md", &format!("{before}{}{table}\n{}{behind}", MARKS[0], MARKS[1]));
+}
+
+#[test]
+fn each_dependency_has_its_reason() {
+    let manifest = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml")).unwrap();
+    let (_, listed) = manifest.split_once("[workspace.dependencies]\n").unwrap();
+    let listed = listed.lines().take_while(|line| !line.starts_with('[')).filter(|line| !line.contains("path ="));
+    let wanted: BTreeSet<&str> = listed.filter_map(|line| line.split_once(" =")).map(|(name, _)| name).collect();
+    let page = std::fs::read_to_string(document("dependencies.md")).unwrap();
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+    let told: BTreeSet<&str> = rows.map(|(name, _)| name).collect();
+    assert_eq!(told, wanted, "docs/dependencies.md names other crates than Cargo.toml");
 }
 
 fn document(name: &str) -> std::path::PathBuf {

@@ -18,7 +18,7 @@ use serde_json::json;
 
 #[derive(Subcommand)]
 pub(super) enum Phase {
-    /// The steps of this machine's role, in order, each with what it needs
+    /// The steps of this machine's role, in order; as JSON each with what it needs
     List(Common),
     /// Run one step; those that it needs must be done
     Run(Run),
