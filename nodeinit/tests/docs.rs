@@ -97,7 +97,8 @@ fn help(arg: &Arg) -> String {
 
 /// `--config FILE`, or `NAME`.
 fn flag(arg: &Arg) -> String {
-    let values = arg.get_value_names().unwrap_or_default().iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    let values =
+        arg.get_value_names().unwrap_or_default().iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
     match (arg.get_long(), arg.get_action().takes_values()) {
         (Some(long), true) => format!("--{long} {values}"),
         (Some(long), false) => format!("--{long}"),
