@@ -16,7 +16,11 @@ use crate::engine::{error::Exit, report::Style};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use nodeinit_config::cluster::Role;
 use std::path::PathBuf;
-use tracing_subscriber::{layer::SubscriberExt, util::SubscriberInitExt};
+use tracing_subscriber::{
+    filter::{LevelFilter, Targets},
+    layer::SubscriberExt,
+    util::SubscriberInitExt,
+};
 
 /// Turns this machine into a Kubernetes master or worker.
 #[derive(Parser)]
@@ -141,7 +145,9 @@ pub fn run() -> Exit {
         let host = nix::unistd::gethostname().unwrap_or_default();
         let journald =
             journald.with_field_prefix(None).with_custom_fields([("NODEINIT_HOST", host.as_encoded_bytes())]);
-        let _ = tracing_subscriber::registry().with(journald).try_init();
+        // Ours alone: HTTP/2 traces every frame, and journald would be sent all of it.
+        let ours = Targets::new().with_target("nodeinit", LevelFilter::INFO);
+        let _ = tracing_subscriber::registry().with(journald).with(ours).try_init();
     }
     // One thread waits; digests and disks have threads of their own.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
