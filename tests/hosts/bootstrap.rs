@@ -18,6 +18,7 @@ fn a_first_master_from_nothing() {
     no_component_complains(&host, &finished);
     host.check_pods();
     kubeadm_accepts_it(&host);
+    kubeadm_generates_the_static_pods(&host);
     no_secret_is_shown(&host, &said);
 }
 
@@ -53,6 +54,30 @@ fn kubeadm_accepts_it(host: &Host) {
     // The version is given: hosts cannot ask the internet for it.
     let plan = host.run("kubeadm upgrade plan v1.34.4 2>&1").exits(0);
     plan.says(&["Running cluster health checks", "Cluster version: 1.34.4", "Target version: v1.34.4"]);
+}
+
+/// Fed with the configuration that the cluster stores, kubeadm writes the very pods that run, hardening included.
+fn kubeadm_generates_the_static_pods(host: &Host) {
+    let differences = host.must(
+        r#"set -e -o pipefail; export KUBECONFIG=/etc/kubernetes/admin.conf KUBEADM_INIT_DRYRUN_DIR=/run/kubeadm
+        mkdir /run/kubeadm
+        address=$(kubectl get nodes -o jsonpath='{.items[0].status.addresses[?(@.type=="InternalIP")].address}')
+        {
+            printf 'apiVersion: kubeadm.k8s.io/v1beta4\nkind: InitConfiguration\nlocalAPIEndpoint: {advertiseAddress: %s}\n---\n' $address
+            kubectl -n kube-system get configmap kubeadm-config -o jsonpath='{.data.ClusterConfiguration}'
+        } >/run/kubeadm.yaml
+        kubeadm init phase control-plane all --dry-run --config /run/kubeadm.yaml >/dev/null
+        kubeadm init phase etcd local --dry-run --config /run/kubeadm.yaml >/dev/null
+        canonical() { kubectl create --dry-run=client --validate=false -f $1 -o jsonpath='{.metadata.labels}{.metadata.annotations}{.spec}' | tr , '\n'; }
+        for pod in etcd kube-apiserver kube-controller-manager kube-scheduler; do
+            canonical /etc/kubernetes/manifests/$pod.yaml >/run/ours
+            canonical /run/kubeadm/$pod.yaml >/run/theirs
+            [ $(wc -l </run/ours) -gt 20 ]
+            diff -u /run/ours /run/theirs || true
+        done
+        rm -r /run/kubeadm /run/kubeadm.yaml /run/ours /run/theirs"#,
+    );
+    assert_eq!(differences, "", "kubeadm generates other static pods");
 }
 
 fn a_second_up_changes_nothing(host: &Host) {
