@@ -177,6 +177,16 @@ impl Cri {
         Ok((answer.runtime_name, answer.runtime_version))
     }
 
+    /// containerd's configuration as its CRI plugin uses it; `null` where the runtime does not tell.
+    ///
+    /// # Errors
+    /// [`CriError`].
+    pub async fn config(&self) -> Result<serde_json::Value, CriError> {
+        let request = wire::StatusRequest { verbose: true };
+        let answer: wire::RuntimeStatus = self.call("Status", &request, Duration::from_secs(5)).await?;
+        Ok(answer.info.get("config").and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default())
+    }
+
     async fn call<A: Message + Default>(
         &self,
         call: &'static str,
@@ -299,6 +309,18 @@ mod wire {
     pub(super) struct Sandboxes {
         #[prost(message, repeated, tag = "1")]
         pub(super) items: Vec<Id>,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub(super) struct StatusRequest {
+        #[prost(bool, tag = "1")]
+        pub(super) verbose: bool,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub(super) struct RuntimeStatus {
+        #[prost(btree_map = "string, string", tag = "2")]
+        pub(super) info: BTreeMap<String, String>,
     }
 
     #[derive(Clone, PartialEq, prost::Message)]

@@ -7,6 +7,7 @@ mod leftovers;
 mod machine;
 mod network;
 mod programs;
+mod runtime_config;
 
 use crate::{
     context::{Context, blocking},
@@ -103,9 +104,15 @@ pub async fn report(cx: &Context) -> Report {
         let cx = cx.clone();
         blocking(move || Ok(local(&cx))).await.unwrap_or_else(|e| vec![Finding::blind("machine", &e)])
     };
-    let (local, runtime, kubelet, mirror, names) =
-        tokio::join!(local, programs::runtime(cx), programs::kubelet(cx), clocks::mirror(cx), network::names(cx),);
-    let mut findings: Vec<Finding> = [local, runtime, kubelet, mirror, names].concat();
+    let (local, runtime, config, kubelet, mirror, names) = tokio::join!(
+        local,
+        programs::runtime(cx),
+        runtime_config::check(cx),
+        programs::kubelet(cx),
+        clocks::mirror(cx),
+        network::names(cx),
+    );
+    let mut findings: Vec<Finding> = [local, runtime, config, kubelet, mirror, names].concat();
     findings.sort_by_key(|f| f.level == Level::Warning);
     Report { findings }
 }

@@ -1,0 +1,88 @@
+//! containerd's configuration: what of it would keep every pod from starting.
+
+use super::Finding;
+use crate::{
+    api::cri::{Cri, SOCKET},
+    context::Context,
+};
+use nodeinit_config::{
+    Cluster,
+    cluster::{Cni, KubernetesImage},
+};
+use serde_json::Value;
+use std::path::Path;
+
+const CHECK: &str = "containerd-config";
+
+/// Where CNI plugins are placed by us and by flannel.
+const PLUGINS: &str = "/opt/cni/bin";
+
+/// Looks at the configuration that containerd runs with. Whether containerd answers at all is another check's matter.
+pub(super) async fn check(cx: &Context) -> Vec<Finding> {
+    let ask = async { Cri::connect(cx.files.real(Path::new(SOCKET))).await?.config().await };
+    ask.await.map_or_else(|_| Vec::new(), |config| findings(&config, &cx.cluster))
+}
+
+/// `config` is the answer of the CRI's `Status`, of containerd's `CriConfig`; what it does not tell is not judged.
+fn findings(config: &Value, cluster: &Cluster) -> Vec<Finding> {
+    let remedy = |set: String| format!("set {set} in /etc/containerd/config.toml, then `systemctl restart containerd`");
+    let mut findings = Vec::new();
+
+    let runtime = config.pointer("/containerd/defaultRuntimeName").and_then(Value::as_str).unwrap_or("runc");
+    let options = config.pointer(&format!("/containerd/runtimes/{runtime}/options"));
+    if let Some(options) = options {
+        let by_systemd = options["SystemdCgroup"].as_bool().unwrap_or(false);
+        // The default of KubeletConfiguration as kubeadm writes it.
+        let driver = cluster.kubelet.get("cgroupDriver").and_then(Value::as_str).unwrap_or("systemd");
+        if by_systemd != (driver == "systemd") {
+            let what =
+                format!("containerd has SystemdCgroup = {by_systemd}, but the kubelet's cgroupDriver is {driver}");
+            let set = format!("SystemdCgroup = {} in the options of runtime {runtime}", driver == "systemd");
+            findings.push(Finding::failure(CHECK, what, remedy(set)));
+        }
+    }
+    let plugins = config.pointer("/cni/binDir").and_then(Value::as_str);
+    if let Some(directory) = plugins.filter(|directory| *directory != PLUGINS && cluster.addons.cni == Cni::Flannel) {
+        let what = format!("containerd looks for CNI plugins in {directory}, and flannel puts its own into {PLUGINS}");
+        findings.push(Finding::failure(CHECK, what, remedy(format!("the cni section's bin_dir = {PLUGINS:?}"))));
+    }
+    let wanted = cluster.image(KubernetesImage::Pause);
+    if let Some(image) = config["sandboxImage"].as_str().filter(|image| *image != wanted) {
+        let what =
+            format!("containerd starts every pod with {image}, which it may have to pull; kubeadm's is {wanted}");
+        findings.push(Finding::warning(CHECK, what, remedy(format!("sandbox_image = {wanted:?}"))));
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{context::testing::context, steps::preflight::Level};
+    use serde_json::json;
+
+    fn config(systemd: bool, plugins: &str, pause: &str) -> Value {
+        json!({
+            "containerd": {"defaultRuntimeName": "runc", "runtimes": {"runc": {"options": {"SystemdCgroup": systemd}}}},
+            "cni": {"binDir": plugins},
+            "sandboxImage": pause,
+        })
+    }
+
+    #[test]
+    fn a_fitting_configuration_is_silent() {
+        let (_dir, cx) = context();
+        assert!(findings(&config(true, "/opt/cni/bin", "registry.k8s.io/pause:3.10.1"), &cx.cluster).is_empty());
+        assert!(findings(&Value::Null, &cx.cluster).is_empty(), "what is not told is not judged");
+    }
+
+    #[test]
+    fn debians_own_configuration_is_refused_with_all_that_is_wrong() {
+        let (_dir, cx) = context();
+        let found = findings(&config(false, "/usr/lib/cni", "registry.k8s.io/pause:3.6"), &cx.cluster);
+        let levels: Vec<Level> = found.iter().map(|f| f.level).collect();
+        assert_eq!(levels, [Level::Failure, Level::Failure, Level::Warning]);
+        assert!(found[0].remedy.contains("SystemdCgroup = true"), "{}", found[0].remedy);
+        assert!(found[1].what.contains("/usr/lib/cni"), "{}", found[1].what);
+    }
+}
