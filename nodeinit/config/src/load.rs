@@ -5,7 +5,7 @@ use crate::{
     cluster::Cluster,
     defaults,
     merge::merge,
-    node::Node,
+    node::{Node, Value},
     parse,
     problem::{Findings, Mark, Problem, Problems, Source},
     rules::{self, Verdict},
@@ -80,9 +80,10 @@ pub fn load(layers: &[Layer]) -> Result<Loaded, Problems> {
     for (index, layer) in layers.iter().enumerate() {
         let before = verdict.errors.len();
         let parsed = layer.parse(index + 1, &mut verdict.errors);
+        let checked = parsed.and_then(|node| check::layer(node, &mut verdict.errors)).filter(|n| n.value != Value::Bad);
         // What a file that cannot be read would have said is unknown, so that rules over all values must not guess.
-        readable &= parsed.is_some() || verdict.errors.len() == before;
-        if let Some(checked) = parsed.and_then(|node| check::layer(node, &mut verdict.errors)) {
+        readable &= checked.is_some() || verdict.errors.len() == before;
+        if let Some(checked) = checked {
             first = first.or(Some(index + 1));
             merge(&mut tree, checked);
         }

@@ -45,6 +45,12 @@ fn all_layers_in_one_report() {
 }
 
 #[test]
+fn a_file_that_is_no_map_hides_no_other() {
+    let found = problems(&["name: demo\n", "demo\n"]);
+    assert!(found.len() == 1 && found[0].starts_with("b.yaml:1:1: expected a map, found \"demo\""), "{found:#?}");
+}
+
+#[test]
 fn what_yaml_allows_and_we_do_not() {
     for (text, expected) in [
         ("name: a\nname: b\n", "a.yaml:4:1: duplicate key \"name\"; it stands in line 3 already"),
