@@ -1,7 +1,7 @@
 //! `certs`: how long certificates last, and new ones for the same keys.
 
 use super::{
-    Common, Output,
+    Common, Output, print,
     setup::{self, Access},
 };
 use crate::{
@@ -53,7 +53,7 @@ fn check(output: Output) -> Result<Exit, StepError> {
     if all.is_empty() {
         return Err(StepError::new("there are no certificates on this machine").hint("`nodeinit up` makes them"));
     }
-    print!("{}", rendered(&all, output));
+    print(&rendered(&all, output))?;
     Ok(if all.iter().any(|each| each.days_left < 0) { Exit::Failed } else { Exit::Done })
 }
 

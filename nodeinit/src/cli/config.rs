@@ -1,6 +1,6 @@
 //! `config`: write a configuration, check it, show it, and describe it to editors.
 
-use super::{Output, load};
+use super::{Output, load, print};
 use crate::{
     engine::error::{Exit, StepError},
     host::files::Files,
@@ -8,10 +8,7 @@ use crate::{
 use clap::{Args as ClapArgs, Subcommand};
 use nodeinit_config::{Problem, Problems};
 use serde_json::{Value, json};
-use std::{
-    io::{self, Write},
-    path::PathBuf,
-};
+use std::path::PathBuf;
 
 mod init;
 mod wizard;
@@ -110,13 +107,4 @@ fn show(source: &Source) -> Result<(), StepError> {
 
 fn bad(problems: Problems) -> StepError {
     StepError::new(problems.to_string()).exit(Exit::BadConfig)
-}
-
-/// Prints to standard output; a reader that has gone away (`| head`) is no failure.
-fn print(text: &str) -> Result<(), StepError> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(StepError::caused("cannot print", e)),
-        _ => Ok(()),
-    }
 }

@@ -12,10 +12,16 @@ mod status;
 mod token;
 mod up;
 
-use crate::engine::{error::Exit, report::Style};
+use crate::engine::{
+    error::{Exit, StepError},
+    report::Style,
+};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use nodeinit_config::cluster::Role;
-use std::path::PathBuf;
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+};
 use tracing_subscriber::{
     filter::{LevelFilter, Targets},
     layer::SubscriberExt,
@@ -109,6 +115,15 @@ impl From<Output> for Style {
             Output::Text => Self::Text,
             Output::Json => Self::Json,
         }
+    }
+}
+
+/// Prints to standard output; a reader that has gone away (`| head`) is no failure, where `println!` would panic.
+fn print(text: &str) -> Result<(), StepError> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(StepError::caused("cannot print", e)),
+        _ => Ok(()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `phase`: the steps, one by one.
 
 use super::{
-    Common, Output,
+    Common, Output, print,
     setup::{self, Access},
 };
 use crate::{
@@ -50,12 +50,12 @@ pub(super) async fn run(phase: Phase) -> Exit {
 fn list(common: &Common) -> Result<Exit, StepError> {
     let cx = setup::context(common, Access::Look)?;
     for step in plan::for_role(&cx)? {
-        match common.output {
+        print(&match common.output {
             Output::Json => {
-                println!("{}", json!({"step": step.name(), "title": step.title(), "needs": step.needs()}));
+                format!("{}\n", json!({"step": step.name(), "title": step.title(), "needs": step.needs()}))
             }
-            Output::Text => println!("{:28} {}", step.name(), step.title()),
-        }
+            Output::Text => format!("{:31} {}\n", step.name(), step.title()),
+        })?;
     }
     Ok(Exit::Done)
 }

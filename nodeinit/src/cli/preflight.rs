@@ -1,7 +1,7 @@
 //! `preflight`: every problem of this machine in one report, each with its remedy.
 
 use super::{
-    Common, Output,
+    Common, Output, print,
     setup::{self, Access},
 };
 use crate::{
@@ -26,7 +26,7 @@ pub(super) async fn run(common: Common) -> Exit {
 async fn attempt(common: &Common) -> Result<Exit, StepError> {
     let cx = setup::context(common, Access::Look)?;
     let report = preflight::report(&cx).await;
-    print!("{}", rendered(&report, common.output));
+    print(&rendered(&report, common.output))?;
     Ok(if report.failures().next().is_some() { Exit::Unfit } else { Exit::Done })
 }
 

@@ -1,7 +1,7 @@
 //! `reset`: undo what was made here.
 
 use super::{
-    Common,
+    Common, print,
     setup::{self, Access},
 };
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     steps::reset,
 };
 use clap::Args;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 
 #[derive(Args)]
 pub(super) struct Reset {
@@ -62,13 +62,13 @@ fn agreed(cx: &Context, pending: Vec<(String, Vec<String>)>) -> Result<bool, Ste
         let error = StepError::new("reset removes this node's part of the cluster, and nobody can be asked");
         return Err(error.exit(Exit::Usage).hint("add --yes"));
     }
-    print!("\nThe cluster's data on {} is lost. Reset it? Type its name: ", cx.node.name);
+    print(&format!("\nThe cluster's data on {} is lost. Reset it? Type its name: ", cx.node.name))?;
     let mut answer = String::new();
     // No answer is no.
-    let asked = std::io::stdout().flush().and_then(|()| std::io::stdin().read_line(&mut answer));
+    let asked = std::io::stdin().read_line(&mut answer);
     let yes = asked.is_ok() && answer.trim() == cx.node.name;
     if !yes {
-        println!("nothing was changed");
+        print("nothing was changed\n")?;
     }
     Ok(yes)
 }

@@ -1,6 +1,6 @@
 //! `secrets`: the bundle of a cluster's secrets, on the operator's side.
 
-use super::Output;
+use super::{Output, print};
 use crate::{
     engine::{
         error::{Exit, StepError},
@@ -78,11 +78,10 @@ fn generate(file: &Path, now: SystemTime) -> Result<(), StepError> {
     }
     let bundle = Bundle::generate(now).map_err(|e| StepError::caused("cannot make secrets", e))?;
     files.write(&[NewFile::private(&path, bundle.text().expose().as_bytes())])?;
-    println!(
-        "{}: whoever reads it owns the cluster. Keep it safe; on the first master it belongs at {SECRETS}, mode 600",
+    print(&format!(
+        "{}: whoever reads it owns the cluster. Keep it safe; on the first master it belongs at {SECRETS}, mode 600\n",
         path.display()
-    );
-    Ok(())
+    ))
 }
 
 fn inspect(file: &Path, output: Output, now: SystemTime) -> Result<(), StepError> {
@@ -93,10 +92,10 @@ fn inspect(file: &Path, output: Output, now: SystemTime) -> Result<(), StepError
     };
     let told = told(&bundle, now).map_err(|e| StepError::caused(format!("cannot read {}", path.display()), e))?;
     for object in told {
-        match output {
-            Output::Json => println!("{object}"),
-            Output::Text => println!("{:22} {}", text(&object, "what"), line(&object)),
-        }
+        print(&match output {
+            Output::Json => format!("{object}\n"),
+            Output::Text => format!("{:22} {}\n", text(&object, "what"), line(&object)),
+        })?;
     }
     Ok(())
 }

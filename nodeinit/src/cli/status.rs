@@ -1,7 +1,7 @@
 //! `status`: steps, health, certificates.
 
 use super::{
-    Common, Output,
+    Common, Output, print,
     setup::{self, Access},
 };
 use crate::{
@@ -45,31 +45,33 @@ async fn attempt(common: &Common) -> Result<Exit, StepError> {
     let nodes: Vec<Value> =
         nodes.iter().flat_map(|list| list["items"].as_array().into_iter().flatten()).map(node).collect();
     let certificates = pki::expiries(&cx)?;
-    match common.output {
+    print(&match common.output {
         Output::Json => {
             let status = json!({
                 "machine": cx.node.name, "role": cx.node.role.to_string(), "cluster": cx.cluster.name,
                 "done": done, "steps": steps, "nodes": nodes, "certificates": certificates,
             });
-            println!("{status}");
+            format!("{status}\n")
         }
         Output::Text => {
-            println!("{} is the {} of cluster {}\n", cx.node.name, cx.node.role, cx.cluster.name);
+            let mut shown = format!("{} is the {} of cluster {}\n\n", cx.node.name, cx.node.role, cx.cluster.name);
             for step in &steps {
-                println!("  {:8} {}", text(&step["state"]), text(&step["step"]));
+                shown += &format!("  {:8} {}\n", text(&step["state"]), text(&step["step"]));
                 let reasons = step["changes"].as_array().into_iter().flatten().map(text).chain(step["error"].as_str());
-                reasons.for_each(|reason| println!("           - {reason}"));
+                reasons.for_each(|reason| shown += &format!("           - {reason}\n"));
             }
-            println!();
-            nodes
-                .iter()
-                .for_each(|n| println!("  node {} {} {}", text(&n["name"]), text(&n["status"]), text(&n["version"])));
-            println!();
+            shown.push('\n');
+            for node in &nodes {
+                shown +=
+                    &format!("  node {} {} {}\n", text(&node["name"]), text(&node["status"]), text(&node["version"]));
+            }
+            shown.push('\n');
             for certificate in &certificates {
-                println!("  {:5} days left  {}", certificate["daysLeft"], text(&certificate["path"]));
+                shown += &format!("  {:5} days left  {}\n", certificate["daysLeft"], text(&certificate["path"]));
             }
+            shown
         }
-    }
+    })?;
     Ok(if done { Exit::Done } else { Exit::Failed })
 }
 

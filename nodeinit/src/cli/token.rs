@@ -1,7 +1,7 @@
 //! `token`: with these machines join the cluster.
 
 use super::{
-    Common, Output,
+    Common, Output, print,
     setup::{self, Access},
 };
 use crate::{
@@ -81,19 +81,17 @@ async fn create(args: &Create) -> Result<(), StepError> {
     });
     let made = client(&cx)?.create(SECRETS, &object).await;
     made.map_err(|e| StepError::caused("cannot make a bootstrap token", e))?;
-    match args.common.output {
-        Output::Json => println!("{}", json!({"token": token, "expires": expiration})),
-        Output::Text => println!("{token}"),
-    }
-    Ok(())
+    print(&match args.common.output {
+        Output::Json => format!("{}\n", json!({"token": token, "expires": expiration})),
+        Output::Text => format!("{token}\n"),
+    })
 }
 
 async fn list(common: &Common) -> Result<(), StepError> {
     let cx = setup::context(common, Access::Look)?;
     let secrets = client(&cx)?.get(&format!("{SECRETS}?{OF_TYPE}")).await;
     let secrets = secrets.map_err(|e| StepError::caused("cannot list the bootstrap tokens", e))?;
-    print!("{}", rendered(&secrets, cx.clock.now(), common.output));
-    Ok(())
+    print(&rendered(&secrets, cx.clock.now(), common.output))
 }
 
 fn rendered(secrets: &Value, now: SystemTime, output: Output) -> String {
