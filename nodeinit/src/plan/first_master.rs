@@ -5,7 +5,7 @@ use crate::{
     steps::{
         artifacts,
         bootstrap_token::FirstToken,
-        cluster::{Apply, Network, Node, Objects, Ready},
+        cluster::{Node, Objects, Ready},
         encryption_config::EncryptionConfig,
         images,
         kubeconfig::Kubeconfigs,
@@ -34,17 +34,15 @@ pub fn plan(cluster: &Cluster) -> Plan {
     plan.extend(Component::ALL.map(|component| Box::new(Manifest(component)) as _));
     plan.extend([Box::new(KubeletService) as _, Box::new(KubeletHealthy) as _]);
     plan.extend(Component::ALL.map(|component| Box::new(Healthy(component)) as _));
-    let apply = |objects, needs| Box::new(Apply { objects, needs }) as _;
-    plan.extend([apply(Objects::Bootstrap, "kube-apiserver"), Box::new(FirstToken) as _, Box::new(Node) as _]);
+    plan.extend([Box::new(Objects::Bootstrap) as _, Box::new(FirstToken) as _, Box::new(Node) as _]);
     if cluster.addons.kube_proxy {
-        plan.push(apply(Objects::KubeProxy, "kube-apiserver"));
+        plan.push(Box::new(Objects::KubeProxy));
     }
     if cluster.addons.cni != Cni::None {
-        plan.extend([apply(Objects::Cni, "kube-apiserver"), Box::new(Network) as _]);
+        plan.push(Box::new(Objects::Cni));
     }
     if cluster.addons.coredns {
-        let needs = if cluster.addons.cni == Cni::None { "kube-apiserver" } else { "network" };
-        plan.push(apply(Objects::CoreDns, needs));
+        plan.push(Box::new(Objects::CoreDns));
     }
     plan.push(Box::new(Ready { needs: plan.iter().map(|step| step.name()).collect() }));
     plan

@@ -9,7 +9,7 @@ use crate::{
         wait::Wait,
     },
     render::{self, kubeconfig::User},
-    steps::kubelet,
+    steps::{kubelet, static_pods},
 };
 use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
@@ -85,6 +85,9 @@ pub(super) async fn leads(cx: &Context, component: &str) -> ControlFlow<(), Stri
     }
 }
 
+/// How long a restart of the kubelet waits for containers that it is starting.
+const STATIC_PODS_LIMIT: Duration = Duration::from_secs(5);
+
 /// Which objects a step applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Objects {
@@ -126,42 +129,34 @@ impl Objects {
     }
 }
 
-/// Step: objects are in the cluster, as soon as the step that they need has ended.
-pub struct Apply {
-    /// What is applied.
-    pub objects: Objects,
-    /// The step before it.
-    pub needs: &'static str,
-}
-
 #[async_trait(?Send)]
-impl Step for Apply {
+impl Step for Objects {
     fn name(&self) -> String {
-        match self.objects {
-            Objects::Bootstrap => "cluster-config",
-            Objects::KubeProxy => "addon-kube-proxy",
-            Objects::CoreDns => "addon-coredns",
-            Objects::Cni => "addon-cni",
+        match self {
+            Self::Bootstrap => "cluster-config",
+            Self::KubeProxy => "addon-kube-proxy",
+            Self::CoreDns => "addon-coredns",
+            Self::Cni => "addon-cni",
         }
         .into()
     }
 
     fn needs(&self) -> Vec<String> {
-        vec![self.needs.into()]
+        vec!["kube-apiserver".into()]
     }
 
     fn title(&self) -> String {
-        match self.objects {
-            Objects::Bootstrap => "apply kubeadm-config, kubelet-config, cluster-info and RBAC",
-            Objects::KubeProxy => "apply kube-proxy",
-            Objects::CoreDns => "apply CoreDNS",
-            Objects::Cni => "apply the pod network",
+        match self {
+            Self::Bootstrap => "apply kubeadm-config, kubelet-config, cluster-info and RBAC",
+            Self::KubeProxy => "apply kube-proxy",
+            Self::CoreDns => "apply CoreDNS",
+            Self::Cni => "apply the pod network",
         }
         .into()
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        let objects = self.objects.render(cx)?;
+        let objects = self.render(cx)?;
         if ready(cx).await.is_continue() {
             return Ok(State::Needed(objects.iter().map(|o| format!("apply {}", title(o))).collect()));
         }
@@ -181,7 +176,6 @@ impl Step for Apply {
         let limit = cx.cluster.timeouts.control_plane;
         // What other objects live in comes first.
         let (first, rest): (Vec<_>, Vec<_>) = self
-            .objects
             .render(cx)?
             .into_iter()
             .partition(|o| matches!(o["kind"].as_str(), Some("Namespace" | "CustomResourceDefinition")));
@@ -297,7 +291,14 @@ impl Step for Node {
         let path = format!("/api/v1/nodes/{}", cx.node.name);
         if !node(cx).await?.is_some_and(|node| is_ready(&node)) {
             // While there was no API server, the kubelet's watches and its registration went into a back-off of up to 30 s.
-            // It takes half a second to start anew.
+            // It takes half a second to start anew. A container that it has made and not yet started would be made again.
+            let started = Wait::new("the containers of all static pods", STATIC_PODS_LIMIT);
+            let look = async || match static_pods::all_run(cx) {
+                Ok(true) => ControlFlow::Break(()),
+                _ => ControlFlow::Continue("not all run".into()),
+            };
+            // One that does not come is another step's failure.
+            let _ = started.until(look).await;
             kubelet::restart(cx).await?;
         }
         let client = client(cx)?;
@@ -317,71 +318,6 @@ impl Step for Node {
         let hint = "see `journalctl -u kubelet`, then run `nodeinit up` again";
         wait.until(attempt).await.map_err(|late| StepError::from(late).hint(hint))
     }
-}
-
-/// Step `network`: the pod network works on this node.
-///
-/// A pod that starts while the network's plugin is there but its daemon is not fails, and the kubelet tries it again 10 to
-/// 15 s later. So what needs the pod network is applied after this step.
-pub struct Network;
-
-/// What flanneld writes once it has this node's range; its plugin fails without it.
-const FLANNEL_LEASE: &str = "/run/flannel/subnet.env";
-
-/// `None` where the network works, else what lacks.
-async fn network_lacks(cx: &Context) -> Result<Option<String>, StepError> {
-    match cx.cluster.addons.cni {
-        Cni::Flannel if cx.files.exists(FLANNEL_LEASE) => Ok(None),
-        Cni::Flannel => Ok(Some(format!("flannel has not written {FLANNEL_LEASE}"))),
-        _ => {
-            let mut workloads = Objects::Cni.render(cx)?;
-            workloads.retain(|object| object["kind"] == "DaemonSet");
-            lacking(cx, &workloads).await
-        }
-    }
-}
-
-#[async_trait(?Send)]
-impl Step for Network {
-    fn name(&self) -> String {
-        "network".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        ["addon-cni", "node"].map(String::from).into()
-    }
-
-    fn title(&self) -> String {
-        "wait for the pod network".into()
-    }
-
-    async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        if ready(cx).await.is_continue() {
-            return Ok(State::needed(self.title()));
-        }
-        Ok(State::of(network_lacks(cx).await?.into_iter().collect()))
-    }
-
-    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        wait_for("the pod network", cx, async || network_lacks(cx).await).await
-    }
-}
-
-/// Waits until nothing lacks.
-async fn wait_for(
-    what: &str,
-    cx: &Context,
-    mut lacks: impl AsyncFnMut() -> Result<Option<String>, StepError>,
-) -> Result<(), StepError> {
-    let look = async || match lacks().await {
-        Ok(None) => ControlFlow::Break(()),
-        Ok(Some(what)) => ControlFlow::Continue(what),
-        Err(e) => ControlFlow::Continue(e.to_string()),
-    };
-    let wait = Wait::new(what, cx.cluster.timeouts.node).at_most_every(Duration::from_millis(100));
-    let hint =
-        "see `kubectl --kubeconfig /etc/kubernetes/admin.conf get pods -A -o wide`, then run `nodeinit up` again";
-    wait.until(look).await.map_err(|late| StepError::from(late).hint(hint))
 }
 
 /// Step `ready`: the node is Ready, and the addons that were asked for run.
@@ -456,7 +392,16 @@ impl Step for Ready {
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
         let workloads = workloads(cx)?;
-        wait_for("a Ready node with running addons", cx, async || lacking(cx, &workloads).await).await
+        let look = async || match lacking(cx, &workloads).await {
+            Ok(None) => ControlFlow::Break(()),
+            Ok(Some(what)) => ControlFlow::Continue(what),
+            Err(e) => ControlFlow::Continue(e.to_string()),
+        };
+        let wait = Wait::new("a Ready node with running addons", cx.cluster.timeouts.node);
+        let hint =
+            "see `kubectl --kubeconfig /etc/kubernetes/admin.conf get pods -A -o wide`, then run `nodeinit up` again";
+        let wait = wait.at_most_every(Duration::from_millis(100));
+        wait.until(look).await.map_err(|late| StepError::from(late).hint(hint))
     }
 }
 

@@ -140,6 +140,19 @@ fn command(cx: &Context, component: Component) -> Result<Vec<String>, StepError>
     Ok(parts.filter_map(|part| part.as_str().map(str::to_owned)).collect())
 }
 
+/// Whether all components run with their present flags.
+///
+/// # Errors
+/// A replaced manifest that does not fit.
+pub(super) fn all_run(cx: &Context) -> Result<bool, StepError> {
+    for component in Component::ALL {
+        if !processes::runs(&cx.files, &command(cx, component)?) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 #[async_trait(?Send)]
 impl Step for Healthy {
     fn name(&self) -> String {
