@@ -21,8 +21,18 @@ def spans(line):
     return "".join(parts)
 
 
+def scrolled(text):
+    """What is left after `n lines up, and erase from there`, with which live lines are drawn anew."""
+    parts = re.split(r"\x1b\[(\d+)A\x1b\[J", text)
+    shown = parts[0]
+    for up, rest in zip(parts[1::2], parts[2::2]):
+        shown = "\n".join(shown.split("\n")[: -int(up) - 1] + [rest])
+    return shown
+
+
 def main():
-    text = re.sub(r"\x1b\[[0-9;?]*[A-LN-Za-ln-z]", "", sys.stdin.read())  # all but colours
+    text = sys.stdin.read().replace("\r\n", "\n")
+    text = re.sub(r"\x1b\[[0-9;?]*[A-LN-Za-ln-z]", "", scrolled(text))  # all but colours
     lines = [line.rstrip("\r").split("\r")[-1] for line in text.rstrip("\n").split("\n")]
     width, height = WIDTH * CHARACTER + 32, TOP + len(lines) * LINE + 12
     print(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" font-family="ui-monospace, \'DejaVu Sans Mono\', monospace"'
