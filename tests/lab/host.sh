@@ -134,7 +134,7 @@ boot() {
       --bind="$host/containerd:/var/lib/containerd" --bind="$host/kubelet:/var/lib/kubelet" \
       --bind-ro="$bin:/opt/lab/bin" --bind-ro="$images:/opt/lab/images" \
       --link-journal=no --resolv-conf=off --timezone=off --console=read-only
-  ) </dev/null >>"$host/console" 2>&1 9>&- &
+  ) </dev/null >>"$host/console" 2>&1 8>&- 9>&- &
   local deadline=$((SECONDS + 60))
   until ip link set "vb-$name" up 2>/dev/null || [ $SECONDS -ge $deadline ]; do sleep 0.05; done
   [ ! -e "$host/cpu" ] || limit_cpu "$name" "$(cat "$host/cpu")"
@@ -183,7 +183,7 @@ remove() {
 start_writes() {
   ! is_alive "$host/writer" || return 0
   # shellcheck disable=SC2016
-  setsid bash -c 'while :; do dd if=/dev/zero of="$0" bs=1M count=256 conv=fsync 2>/dev/null; done' "$host/writes" </dev/null >/dev/null 2>&1 9>&- &
+  setsid bash -c 'while :; do dd if=/dev/zero of="$0" bs=1M count=256 conv=fsync 2>/dev/null; done' "$host/writes" </dev/null >/dev/null 2>&1 8>&- 9>&- &
   note_process $! >"$host/writer"
 }
 stop_writes() {
