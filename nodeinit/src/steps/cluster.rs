@@ -15,18 +15,10 @@ use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
 use nodeinit_config::cluster::Cni;
 use serde_json::Value;
-use std::{
-    ops::ControlFlow,
-    path::Path,
-    time::{Duration, SystemTime},
-};
-use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+use std::{ops::ControlFlow, path::Path, time::Duration};
 
 /// How many requests are under way at once: enough to keep a starting API server busy.
 const AT_ONCE: usize = 8;
-
-/// A leader renews its lease every 2 s and loses it after 15 s (`leaderElection` defaults of both components).
-const LEASE: Duration = Duration::from_secs(15);
 
 /// The client of this master's own API server, as super-admin: `kubeadm:cluster-admins` may not be bound yet.
 ///
@@ -57,30 +49,6 @@ pub(super) async fn ready(cx: &Context) -> ControlFlow<(), String> {
             let lacking: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("[-]")).collect();
             ControlFlow::Continue(format!("{status}: {}", lacking.join(", ")))
         }
-        Err(e) => ControlFlow::Continue(e.to_string()),
-    }
-}
-
-/// Whether the component on this machine holds its lease: it leads, and so it works.
-pub(super) async fn leads(cx: &Context, component: &str) -> ControlFlow<(), String> {
-    let path = format!("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/{component}");
-    let lease = match client(cx) {
-        Ok(client) => client.find(&path).await,
-        Err(e) => return ControlFlow::Continue(e.to_string()),
-    };
-    match lease {
-        Ok(Some(lease)) => {
-            let holder = lease["spec"]["holderIdentity"].as_str().unwrap_or_default();
-            let renewed = lease["spec"]["renewTime"].as_str().and_then(|t| OffsetDateTime::parse(t, &Rfc3339).ok());
-            // The machine's real clock: the component wrote the lease by it.
-            let fresh =
-                renewed.is_some_and(|at| SystemTime::now().duration_since(at.into()).is_ok_and(|age| age < LEASE));
-            match (holder.split_once('_').is_some_and(|(host, _)| host == cx.facts.host_name), fresh) {
-                (true, true) => ControlFlow::Break(()),
-                _ => ControlFlow::Continue(format!("its lease is held by {holder:?}, renewed {renewed:?}")),
-            }
-        }
-        Ok(None) => ControlFlow::Continue("it has no lease yet".into()),
         Err(e) => ControlFlow::Continue(e.to_string()),
     }
 }

@@ -11,7 +11,7 @@ use crate::{
         step::{State, Step},
         wait::Wait,
     },
-    host::{files::NewFile, processes},
+    host::{files::NewFile, net, processes},
     render::{
         self, RenderError,
         static_pod::{self, StaticPod},
@@ -42,6 +42,10 @@ pub enum Component {
 
 /// etcd's health address. Source: kubeadm's `etcd.yaml`, `--listen-metrics-urls`.
 const ETCD_HEALTH: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 2381);
+
+/// Where the controller manager and the scheduler serve their health, once they work. Source: kubeadm's `constants.go`.
+const CONTROLLER_MANAGER_PORT: u16 = 10257;
+const SCHEDULER_PORT: u16 = 10259;
 
 impl Component {
     /// All, in the order in which they need each other.
@@ -87,8 +91,19 @@ impl Component {
                 Err(e) => ControlFlow::Continue(e.to_string()),
             },
             Self::ApiServer => cluster::ready(cx).await,
-            Self::ControllerManager | Self::Scheduler => cluster::leads(cx, self.name()).await,
+            Self::ControllerManager => listens(cx, CONTROLLER_MANAGER_PORT),
+            Self::Scheduler => listens(cx, SCHEDULER_PORT),
         }
+    }
+}
+
+/// Whether the port is served. Its certificate is the component's own, signed by nobody, so that asking it proves no more; and
+/// whether the component leads is no question of its health: that comes up to 2 s later, and never where it is told not to.
+fn listens(cx: &Context, port: u16) -> ControlFlow<(), String> {
+    match net::listeners(&cx.files, &[port]) {
+        Ok(found) if !found.is_empty() => ControlFlow::Break(()),
+        Ok(_) => ControlFlow::Continue(format!("nothing listens on its port {port} yet")),
+        Err(e) => ControlFlow::Continue(e.to_string()),
     }
 }
 
