@@ -16,6 +16,9 @@ pub const SOCKET: &str = "/run/containerd/containerd.sock";
 /// The label by which the kubelet names a container's namespace.
 const NAMESPACE_LABEL: &str = "io.kubernetes.pod.namespace";
 
+/// containerd's own service of images.
+const IMAGES: &str = "containerd.services.images.v1.Images";
+
 /// Why the runtime gave no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum CriError {
@@ -96,6 +99,17 @@ pub struct Ending {
     pub finished: i64,
     /// Its log file on this machine.
     pub log: PathBuf,
+}
+
+/// What an image of containerd's stands for.
+#[derive(Clone, Copy, Debug)]
+pub struct Target<'a> {
+    /// The form of its manifest.
+    pub media_type: &'a str,
+    /// The manifest's digest, `sha256:` and hex.
+    pub digest: &'a str,
+    /// The manifest's length in bytes.
+    pub size: usize,
 }
 
 /// A connection to the container runtime.
@@ -187,28 +201,77 @@ impl Cri {
         Ok(answer.info.get("config").and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default())
     }
 
+    /// Lets the runtime pull an image, and unpack it.
+    ///
+    /// # Errors
+    /// [`CriError`]; within `limit` also where it is not done.
+    pub async fn pull_image(&self, name: &str, limit: Duration) -> Result<(), CriError> {
+        let request = wire::Pull { image: Some(wire::Id { id: name.into() }) };
+        self.call_of::<wire::Nothing>("runtime.v1.ImageService", "PullImage", &request, limit).await.map(drop)
+    }
+
+    /// Gives containerd's image with this manifest another name. Source: containerd's
+    /// `api/services/images/v1/images.proto`.
+    ///
+    /// # Errors
+    /// [`CriError`], also where there is an image of this name.
+    pub async fn name_image(&self, name: &str, manifest: Target<'_>) -> Result<(), CriError> {
+        let target = wire::Descriptor {
+            media_type: manifest.media_type.into(),
+            digest: manifest.digest.into(),
+            size: i64::try_from(manifest.size).unwrap_or(i64::MAX),
+        };
+        let request = wire::Create { image: Some(wire::Image { name: name.into(), target: Some(target) }) };
+        self.call_of::<wire::Nothing>(IMAGES, "Create", &request, Duration::from_secs(10)).await.map(drop)
+    }
+
+    /// Takes a name from an image of containerd's; its content stays while it has another.
+    ///
+    /// # Errors
+    /// [`CriError`], also where there is no such image.
+    pub async fn forget_image(&self, name: &str) -> Result<(), CriError> {
+        let request = wire::Id { id: name.into() };
+        self.call_of::<wire::Nothing>(IMAGES, "Delete", &request, Duration::from_secs(10)).await.map(drop)
+    }
+
     async fn call<A: Message + Default>(
         &self,
         call: &'static str,
         request: &impl Message,
         limit: Duration,
     ) -> Result<A, CriError> {
-        tokio::time::timeout(limit, self.exchange(call, request))
+        self.call_of("runtime.v1.RuntimeService", call, request, limit).await
+    }
+
+    async fn call_of<A: Message + Default>(
+        &self,
+        service: &'static str,
+        call: &'static str,
+        request: &impl Message,
+        limit: Duration,
+    ) -> Result<A, CriError> {
+        tokio::time::timeout(limit, self.exchange(service, call, request))
             .await
             .unwrap_or(Err(CriError::TimedOut { call, limit }))
     }
 
     /// One unary gRPC call. Source: grpc/doc/PROTOCOL-HTTP2.md.
-    async fn exchange<A: Message + Default>(&self, call: &'static str, request: &impl Message) -> Result<A, CriError> {
+    async fn exchange<A: Message + Default>(
+        &self,
+        service: &'static str,
+        call: &'static str,
+        request: &impl Message,
+    ) -> Result<A, CriError> {
         let refused = |message: String| CriError::Refused { call, message };
         let broke = |source| CriError::Exchange { call, source };
         let mut body = BytesMut::with_capacity(5 + request.encoded_len());
         body.put_u8(0);
         body.put_u32(u32::try_from(request.encoded_len()).unwrap_or(u32::MAX));
         request.encode(&mut body).map_err(|e| refused(e.to_string()))?;
-        let http = Request::post(format!("http://localhost/runtime.v1.RuntimeService/{call}"))
+        let http = Request::post(format!("http://localhost/{service}/{call}"))
             .header(CONTENT_TYPE, "application/grpc")
             .header("te", "trailers")
+            .header("containerd-namespace", "k8s.io")
             .body(Full::from(body.freeze()))
             .map_err(|e| refused(e.to_string()))?;
         let mut sender = self.sender.clone();
@@ -255,6 +318,36 @@ mod wire {
     pub(super) struct Id {
         #[prost(string, tag = "1")]
         pub(super) id: String,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub(super) struct Pull {
+        #[prost(message, optional, tag = "1")]
+        pub(super) image: Option<Id>,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub(super) struct Create {
+        #[prost(message, optional, tag = "1")]
+        pub(super) image: Option<Image>,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub(super) struct Image {
+        #[prost(string, tag = "1")]
+        pub(super) name: String,
+        #[prost(message, optional, tag = "3")]
+        pub(super) target: Option<Descriptor>,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub(super) struct Descriptor {
+        #[prost(string, tag = "1")]
+        pub(super) media_type: String,
+        #[prost(string, tag = "2")]
+        pub(super) digest: String,
+        #[prost(int64, tag = "3")]
+        pub(super) size: i64,
     }
 
     #[derive(Clone, PartialEq, prost::Message)]

@@ -5,3 +5,4 @@ pub mod cri;
 pub mod download;
 pub mod http;
 pub mod kube;
+pub mod registry;

@@ -1,5 +1,6 @@
 //! The only code that touches this machine: files, commands, systemd, the kernel, the clock.
 
+pub mod archive;
 pub mod clock;
 pub mod commands;
 pub mod containerd;

@@ -1,6 +1,8 @@
 //! The images: each archive imported into containerd by a step of its own, in the order of need, so that a static pod
 //! waits for its own image only.
 
+mod pull;
+
 use super::source::obtain;
 use crate::{
     context::{Context, blocking},
@@ -117,20 +119,21 @@ impl Step for Image {
         // First come, first served: the plan's order is the order of need.
         let slot = self.shared.slots.acquire().await;
         let obtained = obtain(cx, &self.name, &archive.path, archive.sha256).await?;
-        let record = Record::Image { name: self.image.clone() };
-        let context = cx.clone();
-        blocking(move || Ok(context.journal.intend(vec![record])?)).await?;
         let path = cx.files.real(&obtained.path);
-        containerd::import(&cx.commands, &path, cx.cluster.timeouts.image_import)
-            .await
-            .map_err(|e| refused(&obtained.path.display().to_string(), e))?;
-        drop(slot);
-        if !containerd::images(&cx.commands).await.map_err(no_answer)?.contains(&self.image) {
-            let what = format!("the archive {} was imported, but it does not bring {}", archive.path, self.image);
-            return Err(
-                StepError::new(what).hint("`ctr -n k8s.io images ls` shows what it brought; correct artifacts.images")
-            );
+        if !pull::import(cx, &self.name, &self.image, &path).await? {
+            let record = Record::Image { name: self.image.clone() };
+            let context = cx.clone();
+            blocking(move || Ok(context.journal.intend(vec![record])?)).await?;
+            containerd::import(&cx.commands, &path, cx.cluster.timeouts.image_import)
+                .await
+                .map_err(|e| refused(&obtained.path.display().to_string(), e))?;
+            if !containerd::images(&cx.commands).await.map_err(no_answer)?.contains(&self.image) {
+                let what = format!("the archive {} was imported, but it does not bring {}", archive.path, self.image);
+                return Err(StepError::new(what)
+                    .hint("`ctr -n k8s.io images ls` shows what it brought; correct artifacts.images"));
+            }
         }
+        drop(slot);
         obtained.release(cx).await
     }
 }
