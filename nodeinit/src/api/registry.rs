@@ -38,6 +38,7 @@ pub struct Registry {
     address: SocketAddr,
     repository: String,
     manifest: Vec<u8>,
+    config_digest: String,
     stop: Arc<AtomicBool>,
 }
 
@@ -70,7 +71,8 @@ impl Registry {
             .into_iter()
             .map(|layer| (layer.digest, Blob::Part { offset: layer.offset, length: layer.length }))
             .collect();
-        blobs.insert(format!("sha256:{}", sha256(&index.config)), Blob::Bytes(index.config));
+        let config_digest = format!("sha256:{}", sha256(&index.config));
+        blobs.insert(config_digest.clone(), Blob::Bytes(index.config));
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
         let stop = Arc::new(AtomicBool::new(false));
@@ -86,7 +88,7 @@ impl Registry {
                 std::thread::spawn(move || drop(served.answer(stream)));
             }
         });
-        Ok(Self { address, repository, manifest, stop })
+        Ok(Self { address, repository, manifest, config_digest, stop })
     }
 
     /// The name by which containerd pulls the image.
@@ -99,6 +101,13 @@ impl Registry {
     #[must_use]
     pub fn reference_by_digest(&self) -> String {
         format!("{}/{}@{}", self.address, self.repository, self.digest())
+    }
+
+    /// The image's own id, under which containerd's CRI part keeps it as long as it has another name, and after: `sha256:`
+    /// and the hex of its configuration's digest.
+    #[must_use]
+    pub fn image_id(&self) -> &str {
+        &self.config_digest
     }
 
     /// The manifest's digest, `sha256:` and hex.

@@ -17,13 +17,16 @@ pub(super) async fn import(cx: &Context, step: &str, image: &str, path: &Path) -
     let (archive, wanted) = (path.to_path_buf(), image.to_owned());
     let opened = blocking(move || Ok(open(&archive, &wanted))).await?;
     let Ok(Some(registry)) = opened else { return Ok(false) };
-    let names = [image.to_owned(), registry.reference(), registry.reference_by_digest()];
-    let (context, records) = (cx.clone(), names.clone().map(|name| Record::Image { name }));
-    blocking(move || Ok(context.journal.intend(records.into())?)).await?;
+    let passing = [registry.reference(), registry.reference_by_digest()];
+    let lasting = [image.to_owned(), registry.image_id().to_owned()];
+    let records = lasting.into_iter().chain(passing.clone()).map(|name| Record::Image { name }).collect();
+    let context = cx.clone();
+    blocking(move || Ok(context.journal.intend(records)?)).await?;
     let Ok(cri) = Cri::connect(cx.files.real(Path::new(SOCKET))).await else { return Ok(false) };
     let pulled = pull(cx, &cri, image, &registry).await;
     // containerd's garbage collector takes what has no name left.
-    for name in &names[1..] {
+    for name in &passing {
+        // One that is not there is fine; one that stays is known to `reset`.
         let _ = cri.forget_image(name).await;
     }
     if let Err(e) = &pulled {
