@@ -25,6 +25,7 @@ mod show;
 mod suggest;
 mod template;
 pub mod versions;
+pub mod yaml;
 
 pub use cluster::Cluster;
 pub use identify::{Local, UnknownMachine};

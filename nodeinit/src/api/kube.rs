@@ -10,9 +10,9 @@ use hyper::{
     Method, Request, StatusCode,
     header::{ACCEPT, CONTENT_TYPE},
 };
+use nodeinit_config::yaml;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject};
-use serde::Deserialize;
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
@@ -104,36 +104,6 @@ pub struct KubeClient {
 /// The kinds of one group and version: plural, and whether they live in a namespace.
 type Kinds = BTreeMap<String, (String, bool)>;
 
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-struct Credentials {
-    clusters: Vec<NamedCluster>,
-    users: Vec<NamedUser>,
-}
-
-#[derive(Deserialize)]
-struct NamedCluster {
-    cluster: ClusterPart,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-struct ClusterPart {
-    certificate_authority_data: String,
-}
-
-#[derive(Deserialize)]
-struct NamedUser {
-    user: UserPart,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-struct UserPart {
-    client_certificate_data: String,
-    client_key_data: String,
-}
-
 impl KubeClient {
     /// A client for the API server at `address`, with the CA and the client certificate of `kubeconfig` (its `server` is
     /// not used: a master speaks to its own API server).
@@ -142,13 +112,14 @@ impl KubeClient {
     /// [`ApiError::Kubeconfig`] where a part is missing or malformed.
     pub fn from_kubeconfig(kubeconfig: &str, address: SocketAddr) -> Result<Self, ApiError> {
         let bad = |what| move |reason: String| ApiError::Kubeconfig { what, reason };
-        let parsed: Credentials = serde_saphyr::from_str(kubeconfig).map_err(|e| bad("YAML")(e.to_string()))?;
-        let cluster = &parsed.clusters.first().ok_or_else(|| bad("clusters")("there is none".into()))?.cluster;
-        let user = &parsed.users.first().ok_or_else(|| bad("users")("there is none".into()))?.user;
-        let decode = |what, text: &str| BASE64_STANDARD.decode(text).map_err(|e| bad(what)(e.to_string()));
-        let authority = decode("certificate-authority-data", &cluster.certificate_authority_data)?;
-        let certificate = decode("client-certificate-data", &user.client_certificate_data)?;
-        let key = decode("client-key-data", &user.client_key_data)?;
+        let parsed = yaml::document(kubeconfig).map_err(|e| bad("YAML")(e.to_string()))?;
+        let part = |list: &str, kind: &str, key: &'static str| {
+            let text = parsed[list][0][kind][key].as_str().ok_or_else(|| bad(key)("there is none".into()))?;
+            BASE64_STANDARD.decode(text).map_err(|e| bad(key)(e.to_string()))
+        };
+        let authority = part("clusters", "cluster", "certificate-authority-data")?;
+        let certificate = part("users", "user", "client-certificate-data")?;
+        let key = part("users", "user", "client-key-data")?;
         let tls = client_tls(&authority, &certificate, &key)
             .map_err(|reason| ApiError::Kubeconfig { what: "keys", reason })?;
         Ok(Self { address, tls: Arc::new(tls), connection: Mutex::default(), resources: Mutex::default() })

@@ -7,12 +7,12 @@ use super::{
     authority::self_signed,
     catalog::Ca,
     fault::{self, Fault},
+    part::Part,
     random,
     ssh_key::SshKey,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
-use nodeinit_config::Secret;
-use serde::Deserialize;
+use nodeinit_config::{Secret, yaml};
 use std::{fmt::Write, time::SystemTime};
 
 /// Where a machine expects its bundle.
@@ -48,14 +48,20 @@ pub struct Bundle {
 /// A bundle that cannot be used. No message holds any of its content.
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
-    /// It is not YAML, or not of the expected form.
-    #[error("line {line}, column {column}: not a secrets bundle, or a key is missing, unknown or written twice")]
-    Form {
+    /// It is not YAML, or has a key twice.
+    #[error("line {line}, column {column}: not YAML, or a key is written twice")]
+    Yaml {
         /// The line, from 1.
         line: usize,
         /// The column, from 1.
         column: usize,
     },
+    /// A key that must be there.
+    #[error("{0} is missing, or is not of the expected form")]
+    Missing(String),
+    /// A key that means nothing.
+    #[error("{0} is no key of a secrets bundle")]
+    Unknown(String),
     /// It is of another kind or version.
     #[error("apiVersion and kind must be {API_VERSION} and {KIND}")]
     Kind,
@@ -81,41 +87,6 @@ pub enum BundleError {
     /// A token.
     #[error("bootstrapTokens[{0}]: not of the form [a-z0-9]{{6}}.[a-z0-9]{{16}}")]
     Token(usize),
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Raw {
-    api_version: String,
-    kind: String,
-    certificate_authorities: RawAuthorities,
-    service_account_key: String,
-    encryption_key: String,
-    #[serde(default)]
-    bootstrap_tokens: Vec<String>,
-    ssh_key: Option<RawSshKey>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct RawAuthorities {
-    kubernetes: RawPair,
-    etcd: RawPair,
-    front_proxy: RawPair,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawPair {
-    certificate: String,
-    key: String,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawSshKey {
-    private: String,
-    public: String,
 }
 
 impl Bundle {
@@ -144,30 +115,36 @@ impl Bundle {
     /// # Errors
     /// [`BundleError`], with the place and never the content.
     pub fn parse(text: &str, now: SystemTime) -> Result<Self, BundleError> {
-        let options = serde_saphyr::options! { with_snippet: false };
-        let raw: Raw = serde_saphyr::from_str_with_options(text, options).map_err(|e| {
-            // serde's own messages may quote the value that stands there.
-            let (line, column) = e.location().map_or((1, 1), |at| (at.line() as usize, at.column() as usize));
-            BundleError::Form { line, column }
-        })?;
-        if raw.api_version != API_VERSION || raw.kind != KIND {
+        // The reader's own words may quote what stands there.
+        let read = yaml::document(text).map_err(|e| BundleError::Yaml { line: e.line, column: e.column })?;
+        let mut all = Part::root(read)?;
+        if all.text("apiVersion")? != API_VERSION || all.text("kind")? != KIND {
             return Err(BundleError::Kind);
         }
-        let key = raw.service_account_key;
-        Key::from_pem(key.as_bytes()).map_err(|source| BundleError::Value { key: "serviceAccountKey", source })?;
-        let encryption_key = STANDARD.decode(raw.encryption_key.trim()).ok().and_then(|key| key.try_into().ok());
-        if let Some(wrong) = raw.bootstrap_tokens.iter().position(|token| !random::is_bootstrap_token(token)) {
-            return Err(BundleError::Token(wrong));
+        let service_account_key = all.text("serviceAccountKey")?;
+        Key::from_pem(service_account_key.as_bytes())
+            .map_err(|source| BundleError::Value { key: "serviceAccountKey", source })?;
+        let encryption_key = all.text("encryptionKey")?;
+        let encryption_key = STANDARD.decode(encryption_key.trim()).ok().and_then(|key| key.try_into().ok());
+        let mut bootstrap_tokens = Vec::new();
+        for (n, token) in all.list("bootstrapTokens")?.into_iter().enumerate() {
+            let token = token.as_str().filter(|token| random::is_bootstrap_token(token));
+            bootstrap_tokens.push(Secret::new(token.ok_or(BundleError::Token(n))?.to_owned()));
         }
-        Ok(Self {
-            kubernetes: pair("certificateAuthorities.kubernetes", raw.certificate_authorities.kubernetes, now)?,
-            etcd: pair("certificateAuthorities.etcd", raw.certificate_authorities.etcd, now)?,
-            front_proxy: pair("certificateAuthorities.frontProxy", raw.certificate_authorities.front_proxy, now)?,
-            service_account_key: Secret::new(key),
+        let ssh_key = all.optional_part("sshKey")?.map(ssh_key).transpose()?;
+        let mut authorities = all.part("certificateAuthorities")?;
+        let bundle = Self {
+            kubernetes: pair("certificateAuthorities.kubernetes", authorities.part("kubernetes")?, now)?,
+            etcd: pair("certificateAuthorities.etcd", authorities.part("etcd")?, now)?,
+            front_proxy: pair("certificateAuthorities.frontProxy", authorities.part("frontProxy")?, now)?,
+            service_account_key: Secret::new(service_account_key),
             encryption_key: Secret::new(encryption_key.ok_or(BundleError::EncryptionKey)?),
-            bootstrap_tokens: raw.bootstrap_tokens.into_iter().map(Secret::new).collect(),
-            ssh_key: raw.ssh_key.map(|key| SshKey { private: Secret::new(key.private), public: key.public }),
-        })
+            bootstrap_tokens,
+            ssh_key,
+        };
+        authorities.end()?;
+        all.end()?;
+        Ok(bundle)
     }
 
     /// A CA of the bundle.
@@ -207,13 +184,20 @@ impl Bundle {
     }
 }
 
-fn pair(key: &'static str, raw: RawPair, now: SystemTime) -> Result<Pair, BundleError> {
-    let wrong = |source| BundleError::Value { key, source };
-    let certificate = Certificate::from_pem(raw.certificate.as_bytes()).map_err(wrong)?;
-    let private = Key::from_pem(raw.key.as_bytes()).map_err(wrong)?;
-    match fault::of_ca(&certificate, Some(&private), now).into_iter().next() {
-        Some(fault) => Err(BundleError::Authority { key, fault }),
-        None => Ok(Pair { certificate: raw.certificate, key: Secret::new(raw.key) }),
+fn ssh_key(mut part: Part) -> Result<SshKey, BundleError> {
+    let (private, public) = (Secret::new(part.text("private")?), part.text("public")?);
+    part.end().map(|()| SshKey { private, public })
+}
+
+fn pair(path: &'static str, mut part: Part, now: SystemTime) -> Result<Pair, BundleError> {
+    let (certificate, key) = (part.text("certificate")?, part.text("key")?);
+    part.end()?;
+    let wrong = |source| BundleError::Value { key: path, source };
+    let read = Certificate::from_pem(certificate.as_bytes()).map_err(wrong)?;
+    let private = Key::from_pem(key.as_bytes()).map_err(wrong)?;
+    match fault::of_ca(&read, Some(&private), now).into_iter().next() {
+        Some(fault) => Err(BundleError::Authority { key: path, fault }),
+        None => Ok(Pair { certificate, key: Secret::new(key) }),
     }
 }
 
@@ -255,8 +239,10 @@ mod tests {
         let key = text.lines().find(|line| line.starts_with("encryptionKey")).unwrap();
         for (bad, said) in [
             (text.replace("kind: Secrets", "kind: Cluster"), "apiVersion and kind"),
-            (text.replace("serviceAccountKey:", "serviceAccountKeys:"), "line "),
-            (text.replace(key, "encryptionKey: [TOPSECRET]"), "line "),
+            (text.replace("serviceAccountKey:", "serviceAccountKeys:"), "serviceAccountKey is missing"),
+            (text.replace("  frontProxy:", "  front: {}\n  frontProxy:"), "certificateAuthorities.front is no key"),
+            (text.replace(key, "encryptionKey: [TOPSECRET]"), "encryptionKey is missing, or is not"),
+            ("TOPSECRET".to_owned(), "everything is missing"),
             (text.replace(key, "encryptionKey: TOPSECRET"), "encryptionKey: not 32 bytes"),
             (text.clone() + "kind: Secrets\n", "line "),
             (text.replace("- \"", "- \"x"), "bootstrapTokens[0]"),

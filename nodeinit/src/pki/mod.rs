@@ -11,6 +11,7 @@ pub mod fault;
 pub mod inspect;
 pub mod key;
 pub mod names;
+mod part;
 pub mod random;
 pub mod ssh_key;
 #[cfg(test)]

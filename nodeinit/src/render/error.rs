@@ -1,6 +1,7 @@
 //! What can go wrong when text is made.
 
 use super::manifests::Manifest;
+use nodeinit_config::yaml::YamlError;
 
 /// A manifest that cannot be turned into text or objects. With the embedded manifests none of these can happen; each
 /// points at a file of the user's `manifestsDirectory`.
@@ -18,7 +19,7 @@ pub enum RenderError {
         /// The manifest.
         manifest: String,
         /// Where and why.
-        source: Box<serde_saphyr::Error>,
+        source: YamlError,
     },
     /// A placeholder has a name that is not known here.
     #[error("{manifest}: unknown placeholder ${{{name}}}; known here are {known}; write $${{ for a literal ${{")]

@@ -3,6 +3,7 @@
 //! They are replaced after the YAML has been read, so a value can never change the document's structure.
 
 use super::error::RenderError;
+use nodeinit_config::yaml;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -14,8 +15,7 @@ pub type Values = BTreeMap<&'static str, Value>;
 /// # Errors
 /// [`RenderError::Yaml`] with line and column.
 pub fn documents(name: &str, text: &str) -> Result<Vec<Value>, RenderError> {
-    let all: Vec<Value> = serde_saphyr::from_multiple(text)
-        .map_err(|source| RenderError::Yaml { manifest: name.to_owned(), source: Box::new(source) })?;
+    let all = yaml::documents(text).map_err(|source| RenderError::Yaml { manifest: name.to_owned(), source })?;
     Ok(all.into_iter().filter(|document| !document.is_null()).collect())
 }
 

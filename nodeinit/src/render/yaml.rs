@@ -41,7 +41,8 @@ mod tests {
     #[test]
     fn looks_like_kubernetes_own() {
         let value = json!({
-            "b": [{"name": "x", "list": ["--a=b", "true", "1", "0x1f", "null", "yes", "a: b", "*,x", ""]}],
+            "b": [{"name": "x", "list": ["--a=b", "true", "1", "0x1f", "null", "yes", "a: b", "*,x", "",
+                "y", "Off", "0644", "08", "0o7", "1_000", ".5", "1e3", "+1", "~", "=", "<<", "a\u{1}\n\tb", " x ", "# x"]}],
             "a": {"empty": {}, "none": [], "yes": true, "port": 6443},
             "long": "x".repeat(200) + " " + &"y".repeat(100),
         });

@@ -13,7 +13,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use base64::{Engine, engine::general_purpose::STANDARD};
-use nodeinit_config::Secret;
+use nodeinit_config::{Secret, yaml};
 use serde_json::Value;
 
 /// Step `encryption-config`: the configuration with its key.
@@ -73,8 +73,10 @@ fn accept(text: &str) -> Result<(), StepError> {
         let what = format!("{} cannot be used: {why}", paths::ENCRYPTION);
         Err(StepError::new(what).hint("put the right file there; without its key no Secret can be read"))
     };
-    // The parser's own message shows the lines around the fault, and those hold keys.
-    let Ok(config) = serde_saphyr::from_str::<Value>(text) else { return wrong("it is not YAML") };
+    let config = match yaml::document(text) {
+        Ok(config) => config,
+        Err(e) => return wrong(&format!("it is not YAML: {e}")),
+    };
     if config["kind"] != "EncryptionConfiguration" {
         return wrong("it is no EncryptionConfiguration");
     }

@@ -19,6 +19,7 @@ use crate::{
     steps::{cluster, kubelet},
 };
 use async_trait::async_trait;
+use nodeinit_config::yaml;
 use serde_json::Value;
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -149,8 +150,7 @@ pub struct Healthy(pub Component);
 
 fn command(cx: &Context, component: Component) -> Result<Vec<String>, StepError> {
     let pod = component.pod(cx)?;
-    let pod: Value =
-        serde_saphyr::from_str(&pod.text).map_err(|e| StepError::caused("our own manifest is damaged", e))?;
+    let pod = yaml::document(&pod.text).map_err(|e| StepError::caused("our own manifest is damaged", e))?;
     let parts = pod.pointer("/spec/containers/0/command").and_then(Value::as_array).into_iter().flatten();
     Ok(parts.filter_map(|part| part.as_str().map(str::to_owned)).collect())
 }

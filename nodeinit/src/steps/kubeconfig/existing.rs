@@ -5,6 +5,7 @@ use crate::{
     pki::{Certificate, Key, PkiError},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
+use nodeinit_config::yaml::{self, YamlError};
 use serde_json::Value;
 use std::path::Path;
 
@@ -22,8 +23,8 @@ pub(in crate::steps) struct Existing {
 /// Why a kubeconfig cannot be used. No message holds its content.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::steps) enum KubeconfigError {
-    #[error("is not a kubeconfig in YAML")]
-    Yaml,
+    #[error("is not a kubeconfig in YAML: {0}")]
+    Yaml(YamlError),
     #[error("lacks {0}")]
     Lacks(&'static str),
     #[error("{0} is not base64")]
@@ -62,8 +63,7 @@ impl Existing {
 }
 
 fn parse(text: &str) -> Result<Value, KubeconfigError> {
-    // The parser's own message shows the lines around the fault, and those hold keys.
-    serde_saphyr::from_str(text).map_err(|_| KubeconfigError::Yaml)
+    yaml::document(text).map_err(KubeconfigError::Yaml)
 }
 
 /// A kubeconfig's text with another certificate for the user of its current context, where it holds one.

@@ -1,0 +1,63 @@
+//! A map of the secrets bundle, read key by key: errors name the key's path, and never what stands there.
+
+use super::bundle::BundleError;
+use serde_json::{Map, Value};
+
+/// A map whose keys are taken one after the other; what is left in the end is unknown.
+pub(super) struct Part {
+    path: String,
+    fields: Map<String, Value>,
+}
+
+impl Part {
+    /// The whole bundle.
+    pub(super) fn root(value: Value) -> Result<Self, BundleError> {
+        Self::new(String::new(), value)
+    }
+
+    fn new(path: String, value: Value) -> Result<Self, BundleError> {
+        match value {
+            Value::Object(fields) => Ok(Self { path, fields }),
+            _ => Err(BundleError::Missing(if path.is_empty() { "everything".into() } else { path })),
+        }
+    }
+
+    fn below(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+
+    /// The map under `key`.
+    pub(super) fn part(&mut self, key: &str) -> Result<Self, BundleError> {
+        Self::new(self.below(key), self.fields.remove(key).unwrap_or_default())
+    }
+
+    /// The map under `key`, where there is one.
+    pub(super) fn optional_part(&mut self, key: &str) -> Result<Option<Self>, BundleError> {
+        self.fields.contains_key(key).then(|| self.part(key)).transpose()
+    }
+
+    /// The text under `key`.
+    pub(super) fn text(&mut self, key: &str) -> Result<String, BundleError> {
+        match self.fields.remove(key) {
+            Some(Value::String(text)) => Ok(text),
+            _ => Err(BundleError::Missing(self.below(key))),
+        }
+    }
+
+    /// The list under `key`; empty where there is none.
+    pub(super) fn list(&mut self, key: &str) -> Result<Vec<Value>, BundleError> {
+        match self.fields.remove(key) {
+            Some(Value::Array(items)) => Ok(items),
+            None => Ok(Vec::new()),
+            Some(_) => Err(BundleError::Missing(self.below(key))),
+        }
+    }
+
+    /// Refuses keys that nobody asked for.
+    pub(super) fn end(self) -> Result<(), BundleError> {
+        match self.fields.keys().next() {
+            Some(key) => Err(BundleError::Unknown(self.below(key))),
+            None => Ok(()),
+        }
+    }
+}
