@@ -15,6 +15,7 @@ build: ## the released binary, static, and its size
 	@tests/tools.sh
 	cargo build --release --locked -p nodeinit
 	@tests/size.sh $(binary)
+	@tests/empty-chroot.sh $(binary)
 
 check: ## what needs neither root nor the lab: format, lints, unit tests, documents, licences
 	@tests/tools.sh

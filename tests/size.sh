@@ -1,8 +1,14 @@
 #!/usr/bin/env bash
-# Prints the size of a program as it is and as xz, and whether it is static: size.sh FILE
+# Prints the size of a program as it is and as xz, and fails where it is over the limits or not static: size.sh FILE
 set -euo pipefail
 # Mebibytes would flatter: these are millions of bytes, as the limits are.
 million() { awk -v n="$1" 'BEGIN {printf "%.2f MB", n / 1e6}'; }
+limit=5000000 packed_limit=1800000
+size=$(stat -c %s "$1") packed=$(xz -9e -T0 -c "$1" | wc -c)
 linked=static
 ! ldd "$1" 2>/dev/null | grep -q '=>' || linked=dynamic
-echo "$1: $(million "$(stat -c %s "$1")"), as xz $(million "$(xz -9e -T0 -c "$1" | wc -c)"), $linked"
+echo "$1: $(million "$size"), as xz $(million "$packed"), $linked"
+if ((size > limit || packed > packed_limit)) || [ $linked = dynamic ]; then
+  echo "it must be static, and at most $(million $limit) and $(million $packed_limit)" >&2
+  exit 1
+fi
