@@ -1,15 +1,13 @@
 #!/usr/bin/env bash
 # The floor: etcd and the API server started by hand on a fresh host from ready-made files, to /readyz: limit.sh [HOST [IP]]; one JSON line.
 set -euo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 name=${1:-k1}
 ip=${2:-10.77.0.41}
-host=$here/../lab/host.sh
 
-"$host" down "$name"
-trap '"$host" down "$name"' EXIT
-"$host" up "$name" "$ip" >&2
-"$here/kubeadm-config.sh" "$name" "$ip"
+fresh_host "$name" "$ip"
+"$bench/kubeadm-config.sh" "$name" "$ip"
 "$host" ssh "$name" bash -es <<'END'
 PATH=/opt/lab/bin:$PATH
 for phase in "certs all" "etcd local" "control-plane apiserver"; do

@@ -2,21 +2,19 @@
 # Times `nodeinit up` on a freshly made host: nodeinit-run.sh idle|busy|small|fresh BINARY [HOST [IP]]; prints one JSON line on stdout.
 # The modes are those of kubeadm-baseline.sh.
 set -euo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 mode=${1:?idle, busy, small or fresh}
 binary=${2:?BINARY}
 name=${3:-k1}
 ip=${4:-10.77.0.41}
-host=$here/../lab/host.sh
 
-"$host" down "$name"
-trap '"$host" down "$name"' EXIT
 [ "$mode" = fresh ] || export LAB_IMPORTED=1
-"$host" up "$name" "$ip" >&2
+fresh_host "$name" "$ip"
 "$host" ssh "$name" mkdir -p /etc/nodeinit
-sed "s/m1$/$name/; s/10\.77\.0\.11$/$ip/" "$here/../lab/cluster.yaml" | "$host" ssh "$name" 'cat >/etc/nodeinit/config.yaml'
+sed "s/m1$/$name/; s/10\.77\.0\.11$/$ip/" "$lab/cluster.yaml" | "$host" ssh "$name" 'cat >/etc/nodeinit/config.yaml'
 "$host" copy "$name" "$binary" /usr/local/bin/nodeinit
-"$host" copy "$name" "$here/idle.yaml" "$here/kubeadm-on-host.sh" "$here/nodeinit-on-host.py" /root/
+"$host" copy "$name" "$bench/idle.yaml" "$bench/kubeadm-on-host.sh" "$bench/nodeinit-on-host.py" /root/
 config=(/etc/nodeinit/config.yaml)
 if [ "$mode" != fresh ]; then
   config+=(/root/idle.yaml)
