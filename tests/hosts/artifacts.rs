@@ -1,6 +1,6 @@
 //! Binaries and images that are broken, not what they should be, or cut off on their way.
 
-use nodeinit_tests::{Host, Server};
+use nodeinit_tests::{Host, Server, lab_directory};
 
 /// A directory on the host that shows the lab's binaries and images, in which single ones can be replaced.
 const OWN_SOURCE: &str =
@@ -41,7 +41,7 @@ fn a_mirror_that_cuts_every_answer_and_ends_half_way() {
     let host = Host::fresh();
     host.must(&format!("{OWN_SOURCE} && cd /root/own && ls bin/* images/* | xargs sha256sum >/root/digests"));
     let digests = host.must("sed 's/^\\([^ ]*\\)  \\(.*\\)$/    \\2: \\1/' /root/digests");
-    let release = release_directory();
+    let release = lab_directory().join("release/v1.34.4").display().to_string();
     let mirror = Server::of(&release, PORT, Some(20_000_000));
     host.configure(&format!("artifacts:\n  source: {}\n  sha256:\n{digests}", mirror.url()));
 
@@ -69,11 +69,4 @@ fn a_mirror_that_cuts_every_answer_and_ends_half_way() {
         1
     );
     host.nodeinit("plan").exits(0);
-}
-
-/// Where the lab keeps what its hosts see as /opt/lab.
-fn release_directory() -> String {
-    let lab =
-        std::env::var("LAB_DIR").unwrap_or_else(|_| format!("{}/.cache/nodeinit-lab", std::env::var("HOME").unwrap()));
-    format!("{lab}/release/v1.34.4")
 }

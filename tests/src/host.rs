@@ -2,15 +2,12 @@
 
 use crate::output::{Output, Running, start};
 use std::{
-    path::Path,
+    fs::File,
+    path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
     thread,
     time::{Duration, Instant},
 };
-
-/// The host's name and address: one host at a time.
-const NAME: &str = "n1";
-const ADDRESS: &str = "10.77.0.71";
 
 /// The machine's address, as hosts see it.
 const MACHINE: &str = "10.77.0.1";
@@ -18,12 +15,38 @@ const MACHINE: &str = "10.77.0.1";
 /// A command may take this many seconds.
 const LIMIT: u32 = 400;
 
+/// One host at a time: they share the machine's processors with what is measured on them.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// A freshly booted host with nodeinit and a configuration for it as the only master. Removed when it is dropped.
 #[derive(Debug)]
 pub struct Host {
+    name: String,
+    address: String,
     _only: MutexGuard<'static, ()>,
+    _named: File,
+}
+
+/// A host's name and address, and what keeps them from another run of tests on this machine: a lock on a file.
+fn name() -> (String, String, File) {
+    let locks = lab_directory().join("lock");
+    std::fs::create_dir_all(&locks).unwrap();
+    for number in 1..=9 {
+        let name = format!("n{number}");
+        let file = File::create(locks.join(format!("tests-{name}"))).unwrap();
+        if file.try_lock().is_ok() {
+            return (name, format!("10.77.0.{}", 70 + number), file);
+        }
+    }
+    panic!("nine runs of tests are at work on this machine");
+}
+
+/// Where the lab keeps what it makes.
+#[must_use]
+pub fn lab_directory() -> PathBuf {
+    let from = |variable: &str| std::env::var_os(variable).map(PathBuf::from);
+    let cache = || from("XDG_CACHE_HOME").unwrap_or_else(|| from("HOME").unwrap_or_default().join(".cache"));
+    from("LAB_DIR").unwrap_or_else(|| cache().join("nodeinit-lab"))
 }
 
 fn lab(program: &str) -> String {
@@ -56,12 +79,16 @@ impl Host {
 
     fn made(imported: &str) -> Self {
         // A failed test has nothing to do with the next one.
-        let host = Self { _only: ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner) };
-        verb(&["down", NAME]).exits(0);
+        let only = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let (name, address, named) = name();
+        let host = Self { name, address, _only: only, _named: named };
+        host.verb("down", &[]).exits(0);
         let imported = format!("LAB_IMPORTED={imported}");
-        start("host.sh up", LIMIT, &["env", &imported, &lab("host.sh"), "up", NAME, ADDRESS]).wait().exits(0);
+        start("host.sh up", LIMIT, &["env", &imported, &lab("host.sh"), "up", &host.name, &host.address])
+            .wait()
+            .exits(0);
         let config = std::fs::read_to_string(lab("cluster.yaml")).unwrap();
-        let config = config.replace("name: m1", &format!("name: {NAME}")).replace("10.77.0.11", ADDRESS);
+        let config = config.replace("name: m1", &format!("name: {}", host.name)).replace("10.77.0.11", &host.address);
         host.put("/etc/nodeinit/config.yaml", &config);
         host.copy(&binary("NODEINIT_LAB"), "/usr/local/bin/nodeinit");
         host
@@ -75,22 +102,27 @@ impl Host {
         host
     }
 
+    #[track_caller]
+    fn verb(&self, verb: &str, arguments: &[&str]) -> Output {
+        self::verb(&[&[verb, self.name.as_str()], arguments].concat())
+    }
+
     /// Its name, which is the node's too.
     #[must_use]
-    pub fn name(&self) -> &'static str {
-        NAME
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Its address.
     #[must_use]
-    pub fn address(&self) -> &'static str {
-        ADDRESS
+    pub fn address(&self) -> &str {
+        &self.address
     }
 
     /// Starts a script in it and returns at once.
     #[must_use]
     pub fn start(&self, script: &str) -> Running {
-        start(script, LIMIT, &[&lab("host.sh"), "ssh", NAME, script])
+        start(script, LIMIT, &[&lab("host.sh"), "ssh", &self.name, script])
     }
 
     /// Runs a script in it.
@@ -135,7 +167,7 @@ impl Host {
 
     /// Copies a file of this machine into it.
     pub fn copy(&self, from: &str, to: &str) {
-        verb(&["copy", NAME, from, to]).exits(0);
+        self.verb("copy", &[from, to]).exits(0);
     }
 
     /// Copies the nodeinit that tests can kill into it, as `nodeinit-failpoints`.
@@ -169,27 +201,27 @@ impl Host {
 
     /// Cuts its power.
     pub fn cut_power(&self) {
-        verb(&["kill", NAME]).exits(0);
+        self.verb("kill", &[]).exits(0);
     }
 
     /// Boots it after a power cut.
     pub fn boot(&self) {
-        verb(&["up", NAME]).exits(0);
+        self.verb("up", &[]).exits(0);
     }
 
     /// Lays a disk of a size such as `8k` over a path, enlarges it, or takes it `off`.
     pub fn disk(&self, path: &str, size: &str) {
-        verb(&["disk", NAME, path, size]).exits(0);
+        self.verb("disk", &[path, size]).exits(0);
     }
 
     /// Begins or ends heavy writes on the disk that it is on.
     pub fn writes(&self, on: bool) {
-        verb(&["writes", NAME, if on { "on" } else { "off" }]).exits(0);
+        self.verb("writes", &[if on { "on" } else { "off" }]).exits(0);
     }
 
     /// Proves its pod network: pods reach each other by address, service and name.
     pub fn check_pods(&self) {
-        start("check-pods.sh", LIMIT, &[&lab("check-pods.sh"), NAME]).wait().exits(0);
+        start("check-pods.sh", LIMIT, &[&lab("check-pods.sh"), &self.name]).wait().exits(0);
     }
 
     /// Each restart of a container of the control plane, by its logs: its name, and the seconds from its end to its start.
@@ -219,7 +251,7 @@ impl Drop for Host {
             eprintln!("what the host says:\n{}", self.run(look).text());
         }
         // The next host begins with removing what is left of this one.
-        let _ = verb(&["down", NAME]);
+        let _ = self.verb("down", &[]);
     }
 }
 

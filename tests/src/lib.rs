@@ -10,6 +10,6 @@ mod host;
 mod listing;
 mod output;
 
-pub use host::{Host, Server};
+pub use host::{Host, Server, lab_directory};
 pub use listing::{Listing, difference};
 pub use output::{Output, Running};
