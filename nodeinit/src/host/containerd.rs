@@ -25,11 +25,16 @@ fn complete(table: &str) -> BTreeSet<String> {
 
 /// Imports an archive and unpacks its images, so that a container of it starts at once.
 ///
+/// `ctr` ends with this process, however that ends: one that was left behind locks the image's content, and the next run's
+/// import waits for it. `setpriv` comes with util-linux.
+///
 /// # Errors
 /// Where containerd refuses the archive or has no room, or the import takes longer than `limit`.
 pub async fn import(commands: &Commands, archive: &Path, limit: Duration) -> Result<(), CommandError> {
     let archive = archive.to_string_lossy();
-    commands.run(&["ctr", "-n", NAMESPACE, "images", "import", &archive], limit).await.map(drop)
+    let bound = ["setpriv", "--pdeathsig", "KILL"];
+    let import = ["ctr", "-n", NAMESPACE, "images", "import", &archive];
+    commands.run(&[&bound[..], &import].concat(), limit).await.map(drop)
 }
 
 #[cfg(test)]
