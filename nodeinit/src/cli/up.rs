@@ -13,6 +13,7 @@ use crate::{
         runner::{self, Outcome},
         timeline::critical_path,
     },
+    host::files::temporary,
     plan,
 };
 use nix::sys::resource::{UsageWho, getrusage};
@@ -36,6 +37,7 @@ async fn attempt(common: &Common) -> Result<Exit, StepError> {
     let cx = setup::context(common, Access::Change)?;
     plan::fixed::refuse_changes(&cx)?;
     begin(&cx, "up")?;
+    sweep(&cx)?;
     let steps = plan::for_role(&cx)?;
     let outcome = tokio::select! {
         outcome = runner::run(&steps, &cx) => outcome,
@@ -48,6 +50,14 @@ fn begin(cx: &Context, command: &str) -> Result<(), StepError> {
     let time = cx.clock.now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
     let version = env!("CARGO_PKG_VERSION").into();
     Ok(cx.journal.note(Record::Run { command: command.into(), version, time })?)
+}
+
+/// Removes what killed runs left of files: a half of one may be a part of a key.
+fn sweep(cx: &Context) -> Result<(), StepError> {
+    for path in cx.journal.state().files.keys() {
+        cx.files.remove_file(temporary(path))?;
+    }
+    Ok(())
 }
 
 /// Waits for Ctrl-C or a request to end.
