@@ -1,7 +1,7 @@
 //! containerd, through the `ctr` that comes with it.
 
 use super::commands::{CommandError, Commands};
-use std::{collections::BTreeSet, path::Path, time::Duration};
+use std::{collections::BTreeMap, path::Path, time::Duration};
 
 /// containerd's namespace of the images and containers that the kubelet sees.
 const NAMESPACE: &str = "k8s.io";
@@ -9,18 +9,21 @@ const NAMESPACE: &str = "k8s.io";
 /// How long containerd may take to answer a question: a busy one is slow, a stopped one is refused at once.
 const ANSWER: Duration = Duration::from_secs(20);
 
-/// The images that are wholly there, by full name.
+/// The images that are wholly there, by full name; and whether each is unpacked, and so was found undamaged.
 ///
 /// # Errors
 /// Where `ctr` is missing or containerd does not answer.
-pub async fn images(commands: &Commands) -> Result<BTreeSet<String>, CommandError> {
+pub async fn images(commands: &Commands) -> Result<BTreeMap<String, bool>, CommandError> {
     Ok(complete(&commands.run(&["ctr", "-n", NAMESPACE, "images", "check"], ANSWER).await?))
 }
 
-/// The names of the lines whose status is `complete`; a pull that was cut short says `incomplete`.
-fn complete(table: &str) -> BTreeSet<String> {
+/// The lines whose status is `complete`; a pull that was cut short says `incomplete`.
+fn complete(table: &str) -> BTreeMap<String, bool> {
     let lines = table.lines().skip(1).map(|line| line.split_whitespace().collect::<Vec<_>>());
-    lines.filter(|columns| columns.contains(&"complete")).filter_map(|c| c.first().map(ToString::to_string)).collect()
+    lines
+        .filter(|columns| columns.contains(&"complete"))
+        .filter_map(|columns| Some(((*columns.first()?).to_owned(), columns.last() == Some(&"true"))))
+        .collect()
 }
 
 /// Imports an archive and unpacks its images, so that a container of it starts at once.
@@ -46,6 +49,6 @@ mod tests {
         let table = "REF  TYPE  DIGEST  STATUS  SIZE  UNPACKED\n\
             registry.k8s.io/etcd:3.6.5-0  application/x  sha256:c9  complete (2/2)  58.6 MiB/58.6 MiB  true\n\
             registry.k8s.io/pause:3.10.1  application/x  sha256:7d  incomplete (1/2)  1.0 MiB/1.4 MiB  false\n";
-        assert_eq!(complete(table), ["registry.k8s.io/etcd:3.6.5-0".to_owned()].into());
+        assert_eq!(complete(table), [("registry.k8s.io/etcd:3.6.5-0".to_owned(), true)].into());
     }
 }

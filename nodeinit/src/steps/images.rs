@@ -72,7 +72,7 @@ fn short(image: &str) -> &str {
 /// What the steps of one run share.
 struct Shared {
     /// The images that were in containerd when the first step asked.
-    present: OnceCell<BTreeSet<String>>,
+    present: OnceCell<BTreeMap<String, bool>>,
     slots: Semaphore,
 }
 
@@ -99,7 +99,8 @@ impl Step for Image {
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
         let ask = || async { containerd::images(&cx.commands).await.map_err(no_answer) };
-        if self.shared.present.get_or_try_init(ask).await?.contains(&self.image) {
+        let present = self.shared.present.get_or_try_init(ask).await?;
+        if present.get(&self.image).is_some_and(|is_unpacked| *is_unpacked || !self.is_half_made(cx)) {
             return Ok(State::Done);
         }
         match (&self.archive, &cx.cluster.artifacts.source) {
@@ -127,7 +128,7 @@ impl Step for Image {
             containerd::import(&cx.commands, &path, cx.cluster.timeouts.image_import)
                 .await
                 .map_err(|e| refused(&obtained.path.display().to_string(), e))?;
-            if !containerd::images(&cx.commands).await.map_err(no_answer)?.contains(&self.image) {
+            if !containerd::images(&cx.commands).await.map_err(no_answer)?.contains_key(&self.image) {
                 let what = format!("the archive {} was imported, but it does not bring {}", archive.path, self.image);
                 return Err(StepError::new(what)
                     .hint("`ctr -n k8s.io images ls` shows what it brought; correct artifacts.images"));
@@ -135,6 +136,15 @@ impl Step for Image {
         }
         drop(slot);
         obtained.release(cx).await
+    }
+}
+
+impl Image {
+    /// Whether an import of ours of this image was cut short: `ctr` names an image before it has unpacked it, and so before
+    /// it has found out that it is damaged.
+    fn is_half_made(&self, cx: &Context) -> bool {
+        let known = cx.journal.state();
+        known.images.contains(&self.image) && !known.ended.contains(&self.name)
     }
 }
 

@@ -42,6 +42,8 @@ fn open(path: &Path, image: &str) -> io::Result<Option<Registry>> {
 
 async fn pull(cx: &Context, cri: &Cri, image: &str, registry: &Registry) -> Result<(), CriError> {
     cri.pull_image(&registry.reference(), cx.cluster.timeouts.image_import).await?;
+    // What has the name is half-made: else there would be nothing to import.
+    let _ = cri.forget_image(image).await;
     let digest = registry.digest();
     cri.name_image(image, Target { media_type: MANIFEST_TYPE, digest: &digest, size: registry.size() }).await
 }
