@@ -60,8 +60,13 @@ fn files(cx: &Context) -> Result<Vec<NewFile>, StepError> {
 ///
 /// It watches for static pods from its start on only if their directory is there; else it finds the first one at its next
 /// look, 20 s later. etcd's data directory is nobody else's, and the kubelet would make it readable for all.
-fn directories(cx: &Context) -> [(PathBuf, u32); 2] {
-    [(PathBuf::from(paths::STATIC_PODS), 0o755), (cx.cluster.etcd.data_directory.clone(), 0o700)]
+fn directories(cx: &Context) -> [(PathBuf, u32); 3] {
+    [
+        (PathBuf::from(paths::STATIC_PODS), 0o755),
+        (cx.cluster.etcd.data_directory.clone(), 0o700),
+        // containerd would make it for kube-proxy, where a kernel has no modules, and nobody take it away.
+        (PathBuf::from("/lib/modules"), 0o755),
+    ]
 }
 
 #[async_trait(?Send)]
