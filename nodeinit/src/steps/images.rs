@@ -204,4 +204,20 @@ mod tests {
         assert!(broken.to_string().contains("/a.tar"));
         assert!(broken.causes()[0].contains("invalid tar header"));
     }
+
+    #[tokio::test]
+    async fn an_image_that_our_import_left_half_made_is_imported_again_and_anothers_is_not() {
+        let config = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\nartifacts: {source: /source}\n";
+        let (_dir, cx) = crate::context::testing::context_of(config);
+        let name = "registry.k8s.io/pause:3.10.1".to_owned();
+        let archive = ImageArchive { path: "pause.tar".into(), image: name.clone(), sha256: None };
+        let present = OnceCell::new_with(Some([(name.clone(), false)].into()));
+        let shared = Rc::new(Shared { present, slots: Semaphore::new(1) });
+        let step = Image { name: "image-pause".into(), image: name.clone(), archive: Some(archive), shared };
+        assert_eq!(step.check(&cx).await.unwrap(), State::Done, "somebody else's, unpacked when it is used");
+        cx.journal.intend(vec![Record::Image { name }]).unwrap();
+        assert!(matches!(step.check(&cx).await.unwrap(), State::Needed(_)));
+        cx.journal.note(Record::End { step: "image-pause".into(), milliseconds: 1 }).unwrap();
+        assert_eq!(step.check(&cx).await.unwrap(), State::Done);
+    }
 }
