@@ -1,8 +1,9 @@
-//! What of `docs/` is made from the code, and tests that see that it is current.
+//! What of `docs/` and `packaging/` is made from the code, and tests that see that it is current.
 //! `UPDATE_DOCS=1 cargo test -p nodeinit --test docs` writes it.
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it expects")]
 
 use clap::{Arg, Command};
+use clap_complete::Shell;
 use nodeinit::{cli, plan::first_master};
 use nodeinit_config::Layer;
 use std::{collections::BTreeSet, path::Path};
@@ -46,6 +47,15 @@ fn each_dependency_has_its_reason() {
     let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
     let told: BTreeSet<&str> = rows.map(|(name, _)| name).collect();
     assert_eq!(told, wanted, "docs/dependencies.md names other crates than Cargo.toml");
+}
+
+#[test]
+fn the_shells_completions_are_current() {
+    for shell in [Shell::Bash, Shell::Fish, Shell::Zsh] {
+        let mut text = Vec::new();
+        clap_complete::generate(shell, &mut cli::command(), "nodeinit", &mut text);
+        is_current(&format!("../packaging/completions/nodeinit.{shell}"), &String::from_utf8(text).unwrap());
+    }
 }
 
 fn document(name: &str) -> std::path::PathBuf {

@@ -1,0 +1,207 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_nodeinit_global_optspecs
+    string join \n h/help V/version
+end
+
+function __fish_nodeinit_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_nodeinit_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_nodeinit_using_subcommand
+    set -l cmd (__fish_nodeinit_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c nodeinit -n "__fish_nodeinit_needs_command" -s h -l help -d 'Print help'
+complete -c nodeinit -n "__fish_nodeinit_needs_command" -s V -l version -d 'Print version'
+complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "up" -d 'Bring this machine to the described state; continues where an earlier run stopped'
+complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "plan" -d 'What `up` would do; changes nothing; exit code 2 where there is something to do'
+complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "preflight" -d 'Every problem of this machine in one report, each with its remedy; changes nothing'
+complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "status" -d 'Steps, health of the cluster\'s parts, nodes, certificates\' days left'
+complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "reset" -d 'Undo what the journal says was made here'
+complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "config" -d 'Write, check and show the configuration'
+complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "secrets" -d 'The cluster\'s secrets, on the operator\'s side'
+complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "token" -d 'Bootstrap tokens, with which machines join'
+complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "certs" -d 'Certificates\' ends, and their renewal'
+complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "phase" -d 'One step alone, for people who debug or script'
+complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l config -d 'A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l role -d 'This machine\'s role; by default the configuration tells it' -r -f -a "first-master\t''
+master\t''
+worker\t''"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l output -d 'How progress is shown' -r -f -a "text\t'For people'
+json\t'One JSON object a line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l config -d 'A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l role -d 'This machine\'s role; by default the configuration tells it' -r -f -a "first-master\t''
+master\t''
+worker\t''"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l output -d 'How progress is shown' -r -f -a "text\t'For people'
+json\t'One JSON object a line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand preflight" -l config -d 'A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand preflight" -l role -d 'This machine\'s role; by default the configuration tells it' -r -f -a "first-master\t''
+master\t''
+worker\t''"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand preflight" -l output -d 'How progress is shown' -r -f -a "text\t'For people'
+json\t'One JSON object a line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand preflight" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand status" -l config -d 'A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand status" -l role -d 'This machine\'s role; by default the configuration tells it' -r -f -a "first-master\t''
+master\t''
+worker\t''"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand status" -l output -d 'How progress is shown' -r -f -a "text\t'For people'
+json\t'One JSON object a line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand reset" -l config -d 'A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand reset" -l role -d 'This machine\'s role; by default the configuration tells it' -r -f -a "first-master\t''
+master\t''
+worker\t''"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand reset" -l output -d 'How progress is shown' -r -f -a "text\t'For people'
+json\t'One JSON object a line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand reset" -l yes -d 'Do not ask'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand reset" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and not __fish_seen_subcommand_from init validate show schema help" -s h -l help -d 'Print help'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and not __fish_seen_subcommand_from init validate show schema help" -f -a "init" -d 'Write a configuration file that explains every key; asks on a terminal for what matters'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and not __fish_seen_subcommand_from init validate show schema help" -f -a "validate" -d 'Tell everything that is wrong in one report, or that nothing is'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and not __fish_seen_subcommand_from init validate show schema help" -f -a "show" -d 'The merged configuration, and which file set each value'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and not __fish_seen_subcommand_from init validate show schema help" -f -a "schema" -d 'The JSON Schema (draft 2020-12) of the configuration'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and not __fish_seen_subcommand_from init validate show schema help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from init" -l file -d 'The file to write' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from init" -l set -d 'A value, written as YAML, that is not asked for, such as network.podCIDR=10.1.0.0/16; repeat it' -r
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from init" -l yes -d 'Ask nothing: what `--set` does not say stays at its default'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from init" -l force -d 'Replace the file if it is there'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from validate" -l config -d 'A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from validate" -l output -d 'How the answer is printed' -r -f -a "text\t'For people'
+json\t'One JSON object a line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from validate" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from show" -l config -d 'A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from show" -l output -d 'How the answer is printed' -r -f -a "text\t'For people'
+json\t'One JSON object a line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from schema" -s h -l help -d 'Print help'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "init" -d 'Write a configuration file that explains every key; asks on a terminal for what matters'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "validate" -d 'Tell everything that is wrong in one report, or that nothing is'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "show" -d 'The merged configuration, and which file set each value'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "schema" -d 'The JSON Schema (draft 2020-12) of the configuration'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and not __fish_seen_subcommand_from generate inspect help" -s h -l help -d 'Print help'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and not __fish_seen_subcommand_from generate inspect help" -f -a "generate" -d 'Make a cluster\'s secrets: CAs, keys, a bootstrap token; never writes over a file'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and not __fish_seen_subcommand_from generate inspect help" -f -a "inspect" -d 'Fingerprints, subjects and ends of what a bundle holds, never a secret'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and not __fish_seen_subcommand_from generate inspect help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and __fish_seen_subcommand_from generate" -l file -d 'The bundle' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and __fish_seen_subcommand_from generate" -s h -l help -d 'Print help'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and __fish_seen_subcommand_from inspect" -l file -d 'The bundle' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and __fish_seen_subcommand_from inspect" -l output -d 'How it is shown' -r -f -a "text\t'For people'
+json\t'One JSON object a line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and __fish_seen_subcommand_from inspect" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and __fish_seen_subcommand_from help" -f -a "generate" -d 'Make a cluster\'s secrets: CAs, keys, a bootstrap token; never writes over a file'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and __fish_seen_subcommand_from help" -f -a "inspect" -d 'Fingerprints, subjects and ends of what a bundle holds, never a secret'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and not __fish_seen_subcommand_from create list delete help" -s h -l help -d 'Print help'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and not __fish_seen_subcommand_from create list delete help" -f -a "create" -d 'Make a token and print it'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and not __fish_seen_subcommand_from create list delete help" -f -a "list" -d 'The tokens\' ids and ends, never their secrets'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and not __fish_seen_subcommand_from create list delete help" -f -a "delete" -d 'Delete a token'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and not __fish_seen_subcommand_from create list delete help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -l ttl -d 'How long it is valid, such as 30m, 24h or 7d' -r
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -l description -d 'What it is for' -r
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -l config -d 'A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -l role -d 'This machine\'s role; by default the configuration tells it' -r -f -a "first-master\t''
+master\t''
+worker\t''"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -l output -d 'How progress is shown' -r -f -a "text\t'For people'
+json\t'One JSON object a line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from list" -l config -d 'A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from list" -l role -d 'This machine\'s role; by default the configuration tells it' -r -f -a "first-master\t''
+master\t''
+worker\t''"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from list" -l output -d 'How progress is shown' -r -f -a "text\t'For people'
+json\t'One JSON object a line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from delete" -l config -d 'A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from delete" -l role -d 'This machine\'s role; by default the configuration tells it' -r -f -a "first-master\t''
+master\t''
+worker\t''"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from delete" -l output -d 'How progress is shown' -r -f -a "text\t'For people'
+json\t'One JSON object a line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from delete" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "create" -d 'Make a token and print it'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "list" -d 'The tokens\' ids and ends, never their secrets'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "delete" -d 'Delete a token'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and not __fish_seen_subcommand_from check renew help" -s h -l help -d 'Print help'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and not __fish_seen_subcommand_from check renew help" -f -a "check" -d 'When each certificate of this machine ends; exit code 1 where one has ended'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and not __fish_seen_subcommand_from check renew help" -f -a "renew" -d 'Sign certificates anew, for the keys that they have, with the CAs of this machine'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and not __fish_seen_subcommand_from check renew help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from check" -l output -d 'How the list is shown' -r -f -a "text\t'For people'
+json\t'One JSON object a line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from renew" -l config -d 'A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from renew" -l role -d 'This machine\'s role; by default the configuration tells it' -r -f -a "first-master\t''
+master\t''
+worker\t''"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from renew" -l output -d 'How progress is shown' -r -f -a "text\t'For people'
+json\t'One JSON object a line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from renew" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from help" -f -a "check" -d 'When each certificate of this machine ends; exit code 1 where one has ended'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from help" -f -a "renew" -d 'Sign certificates anew, for the keys that they have, with the CAs of this machine'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and not __fish_seen_subcommand_from list run help" -s h -l help -d 'Print help'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and not __fish_seen_subcommand_from list run help" -f -a "list" -d 'The steps of this machine\'s role, in order; as JSON each with what it needs'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and not __fish_seen_subcommand_from list run help" -f -a "run" -d 'Run one step; those that it needs must be done'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and not __fish_seen_subcommand_from list run help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from list" -l config -d 'A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from list" -l role -d 'This machine\'s role; by default the configuration tells it' -r -f -a "first-master\t''
+master\t''
+worker\t''"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from list" -l output -d 'How progress is shown' -r -f -a "text\t'For people'
+json\t'One JSON object a line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from run" -l config -d 'A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from run" -l role -d 'This machine\'s role; by default the configuration tells it' -r -f -a "first-master\t''
+master\t''
+worker\t''"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from run" -l output -d 'How progress is shown' -r -f -a "text\t'For people'
+json\t'One JSON object a line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from help" -f -a "list" -d 'The steps of this machine\'s role, in order; as JSON each with what it needs'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from help" -f -a "run" -d 'Run one step; those that it needs must be done'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset config secrets token certs phase help" -f -a "up" -d 'Bring this machine to the described state; continues where an earlier run stopped'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset config secrets token certs phase help" -f -a "plan" -d 'What `up` would do; changes nothing; exit code 2 where there is something to do'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset config secrets token certs phase help" -f -a "preflight" -d 'Every problem of this machine in one report, each with its remedy; changes nothing'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset config secrets token certs phase help" -f -a "status" -d 'Steps, health of the cluster\'s parts, nodes, certificates\' days left'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset config secrets token certs phase help" -f -a "reset" -d 'Undo what the journal says was made here'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset config secrets token certs phase help" -f -a "config" -d 'Write, check and show the configuration'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset config secrets token certs phase help" -f -a "secrets" -d 'The cluster\'s secrets, on the operator\'s side'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset config secrets token certs phase help" -f -a "token" -d 'Bootstrap tokens, with which machines join'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset config secrets token certs phase help" -f -a "certs" -d 'Certificates\' ends, and their renewal'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset config secrets token certs phase help" -f -a "phase" -d 'One step alone, for people who debug or script'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset config secrets token certs phase help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "init" -d 'Write a configuration file that explains every key; asks on a terminal for what matters'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "validate" -d 'Tell everything that is wrong in one report, or that nothing is'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "show" -d 'The merged configuration, and which file set each value'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "schema" -d 'The JSON Schema (draft 2020-12) of the configuration'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from secrets" -f -a "generate" -d 'Make a cluster\'s secrets: CAs, keys, a bootstrap token; never writes over a file'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from secrets" -f -a "inspect" -d 'Fingerprints, subjects and ends of what a bundle holds, never a secret'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "create" -d 'Make a token and print it'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "list" -d 'The tokens\' ids and ends, never their secrets'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from token" -f -a "delete" -d 'Delete a token'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from certs" -f -a "check" -d 'When each certificate of this machine ends; exit code 1 where one has ended'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from certs" -f -a "renew" -d 'Sign certificates anew, for the keys that they have, with the CAs of this machine'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from phase" -f -a "list" -d 'The steps of this machine\'s role, in order; as JSON each with what it needs'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from phase" -f -a "run" -d 'Run one step; those that it needs must be done'

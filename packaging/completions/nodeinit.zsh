@@ -1,0 +1,1077 @@
+#compdef nodeinit
+
+autoload -U is-at-least
+
+_nodeinit() {
+    typeset -A opt_args
+    typeset -a _arguments_options
+    local ret=1
+
+    if is-at-least 5.2; then
+        _arguments_options=(-s -S -C)
+    else
+        _arguments_options=(-s -C)
+    fi
+
+    local context curcontext="$curcontext" state line
+    _arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+'-V[Print version]' \
+'--version[Print version]' \
+":: :_nodeinit_commands" \
+"*::: :->nodeinit" \
+&& ret=0
+    case $state in
+    (nodeinit)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-command-$line[1]:"
+        case $line[1] in
+            (up)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
+'--output=[How progress is shown]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(plan)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
+'--output=[How progress is shown]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(preflight)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
+'--output=[How progress is shown]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(status)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
+'--output=[How progress is shown]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(reset)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
+'--output=[How progress is shown]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'--yes[Do not ask]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(config)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_nodeinit__subcmd__config_commands" \
+"*::: :->config" \
+&& ret=0
+
+    case $state in
+    (config)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-config-command-$line[1]:"
+        case $line[1] in
+            (init)
+_arguments "${_arguments_options[@]}" : \
+'--file=[The file to write]:FILE:_files' \
+'*--set=[A value, written as YAML, that is not asked for, such as network.podCIDR=10.1.0.0/16; repeat it]:KEY=VALUE:_default' \
+'--yes[Ask nothing\: what \`--set\` does not say stays at its default]' \
+'--force[Replace the file if it is there]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(validate)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--output=[How the answer is printed]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(show)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--output=[How the answer is printed]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(schema)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_nodeinit__subcmd__config__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-config-help-command-$line[1]:"
+        case $line[1] in
+            (init)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(validate)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(show)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(schema)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(secrets)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_nodeinit__subcmd__secrets_commands" \
+"*::: :->secrets" \
+&& ret=0
+
+    case $state in
+    (secrets)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-secrets-command-$line[1]:"
+        case $line[1] in
+            (generate)
+_arguments "${_arguments_options[@]}" : \
+'--file=[The bundle]:FILE:_files' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(inspect)
+_arguments "${_arguments_options[@]}" : \
+'--file=[The bundle]:FILE:_files' \
+'--output=[How it is shown]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_nodeinit__subcmd__secrets__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-secrets-help-command-$line[1]:"
+        case $line[1] in
+            (generate)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(inspect)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(token)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_nodeinit__subcmd__token_commands" \
+"*::: :->token" \
+&& ret=0
+
+    case $state in
+    (token)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-token-command-$line[1]:"
+        case $line[1] in
+            (create)
+_arguments "${_arguments_options[@]}" : \
+'--ttl=[How long it is valid, such as 30m, 24h or 7d]:TTL:_default' \
+'--description=[What it is for]:DESCRIPTION:_default' \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
+'--output=[How progress is shown]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(list)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
+'--output=[How progress is shown]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(delete)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
+'--output=[How progress is shown]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':id -- The token'\''s id\: what stands before its dot; the whole token will do too:_default' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_nodeinit__subcmd__token__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-token-help-command-$line[1]:"
+        case $line[1] in
+            (create)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(delete)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(certs)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_nodeinit__subcmd__certs_commands" \
+"*::: :->certs" \
+&& ret=0
+
+    case $state in
+    (certs)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-certs-command-$line[1]:"
+        case $line[1] in
+            (check)
+_arguments "${_arguments_options[@]}" : \
+'--output=[How the list is shown]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(renew)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
+'--output=[How progress is shown]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'*::names -- The certificates'\'' names, as `certs check` shows them; all where none is given:_default' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_nodeinit__subcmd__certs__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-certs-help-command-$line[1]:"
+        case $line[1] in
+            (check)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(renew)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(phase)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_nodeinit__subcmd__phase_commands" \
+"*::: :->phase" \
+&& ret=0
+
+    case $state in
+    (phase)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-phase-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
+'--output=[How progress is shown]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(run)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
+'--output=[How progress is shown]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':name -- The step'\''s name, as `phase list` shows it:_default' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_nodeinit__subcmd__phase__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-phase-help-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(run)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_nodeinit__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-help-command-$line[1]:"
+        case $line[1] in
+            (up)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(plan)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(preflight)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(status)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(reset)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(config)
+_arguments "${_arguments_options[@]}" : \
+":: :_nodeinit__subcmd__help__subcmd__config_commands" \
+"*::: :->config" \
+&& ret=0
+
+    case $state in
+    (config)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-help-config-command-$line[1]:"
+        case $line[1] in
+            (init)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(validate)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(show)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(schema)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+(secrets)
+_arguments "${_arguments_options[@]}" : \
+":: :_nodeinit__subcmd__help__subcmd__secrets_commands" \
+"*::: :->secrets" \
+&& ret=0
+
+    case $state in
+    (secrets)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-help-secrets-command-$line[1]:"
+        case $line[1] in
+            (generate)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(inspect)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+(token)
+_arguments "${_arguments_options[@]}" : \
+":: :_nodeinit__subcmd__help__subcmd__token_commands" \
+"*::: :->token" \
+&& ret=0
+
+    case $state in
+    (token)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-help-token-command-$line[1]:"
+        case $line[1] in
+            (create)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(delete)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+(certs)
+_arguments "${_arguments_options[@]}" : \
+":: :_nodeinit__subcmd__help__subcmd__certs_commands" \
+"*::: :->certs" \
+&& ret=0
+
+    case $state in
+    (certs)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-help-certs-command-$line[1]:"
+        case $line[1] in
+            (check)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(renew)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+(phase)
+_arguments "${_arguments_options[@]}" : \
+":: :_nodeinit__subcmd__help__subcmd__phase_commands" \
+"*::: :->phase" \
+&& ret=0
+
+    case $state in
+    (phase)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-help-phase-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(run)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+}
+
+(( $+functions[_nodeinit_commands] )) ||
+_nodeinit_commands() {
+    local commands; commands=(
+'up:Bring this machine to the described state; continues where an earlier run stopped' \
+'plan:What \`up\` would do; changes nothing; exit code 2 where there is something to do' \
+'preflight:Every problem of this machine in one report, each with its remedy; changes nothing' \
+'status:Steps, health of the cluster'\''s parts, nodes, certificates'\'' days left' \
+'reset:Undo what the journal says was made here' \
+'config:Write, check and show the configuration' \
+'secrets:The cluster'\''s secrets, on the operator'\''s side' \
+'token:Bootstrap tokens, with which machines join' \
+'certs:Certificates'\'' ends, and their renewal' \
+'phase:One step alone, for people who debug or script' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'nodeinit commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__certs_commands] )) ||
+_nodeinit__subcmd__certs_commands() {
+    local commands; commands=(
+'check:When each certificate of this machine ends; exit code 1 where one has ended' \
+'renew:Sign certificates anew, for the keys that they have, with the CAs of this machine' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'nodeinit certs commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__certs__subcmd__check_commands] )) ||
+_nodeinit__subcmd__certs__subcmd__check_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit certs check commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__certs__subcmd__help_commands] )) ||
+_nodeinit__subcmd__certs__subcmd__help_commands() {
+    local commands; commands=(
+'check:When each certificate of this machine ends; exit code 1 where one has ended' \
+'renew:Sign certificates anew, for the keys that they have, with the CAs of this machine' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'nodeinit certs help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__certs__subcmd__help__subcmd__check_commands] )) ||
+_nodeinit__subcmd__certs__subcmd__help__subcmd__check_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit certs help check commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__certs__subcmd__help__subcmd__help_commands] )) ||
+_nodeinit__subcmd__certs__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit certs help help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__certs__subcmd__help__subcmd__renew_commands] )) ||
+_nodeinit__subcmd__certs__subcmd__help__subcmd__renew_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit certs help renew commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__certs__subcmd__renew_commands] )) ||
+_nodeinit__subcmd__certs__subcmd__renew_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit certs renew commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__config_commands] )) ||
+_nodeinit__subcmd__config_commands() {
+    local commands; commands=(
+'init:Write a configuration file that explains every key; asks on a terminal for what matters' \
+'validate:Tell everything that is wrong in one report, or that nothing is' \
+'show:The merged configuration, and which file set each value' \
+'schema:The JSON Schema (draft 2020-12) of the configuration' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'nodeinit config commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__config__subcmd__help_commands] )) ||
+_nodeinit__subcmd__config__subcmd__help_commands() {
+    local commands; commands=(
+'init:Write a configuration file that explains every key; asks on a terminal for what matters' \
+'validate:Tell everything that is wrong in one report, or that nothing is' \
+'show:The merged configuration, and which file set each value' \
+'schema:The JSON Schema (draft 2020-12) of the configuration' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'nodeinit config help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__config__subcmd__help__subcmd__help_commands] )) ||
+_nodeinit__subcmd__config__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit config help help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__config__subcmd__help__subcmd__init_commands] )) ||
+_nodeinit__subcmd__config__subcmd__help__subcmd__init_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit config help init commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__config__subcmd__help__subcmd__schema_commands] )) ||
+_nodeinit__subcmd__config__subcmd__help__subcmd__schema_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit config help schema commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__config__subcmd__help__subcmd__show_commands] )) ||
+_nodeinit__subcmd__config__subcmd__help__subcmd__show_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit config help show commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__config__subcmd__help__subcmd__validate_commands] )) ||
+_nodeinit__subcmd__config__subcmd__help__subcmd__validate_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit config help validate commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__config__subcmd__init_commands] )) ||
+_nodeinit__subcmd__config__subcmd__init_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit config init commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__config__subcmd__schema_commands] )) ||
+_nodeinit__subcmd__config__subcmd__schema_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit config schema commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__config__subcmd__show_commands] )) ||
+_nodeinit__subcmd__config__subcmd__show_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit config show commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__config__subcmd__validate_commands] )) ||
+_nodeinit__subcmd__config__subcmd__validate_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit config validate commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help_commands] )) ||
+_nodeinit__subcmd__help_commands() {
+    local commands; commands=(
+'up:Bring this machine to the described state; continues where an earlier run stopped' \
+'plan:What \`up\` would do; changes nothing; exit code 2 where there is something to do' \
+'preflight:Every problem of this machine in one report, each with its remedy; changes nothing' \
+'status:Steps, health of the cluster'\''s parts, nodes, certificates'\'' days left' \
+'reset:Undo what the journal says was made here' \
+'config:Write, check and show the configuration' \
+'secrets:The cluster'\''s secrets, on the operator'\''s side' \
+'token:Bootstrap tokens, with which machines join' \
+'certs:Certificates'\'' ends, and their renewal' \
+'phase:One step alone, for people who debug or script' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'nodeinit help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__certs_commands] )) ||
+_nodeinit__subcmd__help__subcmd__certs_commands() {
+    local commands; commands=(
+'check:When each certificate of this machine ends; exit code 1 where one has ended' \
+'renew:Sign certificates anew, for the keys that they have, with the CAs of this machine' \
+    )
+    _describe -t commands 'nodeinit help certs commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__certs__subcmd__check_commands] )) ||
+_nodeinit__subcmd__help__subcmd__certs__subcmd__check_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help certs check commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__certs__subcmd__renew_commands] )) ||
+_nodeinit__subcmd__help__subcmd__certs__subcmd__renew_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help certs renew commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__config_commands] )) ||
+_nodeinit__subcmd__help__subcmd__config_commands() {
+    local commands; commands=(
+'init:Write a configuration file that explains every key; asks on a terminal for what matters' \
+'validate:Tell everything that is wrong in one report, or that nothing is' \
+'show:The merged configuration, and which file set each value' \
+'schema:The JSON Schema (draft 2020-12) of the configuration' \
+    )
+    _describe -t commands 'nodeinit help config commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__config__subcmd__init_commands] )) ||
+_nodeinit__subcmd__help__subcmd__config__subcmd__init_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help config init commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__config__subcmd__schema_commands] )) ||
+_nodeinit__subcmd__help__subcmd__config__subcmd__schema_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help config schema commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__config__subcmd__show_commands] )) ||
+_nodeinit__subcmd__help__subcmd__config__subcmd__show_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help config show commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__config__subcmd__validate_commands] )) ||
+_nodeinit__subcmd__help__subcmd__config__subcmd__validate_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help config validate commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__help_commands] )) ||
+_nodeinit__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__phase_commands] )) ||
+_nodeinit__subcmd__help__subcmd__phase_commands() {
+    local commands; commands=(
+'list:The steps of this machine'\''s role, in order; as JSON each with what it needs' \
+'run:Run one step; those that it needs must be done' \
+    )
+    _describe -t commands 'nodeinit help phase commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__phase__subcmd__list_commands] )) ||
+_nodeinit__subcmd__help__subcmd__phase__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help phase list commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__phase__subcmd__run_commands] )) ||
+_nodeinit__subcmd__help__subcmd__phase__subcmd__run_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help phase run commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__plan_commands] )) ||
+_nodeinit__subcmd__help__subcmd__plan_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help plan commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__preflight_commands] )) ||
+_nodeinit__subcmd__help__subcmd__preflight_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help preflight commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__reset_commands] )) ||
+_nodeinit__subcmd__help__subcmd__reset_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help reset commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__secrets_commands] )) ||
+_nodeinit__subcmd__help__subcmd__secrets_commands() {
+    local commands; commands=(
+'generate:Make a cluster'\''s secrets\: CAs, keys, a bootstrap token; never writes over a file' \
+'inspect:Fingerprints, subjects and ends of what a bundle holds, never a secret' \
+    )
+    _describe -t commands 'nodeinit help secrets commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__secrets__subcmd__generate_commands] )) ||
+_nodeinit__subcmd__help__subcmd__secrets__subcmd__generate_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help secrets generate commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__secrets__subcmd__inspect_commands] )) ||
+_nodeinit__subcmd__help__subcmd__secrets__subcmd__inspect_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help secrets inspect commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__status_commands] )) ||
+_nodeinit__subcmd__help__subcmd__status_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help status commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__token_commands] )) ||
+_nodeinit__subcmd__help__subcmd__token_commands() {
+    local commands; commands=(
+'create:Make a token and print it' \
+'list:The tokens'\'' ids and ends, never their secrets' \
+'delete:Delete a token' \
+    )
+    _describe -t commands 'nodeinit help token commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__token__subcmd__create_commands] )) ||
+_nodeinit__subcmd__help__subcmd__token__subcmd__create_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help token create commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__token__subcmd__delete_commands] )) ||
+_nodeinit__subcmd__help__subcmd__token__subcmd__delete_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help token delete commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__token__subcmd__list_commands] )) ||
+_nodeinit__subcmd__help__subcmd__token__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help token list commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__up_commands] )) ||
+_nodeinit__subcmd__help__subcmd__up_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help up commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__phase_commands] )) ||
+_nodeinit__subcmd__phase_commands() {
+    local commands; commands=(
+'list:The steps of this machine'\''s role, in order; as JSON each with what it needs' \
+'run:Run one step; those that it needs must be done' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'nodeinit phase commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__phase__subcmd__help_commands] )) ||
+_nodeinit__subcmd__phase__subcmd__help_commands() {
+    local commands; commands=(
+'list:The steps of this machine'\''s role, in order; as JSON each with what it needs' \
+'run:Run one step; those that it needs must be done' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'nodeinit phase help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__phase__subcmd__help__subcmd__help_commands] )) ||
+_nodeinit__subcmd__phase__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit phase help help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__phase__subcmd__help__subcmd__list_commands] )) ||
+_nodeinit__subcmd__phase__subcmd__help__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit phase help list commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__phase__subcmd__help__subcmd__run_commands] )) ||
+_nodeinit__subcmd__phase__subcmd__help__subcmd__run_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit phase help run commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__phase__subcmd__list_commands] )) ||
+_nodeinit__subcmd__phase__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit phase list commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__phase__subcmd__run_commands] )) ||
+_nodeinit__subcmd__phase__subcmd__run_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit phase run commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__plan_commands] )) ||
+_nodeinit__subcmd__plan_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit plan commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__preflight_commands] )) ||
+_nodeinit__subcmd__preflight_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit preflight commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__reset_commands] )) ||
+_nodeinit__subcmd__reset_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit reset commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__secrets_commands] )) ||
+_nodeinit__subcmd__secrets_commands() {
+    local commands; commands=(
+'generate:Make a cluster'\''s secrets\: CAs, keys, a bootstrap token; never writes over a file' \
+'inspect:Fingerprints, subjects and ends of what a bundle holds, never a secret' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'nodeinit secrets commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__secrets__subcmd__generate_commands] )) ||
+_nodeinit__subcmd__secrets__subcmd__generate_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit secrets generate commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__secrets__subcmd__help_commands] )) ||
+_nodeinit__subcmd__secrets__subcmd__help_commands() {
+    local commands; commands=(
+'generate:Make a cluster'\''s secrets\: CAs, keys, a bootstrap token; never writes over a file' \
+'inspect:Fingerprints, subjects and ends of what a bundle holds, never a secret' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'nodeinit secrets help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__secrets__subcmd__help__subcmd__generate_commands] )) ||
+_nodeinit__subcmd__secrets__subcmd__help__subcmd__generate_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit secrets help generate commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__secrets__subcmd__help__subcmd__help_commands] )) ||
+_nodeinit__subcmd__secrets__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit secrets help help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__secrets__subcmd__help__subcmd__inspect_commands] )) ||
+_nodeinit__subcmd__secrets__subcmd__help__subcmd__inspect_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit secrets help inspect commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__secrets__subcmd__inspect_commands] )) ||
+_nodeinit__subcmd__secrets__subcmd__inspect_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit secrets inspect commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__status_commands] )) ||
+_nodeinit__subcmd__status_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit status commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__token_commands] )) ||
+_nodeinit__subcmd__token_commands() {
+    local commands; commands=(
+'create:Make a token and print it' \
+'list:The tokens'\'' ids and ends, never their secrets' \
+'delete:Delete a token' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'nodeinit token commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__token__subcmd__create_commands] )) ||
+_nodeinit__subcmd__token__subcmd__create_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit token create commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__token__subcmd__delete_commands] )) ||
+_nodeinit__subcmd__token__subcmd__delete_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit token delete commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__token__subcmd__help_commands] )) ||
+_nodeinit__subcmd__token__subcmd__help_commands() {
+    local commands; commands=(
+'create:Make a token and print it' \
+'list:The tokens'\'' ids and ends, never their secrets' \
+'delete:Delete a token' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'nodeinit token help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__token__subcmd__help__subcmd__create_commands] )) ||
+_nodeinit__subcmd__token__subcmd__help__subcmd__create_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit token help create commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__token__subcmd__help__subcmd__delete_commands] )) ||
+_nodeinit__subcmd__token__subcmd__help__subcmd__delete_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit token help delete commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__token__subcmd__help__subcmd__help_commands] )) ||
+_nodeinit__subcmd__token__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit token help help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__token__subcmd__help__subcmd__list_commands] )) ||
+_nodeinit__subcmd__token__subcmd__help__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit token help list commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__token__subcmd__list_commands] )) ||
+_nodeinit__subcmd__token__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit token list commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__up_commands] )) ||
+_nodeinit__subcmd__up_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit up commands' commands "$@"
+}
+
+if [ "$funcstack[1]" = "_nodeinit" ]; then
+    _nodeinit "$@"
+else
+    compdef _nodeinit nodeinit
+fi
