@@ -16,10 +16,16 @@ def line(r):
     return text
 
 
+def ratios(runs, mode):
+    pairs = zip(of(runs, "kubeadm", mode), of(runs, "nodeinit", mode))
+    return [theirs["seconds"] / ours["seconds"] for theirs, ours in pairs]
+
+
 def markdown(runs, plan, facts):
+    busiest = max(r["load"] for r in runs)
     text = f"""# Benchmarks
 
-Written by `make bench` on {facts['date']}: {facts['machine']}; load before the runs {min(r['load'] for r in runs):.1f} to {max(r['load'] for r in runs):.1f}.
+Written by `make bench` on {facts['date']}: {facts['machine']}; load before the runs {min(r['load'] for r in runs):.1f} to {busiest:.1f}.
 Every run has a freshly made host of the lab; tools alternate, {facts['rounds']} rounds. Kubernetes and etcd are the same programs and images for all.
 
 ![seconds, median of each mode](benchmarks.svg)
@@ -31,6 +37,10 @@ Every run has a freshly made host of the lab; tools alternate, {facts['rounds']}
         seconds = [r["seconds"] for r in of(runs, tool, mode)]
         restarts = ", ".join(str(r["restarts"]) for r in of(runs, tool, mode))
         text += f"| {mode} | {tool} | {min(seconds):.2f} s | {statistics.median(seconds):.2f} s | {max(seconds):.2f} s | {restarts} |\n"
+    if busiest > facts["processors"]:
+        text += "\nThe machine had other work to do all the while: the seconds are worse than its own, and ratios within a round say more.\n"
+    text += "\nkubeadm's time over nodeinit's, round by round: " + "; ".join(
+        f"{mode} {', '.join(f'{r:.2f}' for r in ratios(runs, mode))}" for tool, mode in plan if tool == "nodeinit") + ".\n"
     text += f"""
 - **idle**: `kubeadm init` and `nodeinit up`, everything installed and images imported before, addons off for both.
 - **small**: as idle, with the host's cgroup limited to half a core.

@@ -16,6 +16,7 @@ expect() { # WHAT COMMAND...
 gone() { [ ! -e "$hosts/$1" ] && ! mountpoint -q "$hosts/$1/root" && ! ip link show "vb-$1" >/dev/null 2>&1 && [ -z "$(find /sys/fs/cgroup -path "*nodeinit-lab/$1")" ]; }
 trap '"$host" down t1 t2; [ -z "${owner:-}" ] || kill "$owner" 2>/dev/null || true' EXIT
 
+only_one selftest
 "$host" down t1 t2
 "$host" up t1 10.77.0.91 &
 "$host" up t2 10.77.0.92
