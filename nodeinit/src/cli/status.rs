@@ -14,6 +14,7 @@ use crate::{
     steps::{cluster, pki},
 };
 use serde_json::{Value, json};
+use sysinfo::System;
 
 pub(super) async fn run(common: Common) -> Exit {
     match attempt(&common).await {
@@ -45,16 +46,20 @@ async fn attempt(common: &Common) -> Result<Exit, StepError> {
     let nodes: Vec<Value> =
         nodes.iter().flat_map(|list| list["items"].as_array().into_iter().flatten()).map(node).collect();
     let certificates = pki::expiries(&cx)?;
+    let load = load();
     print(&match common.output {
         Output::Json => {
             let status = json!({
                 "machine": cx.node.name, "role": cx.node.role.to_string(), "cluster": cx.cluster.name,
-                "done": done, "steps": steps, "nodes": nodes, "certificates": certificates,
+                "done": done, "steps": steps, "nodes": nodes, "certificates": certificates, "load": load,
             });
             format!("{status}\n")
         }
         Output::Text => {
-            let mut shown = format!("{} is the {} of cluster {}\n\n", cx.node.name, cx.node.role, cx.cluster.name);
+            let mut shown = format!("{} is the {} of cluster {}\n", cx.node.name, cx.node.role, cx.cluster.name);
+            let mib = |key: &str| load[key].as_u64().unwrap_or_default() >> 20;
+            let (used, total) = (mib("memoryUsedBytes"), mib("memoryTotalBytes"));
+            shown += &format!("load {}, {used} of {total} MiB of memory in use\n\n", load["oneMinute"]);
             for step in &steps {
                 shown += &format!("  {:8} {}\n", text(&step["state"]), text(&step["step"]));
                 let reasons = step["changes"].as_array().into_iter().flatten().map(text).chain(step["error"].as_str());
@@ -73,6 +78,20 @@ async fn attempt(common: &Common) -> Result<Exit, StepError> {
         }
     })?;
     Ok(if done { Exit::Done } else { Exit::Failed })
+}
+
+/// How busy the machine is, often the whole answer to why something is slow; `null` where the kernel does not say.
+fn load() -> Value {
+    let look = || {
+        let mut system = System::new()?;
+        system.refresh_memory();
+        Ok::<_, sysinfo::Error>(json!({
+            "oneMinute": System::load_average()?.one,
+            "memoryUsedBytes": system.used_memory(),
+            "memoryTotalBytes": system.total_memory(),
+        }))
+    };
+    look().unwrap_or_default()
 }
 
 fn text(value: &Value) -> &str {
