@@ -37,36 +37,28 @@ fn a_digest_that_is_not_the_pinned_one() {
 
 #[test]
 fn a_mirror_that_cuts_every_answer_and_ends_half_way() {
-    const PORT: u16 = 8171;
     let host = Host::fresh();
-    host.must(&format!("{OWN_SOURCE} && cd /root/own && ls bin/* images/* | xargs sha256sum >/root/digests"));
-    let digests = host.must("sed 's/^\\([^ ]*\\)  \\(.*\\)$/    \\2: \\1/' /root/digests");
-    let release = lab_directory().join("release/v1.34.4").display().to_string();
-    let mirror = Server::of(&release, PORT, Some(20_000_000));
-    host.configure(&format!("artifacts:\n  source: {}\n  sha256:\n{digests}", mirror.url()));
-
-    // The mirror ends in the middle of a download.
-    let first = host.start("nodeinit up");
-    host.until(
-        "a first part of a download",
-        60.0,
-        "find / -xdev -size +1M -newer /root/digests | grep -v -e ^/proc -e ^/sys | grep -q .",
+    let digests = host.must(
+        "cd /opt/lab; sed -n 's/.*path: \\([^,]*\\),.*/\\1/p' /etc/nodeinit/config.yaml | xargs sha256sum \
+         | sed 's/^\\([^ ]*\\)  \\(.*\\)$/    \\2: \\1/'",
     );
+    let release = lab_directory().join("release/v1.34.4").display().to_string();
+    let serve = || Server::of(&release, 8171, Some(20_000_000));
+    let mirror = serve();
+    let artifacts = format!("artifacts:\n  source: {}\n  sha256:\n{digests}", mirror.url());
+
+    host.configure(&format!("{artifacts}timeouts: {{download: 15s}}"));
+    let first = host.start("nodeinit up");
+    host.until("a part of a download", 60.0, "find /var/lib/nodeinit/downloads -size +4M | grep -q .");
     drop(mirror);
-    let ended = first.wait().exits(75);
-    ended.says(&["http://10.77.0.1:8171/", "nodeinit up"]);
+    first.wait().exits(75).says(&["http://10.77.0.1:8171/", "nodeinit up"]);
     let ca = host.ca();
 
-    let _mirror = Server::of(&release, PORT, Some(20_000_000));
+    host.configure(&artifacts);
+    let _mirror = serve();
     host.up();
     assert!(ca.is_empty() || ca == host.ca(), "the CA was made anew");
-    assert_eq!(
-        host.must("cd /usr/bin && sha256sum <kubelet; grep bin/kubelet$ /root/digests")
-            .split_whitespace()
-            .filter(|w| w.len() == 64)
-            .collect::<std::collections::BTreeSet<_>>()
-            .len(),
-        1
-    );
-    host.nodeinit("plan").exits(0);
+    host.must("cmp /opt/lab/bin/kubelet /usr/bin/kubelet");
+    assert_eq!(host.must("ls -A /var/lib/nodeinit/downloads"), "", "downloads are kept");
+    host.nodeinit("plan").exits(0).says(&["nothing to do"]);
 }
