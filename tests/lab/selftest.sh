@@ -44,16 +44,18 @@ expect "a host whose making was cut short is removed" gone t1
 
 sleep 1000 &
 owner=$!
+disown # bash would tell of its end
 LAB_OWNER=$owner "$host" start t1 10.77.0.91
 LAB_OWNER=$owner "$host" serve 8199 "$here"
 kill -KILL $owner
-wait $owner 2>/dev/null || true
+while kill -0 $owner 2>/dev/null; do sleep 0.1; done
 "$host" gc 2>/dev/null
 expect "a host whose owner was killed is removed" gone t1
 expect "and so is its file server" [ ! -e "$LAB_DIR/servers/8199" ]
 
 sleep 1000 &
 owner=$!
+disown # bash would tell of its end
 "$host" stop t2
 echo "$owner 1" >"$hosts/t2/process" # as if the kernel had given the id to another
 "$host" gc 2>/dev/null
