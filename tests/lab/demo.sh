@@ -27,13 +27,18 @@ kubeconfig=$LAB_DIR/demo.kubeconfig
 (umask 077; host ssh "$name" cat /etc/kubernetes/admin.conf >"$kubeconfig")
 kubectl=$(bin_dir)/kubectl
 say "the cluster, seen from this machine"
+# The kubelet asks its static pods for the first time after 10 s; until then they run, but do not count as ready.
+for _ in $(seq 60); do
+  "$kubectl" --kubeconfig "$kubeconfig" -n kube-system get pods --no-headers | awk '{split($2, of, "/"); if (of[1] != of[2]) exit 1}' && break
+  sleep 0.5
+done
 "$kubectl" --kubeconfig "$kubeconfig" get nodes -o wide
 "$kubectl" --kubeconfig "$kubeconfig" get pods -A -o wide
 say "a pod answers through a Service"
 "$here/check-pods.sh" "$name"
 say "reach it yourself"
 cat <<END
-  $kubectl --kubeconfig $kubeconfig get pods -A
+  ${kubectl/#$HOME/\~} --kubeconfig ${kubeconfig/#$HOME/\~} get pods -A
   tests/lab/host.sh ssh $name nodeinit status
   make demo-down
 END
