@@ -24,6 +24,7 @@ impl Renderer<'_> {
             Some(urls) => urls.clone(),
             None => format!("https://{}:2379", url_host(localhost)),
         };
+        let endpoint = cluster.endpoint(node.address);
         let signing =
             |file: &str| if self.facts.external_ca { json!("") } else { json!(format!("{}/{file}", paths::PKI)) };
         Values::from([
@@ -31,7 +32,10 @@ impl Renderer<'_> {
             ("apiPort", json!(API_PORT)),
             ("apiServerImage", image(KubernetesImage::ApiServer)),
             ("clusterName", json!(cluster.name)),
-            ("controlPlaneEndpoint", json!(cluster.endpoint(node.address).to_string())),
+            ("controlPlaneEndpoint", json!(endpoint.to_string())),
+            ("controlPlaneHost", json!(endpoint.host)),
+            // A text: where it stands alone in an environment variable, a number would be refused.
+            ("controlPlanePort", json!(endpoint.port.to_string())),
             ("controllerManagerImage", image(KubernetesImage::ControllerManager)),
             ("controllerManagerProbeHost", self.probe_host(Component::ControllerManager)),
             ("coreDNSImage", image(KubernetesImage::CoreDns)),
