@@ -3,7 +3,10 @@
 use super::Finding;
 use crate::{
     context::Context,
-    host::net::{self, Listener},
+    host::{
+        files::FileError,
+        net::{self, Listener},
+    },
 };
 use nodeinit_config::cluster::Role;
 use std::{net::IpAddr, time::Duration};
@@ -35,7 +38,7 @@ const NAME_LIMIT: Duration = Duration::from_secs(1);
 pub(super) fn ports(cx: &Context) -> Vec<Finding> {
     let wanted: &[(u16, &str)] = if cx.node.role == Role::Worker { &WORKER_PORTS } else { &MASTER_PORTS };
     let ports: Vec<u16> = wanted.iter().map(|(port, _)| *port).collect();
-    let listeners = match net::listeners(&cx.files, &ports) {
+    let listeners = match settled(cx, &ports) {
         Ok(listeners) => listeners,
         Err(e) => return vec![Finding::blind("ports", &e)],
     };
@@ -45,6 +48,19 @@ pub(super) fn ports(cx: &Context) -> Vec<Finding> {
         (!(is_begun && is_named(&listener, component))).then(|| taken(&listener, component))
     });
     foreign.collect()
+}
+
+/// Who listens on these ports. A socket without a process is that of one which is just ending, such as a kubelet that a
+/// killed run was restarting: it is given a second.
+fn settled(cx: &Context, ports: &[u16]) -> Result<Vec<Listener>, FileError> {
+    for _ in 0..10 {
+        let listeners = net::listeners(&cx.files, ports)?;
+        if listeners.iter().all(|listener| listener.process.is_some()) {
+            return Ok(listeners);
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    net::listeners(&cx.files, ports)
 }
 
 fn is_named(listener: &Listener, component: &str) -> bool {
