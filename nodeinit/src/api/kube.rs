@@ -82,10 +82,12 @@ impl ApiError {
     pub fn is_passing(&self) -> bool {
         match self {
             Self::Http(error) => !error.is_untrusted(),
+            // The address of a Service whose making was broken off is given back a moment later, or the Service is there.
+            Self::Refused { status: StatusCode::UNPROCESSABLE_ENTITY, message, .. } => {
+                message.contains("already allocated")
+            }
             Self::Refused { status, .. } => {
-                matches!(status.as_u16(), 404 | 409 | 429)
-                    || status.is_server_error()
-                    || *status == StatusCode::FORBIDDEN
+                matches!(status.as_u16(), 403 | 404 | 409 | 429) || status.is_server_error()
             }
             _ => false,
         }

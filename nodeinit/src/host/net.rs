@@ -1,7 +1,7 @@
 //! The machine's network: who listens where, its interfaces.
 
 use super::files::{FileError, Files};
-use std::{collections::BTreeMap, net::IpAddr, path::Path, time::Duration};
+use std::{collections::BTreeMap, net::IpAddr, path::Path};
 
 /// A process.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,24 +21,11 @@ pub struct Listener {
     pub process: Option<Process>,
 }
 
-/// A process that is just ending holds its sockets a moment longer than it can be seen.
-const ENDING: Duration = Duration::from_millis(200);
-
 /// Which of `ports` are listened on, in order, and by whom. Processes are looked through only where a port is taken.
-/// Blocks for a moment where a holder cannot be seen, and looks again.
 ///
 /// # Errors
 /// Where `/proc` cannot be read.
 pub fn listeners(files: &Files, ports: &[u16]) -> Result<Vec<Listener>, FileError> {
-    let seen = listeners_now(files, ports)?;
-    if seen.iter().all(|listener| listener.process.is_some()) {
-        return Ok(seen);
-    }
-    std::thread::sleep(ENDING);
-    listeners_now(files, ports)
-}
-
-fn listeners_now(files: &Files, ports: &[u16]) -> Result<Vec<Listener>, FileError> {
     let mut inodes = BTreeMap::new();
     for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
         let text = files.read_text(table)?.unwrap_or_default();
