@@ -49,7 +49,7 @@ fn killed_at_every_point_it_goes_on() {
         "write-rename /etc/kubernetes/manifests/etcd.yaml",
         "step-begin kube-apiserver",
         "step-begin cluster-config",
-        "step-begin ready",
+        "step-begin node",
     ] {
         assert!(points.lines().any(|line| line == point), "it was not killed at {point}:\n{points}");
     }
