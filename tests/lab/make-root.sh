@@ -16,9 +16,10 @@ make_root() {
   sources=$(apt-get indextargets --format "deb \$(REPO_URI) \$(RELEASE) \$(COMPONENT)" 'Created-By: Packages' 'Origin: Debian' | sort -u)
   [ -n "$sources" ] || { apt-get update -q; sources=$(apt-get indextargets --format "deb \$(REPO_URI) \$(RELEASE) \$(COMPONENT)" 'Created-By: Packages' 'Origin: Debian' | sort -u); }
   mirror=$(awk '$3 == "bookworm" || $3 == "stable" {print $2; exit}' <<<"$sources")
-  debootstrap --variant=minbase bookworm "$root" "${mirror:-https://deb.debian.org/debian}"
+  [ -n "$mirror" ] || die "this machine installs Debian 12 from nowhere: name an archive in /etc/apt/sources.list"
+  debootstrap --variant=minbase bookworm "$root" "$mirror"
 
-  printf '%s\n' "${sources:-deb https://deb.debian.org/debian bookworm main}" >"$root/etc/apt/sources.list"
+  printf '%s\n' "$sources" >"$root/etc/apt/sources.list"
   apt-config dump | grep -i '::proxy' >"$root/etc/apt/apt.conf.d/00lab" || true
   cp -L /etc/resolv.conf "$root/etc/resolv.conf"
   printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
