@@ -5,7 +5,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::{Request, Response, StatusCode, client::conn, header::HOST};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls_pki_types::ServerName;
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, ops::ControlFlow, sync::Arc, time::Duration};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
@@ -74,6 +74,15 @@ pub async fn get_plain(address: SocketAddr, path: &str, limit: Duration) -> Resu
         }
     };
     tokio::time::timeout(limit, exchange).await.unwrap_or(Err(HttpError::TimedOut { address, limit }))
+}
+
+/// Whether a health address on loopback answers well; else what it says.
+pub async fn health(address: SocketAddr, path: &str) -> ControlFlow<(), String> {
+    match get_plain(address, path, Duration::from_secs(2)).await {
+        Ok((status, _)) if status.is_success() => ControlFlow::Break(()),
+        Ok((status, body)) => ControlFlow::Continue(format!("{status}: {}", String::from_utf8_lossy(&body).trim())),
+        Err(e) => ControlFlow::Continue(e.to_string()),
+    }
 }
 
 async fn collect(response: Response<hyper::body::Incoming>) -> Result<(StatusCode, Bytes), hyper::Error> {

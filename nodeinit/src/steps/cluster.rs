@@ -8,6 +8,7 @@ use crate::{
         step::{State, Step},
         wait::Wait,
     },
+    host::processes,
     render::{self, kubeconfig::User},
     steps::{kubelet, static_pods},
 };
@@ -261,9 +262,10 @@ impl Step for Node {
             // While there was no API server, the kubelet's watches and its registration went into a back-off of up to 30 s.
             // It takes half a second to start anew. A container that it has made and not yet started would be made again.
             let started = Wait::new("the containers of all static pods", STATIC_PODS_LIMIT);
-            let look = async || match static_pods::all_run(cx) {
-                Ok(true) => ControlFlow::Break(()),
-                _ => ControlFlow::Continue("not all run".into()),
+            let commands = static_pods::commands(cx)?;
+            let look = async || match commands.iter().all(|command| processes::runs(&cx.files, command)) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue("not all run".into()),
             };
             // One that does not come is another step's failure.
             let _ = started.until(look).await;

@@ -1,7 +1,7 @@
 //! The kubelet: its files, its service, its health.
 
 use crate::{
-    api::connection::get_plain,
+    api::connection,
     context::{Context, blocking},
     engine::{
         error::StepError,
@@ -179,11 +179,7 @@ pub(super) async fn restart(cx: &Context) -> Result<(), StepError> {
 pub struct KubeletHealthy;
 
 async fn health() -> ControlFlow<(), String> {
-    match get_plain(HEALTH, "/healthz", Duration::from_secs(2)).await {
-        Ok((status, _)) if status.is_success() => ControlFlow::Break(()),
-        Ok((status, body)) => ControlFlow::Continue(format!("{status}: {}", String::from_utf8_lossy(&body).trim())),
-        Err(e) => ControlFlow::Continue(e.to_string()),
-    }
+    connection::health(HEALTH, "/healthz").await
 }
 
 #[async_trait(?Send)]

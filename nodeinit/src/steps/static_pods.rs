@@ -2,7 +2,7 @@
 
 use crate::{
     api::{
-        connection::get_plain,
+        connection,
         cri::{self, ContainerState, Cri},
     },
     context::Context,
@@ -84,13 +84,7 @@ impl Component {
 
     async fn health(self, cx: &Context) -> ControlFlow<(), String> {
         match self {
-            Self::Etcd => match get_plain(ETCD_HEALTH, "/readyz", Duration::from_secs(2)).await {
-                Ok((status, _)) if status.is_success() => ControlFlow::Break(()),
-                Ok((status, body)) => {
-                    ControlFlow::Continue(format!("{status}: {}", String::from_utf8_lossy(&body).trim()))
-                }
-                Err(e) => ControlFlow::Continue(e.to_string()),
-            },
+            Self::Etcd => connection::health(ETCD_HEALTH, "/readyz").await,
             Self::ApiServer => cluster::ready(cx).await,
             Self::ControllerManager => listens(cx, CONTROLLER_MANAGER_PORT),
             Self::Scheduler => listens(cx, SCHEDULER_PORT),
@@ -155,17 +149,12 @@ fn command(cx: &Context, component: Component) -> Result<Vec<String>, StepError>
     Ok(parts.filter_map(|part| part.as_str().map(str::to_owned)).collect())
 }
 
-/// Whether all components run with their present flags.
+/// The commands of all components, with their present flags.
 ///
 /// # Errors
 /// A replaced manifest that does not fit.
-pub(super) fn all_run(cx: &Context) -> Result<bool, StepError> {
-    for component in Component::ALL {
-        if !processes::runs(&cx.files, &command(cx, component)?) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
+pub(super) fn commands(cx: &Context) -> Result<Vec<Vec<String>>, StepError> {
+    Component::ALL.into_iter().map(|component| command(cx, component)).collect()
 }
 
 #[async_trait(?Send)]
