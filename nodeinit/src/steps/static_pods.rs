@@ -118,8 +118,11 @@ impl Step for Manifest {
 
     fn needs(&self) -> Vec<String> {
         let mut needs = vec!["kubeconfig".into(), "image-pause".into(), format!("image-{}", self.0.name())];
-        if self.0 == Component::ApiServer {
-            needs.push("api-server-config".into());
+        match self.0 {
+            Component::Etcd => {}
+            Component::ApiServer => needs.push("api-server-config".into()),
+            // Until then the two that all wait for have the processor to themselves.
+            Component::ControllerManager | Component::Scheduler => needs.push(Component::Etcd.name().into()),
         }
         // Its claims of directories come before anything is written there.
         needs.push("kubelet-config".into());
