@@ -17,11 +17,14 @@ pub(crate) fn cluster(tree: &Node) -> Option<Cluster> {
         image_repository: text(tree, "images.repository")?,
         control_plane: ControlPlane {
             endpoint: tree.read("controlPlane.endpoint", format::endpoint).map(|(endpoint, _)| endpoint),
+            virtual_address: tree.read("controlPlane.virtualAddress", format::address).map(|(address, _)| address),
             cert_sans: list(tree.get("controlPlane.certSANs")),
             schedulable: flag(tree, "controlPlane.schedulable")?,
         },
         masters: machines(tree.get("masters")?)?,
         workers: machines(tree.get("workers")?)?,
+        ssh: ssh(tree.get("ssh")?)?,
+        join: join(tree.get("join")?),
         network: Network {
             pod_cidr: tree.read("network.podCIDR", format::cidr)?.0,
             service_cidr: tree.read("network.serviceCIDR", format::cidr)?.0,
@@ -92,9 +95,47 @@ fn machines(node: &Node) -> Option<Vec<Machine>> {
             address: node.read("address", format::address).map(|(address, _)| address),
             labels: texts(node.get("labels")),
             taints: list(node.get("taints")).iter().filter_map(|t| format::taint(t).ok()).collect(),
+            host_keys: host_keys(node),
+            ssh: MachineSsh {
+                address: node.read("ssh.address", format::address).map(|(address, _)| address),
+                port: node.read("ssh.port", format::port).map(|(port, _)| port),
+                user: text(node, "ssh.user"),
+            },
         })
     };
     node.items().iter().map(machine).collect()
+}
+
+fn host_keys(node: &Node) -> Vec<String> {
+    list(node.get("hostKeys")).iter().filter_map(|key| format::host_key(key).ok()).collect()
+}
+
+fn ssh(node: &Node) -> Option<Ssh> {
+    let user = text(node, "user")?;
+    let jump_host = node.get("jumpHost").and_then(|jump| {
+        Some(JumpHost {
+            address: jump.read("address", format::address)?.0,
+            port: jump.read("port", format::port).map_or(22, |(port, _)| port),
+            user: text(jump, "user").unwrap_or_else(|| user.clone()),
+            host_keys: host_keys(jump),
+        })
+    });
+    Some(Ssh {
+        port: node.read("port", format::port)?.0,
+        key_file: text(node, "keyFile").map(PathBuf::from),
+        trust_on_first_use: flag(node, "trustOnFirstUse")?,
+        parallel: node.read("parallel", format::count)?.0,
+        jump_host,
+        user,
+    })
+}
+
+fn join(node: &Node) -> Join {
+    Join {
+        ca_certificate: text(node, "caCertificate"),
+        ca_pins: list(node.get("caPins")).iter().filter_map(|pin| format::ca_pin(pin).ok()).collect(),
+        endpoints: list(node.get("endpoints")).iter().filter_map(|e| format::endpoint(e).ok()).collect(),
+    }
 }
 
 fn cni(node: &Node) -> Option<Cni> {
@@ -113,6 +154,8 @@ fn timeouts(node: &Node) -> Option<Timeouts> {
         kubelet: read("kubelet")?,
         etcd: read("etcd")?,
         control_plane: read("controlPlane")?,
+        ssh: read("ssh")?,
+        join: read("join")?,
         node: read("node")?,
     })
 }

@@ -20,6 +20,10 @@ pub struct Cluster {
     pub masters: Vec<Machine>,
     /// `workers`.
     pub workers: Vec<Machine>,
+    /// `ssh`.
+    pub ssh: Ssh,
+    /// `join`.
+    pub join: Join,
     /// `network`.
     pub network: Network,
     /// `etcd`.
@@ -53,6 +57,8 @@ pub struct Cluster {
 pub struct ControlPlane {
     /// `controlPlane.endpoint`: what workers and people use. `None`: the first master's address and port 6443.
     pub endpoint: Option<Endpoint>,
+    /// `controlPlane.virtualAddress`: held by one master at a time.
+    pub virtual_address: Option<IpAddr>,
     /// `controlPlane.certSANs`: further DNS names and addresses in the API server's certificate.
     pub cert_sans: Vec<String>,
     /// `controlPlane.schedulable`: masters run ordinary pods too (no taint). Default false.
@@ -88,6 +94,62 @@ pub struct Machine {
     pub labels: BTreeMap<String, String>,
     /// `taints` of the node, beside the control plane's.
     pub taints: Vec<Taint>,
+    /// `hostKeys`: type and base64 of each.
+    pub host_keys: Vec<String>,
+    /// `ssh`: where it differs from the cluster's.
+    pub ssh: MachineSsh,
+}
+
+/// How one machine is reached by SSH.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MachineSsh {
+    /// `address`. Default: the machine's.
+    pub address: Option<IpAddr>,
+    /// `port`. Default: the cluster's.
+    pub port: Option<u16>,
+    /// `user`. Default: the cluster's.
+    pub user: Option<String>,
+}
+
+/// How the first master reaches other machines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ssh {
+    /// `ssh.user`. Default `root`; anybody else uses sudo.
+    pub user: String,
+    /// `ssh.port`. Default 22.
+    pub port: u16,
+    /// `ssh.keyFile`: a private key on the first master. `None`: the secrets bundle's.
+    pub key_file: Option<PathBuf>,
+    /// `ssh.trustOnFirstUse`. Default false.
+    pub trust_on_first_use: bool,
+    /// `ssh.parallel`: how many machines at once. Default 50.
+    pub parallel: usize,
+    /// `ssh.jumpHost`.
+    pub jump_host: Option<JumpHost>,
+}
+
+/// A machine through which others are reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JumpHost {
+    /// `address`.
+    pub address: IpAddr,
+    /// `port`. Default 22.
+    pub port: u16,
+    /// `user`. Default: `ssh.user`.
+    pub user: String,
+    /// `hostKeys`: type and base64 of each.
+    pub host_keys: Vec<String>,
+}
+
+/// What a worker trusts when it joins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Join {
+    /// `join.caCertificate`: PEM.
+    pub ca_certificate: Option<String>,
+    /// `join.caPins`: SHA-256 of the DER of the CA's SubjectPublicKeyInfo (RFC 7469), one of which must fit.
+    pub ca_pins: Vec<[u8; 32]>,
+    /// `join.endpoints`. Empty: the cluster's endpoint.
+    pub endpoints: Vec<Endpoint>,
 }
 
 /// A taint of a node, written `key=value:Effect` or `key:Effect`.
@@ -262,6 +324,10 @@ pub struct Timeouts {
     pub etcd: Duration,
     /// `timeouts.controlPlane`: from etcd's health to the control plane's. Default 5 minutes.
     pub control_plane: Duration,
+    /// `timeouts.ssh`: until a machine lets us in by SSH. Default 5 minutes.
+    pub ssh: Duration,
+    /// `timeouts.join`: until a worker has found the API and been let in, or a master been made a member of etcd. Default 10 minutes.
+    pub join: Duration,
     /// `timeouts.node`: from the control plane's health to a Ready node and running addons. Default 5 minutes.
     pub node: Duration,
 }
@@ -301,13 +367,13 @@ pub struct Node {
 }
 
 impl Cluster {
-    /// What workers and people connect to: the configured endpoint, or else the first master's address (`fallback`).
+    /// What workers and people connect to: the configured endpoint, else the virtual address, else the first master's
+    /// address (`fallback`, where none is configured).
     #[must_use]
     pub fn endpoint(&self, fallback: IpAddr) -> Endpoint {
-        self.control_plane.endpoint.clone().unwrap_or_else(|| Endpoint {
-            host: self.masters.first().and_then(|m| m.address).unwrap_or(fallback).to_string(),
-            port: API_PORT,
-        })
+        let address = || self.control_plane.virtual_address.or(self.masters.first().and_then(|m| m.address));
+        let otherwise = || Endpoint { host: address().unwrap_or(fallback).to_string(), port: API_PORT };
+        self.control_plane.endpoint.clone().unwrap_or_else(otherwise)
     }
 
     /// The full name of an image of Kubernetes itself, such as `registry.k8s.io/kube-apiserver:v1.34.4`.

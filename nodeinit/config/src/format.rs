@@ -104,6 +104,82 @@ pub static MODULE: Format = Format::new("a kernel module's name", "ip_vs", modul
 pub static DURATION: Format =
     Format::new("a length of time", "90s", |t| duration(t).map(drop)).pattern("^([0-9]+(h|m|s|ms))+$");
 
+/// A TCP port.
+pub static PORT: Format = Format::new("a port", "22", |t| port(t).map(drop)).pattern("^[0-9]{1,5}$").loose();
+/// A number of things.
+pub static COUNT: Format =
+    Format::new("a number from 1 to 1000", "50", |t| count(t).map(drop)).pattern("^[0-9]+$").loose();
+/// A user of a machine.
+pub static USER: Format = Format::new("a user's name", "debian", user).pattern("^[a-z_][a-z0-9_-]{0,31}$");
+/// A line of an SSH public key.
+pub static HOST_KEY: Format = Format::new(
+    "an SSH host key",
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKSJP7bvRVpAlmJMb4lLdWVlqsA4FxgYDbSw1LRxlPyo",
+    |t| host_key(t).map(drop),
+)
+.pattern("^(ssh-ed25519|ecdsa-sha2-nistp(256|384|521)|ssh-rsa) [A-Za-z0-9+/]+=*( .*)?$");
+/// The digest of a CA's public key.
+pub static CA_PIN: Format = Format::new(
+    "the digest of a public key",
+    "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    |t| ca_pin(t).map(drop),
+)
+.pattern("^sha256:[0-9a-fA-F]{64}$");
+/// A certificate as PEM.
+pub static PEM_CERTIFICATE: Format = Format::new(
+    "a certificate as PEM",
+    "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n",
+    pem_certificate,
+)
+.pattern("-----BEGIN CERTIFICATE-----");
+
+pub(crate) fn port(text: &str) -> Result<u16, Flaw> {
+    let wrong = || Flaw::new(format!("{text:?} is not a port"), "write a number between 1 and 65535");
+    text.parse().ok().filter(|port| *port != 0).ok_or_else(wrong)
+}
+
+pub(crate) fn count(text: &str) -> Result<usize, Flaw> {
+    let wrong = || Flaw::new(format!("{text:?} is not such a number"), "write a number from 1 to 1000");
+    text.parse().ok().filter(|count| (1..=1000).contains(count)).ok_or_else(wrong)
+}
+
+fn user(text: &str) -> Result<(), Flaw> {
+    let start = text.starts_with(|c: char| c.is_ascii_lowercase() || c == '_');
+    let body = text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b'-'));
+    verdict(start && body && text.len() <= 32, text, "a user's name", "use a-z, 0-9, `_` and `-`, such as debian")
+}
+
+/// The key's type and its base64, without the comment.
+pub(crate) fn host_key(text: &str) -> Result<String, Flaw> {
+    let mut words = text.split_whitespace();
+    let (kind, key) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let known = matches!(
+        kind,
+        "ssh-ed25519" | "ecdsa-sha2-nistp256" | "ecdsa-sha2-nistp384" | "ecdsa-sha2-nistp521" | "ssh-rsa"
+    );
+    let body = key.trim_end_matches('=').bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/'));
+    let remedy =
+        "write a line of the machine's /etc/ssh/ssh_host_ed25519_key.pub, or of `ssh-keyscan` without the name";
+    verdict(
+        known && body && key.starts_with("AAAA") && !text.contains(char::is_control),
+        text,
+        "an SSH host key",
+        remedy,
+    )?;
+    Ok(format!("{kind} {key}"))
+}
+
+pub(crate) fn ca_pin(text: &str) -> Result<[u8; 32], Flaw> {
+    let wrong =
+        || Flaw::new(format!("{text:?} is not the digest of a public key"), "write sha256: and 64 hexadecimal digits");
+    sha256(text.strip_prefix("sha256:").ok_or_else(wrong)?)
+}
+
+fn pem_certificate(text: &str) -> Result<(), Flaw> {
+    let fits = text.contains("-----BEGIN CERTIFICATE-----") && text.contains("-----END CERTIFICATE-----");
+    verdict(fits, text, "a certificate as PEM", "write what stands in the first master's /etc/kubernetes/pki/ca.crt")
+}
+
 pub(crate) fn version(text: &str) -> Result<KubernetesVersion, Flaw> {
     let known: Vec<String> = SUPPORTED.iter().map(|c| format!("v1.{}", c.minor)).collect();
     let remedy = format!("write a release such as {}; supported: {}", crate::versions::DEFAULT, known.join(", "));
@@ -441,6 +517,12 @@ mod tests {
             &SYSCTL,
             &MODULE,
             &DURATION,
+            &PORT,
+            &COUNT,
+            &USER,
+            &HOST_KEY,
+            &CA_PIN,
+            &PEM_CERTIFICATE,
         ];
         for format in formats {
             assert_eq!(format.check(format.example), Ok(()), "{}", format.name);

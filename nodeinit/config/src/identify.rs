@@ -1,6 +1,6 @@
 //! Which machine of the cluster this is.
 
-use crate::cluster::{Cluster, Machine, Node, Role};
+use crate::cluster::{Cluster, Machine, MachineSsh, Node, Role};
 use std::{collections::BTreeMap, net::IpAddr};
 
 /// What a machine knows of itself.
@@ -139,7 +139,14 @@ fn only_master(host_name: &str) -> Result<Machine, UnknownMachine> {
     let lower = host_name.to_lowercase();
     let name = CLOUD_DOMAINS.iter().find_map(|domain| lower.strip_suffix(domain)).unwrap_or(&lower);
     crate::names::node_name(name).map_err(|_| UnknownMachine::HostName { host_name: host_name.to_owned() })?;
-    Ok(Machine { name: name.to_owned(), address: None, labels: BTreeMap::new(), taints: Vec::new() })
+    Ok(Machine {
+        name: name.to_owned(),
+        address: None,
+        labels: BTreeMap::new(),
+        taints: Vec::new(),
+        host_keys: Vec::new(),
+        ssh: MachineSsh::default(),
+    })
 }
 
 #[cfg(test)]

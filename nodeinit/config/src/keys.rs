@@ -50,6 +50,19 @@ pub const CLUSTER: &[Field] = &[
         default: Empty("[{name: worker-1, address: 10.0.0.21}]"),
         doc: "The workers.",
     },
+    Field {
+        key: "ssh",
+        kind: Group(SSH),
+        default: Empty(""),
+        doc: "How the first master reaches the other machines. Workers without an address come by themselves.",
+    },
+    Field {
+        key: "join",
+        kind: Group(JOIN),
+        default: Empty(""),
+        doc: "What a worker that comes by itself trusts. The first master and the provisioner write it into a worker's own \
+              configuration.",
+    },
     Field { key: "network", kind: Group(NETWORK), default: Empty(""), doc: "Addresses inside the cluster." },
     Field { key: "etcd", kind: Group(ETCD), default: Empty(""), doc: "etcd, a static pod on every master." },
     Field {
@@ -132,6 +145,13 @@ const CONTROL_PLANE: &[Field] = &[
               Port 6443 where none is written.",
     },
     Field {
+        key: "virtualAddress",
+        kind: Text(&f::ADDRESS),
+        default: Words("none", "10.0.0.10"),
+        doc: "An address that the masters hold among themselves, one at a time, and that stands for the API where there is no \
+              load balancer. It must be free, and of the masters' own network.",
+    },
+    Field {
         key: "certSANs",
         kind: List(&Text(&f::CERT_SAN)),
         default: Empty("[api.example.org, 10.0.0.10]"),
@@ -169,6 +189,111 @@ const MACHINE: &[Field] = &[
         kind: List(&Text(&f::TAINT)),
         default: Words("none", "[dedicated=db:NoSchedule]"),
         doc: "Taints of the node, beside the control plane's own.",
+    },
+    Field {
+        key: "hostKeys",
+        kind: List(&Text(&f::HOST_KEY)),
+        default: Words(
+            "those of the secrets bundle",
+            "[ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKSJP7bvRVpAlmJMb4lLdWVlqsA4FxgYDbSw1LRxlPyo]",
+        ),
+        doc: "Its SSH host keys, as in its /etc/ssh/ssh_host_*_key.pub; any one of them will do.",
+    },
+    Field {
+        key: "ssh",
+        kind: Group(MACHINE_SSH),
+        default: Empty(""),
+        doc: "How this machine is reached by SSH, where that differs.",
+    },
+];
+
+const MACHINE_SSH: &[Field] = &[
+    Field {
+        key: "address",
+        kind: Text(&f::ADDRESS),
+        default: Words("the machine's address", "192.168.0.11"),
+        doc: "Where its SSH server listens.",
+    },
+    Field {
+        key: "port",
+        kind: Text(&f::PORT),
+        default: Words("`ssh.port`", "2222"),
+        doc: "The port of its SSH server.",
+    },
+    Field { key: "user", kind: Text(&f::USER), default: Words("`ssh.user`", "debian"), doc: "Who logs in." },
+];
+
+const SSH: &[Field] = &[
+    Field {
+        key: "user",
+        kind: Text(&f::USER),
+        default: Value("root"),
+        doc: "Who logs in. Anybody but root needs sudo without a password.",
+    },
+    Field { key: "port", kind: Text(&f::PORT), default: Value("22"), doc: "The port of the SSH servers." },
+    Field {
+        key: "keyFile",
+        kind: Text(&f::ABSOLUTE_PATH),
+        default: Words("the secrets bundle's key", "/root/.ssh/id_ed25519"),
+        doc: "A private key on the first master, ed25519 or ECDSA, without a passphrase.",
+    },
+    Field {
+        key: "trustOnFirstUse",
+        kind: Flag,
+        default: Value("false"),
+        doc: "Takes the host key that a machine shows at the first time, where none is known, and keeps to it. Whoever stands \
+              between at that moment gets the cluster's keys.",
+    },
+    Field {
+        key: "parallel",
+        kind: Text(&f::COUNT),
+        default: Value("50"),
+        doc: "How many machines are worked on at once.",
+    },
+    Field {
+        key: "jumpHost",
+        kind: Group(JUMP_HOST),
+        default: Words("none", "{address: 192.0.2.1}"),
+        doc: "A machine through which all others are reached.",
+    },
+];
+
+const JUMP_HOST: &[Field] = &[
+    Field { key: "address", kind: Text(&f::ADDRESS), default: Required, doc: "Where its SSH server listens." },
+    Field { key: "port", kind: Text(&f::PORT), default: Words("22", "2222"), doc: "The port of its SSH server." },
+    Field { key: "user", kind: Text(&f::USER), default: Words("`ssh.user`", "debian"), doc: "Who logs in." },
+    Field {
+        key: "hostKeys",
+        kind: List(&Text(&f::HOST_KEY)),
+        default: Words(
+            "those of the secrets bundle under the name `jump-host`",
+            "[ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKSJP7bvRVpAlmJMb4lLdWVlqsA4FxgYDbSw1LRxlPyo]",
+        ),
+        doc: "Its SSH host keys; any one of them will do.",
+    },
+];
+
+const JOIN: &[Field] = &[
+    Field {
+        key: "caCertificate",
+        kind: Text(&f::PEM_CERTIFICATE),
+        default: Words(
+            "asked from the API, and then held against `caPins`",
+            "\"-----BEGIN CERTIFICATE-----\\nMIIB\\n-----END CERTIFICATE-----\\n\"",
+        ),
+        doc: "The cluster's CA.",
+    },
+    Field {
+        key: "caPins",
+        kind: List(&Text(&f::CA_PIN)),
+        default: Empty("[\"sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\"]"),
+        doc: "Digests of the CA's public key, as `kubeadm token create --print-join-command` prints them. The CA must have one.",
+    },
+    Field {
+        key: "endpoints",
+        kind: List(&Text(&f::ENDPOINT)),
+        default: Words("`controlPlane.endpoint`", "[10.0.0.11:6443, 10.0.0.12:6443]"),
+        doc: "Where to look for the API, tried in turn.",
     },
 ];
 
@@ -377,6 +502,18 @@ const TIMEOUTS: &[Field] = &[
         kind: Text(&f::DURATION),
         default: Value("5m"),
         doc: "From etcd's health to the control plane's.",
+    },
+    Field {
+        key: "ssh",
+        kind: Text(&f::DURATION),
+        default: Value("5m"),
+        doc: "Until a machine lets the first master in by SSH.",
+    },
+    Field {
+        key: "join",
+        kind: Text(&f::DURATION),
+        default: Value("10m"),
+        doc: "Until a worker has found the API and was let in; until a master has become a member of etcd.",
     },
     Field {
         key: "node",

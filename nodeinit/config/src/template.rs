@@ -102,6 +102,12 @@ fn explain(field: &Field, pad: &str, out: &mut Vec<String>) {
 fn sample(field: &Field) -> &'static str {
     match field.default {
         Fallback::Value(text) | Fallback::Empty(text) | Fallback::Words(_, text) => text,
-        Fallback::Required => "",
+        Fallback::Required => {
+            if let Kind::Text(format) = field.kind {
+                format.example
+            } else {
+                ""
+            }
+        }
     }
 }

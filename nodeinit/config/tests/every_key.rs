@@ -9,6 +9,8 @@ use nodeinit_config::{
 };
 use std::{collections::BTreeMap, time::Duration};
 
+const HOST_KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKSJP7bvRVpAlmJMb4lLdWVlqsA4FxgYDbSw1LRxlPyo";
+
 const FULL: &str = include_str!("every_key.yaml");
 
 #[test]
@@ -52,6 +54,7 @@ fn every_value_arrives() {
         image_repository: "registry.example.org/k8s".into(),
         control_plane: ControlPlane {
             endpoint: Some(Endpoint { host: "api.example.org".into(), port: 443 }),
+            virtual_address: Some("10.9.0.100".parse().unwrap()),
             cert_sans: vec!["api.example.org".into(), "10.9.0.1".into()],
             schedulable: true,
         },
@@ -60,13 +63,43 @@ fn every_value_arrives() {
             address: Some("10.9.0.11".parse().unwrap()),
             labels: texts(&[("example.org/zone", "north"), ("rack", "")]),
             taints: vec![Taint { key: "dedicated".into(), value: "db".into(), effect: "NoExecute".into() }],
+            host_keys: vec![HOST_KEY.into()],
+            ssh: MachineSsh {
+                address: Some("10.9.1.11".parse().unwrap()),
+                port: Some(2222),
+                user: Some("debian".into()),
+            },
         }],
         workers: vec![Machine {
             name: "w1".into(),
             address: Some("10.9.0.21".parse().unwrap()),
             labels: texts(&[("node.kubernetes.io/tier", "1")]),
             taints: vec![Taint { key: "gpu".into(), value: String::new(), effect: "NoSchedule".into() }],
+            host_keys: vec![HOST_KEY.into()],
+            ssh: MachineSsh {
+                address: Some("10.9.1.21".parse().unwrap()),
+                port: Some(2223),
+                user: Some("ubuntu".into()),
+            },
         }],
+        ssh: Ssh {
+            user: "admin".into(),
+            port: 22022,
+            key_file: Some("/root/.ssh/id_ed25519".into()),
+            trust_on_first_use: true,
+            parallel: 7,
+            jump_host: Some(JumpHost {
+                address: "10.9.1.1".parse().unwrap(),
+                port: 2022,
+                user: "jump".into(),
+                host_keys: vec![HOST_KEY.into()],
+            }),
+        },
+        join: Join {
+            ca_certificate: Some("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n".into()),
+            ca_pins: vec![digest],
+            endpoints: vec![Endpoint { host: "10.9.0.11".into(), port: 6443 }],
+        },
         network: Network {
             pod_cidr: "10.1.0.0/16".parse().unwrap(),
             service_cidr: "10.2.0.0/20".parse().unwrap(),
@@ -101,6 +134,8 @@ fn every_value_arrives() {
             kubelet: seconds(3),
             etcd: seconds(4),
             control_plane: seconds(5),
+            ssh: seconds(7),
+            join: seconds(8),
             node: seconds(6),
         },
     };

@@ -18,7 +18,8 @@ use crate::{
 };
 use nodeinit_config::{Cluster, cluster::Cni};
 
-/// Keys, binaries and images side by side; then the kubelet and all four static pods at once; then, when the API answers,
+/// Keys, binaries and images side by side; then the kubelet with etcd and the API server, and the two others when etcd is
+/// healthy; then, when the API answers,
 /// everything in it at once.
 #[must_use]
 pub fn plan(cluster: &Cluster) -> Plan {
@@ -31,9 +32,10 @@ pub fn plan(cluster: &Cluster) -> Plan {
         Box::new(EncryptionConfig) as _,
         Box::new(ApiServerConfig) as _,
     ]);
-    plan.extend(Component::ALL.map(|component| Box::new(Manifest(component)) as _));
     plan.extend([Box::new(KubeletService) as _, Box::new(KubeletHealthy) as _]);
-    plan.extend(Component::ALL.map(|component| Box::new(Healthy(component)) as _));
+    for component in Component::ALL {
+        plan.extend([Box::new(Manifest(component)) as _, Box::new(Healthy(component)) as _]);
+    }
     plan.extend([Box::new(Objects::Bootstrap) as _, Box::new(FirstToken) as _, Box::new(Node) as _]);
     if cluster.addons.kube_proxy {
         plan.push(Box::new(Objects::KubeProxy));

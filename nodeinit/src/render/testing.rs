@@ -21,15 +21,31 @@ impl Fixture {
             address: Some([10, 77, 0, 11].into()),
             labels: BTreeMap::new(),
             taints: Vec::new(),
+            host_keys: Vec::new(),
+            ssh: MachineSsh::default(),
         };
         let minute = Duration::from_secs(60);
         let cluster = Cluster {
             name: "kubernetes".into(),
             version: "v1.34.4".parse().unwrap(),
             image_repository: DEFAULT_IMAGE_REPOSITORY.into(),
-            control_plane: ControlPlane { endpoint: None, cert_sans: Vec::new(), schedulable: false },
+            control_plane: ControlPlane {
+                endpoint: None,
+                virtual_address: None,
+                cert_sans: Vec::new(),
+                schedulable: false,
+            },
             masters: Vec::new(),
             workers: Vec::new(),
+            ssh: Ssh {
+                user: "root".into(),
+                port: 22,
+                key_file: None,
+                trust_on_first_use: false,
+                parallel: 50,
+                jump_host: None,
+            },
+            join: Join::default(),
             network: Network {
                 pod_cidr: "10.244.0.0/16".parse().unwrap(),
                 service_cidr: "10.96.0.0/12".parse().unwrap(),
@@ -52,6 +68,8 @@ impl Fixture {
                 kubelet: minute,
                 etcd: minute,
                 control_plane: minute,
+                ssh: minute,
+                join: minute,
                 node: minute,
             },
         };

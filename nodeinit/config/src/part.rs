@@ -1,0 +1,131 @@
+//! What one machine gets of the configuration.
+
+use crate::{
+    emit,
+    keys::{API_VERSION, KIND},
+    load::Loaded,
+    node::{Node, Value},
+    problem::Mark,
+};
+use std::fmt::Write;
+
+/// What only masters read.
+const OF_MASTERS: [&str; 8] =
+    ["masters", "ssh", "etcd", "apiServer", "controllerManager", "scheduler", "kubeProxy", "addons"];
+
+/// What a worker has to know beside the configuration to join. Nothing of it is secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trust {
+    /// Where the API is, as `host:port`, tried in turn. The first becomes `controlPlane.endpoint`.
+    pub endpoints: Vec<String>,
+    /// The cluster's CA, as PEM.
+    pub ca_certificate: String,
+    /// The digest of its public key: `sha256:` and hex.
+    pub ca_pin: String,
+}
+
+impl Loaded {
+    /// A master's configuration: all of it, less what is default anyway.
+    #[must_use]
+    pub fn part_of_master(&self) -> String {
+        text(self.tree.clone())
+    }
+
+    /// A worker's configuration: what its role reads, its own entry, and whom to trust. `None`: no worker has this name.
+    #[must_use]
+    pub fn part_of_worker(&self, name: &str, trust: &Trust) -> Option<String> {
+        let mut tree = self.tree.clone();
+        let workers = tree.get("workers")?.items();
+        let mut own = workers.iter().find(|w| w.get("name").and_then(Node::scalar) == Some(name))?.clone();
+        if let Value::Map(entries) = &mut own.value {
+            entries.retain(|entry| !["ssh", "hostKeys"].contains(&entry.key.as_str()));
+        }
+        if let Value::Map(entries) = &mut tree.value {
+            entries.retain(|entry| !OF_MASTERS.contains(&entry.key.as_str()));
+        }
+        let at = own.at;
+        let quoted = |text: &str| Node { at, value: Value::Scalar { text: text.to_owned(), quoted: true } };
+        let list = |items: Vec<Node>| Node { at, value: Value::List(items) };
+        tree.set("workers", list(vec![own]));
+        tree.set("controlPlane", Node::map(at));
+        tree.set("controlPlane.endpoint", quoted(trust.endpoints.first()?));
+        tree.set("join", Node::map(at));
+        tree.set("join.caCertificate", quoted(&trust.ca_certificate));
+        tree.set("join.caPins", list(vec![quoted(&trust.ca_pin)]));
+        if trust.endpoints.len() > 1 {
+            tree.set("join.endpoints", list(trust.endpoints.iter().map(|endpoint| quoted(endpoint)).collect()));
+        }
+        Some(text(tree))
+    }
+}
+
+/// The tree as YAML, without what every machine takes for default.
+fn text(mut tree: Node) -> String {
+    prune(&mut tree);
+    if let Value::Map(entries) = &mut tree.value {
+        entries.retain(|entry| !["apiVersion", "kind"].contains(&entry.key.as_str()));
+    }
+    let mut lines = Vec::new();
+    emit::lines(&tree, 0, &mut lines);
+    let head = format!("apiVersion: {API_VERSION}\nkind: {KIND}\n");
+    lines.into_iter().fold(head, |mut text, line| {
+        // Writing to a String does not fail.
+        let _ = writeln!(text, "{}", line.text);
+        text
+    })
+}
+
+/// Drops what comes from the built-in defaults.
+fn prune(node: &mut Node) {
+    if let Value::Map(entries) = &mut node.value {
+        entries.iter_mut().for_each(|entry| prune(&mut entry.node));
+        entries.retain(|entry| match &entry.node.value {
+            Value::Map(inner) => !inner.is_empty(),
+            _ => entry.node.at != Mark::DEFAULT,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Layer, load};
+
+    const WHOLE: &str = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nname: demo\n\
+        controlPlane: {endpoint: \"api.example.org:6443\"}\n\
+        masters: [{name: m1, address: 10.9.0.1}, {name: m2, address: 10.9.0.2, labels: {rack: \"07\"}}]\n\
+        workers: [{name: w1, address: 10.9.0.3, ssh: {port: 23}}, {name: w2, labels: {a: \"true\"}}]\n\
+        etcd: {extraArgs: {snapshot-count: 5}}\nkubelet: {config: {maxPods: 50, featureGates: {A: true}}}\n";
+
+    fn part(text: &str) -> crate::cluster::Cluster {
+        load(&[Layer::file("part.yaml", text)]).unwrap_or_else(|p| panic!("{p}\n{text}")).cluster
+    }
+
+    #[test]
+    fn a_master_gets_all() {
+        let whole = load(&[Layer::file("cluster.yaml", WHOLE)]).unwrap();
+        assert_eq!(part(&whole.part_of_master()), whole.cluster);
+        assert!(!whole.part_of_master().contains("timeouts"));
+    }
+
+    #[test]
+    fn a_worker_gets_its_own() {
+        let whole = load(&[Layer::file("cluster.yaml", WHOLE)]).unwrap();
+        let trust = Trust {
+            endpoints: vec!["api.example.org:6443".into(), "10.9.0.1:6443".into()],
+            ca_certificate: "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n".into(),
+            ca_pin: format!("sha256:{}", "0".repeat(64)),
+        };
+        let text = whole.part_of_worker("w2", &trust).unwrap();
+        for other in ["m1", "m2", "w1", "etcd", "snapshot"] {
+            assert!(!text.contains(other), "{other} in {text}");
+        }
+        let own = part(&text);
+        assert_eq!(own.workers, whole.cluster.workers[1..]);
+        assert_eq!(own.join.ca_certificate.as_ref(), Some(&trust.ca_certificate));
+        assert_eq!(own.join.endpoints.len(), 2);
+        assert_eq!(own.kubelet, whole.cluster.kubelet);
+        assert_eq!(own.control_plane.endpoint, whole.cluster.control_plane.endpoint);
+        assert_eq!(whole.part_of_worker("w3", &trust), None);
+    }
+}
