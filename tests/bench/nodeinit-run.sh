@@ -11,8 +11,9 @@ ip=${4:-10.77.0.41}
 
 [ "$mode" = fresh ] || export LAB_IMPORTED=1
 fresh_host "$name" "$ip"
-"$host" ssh "$name" mkdir -p /etc/nodeinit
-sed "s/m1$/$name/; s/10\.77\.0\.11$/$ip/" "$lab/cluster.yaml" | "$host" ssh "$name" 'cat >/etc/nodeinit/config.yaml'
+"$host" ssh "$name" mkdir -p /etc/nodeinit/conf.d
+"$host" copy "$name" "$lab/cluster.yaml" /etc/nodeinit/config.yaml
+"$lab/machines.sh" "$name" | "$host" ssh "$name" 'cat >/etc/nodeinit/conf.d/10-machines.yaml'
 "$host" copy "$name" "$binary" /usr/local/bin/nodeinit
 "$host" copy "$name" "$bench/idle.yaml" "$bench/kubeadm-on-host.sh" "$bench/nodeinit-on-host.py" /root/
 config=(/etc/nodeinit/config.yaml)

@@ -16,8 +16,9 @@ say "booting host $name"
 host up "$name"
 # shellcheck disable=SC2016
 host ssh "$name" 'echo "$(. /etc/os-release; echo "$PRETTY_NAME"), $(hostname) $(cat /etc/lab-address), containerd $(containerd --version | cut -d" " -f3)"'
-host ssh "$name" mkdir -p /etc/nodeinit
+host ssh "$name" mkdir -p /etc/nodeinit/conf.d
 host copy "$name" "$here/cluster.yaml" /etc/nodeinit/config.yaml
+"$here/machines.sh" "$name" | host ssh "$name" 'cat >/etc/nodeinit/conf.d/10-machines.yaml'
 host copy "$name" "$binary" /usr/local/bin/nodeinit
 
 say "nodeinit up, on $name"

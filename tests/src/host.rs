@@ -23,22 +23,23 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 pub struct Host {
     name: String,
     address: String,
-    _only: MutexGuard<'static, ()>,
     _named: File,
+    /// Held by a host that is alone; hosts of a cluster share their cluster's.
+    _only: Option<MutexGuard<'static, ()>>,
 }
 
 /// A host's name and address, and what keeps them from another run of tests on this machine: a lock on a file.
 fn name() -> (String, String, File) {
     let locks = lab_directory().join("lock");
     std::fs::create_dir_all(&locks).unwrap();
-    for number in 1..=9 {
+    for number in 1..=20 {
         let name = format!("n{number}");
         let file = File::create(locks.join(format!("tests-{name}"))).unwrap();
         if file.try_lock().is_ok() {
             return (name, format!("10.77.0.{}", 70 + number), file);
         }
     }
-    panic!("nine runs of tests are at work on this machine");
+    panic!("twenty hosts of tests are at work on this machine");
 }
 
 /// Where the lab keeps what it makes.
@@ -64,6 +65,29 @@ fn verb(arguments: &[&str]) -> Output {
     start(&format!("host.sh {}", arguments.join(" ")), LIMIT, &[&[program.as_str()], arguments].concat()).wait()
 }
 
+/// Waits for the hosts of another test to end; a failed test has nothing to do with the next one.
+pub(crate) fn only() -> MutexGuard<'static, ()> {
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Boots hosts, all at once.
+pub(crate) fn booted(count: usize, imported: &str) -> Vec<Host> {
+    let hosts: Vec<Host> = (0..count)
+        .map(|_| {
+            let (name, address, named) = name();
+            Host { name, address, _named: named, _only: None }
+        })
+        .collect();
+    let imported = format!("LAB_IMPORTED={imported}");
+    let script = format!("{0} down $1 && {0} up $1 $2", lab("host.sh"));
+    let up = |host: &Host| {
+        start("host.sh up", LIMIT, &["env", &imported, "bash", "-c", &script, "up", &host.name, &host.address])
+    };
+    let booting: Vec<Running> = hosts.iter().map(up).collect();
+    booting.into_iter().for_each(|host| drop(host.wait().exits(0)));
+    hosts
+}
+
 impl Host {
     /// Boots one.
     #[must_use]
@@ -78,20 +102,23 @@ impl Host {
     }
 
     fn made(imported: &str) -> Self {
-        // A failed test has nothing to do with the next one.
-        let only = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-        let (name, address, named) = name();
-        let host = Self { name, address, _only: only, _named: named };
-        host.verb("down", &[]).exits(0);
-        let imported = format!("LAB_IMPORTED={imported}");
-        start("host.sh up", LIMIT, &["env", &imported, &lab("host.sh"), "up", &host.name, &host.address])
-            .wait()
-            .exits(0);
-        let config = std::fs::read_to_string(lab("cluster.yaml")).unwrap();
-        let config = config.replace("name: m1", &format!("name: {}", host.name)).replace("10.77.0.11", &host.address);
-        host.put("/etc/nodeinit/config.yaml", &config);
-        host.copy(&binary("NODEINIT_LAB"), "/usr/local/bin/nodeinit");
+        let only = only();
+        let mut host = booted(1, imported).remove(0);
+        host._only = Some(only);
+        host.equip(&[&host], &[]);
         host
+    }
+
+    /// Gives it nodeinit, and the configuration of a cluster of these hosts.
+    pub(crate) fn equip(&self, masters: &[&Self], workers: &[&Self]) {
+        let names = |hosts: &[&Self]| hosts.iter().map(|host| host.name.clone()).collect::<Vec<_>>();
+        let arguments = [names(masters), vec!["--".to_owned()], names(workers)].concat();
+        let program = lab("machines.sh");
+        let argv: Vec<&str> = std::iter::once(program.as_str()).chain(arguments.iter().map(String::as_str)).collect();
+        let machines = start("machines.sh", LIMIT, &argv).wait().exits(0).stdout;
+        self.put("/etc/nodeinit/config.yaml", &std::fs::read_to_string(lab("cluster.yaml")).unwrap());
+        self.put("/etc/nodeinit/conf.d/10-machines.yaml", &machines);
+        self.copy(&binary("NODEINIT_LAB"), "/usr/local/bin/nodeinit");
     }
 
     /// Boots one with images and runs `nodeinit up` on it.

@@ -6,10 +6,12 @@
     reason = "tests end where something is not as they expect, and run programs of the lab"
 )]
 
+mod cluster;
 mod host;
 mod listing;
 mod output;
 
+pub use cluster::Cluster;
 pub use host::{Host, Server, lab_directory};
 pub use listing::{Listing, difference};
 pub use output::{Output, Running};

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# The part of a cluster.yaml that names hosts of the lab: machines.sh MASTER... [-- WORKER...]
+# The first master reaches the others with the lab's key, which belongs at /root/.ssh/id_ed25519 there.
+set -euo pipefail
+# shellcheck source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+[ $# -gt 0 ] || die "machines.sh MASTER... [-- WORKER...]"
+printf 'apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nssh: {keyFile: /root/.ssh/id_ed25519}\nmasters:\n'
+for name in "$@"; do
+  if [ "$name" = -- ]; then
+    echo workers:
+    continue
+  fi
+  host=$LAB_DIR/hosts/$name
+  [ -s "$host/known_hosts" ] || die "there is no host $name"
+  printf -- '- name: %s\n  address: %s\n  hostKeys:\n' "$name" "$(cat "$host/ip")"
+  sed -E 's/^[^ ]+ ([^ ]+ [^ ]+).*/  - \1/' "$host/known_hosts"
+done

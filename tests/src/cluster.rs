@@ -1,0 +1,66 @@
+//! Several hosts of the lab, for one cluster.
+
+use crate::{
+    host::{Host, booted, lab_directory, only},
+    output::Output,
+};
+use std::sync::MutexGuard;
+
+/// Freshly booted hosts. The first master has nodeinit, the configuration of all, and the key that opens the others.
+/// Removed when it is dropped.
+#[derive(Debug)]
+pub struct Cluster {
+    /// The masters; the first is the first master.
+    pub masters: Vec<Host>,
+    /// The workers.
+    pub workers: Vec<Host>,
+    // Behind the hosts, so that they are gone before another test may begin.
+    _only: MutexGuard<'static, ()>,
+}
+
+impl Cluster {
+    /// Boots hosts that have nothing but containerd and files.
+    #[must_use]
+    pub fn fresh(masters: usize, workers: usize) -> Self {
+        Self::made(masters, workers, "")
+    }
+
+    /// Boots hosts that have all images in containerd already.
+    #[must_use]
+    pub fn with_images(masters: usize, workers: usize) -> Self {
+        Self::made(masters, workers, "1")
+    }
+
+    fn made(masters: usize, workers: usize, imported: &str) -> Self {
+        let only = only();
+        let mut hosts = booted(masters + workers, imported);
+        let workers = hosts.split_off(masters);
+        let cluster = Self { masters: hosts, workers, _only: only };
+        cluster.equip(cluster.first());
+        let key = lab_directory().join("ssh_key");
+        cluster.first().copy(&key.display().to_string(), "/root/.ssh/id_ed25519");
+        cluster
+    }
+
+    /// Gives a host nodeinit and the configuration of all; the first master has it from the start.
+    pub fn equip(&self, host: &Host) {
+        host.equip(&self.masters.iter().collect::<Vec<_>>(), &self.workers.iter().collect::<Vec<_>>());
+    }
+
+    /// The first master.
+    #[must_use]
+    pub fn first(&self) -> &Host {
+        &self.masters[0]
+    }
+
+    /// All hosts, masters first.
+    pub fn hosts(&self) -> impl Iterator<Item = &Host> {
+        self.masters.iter().chain(&self.workers)
+    }
+
+    /// Runs `nodeinit up` on the first master, which must succeed.
+    #[track_caller]
+    pub fn up(&self) -> Output {
+        self.first().up()
+    }
+}
