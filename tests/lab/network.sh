@@ -3,7 +3,7 @@
 bridge=labbr0
 machine_address=10.77.0.1
 # Hosts share the machine's kernel, and a kubelet changes these for all of it.
-shared_sysctls="vm.overcommit_memory vm.panic_on_oom kernel.panic kernel.panic_on_oops kernel.keys.root_maxkeys kernel.keys.root_maxbytes"
+shared_sysctls="fs.inotify.max_user_instances vm.overcommit_memory vm.panic_on_oom kernel.panic kernel.panic_on_oops kernel.keys.root_maxkeys kernel.keys.root_maxbytes"
 
 network_lock() { mkdir -p "$LAB_DIR/lock"; flock "$LAB_DIR/lock/network" "$@"; }
 
@@ -15,6 +15,8 @@ make_network() { # under the lock
   for key in $shared_sysctls; do echo "$key=$(sysctl -n "$key")"; done >"$LAB_DIR/machine-sysctls"
   modprobe -a overlay br_netfilter vxlan nf_conntrack 2>/dev/null || true # a host cannot load modules
   touch "$LAB_DIR/bridge-is-ours"
+  # The hosts are one user to the kernel, whose limit is often 128: the kubelet of the fifth host would not start.
+  [ "$(sysctl -n fs.inotify.max_user_instances)" -ge 2048 ] || sysctl -q -w fs.inotify.max_user_instances=2048
   ip link add "$bridge" type bridge
   ip address add "$machine_address/24" dev "$bridge"
   ip link set "$bridge" up
