@@ -12,3 +12,20 @@ fresh_host() { # NAME IP
   trap "'$host' down '$1'" EXIT
   "$host" up "$1" "$2" >&2
 }
+
+fresh_hosts() { # PREFIX FIRST COUNT: PREFIX1.. at 10.77.0.FIRST.., booted side by side; their names are in $names
+  local i booting=()
+  only_one "bench-$1"
+  names=()
+  first_address=$2
+  for i in $(seq "$3"); do names+=("$1$i"); done
+  "$host" down "${names[@]}"
+  # shellcheck disable=SC2064
+  trap "'$host' down ${names[*]}" EXIT
+  for name in "${names[@]}"; do
+    "$host" up "$name" "$(address_of "$name")" >&2 &
+    booting+=($!)
+  done
+  for i in "${booting[@]}"; do wait "$i"; done
+}
+address_of() { echo "10.77.0.$((first_address - 1 + ${1: -1}))"; }

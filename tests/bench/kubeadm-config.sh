@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
-# Puts kubeadm's configuration on a host, with the same demands of the lab's kernel as tests/lab/cluster.yaml: kubeadm-config.sh HOST IP
+# Puts kubeadm's configuration on a host, with the same demands of the lab's kernel as tests/lab/cluster.yaml:
+# kubeadm-config.sh HOST IP [TOKEN CERTIFICATE-KEY], the last two where other machines will join.
 set -euo pipefail
 host=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/../lab/host.sh
 name=$1
 ip=$2
+joining=
+[ $# = 2 ] || printf -v joining '\nbootstrapTokens: [{token: %s}]\ncertificateKey: "%s"' "$3" "$4"
 config() {
   cat <<END
 apiVersion: kubeadm.k8s.io/v1beta4
-kind: InitConfiguration
+kind: InitConfiguration$joining
 localAPIEndpoint: {advertiseAddress: $ip}
 nodeRegistration: {criSocket: unix:///run/containerd/containerd.sock}
 ---

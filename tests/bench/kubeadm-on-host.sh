@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What a good script around kubeadm does on the host itself, where packages and a package manager would put things elsewhere:
-# artefacts (programs and images) | prepare (those and the units) | init | fresh; the last two print their times as JSON.
+# artefacts (programs and images) | prepare (those and the units) | init-ha | init | fresh; the last two print their times as JSON.
 set -euo pipefail
 export KUBECONFIG=/etc/kubernetes/admin.conf
 
@@ -52,6 +52,11 @@ artefacts)
 prepare)
   artefacts
   units
+  exit
+  ;;
+init-ha)
+  init --upload-certs
+  kubectl apply -f /root/kube-flannel.yaml >&2
   exit
   ;;
 init)
