@@ -14,7 +14,7 @@ use crate::{
     },
     render::{HostFacts, Manifests, Renderer},
 };
-use nodeinit_config::{Cluster, cluster::Node};
+use nodeinit_config::{Cluster, Loaded, cluster::Node};
 use std::{
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
@@ -26,6 +26,8 @@ use std::{
 pub struct Context {
     /// The validated configuration.
     pub cluster: Arc<Cluster>,
+    /// The same as it was written, for other machines.
+    pub loaded: Arc<Loaded>,
     /// This machine.
     pub node: Arc<Node>,
     /// The machine's files.
@@ -213,11 +215,13 @@ pub(crate) mod testing {
     pub(crate) fn context_of(config: &str) -> (tempfile::TempDir, Context) {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::under(dir.path());
-        let cluster = nodeinit_config::load(&[Layer::file("cluster.yaml", config)]).unwrap().cluster;
+        let loaded = nodeinit_config::load(&[Layer::file("cluster.yaml", config)]).unwrap();
+        let cluster = loaded.cluster.clone();
         let local = Local { host_name: "m1".into(), addresses: vec!["10.0.0.11".parse().unwrap()] };
         let node = cluster.node(&local, None).unwrap();
         let cx = Context {
             cluster: Arc::new(cluster),
+            loaded: Arc::new(loaded),
             node: Arc::new(node),
             journal: Arc::new(Journal::open(&files).unwrap()),
             files,

@@ -1014,7 +1014,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__plan)
-            opts="-h --config --role --output --help"
+            opts="-h --local --config --role --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1398,7 +1398,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__up)
-            opts="-h --config --role --output --help"
+            opts="-h --local --config --role --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

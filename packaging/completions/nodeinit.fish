@@ -43,6 +43,7 @@ master\t''
 worker\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l output -d 'How progress is shown' -r -f -a "text\t'For people'
 json\t'One JSON object a line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l local -d 'Only this machine: on the first master, the others are left alone'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l config -d 'A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l role -d 'This machine\'s role; by default the configuration tells it' -r -f -a "first-master\t''
@@ -50,6 +51,7 @@ master\t''
 worker\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l output -d 'How progress is shown' -r -f -a "text\t'For people'
 json\t'One JSON object a line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l local -d 'Only this machine: on the first master, the others are left alone'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand preflight" -l config -d 'A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand preflight" -l role -d 'This machine\'s role; by default the configuration tells it' -r -f -a "first-master\t''

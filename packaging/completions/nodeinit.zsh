@@ -34,6 +34,7 @@ _arguments "${_arguments_options[@]}" : \
 '--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
 '--output=[How progress is shown]:OUTPUT:((text\:"For people"
 json\:"One JSON object a line"))' \
+'--local[Only this machine\: on the first master, the others are left alone]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
@@ -44,6 +45,7 @@ _arguments "${_arguments_options[@]}" : \
 '--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
 '--output=[How progress is shown]:OUTPUT:((text\:"For people"
 json\:"One JSON object a line"))' \
+'--local[Only this machine\: on the first master, the others are left alone]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0

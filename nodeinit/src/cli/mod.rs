@@ -42,9 +42,9 @@ const EXIT_CODES: &str = "Exit codes: 0 done, 1 a step failed, 2 changes pending
 #[derive(Subcommand)]
 enum Command {
     /// Bring this machine to the described state; continues where an earlier run stopped
-    Up(Common),
+    Up(up::Up),
     /// What `up` would do; changes nothing; exit code 2 where there is something to do
-    Plan(Common),
+    Plan(up::Up),
     /// Every problem of this machine in one report, each with its remedy; changes nothing
     Preflight(Common),
     /// Steps, health of the cluster's parts, nodes, certificates' days left
@@ -157,9 +157,7 @@ pub fn run() -> Exit {
     };
     // Without journald (a chroot, a container) there is only the terminal.
     if let Ok(journald) = tracing_journald::layer() {
-        let host = nix::unistd::gethostname().unwrap_or_default();
-        let journald =
-            journald.with_field_prefix(None).with_custom_fields([("NODEINIT_HOST", host.as_encoded_bytes())]);
+        let journald = journald.with_field_prefix(None);
         // Ours alone: HTTP/2 traces every frame, and journald would be sent all of it.
         let ours = Targets::new().with_target("nodeinit", LevelFilter::INFO);
         let _ = tracing_subscriber::registry().with(journald).with(ours).try_init();
@@ -174,8 +172,8 @@ pub fn run() -> Exit {
         }
     };
     match cli.command {
-        Command::Up(common) => runtime.block_on(up::up(common)),
-        Command::Plan(common) => runtime.block_on(up::plan(common)),
+        Command::Up(args) => runtime.block_on(up::up(args)),
+        Command::Plan(args) => runtime.block_on(up::plan(args)),
         Command::Preflight(common) => runtime.block_on(preflight::run(common)),
         Command::Status(common) => runtime.block_on(status::run(common)),
         Command::Reset(args) => runtime.block_on(reset::run(args)),

@@ -44,7 +44,8 @@ pub(super) fn context(common: &Common, access: Access) -> Result<Context, StepEr
         let error = StepError::new("nodeinit changes the whole machine and must run as root");
         return Err(error.exit(Exit::NoPermission).hint("run it with sudo"));
     }
-    let cluster = load::load(&files, &common.config)?.cluster;
+    let loaded = load::load(&files, &common.config)?;
+    let cluster = loaded.cluster.clone();
     let local = facts::local();
     let role = common.role.map(Into::into);
     let node = cluster.node(&local, role).map_err(|e| StepError::new(e.to_string()).exit(Exit::BadConfig))?;
@@ -57,6 +58,7 @@ pub(super) fn context(common: &Common, access: Access) -> Result<Context, StepEr
     Ok(Context {
         facts: Arc::new(facts::gather(&files, &local)),
         cluster: Arc::new(cluster),
+        loaded: Arc::new(loaded),
         node: Arc::new(node),
         files,
         commands: Commands,

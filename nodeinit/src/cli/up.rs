@@ -14,16 +14,32 @@ use crate::{
         timeline::critical_path,
     },
     host::files::temporary,
-    plan,
+    plan::{self, Reach},
 };
+use clap::Args;
 use nix::sys::resource::{UsageWho, getrusage};
 use std::time::SystemTime;
 use tokio::signal::unix::{SignalKind, signal};
 
+#[derive(Args)]
+pub(super) struct Up {
+    /// Only this machine: on the first master, the others are left alone
+    #[arg(long)]
+    local: bool,
+    #[command(flatten)]
+    common: Common,
+}
+
+impl Up {
+    fn reach(&self) -> Reach {
+        if self.local { Reach::Here } else { Reach::Everywhere }
+    }
+}
+
 /// Brings this machine to the described state.
-pub(super) async fn up(common: Common) -> Exit {
-    let report = Report::stdout(common.output.into());
-    match attempt(&common).await {
+pub(super) async fn up(args: Up) -> Exit {
+    let report = Report::stdout(args.common.output.into());
+    match attempt(&args).await {
         Ok(exit) => exit,
         Err(error) => {
             report.failed("start", &error);
@@ -32,13 +48,13 @@ pub(super) async fn up(common: Common) -> Exit {
     }
 }
 
-async fn attempt(common: &Common) -> Result<Exit, StepError> {
+async fn attempt(args: &Up) -> Result<Exit, StepError> {
     let _lock = setup::lock()?;
-    let cx = setup::context(common, Access::Change)?;
+    let cx = setup::context(&args.common, Access::Change)?;
     plan::fixed::refuse_changes(&cx)?;
     begin(&cx, "up")?;
     sweep(&cx)?;
-    let steps = plan::for_role(&cx)?;
+    let steps = plan::for_role(&cx, args.reach())?;
     let outcome = tokio::select! {
         outcome = runner::run(&steps, &cx) => outcome,
         name = stopped() => return Ok(interrupted(&cx, name)),
@@ -96,11 +112,20 @@ fn tell(cx: &Context, outcome: Outcome) -> Exit {
             let seconds = rounded(cx.report.elapsed());
             let name = &cx.node.name;
             let text = match outcome.changed.len() {
+                _ if !outcome.elsewhere.is_empty() => {
+                    let failed: Vec<&str> = outcome.elsewhere.iter().map(|(step, _)| step.as_str()).collect();
+                    format!(
+                        "{name} is finished and the cluster {} works, without {}: mend what stands above, then run \
+                         `nodeinit up` again ({seconds:.2} s)",
+                        cx.cluster.name,
+                        failed.join(", ")
+                    )
+                }
                 0 => format!("{name} is as described; nothing to do ({seconds:.2} s)"),
                 _ => format!("{name} is finished: {} of cluster {} ({seconds:.2} s)", cx.node.role, cx.cluster.name),
             };
             cx.report.note("up", text);
-            Exit::Done
+            if outcome.elsewhere.is_empty() { Exit::Done } else { Exit::Partly }
         }
     }
 }
@@ -118,9 +143,9 @@ fn summary(cx: &Context, outcome: &Outcome) -> Event {
 }
 
 /// Tells what `up` would do.
-pub(super) async fn plan(common: Common) -> Exit {
-    let report = Report::stdout(common.output.into());
-    match look(&common).await {
+pub(super) async fn plan(args: Up) -> Exit {
+    let report = Report::stdout(args.common.output.into());
+    match look(&args).await {
         Ok(exit) => exit,
         Err((step, error)) => {
             report.failed(&step, &error);
@@ -129,11 +154,11 @@ pub(super) async fn plan(common: Common) -> Exit {
     }
 }
 
-async fn look(common: &Common) -> Result<Exit, (String, StepError)> {
+async fn look(args: &Up) -> Result<Exit, (String, StepError)> {
     let start = |e| ("start".to_owned(), e);
-    let cx = setup::context(common, Access::Look).map_err(start)?;
+    let cx = setup::context(&args.common, Access::Look).map_err(start)?;
     plan::fixed::refuse_changes(&cx).map_err(start)?;
-    let steps = plan::for_role(&cx).map_err(start)?;
+    let steps = plan::for_role(&cx, args.reach()).map_err(start)?;
     let pending = runner::look(&steps, &cx).await?;
     for (step, changes) in &pending {
         cx.report.tell(&Event::Planned { step: step.clone(), changes: changes.clone() });

@@ -106,6 +106,13 @@ pub enum Record {
         /// Its full name.
         name: String,
     },
+    /// Another machine showed this SSH host key, and was trusted on first use.
+    HostKey {
+        /// The machine.
+        name: String,
+        /// Type and base64.
+        key: String,
+    },
 }
 
 impl Record {
@@ -121,6 +128,7 @@ impl Record {
             Self::Interfaces { .. } => "interfaces".into(),
             Self::Sysctl { key, .. } => key.clone(),
             Self::Unit { name } | Self::Image { name } => name.clone(),
+            Self::HostKey { name, .. } => format!("host key of {name}"),
             Self::Swap { device } => device.display().to_string(),
         }
     }
@@ -163,6 +171,8 @@ pub struct State {
     pub swaps: BTreeSet<PathBuf>,
     /// Images that we imported.
     pub images: BTreeSet<String>,
+    /// The host keys of machines that were trusted on first use; the last counts.
+    pub host_keys: BTreeMap<String, String>,
     /// Steps that ended well at least once.
     pub ended: BTreeSet<String>,
     /// The values that cannot change in place, where a run got so far.
@@ -190,6 +200,7 @@ impl State {
             Record::Unit { name } => drop(self.units.insert(name)),
             Record::Swap { device } => drop(self.swaps.insert(device)),
             Record::Image { name } => drop(self.images.insert(name)),
+            Record::HostKey { name, key } => drop(self.host_keys.insert(name, key)),
         }
     }
 }

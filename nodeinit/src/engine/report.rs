@@ -1,7 +1,7 @@
 //! Progress for people and programs.
 
 use crate::engine::{error::StepError, screen::Screen};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::{
     fmt,
     io::IsTerminal,
@@ -10,7 +10,9 @@ use std::{
 };
 
 /// What happens, as `--output json` prints it: one object a line.
-#[derive(Clone, Debug, Serialize)]
+///
+/// [`Report::relay`] reads the same lines from another machine.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
     /// A step begins to change things.
@@ -67,8 +69,23 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// The step that it is about; none for the summary.
+    #[must_use]
+    pub fn step(&self) -> Option<&str> {
+        match self {
+            Self::Started { step, .. }
+            | Self::Done { step, .. }
+            | Self::Note { step, .. }
+            | Self::Failed { step, .. }
+            | Self::Planned { step, .. } => Some(step),
+            Self::Summary { .. } => None,
+        }
+    }
+}
+
 /// One step of the critical path.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathPart {
     /// The step.
     pub step: String,
@@ -95,6 +112,8 @@ pub struct Report {
     style: Style,
     colour: bool,
     start: Instant,
+    /// This machine's name, for the systemd journal.
+    host: Arc<str>,
     screen: Arc<Mutex<Screen>>,
 }
 
@@ -115,6 +134,7 @@ impl Report {
             style,
             colour: !is_set("NO_COLOR") && (terminal || is_set("CLICOLOR_FORCE")),
             start: Instant::now(),
+            host: nix::unistd::gethostname().unwrap_or_default().to_string_lossy().into(),
             screen: Arc::new(Mutex::new(Screen::new(std::io::stdout(), terminal && style == Style::Text))),
         }
     }
@@ -133,13 +153,9 @@ impl Report {
 
     /// Tells an event; to the systemd journal too, with the step as `NODEINIT_STEP`.
     pub fn tell(&self, event: &Event) {
-        log(event);
-        let line = match self.style {
-            Style::Silent => return,
-            Style::Json => self.json(event),
-            Style::Text => self.text(event),
-        };
+        log(&self.host, event);
         let mut screen = self.screen();
+        let Some(line) = self.line(None, event) else { return };
         match event {
             Event::Started { step, title } if screen.is_live() => {
                 screen.begin(step, title, self.elapsed());
@@ -150,6 +166,34 @@ impl Report {
                 screen.print(&line, self.elapsed());
             }
             _ => screen.print(&line, self.elapsed()),
+        }
+    }
+
+    /// Tells an event of another machine, with its name as `host` and as `NODEINIT_HOST`. On a terminal such a machine is one
+    /// row, which [`Report::detail`] fills.
+    pub fn relay(&self, host: &str, event: &Event) {
+        log(host, event);
+        let mut screen = self.screen();
+        let is_row = matches!(event, Event::Started { .. }) && screen.is_live();
+        // The figures of another machine's run are its own business.
+        if is_row || (self.style == Style::Text && matches!(event, Event::Summary { .. })) {
+            return;
+        }
+        if let Some(line) = self.line(Some(host), event) {
+            screen.print(&line, self.elapsed());
+        }
+    }
+
+    /// Says more of a step under way than its title does; shown on a terminal only.
+    pub fn detail(&self, step: &str, text: &str) {
+        self.screen().detail(step, text);
+    }
+
+    fn line(&self, host: Option<&str>, event: &Event) -> Option<String> {
+        match self.style {
+            Style::Silent => None,
+            Style::Json => Some(self.json(host, event)),
+            Style::Text => Some(self.text(host, event)),
         }
     }
 
@@ -177,36 +221,40 @@ impl Report {
         });
     }
 
-    fn json(&self, event: &Event) -> String {
+    fn json(&self, host: Option<&str>, event: &Event) -> String {
         let mut value = serde_json::to_value(event).unwrap_or_default();
         if let Some(object) = value.as_object_mut() {
+            if let Some(host) = host {
+                object.insert("host".into(), host.into());
+            }
             object.insert("elapsed".into(), rounded(self.elapsed()).into());
         }
         value.to_string()
     }
 
-    fn text(&self, event: &Event) -> String {
+    fn text(&self, host: Option<&str>, event: &Event) -> String {
+        let on = |step: &str| host.map_or(step.to_owned(), |host| format!("{host} {step}"));
         let at = format!("{:7.2}s", self.elapsed().as_secs_f64());
         let paint =
             |code: &str, text: &str| if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.into() };
         match event {
-            Event::Started { step, title } => format!("{at}  {} {step}: {title}", paint("36", "…")),
+            Event::Started { step, title } => format!("{at}  {} {}: {title}", paint("36", "…"), on(step)),
             Event::Done { step, changed: true, seconds } => {
-                format!("{at}  {} {step} ({seconds:.2} s)", paint("32", "✓"))
+                format!("{at}  {} {} ({seconds:.2} s)", paint("32", "✓"), on(step))
             }
             Event::Done { changed: false, .. } => String::new(),
-            Event::Note { step, text } => format!("{at}  {} {step}: {text}", paint("33", "·")),
+            Event::Note { step, text } => format!("{at}  {} {}: {text}", paint("33", "·"), on(step)),
             Event::Failed { step, error, causes, hint } => {
                 let mut text = format!("{}: {error}", paint("31", "error"));
                 causes.iter().for_each(|cause| text += &format!("\n  cause: {cause}"));
-                text += &format!("\n  step:  {step}");
+                text += &format!("\n  step:  {}", on(step));
                 if let Some(hint) = hint {
                     text += &format!("\n  {}:  {hint}", paint("1", "hint"));
                 }
                 text
             }
             Event::Planned { step, changes } => {
-                let mut text = paint("1", step);
+                let mut text = paint("1", &on(step));
                 changes.iter().for_each(|change| text += &format!("\n  - {change}"));
                 text
             }
@@ -228,19 +276,19 @@ pub fn rounded(time: Duration) -> f64 {
     (time.as_secs_f64() * 1000.0).round() / 1000.0
 }
 
-fn log(event: &Event) {
+fn log(host: &str, event: &Event) {
     match event {
-        Event::Started { step, title } => tracing::info!(nodeinit_step = %step, "{title}"),
+        Event::Started { step, title } => tracing::info!(nodeinit_host = host, nodeinit_step = %step, "{title}"),
         Event::Done { step, changed, seconds } => {
-            tracing::info!(nodeinit_step = %step, nodeinit_changed = changed, "done after {seconds:.2} s");
+            tracing::info!(nodeinit_host = host, nodeinit_step = %step, nodeinit_changed = changed, "done after {seconds:.2} s");
         }
-        Event::Note { step, text } => tracing::info!(nodeinit_step = %step, "{text}"),
+        Event::Note { step, text } => tracing::info!(nodeinit_host = host, nodeinit_step = %step, "{text}"),
         Event::Failed { step, error, causes, hint } => {
             let causes = causes.join(": ");
             let hint = hint.as_deref().unwrap_or_default();
-            tracing::error!(nodeinit_step = %step, nodeinit_hint = %hint, "{error}: {causes}");
+            tracing::error!(nodeinit_host = host, nodeinit_step = %step, nodeinit_hint = %hint, "{error}: {causes}");
         }
         Event::Planned { .. } => {}
-        Event::Summary { seconds, .. } => tracing::info!("ended after {seconds:.2} s"),
+        Event::Summary { seconds, .. } => tracing::info!(nodeinit_host = host, "ended after {seconds:.2} s"),
     }
 }

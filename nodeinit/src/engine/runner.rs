@@ -20,23 +20,27 @@ pub struct Outcome {
     pub bars: Vec<Bar>,
     /// The steps that changed something.
     pub changed: Vec<String>,
-    /// The first failure, with its step's name.
+    /// The first failure on this machine, with its step's name.
     pub failure: Option<(String, StepError)>,
+    /// The failures on other machines, with their steps' names; each was told when it happened.
+    pub elsewhere: Vec<(String, StepError)>,
 }
 
 struct Ended {
     bar: Bar,
+    is_elsewhere: bool,
     result: Result<bool, StepError>,
 }
 
 /// Runs all steps of a plan, independent ones at once. At the first failure no further step begins and those that wait
-/// are dropped; a file being written is still written whole.
+/// are dropped; a file being written is still written whole. The failure of a step elsewhere stops nothing, and counts as the
+/// step's end for those that need it.
 pub async fn run(plan: &Plan, cx: &Context) -> Outcome {
     let mut waiting: Vec<&dyn Step> = plan.iter().map(AsRef::as_ref).collect();
     let mut running = FuturesUnordered::new();
     let mut redraw = tokio::time::interval(Duration::from_millis(200));
     let mut done = BTreeSet::new();
-    let mut outcome = Outcome { bars: Vec::new(), changed: Vec::new(), failure: None };
+    let mut outcome = Outcome { bars: Vec::new(), changed: Vec::new(), failure: None, elsewhere: Vec::new() };
     loop {
         let (ready, rest): (Vec<_>, Vec<_>) =
             waiting.into_iter().partition(|step| step.needs().iter().all(|need| done.contains(need)));
@@ -61,6 +65,11 @@ pub async fn run(plan: &Plan, cx: &Context) -> Outcome {
                 }
                 outcome.bars.push(ended.bar);
             }
+            Err(error) if ended.is_elsewhere => {
+                cx.report.failed(&name, &error);
+                done.insert(name.clone());
+                outcome.elsewhere.push((name, error));
+            }
             Err(error) => {
                 outcome.failure = Some((name, error));
                 break;
@@ -79,7 +88,7 @@ async fn one(step: &dyn Step, cx: &Context) -> Ended {
     let start = cx.report.elapsed();
     let result = self::step(step, cx).await;
     let bar = Bar { step: step.name(), needs: step.needs(), start, end: cx.report.elapsed() };
-    Ended { bar, result }
+    Ended { bar, is_elsewhere: step.is_elsewhere(), result }
 }
 
 /// Runs one step: looks, and applies where something is needed. Returns whether it changed anything.
@@ -137,6 +146,7 @@ mod tests {
         needs: &'static [&'static str],
         done: bool,
         fails: bool,
+        elsewhere: bool,
         log: Log,
     }
 
@@ -154,6 +164,10 @@ mod tests {
             String::new()
         }
 
+        fn is_elsewhere(&self) -> bool {
+            self.elsewhere
+        }
+
         async fn check(&self, _: &Context) -> Result<State, StepError> {
             Ok(if self.done { State::Done } else { State::needed(self.name) })
         }
@@ -169,7 +183,7 @@ mod tests {
     }
 
     fn fake(log: &Log, name: &'static str, needs: &'static [&'static str]) -> Fake {
-        Fake { name, needs, done: false, fails: false, log: log.clone() }
+        Fake { name, needs, done: false, fails: false, elsewhere: false, log: log.clone() }
     }
 
     #[tokio::test]
@@ -197,6 +211,18 @@ mod tests {
         let outcome = run(&plan, &cx).await;
         assert_eq!(outcome.failure.unwrap().0, "a");
         assert_eq!(*log.borrow(), ["a"]);
+    }
+
+    #[tokio::test]
+    async fn a_failure_elsewhere_stops_nothing() {
+        let (_dir, cx) = context();
+        let log = Log::default();
+        let far = Fake { fails: true, elsewhere: true, ..fake(&log, "a", &[]) };
+        let outcome = run(&vec![Box::new(far), Box::new(fake(&log, "b", &["a"]))], &cx).await;
+        assert!(outcome.failure.is_none());
+        assert_eq!(outcome.elsewhere[0].0, "a");
+        assert_eq!(*log.borrow(), ["a", "b"]);
+        assert_eq!(outcome.changed, ["b"]);
     }
 
     #[tokio::test]

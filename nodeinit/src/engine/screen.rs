@@ -38,6 +38,13 @@ impl Screen {
         self.rows.push(Row { step: step.into(), title: title.into(), since: now });
     }
 
+    /// Says what a row's step is about now.
+    pub(super) fn detail(&mut self, step: &str, text: &str) {
+        if let Some(row) = self.rows.iter_mut().find(|row| row.step == step) {
+            text.clone_into(&mut row.title);
+        }
+    }
+
     /// Takes a row away.
     pub(super) fn end(&mut self, step: &str) {
         self.rows.retain(|row| row.step != step);

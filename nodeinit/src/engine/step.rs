@@ -39,6 +39,11 @@ pub trait Step {
     /// One line for people: what it brings about.
     fn title(&self) -> String;
 
+    /// Whether the others go on where this one fails, because what it works on is another machine.
+    fn is_elsewhere(&self) -> bool {
+        false
+    }
+
     /// Looks at the real state and changes nothing. In a `plan` the steps before it may not have run.
     async fn check(&self, cx: &Context) -> Result<State, StepError>;
 

@@ -2,6 +2,7 @@
 
 use crate::{
     engine::step::Plan,
+    plan::Reach,
     steps::{
         artifacts,
         bootstrap_token::FirstToken,
@@ -22,7 +23,7 @@ use nodeinit_config::{Cluster, cluster::Cni};
 /// healthy; then, when the API answers,
 /// everything in it at once.
 #[must_use]
-pub fn plan(cluster: &Cluster) -> Plan {
+pub fn plan(cluster: &Cluster, _reach: Reach) -> Plan {
     let mut plan: Plan = vec![Box::new(Preflight), Box::new(OsPrepare), Box::new(KubeletConfig)];
     plan.extend(artifacts::steps(cluster));
     plan.extend(images::steps(cluster));
@@ -52,7 +53,10 @@ pub fn plan(cluster: &Cluster) -> Plan {
 
 #[cfg(test)]
 mod tests {
-    use crate::{context::testing::context_of, plan::for_role};
+    use crate::{
+        context::testing::context_of,
+        plan::{Reach, for_role},
+    };
     use std::collections::BTreeSet;
 
     #[test]
@@ -60,9 +64,12 @@ mod tests {
         for addons in ["{}", "{cni: none}", "{cni: none, coreDNS: false, kubeProxy: false}", "{cni: {directory: /cni}}"]
         {
             let head = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\n";
-            let (_dir, cx) = context_of(&format!("{head}addons: {addons}\n"));
+            let (_dir, cx) = context_of(&format!(
+                "{head}addons: {addons}\nmasters: [{{name: m1, address: 10.0.0.11}}, {{name: m2, address: 10.0.0.12}}]\n\
+                        workers: [{{name: w1, address: 10.0.0.21}}, {{name: w2}}]\n"
+            ));
             let mut before = BTreeSet::new();
-            for step in for_role(&cx).unwrap() {
+            for step in for_role(&cx, Reach::Everywhere).unwrap() {
                 for need in step.needs() {
                     assert!(before.contains(&need), "{addons}: {} needs {need}", step.name());
                 }

@@ -12,13 +12,22 @@ use crate::{
 };
 use nodeinit_config::cluster::Role;
 
+/// How far a plan reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// On the first master: every machine of the configuration that can be reached by SSH.
+    Everywhere,
+    /// This machine only.
+    Here,
+}
+
 /// The plan of this machine's role.
 ///
 /// # Errors
 /// Where the role cannot be brought up by this version.
-pub fn for_role(cx: &Context) -> Result<Plan, StepError> {
+pub fn for_role(cx: &Context, reach: Reach) -> Result<Plan, StepError> {
     match cx.node.role {
-        Role::FirstMaster => Ok(first_master::plan(&cx.cluster)),
+        Role::FirstMaster => Ok(first_master::plan(&cx.cluster, reach)),
         role => {
             Err(StepError::new(format!("this version brings up a first master only, and this machine is a {role}"))
                 .exit(Exit::Usage))
