@@ -16,7 +16,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 DOCS = HERE.parent.parent / "docs"
 # What is run in each round, in this order; every other round has each pair the other way round, as load may rise or fall.
 PLAN = [("limit", "limit"), ("kubeadm", "idle"), ("nodeinit", "idle"), ("kubeadm", "small"), ("nodeinit", "small"),
-        ("kubeadm", "busy"), ("nodeinit", "busy"), ("kubeadm", "fresh"), ("nodeinit", "fresh")]
+        ("kubeadm", "busy"), ("nodeinit", "busy"), ("kubeadm", "fresh"), ("nodeinit", "fresh"),
+        ("kubeadm", "ha"), ("nodeinit", "ha"), ("kubeadm", "ha-fresh"), ("nodeinit", "ha-fresh")]
 
 
 def order(number):
@@ -30,8 +31,9 @@ def load():
 
 
 def run(tool, mode, binary):
-    """One run on a host of its own: the line that its script prints, with the machine's load before it."""
-    script = {"limit": ["limit.sh"], "kubeadm": ["kubeadm-baseline.sh", mode], "nodeinit": ["nodeinit-run.sh", mode, binary]}[tool]
+    """One run on hosts of its own: the line that its script prints, with the machine's load before it."""
+    kubeadm, nodeinit = ("ha-kubeadm.sh", "ha-nodeinit.sh") if mode.startswith("ha") else ("kubeadm-baseline.sh", "nodeinit-run.sh")
+    script = {"limit": ["limit.sh"], "kubeadm": [kubeadm, mode], "nodeinit": [nodeinit, mode, binary]}[tool]
     before = load()
     ended = subprocess.run([HERE / script[0], *script[1:]], capture_output=True, text=True)
     lines = [line for line in ended.stdout.splitlines() if line.startswith("{")]
@@ -66,9 +68,9 @@ def main():
     (DOCS / "benchmarks.md").write_text(text)
     print("\n" + text)
     median = {pair: statistics.median(r["seconds"] for r in runs if (r["tool"], r["mode"]) == pair) for pair in PLAN}
-    for mode in ("idle", "fresh", "small"):
-        print(f"{mode} kubeadm/nodeinit: {median['kubeadm', mode] / median['nodeinit', mode]:.1f}")
     print(f"nodeinit/limit: {median['nodeinit', 'idle'] / median['limit', 'limit']:.1f}")
+    for mode in ("idle", "fresh", "small", "ha", "ha-fresh"):
+        print(f"{mode} kubeadm/nodeinit: {median['kubeadm', mode] / median['nodeinit', mode]:.1f}")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ fresh_host() { # NAME IP
 }
 
 fresh_hosts() { # PREFIX FIRST COUNT: PREFIX1.. at 10.77.0.FIRST.., booted side by side; their names are in $names
-  local i booting=()
+  local i
   only_one "bench-$1"
   names=()
   first_address=$2
@@ -22,10 +22,15 @@ fresh_hosts() { # PREFIX FIRST COUNT: PREFIX1.. at 10.77.0.FIRST.., booted side 
   "$host" down "${names[@]}"
   # shellcheck disable=SC2064
   trap "'$host' down ${names[*]}" EXIT
-  for name in "${names[@]}"; do
-    "$host" up "$name" "$(address_of "$name")" >&2 &
-    booting+=($!)
-  done
-  for i in "${booting[@]}"; do wait "$i"; done
+  on_all boot
 }
+boot() { "$host" up "$1" "$(address_of "$1")" >&2; }
 address_of() { echo "10.77.0.$((first_address - 1 + ${1: -1}))"; }
+on_all() { # FUNCTION: for all hosts' names at once
+  local name job jobs=()
+  for name in "${names[@]}"; do
+    "$1" "$name" &
+    jobs+=($!)
+  done
+  for job in "${jobs[@]}"; do wait "$job"; done
+}

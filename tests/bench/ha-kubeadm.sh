@@ -17,12 +17,8 @@ fresh_hosts "${2:-h}" "${3:-51}" 5
 first=${names[0]}
 endpoint=$(address_of "$first"):6443
 
-on_host() { "$host" ssh "$1" bash /root/kubeadm-on-host.sh "${@:2}" >&2; }
-on_all() { # VERB: on all hosts at once
-  local name jobs=() job
-  for name in "${names[@]}"; do on_host "$name" "$1" & jobs+=($!); done
-  for job in "${jobs[@]}"; do wait "$job"; done
-}
+on_host() { "$host" ssh "$1" bash /root/kubeadm-on-host.sh "$2" >&2; }
+prepare() { on_host "$1" prepare; }
 join() { # NAME FLAGS...
   "$host" ssh "$1" kubeadm join "$endpoint" --token $token --discovery-token-unsafe-skip-ca-verification \
     --ignore-preflight-errors=SystemVerification "${@:2}" >&2

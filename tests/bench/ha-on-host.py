@@ -1,5 +1,6 @@
 """Watches from the first master and prints one JSON line with the seconds to all nodes Ready and to all addons' pods available:
-ha-on-host.py NODES START (microseconds since 1970, of the clock that all hosts of the lab share)."""
+ha-on-host.py NODES START [COMMAND...]. START: microseconds since 1970, of the clock that all hosts of the lab share; COMMAND: what makes the
+cluster, where it runs on this host, with its events as JSON on its output."""
 import json
 import pathlib
 import subprocess
@@ -11,6 +12,7 @@ KUBECTL = ["/opt/lab/bin/kubectl", "--kubeconfig", CONFIG]
 READY = 'custom-columns=NAME:.metadata.name,READY:.status.conditions[?(@.type=="Ready")].status'
 AVAILABLE = [["kube-flannel", "daemonset/kube-flannel-ds"], ["kube-system", "daemonset/kube-proxy"], ["kube-system", "deployment/coredns"]]
 DEADLINE = 900
+EVENTS = pathlib.Path("/root/events.jsonl")
 
 
 def kubectl(*arguments):
@@ -34,21 +36,37 @@ def all_ready(count):
 
 
 def main():
-    count, start = int(sys.argv[1]), int(sys.argv[2]) / 1e6
+    count, start, command = int(sys.argv[1]), int(sys.argv[2]) / 1e6, sys.argv[3:]
+    run = subprocess.Popen(command, stdout=EVENTS.open("w")) if command else None
+
+    def since():
+        return round(time.time() - start, 3)
+
+    def ended_well():
+        if run and run.wait() != 0:
+            sys.exit(f"{' '.join(command)} ended with {run.returncode}\n{EVENTS.read_text()[-4000:]}")
+        return since()
 
     def wait_for(what, look):
         while not look():
-            if time.time() - start > DEADLINE:
+            if run and run.poll():
+                ended_well()
+            if since() > DEADLINE:
                 sys.exit(f"not after {DEADLINE} s: {what}")
             time.sleep(0.3)
-        return round(time.time() - start, 3)
+        return since()
 
     wait_for("an API server", lambda: pathlib.Path(CONFIG).exists() and kubectl("get", "--raw", "/readyz").returncode == 0)
-    seconds = wait_for("all nodes Ready", lambda: all_ready(count))
+    result = {"seconds": wait_for("all nodes Ready", lambda: all_ready(count))}
+    if run:
+        result["up"] = ended_well()
+        events = [json.loads(line) for line in EVENTS.read_text().splitlines() if line.startswith("{")]
+        summary = next((event for event in reversed(events) if event.get("event") == "summary"), {})
+        result.update(cpu=summary.get("cpu_seconds"), memory=summary.get("peak_memory_bytes"), critical_path=summary.get("critical_path", []))
     for namespace, what in AVAILABLE:
-        available = wait_for(what, lambda: kubectl("-n", namespace, "rollout", "status", what, "--timeout=300s").returncode == 0)
+        result["available"] = wait_for(what, lambda: kubectl("-n", namespace, "rollout", "status", what, "--timeout=300s").returncode == 0)
     pods = kubectl("get", "pods", "-A", "-o", "jsonpath={.items[*].status.containerStatuses[*].restartCount}").stdout
-    print(json.dumps({"seconds": seconds, "available": available, "restarts": sum(map(int, pods.split()))}))
+    print(json.dumps({**result, "restarts": sum(map(int, pods.split()))}))
 
 
 if __name__ == "__main__":

@@ -10,9 +10,13 @@ def of(runs, tool, mode):
 
 def line(r):
     """One run, as it is shown while the benchmark goes on."""
-    text = f"round {r['round']}  {r['tool']:8}  {r['mode']:5}  {r['seconds']:7.2f} s  restarts {r['restarts']}  load before {r['load']:.1f}"
+    text = f"round {r['round']}  {r['tool']:8}  {r['mode']:8}  {r['seconds']:7.2f} s  restarts {r['restarts']}  load before {r['load']:.1f}"
+    if r.get("available") is not None:
+        text += f"  pods available {r['available']:.2f} s"
+    if r.get("up") is not None:
+        text += f"  `up` ended {r['up']:.2f} s"
     if r.get("cpu") is not None:
-        text += f"  own processor time {r['cpu']:.2f} s (with the programs it runs {r['cpu_with_programs']:.2f} s), memory {r['memory'] / 1e6:.1f} MB"
+        text += f"  own processor time {r['cpu']:.2f} s, memory {r['memory'] / 1e6:.1f} MB"
     return text
 
 
@@ -26,7 +30,7 @@ def markdown(runs, plan, facts):
     text = f"""# Benchmarks
 
 Written by `make bench` on {facts['date']}: {facts['machine']}; load before the runs {min(r['load'] for r in runs):.1f} to {busiest:.1f}.
-Every run has a freshly made host of the lab; tools alternate, {facts['rounds']} rounds. Kubernetes and etcd are the same programs and images for all.
+Every run has freshly made hosts of the lab; tools alternate, {facts['rounds']} rounds. Kubernetes and etcd are the same programs and images for all.
 
 ![seconds, median of each mode](benchmarks.svg)
 
@@ -47,20 +51,36 @@ Every run has a freshly made host of the lab; tools alternate, {facts['rounds']}
 - **busy**: as idle, with `dd conv=fsync` writing on the host's disk all the time.
 - **fresh**: from a booted host with only containerd and files at hand to the node Ready with network, kube-proxy and CoreDNS available; for kubeadm
   a script around it (`tests/bench/kubeadm-on-host.sh`), for nodeinit one `up`.
+- **ha**: three masters and two workers to all five nodes Ready, everything installed and images imported on all hosts before. For kubeadm the script
+  `tests/bench/ha-kubeadm.sh`: `init`, network, masters one after the other as etcd demands of it, workers at once; for nodeinit one `up`.
+- **ha-fresh**: the same from five booted hosts with only containerd and files at hand, which get their programs and images all at once.
 - **limit**: etcd and the API server started by hand on such a host from ready-made files, to `/readyz`; no kubelet, no containers.
 
 """
     own = [r for r in runs if r.get("cpu") is not None]
+    text += whole_clusters(runs, plan)
     if own:
-        waited = sum(r["backoffs"] for r in own)
+        alone = [r for r in own if "backoffs" in r]
+        waited = sum(r["backoffs"] for r in alone)
         text += f"""nodeinit itself, over all its runs: processor time {min(r['cpu'] for r in own):.2f} to {max(r['cpu'] for r in own):.2f} s
-(with the programs that it runs {min(r['cpu_with_programs'] for r in own):.2f} to {max(r['cpu_with_programs'] for r in own):.2f} s), peak memory {max(r['memory'] for r in own) / 1e6:.1f} MB, restart back-offs
+(with the programs that it runs, on one host, {min(r['cpu_with_programs'] for r in alone):.2f} to {max(r['cpu_with_programs'] for r in alone):.2f} s), peak memory {max(r['memory'] for r in own) / 1e6:.1f} MB, restart back-offs
 seen {waited}. The binary has {facts['size'] / 1e6:.2f} MB, as xz {facts['packed'] / 1e6:.2f} MB.
 
 """
-        for mode in ("idle", "fresh"):
+        for mode in ("idle", "fresh", "ha", "ha-fresh"):
             text += critical_path(of(own, "nodeinit", mode), mode)
     return text
+
+
+def whole_clusters(runs, plan):
+    """Ready nodes are not yet working pods: medians of both, for the runs that have several hosts."""
+    text = "| mode | tool | all nodes Ready | the addons' pods available | `up` ended |\n|---|---|---|---|---|\n"
+    for tool, mode in plan:
+        several = [r for r in of(runs, tool, mode) if "available" in r]
+        if several:
+            middle = [statistics.median(r[key] for r in several) if key in several[0] else None for key in ("seconds", "available", "up")]
+            text += f"| {mode} | {tool} | " + " | ".join("" if m is None else f"{m:.2f} s" for m in middle) + " |\n"
+    return text + "\n"
 
 
 def critical_path(runs, mode):
@@ -92,4 +112,4 @@ def chart(runs, plan):
         y += height
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 900 {y + 12}" font-family="sans-serif" font-size="13">\n'
             f'<rect width="900" height="{y + 12}" fill="#fff"/>\n<text x="16" y="24" font-size="15">'
-            f'Seconds to a first master, median of each mode; the thin line goes from the fastest to the slowest run</text>\n{body}</svg>\n')
+            f'Seconds to a first master (ha: to three masters and two workers): medians, and from the fastest run to the slowest</text>\n{body}</svg>\n')
