@@ -5,4 +5,6 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/lab/lib.sh"
 command -v cargo >/dev/null || die "Rust 1.95 or newer is needed: see https://rustup.rs"
 need cc=gcc xz=xz-utils python3=python3
+# The SSH client is tested against the real server.
+need /usr/sbin/sshd=openssh-server ssh-keygen=openssh-client
 [ -e /usr/include/stdlib.h ] || progress "installing libc6-dev" install_packages libc6-dev

@@ -1,8 +1,8 @@
 //! Turns a bare machine into a Kubernetes master or worker.
 //!
 //! Data goes one way: configuration → [`plan`] (a list of steps for a role) → [`engine`] (runs them, keeps the journal)
-//! → [`steps`] (each checks and changes one thing, with the pure rooms [`render`] and [`pki`] and the effects [`host`]
-//! and [`api`]).
+//! → [`steps`] (each checks and changes one thing, with the pure rooms [`render`] and [`pki`] and the effects [`host`],
+//! [`api`] and [`ssh`]).
 
 pub mod api;
 pub mod cli;
@@ -12,4 +12,5 @@ pub mod host;
 pub mod pki;
 pub mod plan;
 pub mod render;
+pub mod ssh;
 pub mod steps;

@@ -1,0 +1,111 @@
+//! The key with which we log in.
+
+use nodeinit_config::Secret;
+use russh::keys::{Algorithm, PrivateKey, PrivateKeyWithHashAlg};
+use std::sync::Arc;
+
+/// A private key, ed25519 or ECDSA.
+#[derive(Clone, Debug)]
+pub struct ClientKey {
+    private: Secret<Arc<PrivateKey>>,
+    public: String,
+}
+
+/// A private key that cannot be used. No message holds any of it.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientKeyError {
+    /// Not a private key in OpenSSH's format.
+    #[error(
+        "it is no private key in OpenSSH's own format (`-----BEGIN OPENSSH PRIVATE KEY-----`); \
+         `ssh-keygen -p -N '' -f FILE` writes a key of another format in it"
+    )]
+    Format,
+    /// It needs a passphrase.
+    #[error(
+        "it has a passphrase, and nobody is there to type it; make a key without one for this purpose: \
+         `ssh-keygen -t ed25519 -N '' -f FILE`"
+    )]
+    Passphrase,
+    /// Its type.
+    #[error("it is of the type {0}; make one of the type ed25519: `ssh-keygen -t ed25519 -N '' -f FILE`")]
+    Kind(String),
+}
+
+impl ClientKey {
+    /// Of the text of a file like `~/.ssh/id_ed25519`.
+    ///
+    /// # Errors
+    /// [`ClientKeyError`], with what to do instead.
+    pub fn parse(pem: &str) -> Result<Self, ClientKeyError> {
+        let key = PrivateKey::from_openssh(pem.trim()).map_err(|_| ClientKeyError::Format)?;
+        let kind = key.algorithm();
+        if !matches!(kind, Algorithm::Ed25519 | Algorithm::Ecdsa { .. }) {
+            return Err(ClientKeyError::Kind(kind.to_string()));
+        }
+        if key.is_encrypted() {
+            return Err(ClientKeyError::Passphrase);
+        }
+        let public = key.public_key().to_openssh().map_err(|_| ClientKeyError::Format)?;
+        Ok(Self { private: Secret::new(Arc::new(key)), public })
+    }
+
+    /// The public half, as a line of `authorized_keys`.
+    #[must_use]
+    pub fn public(&self) -> &str {
+        &self.public
+    }
+
+    pub(super) fn signer(&self) -> PrivateKeyWithHashAlg {
+        PrivateKeyWithHashAlg::new(Arc::clone(self.private.expose()), None)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "a test asks the real ssh-keygen")]
+mod tests {
+    use super::*;
+    use crate::pki::ssh_key::SshKey;
+    use std::process::Command;
+
+    /// The private and the public half of a key that OpenSSH made; `None` without ssh-keygen.
+    fn made(arguments: &[&str]) -> Option<(String, String)> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("key");
+        let made = Command::new("ssh-keygen").args(["-q", "-f"]).arg(&path).args(arguments).status().ok()?;
+        assert!(made.success());
+        let read = |end| std::fs::read_to_string(path.with_extension(end)).unwrap();
+        Some((read(""), read("pub")))
+    }
+
+    #[test]
+    fn our_own_key_is_read_and_never_shown() {
+        let made = SshKey::generate().unwrap();
+        let key = ClientKey::parse(made.private.expose()).unwrap();
+        assert_eq!(key.public(), made.public);
+        assert!(!format!("{key:?}").contains("PRIVATE"));
+    }
+
+    #[test]
+    fn keys_of_openssh_are_read() {
+        for arguments in [["-t", "ed25519"], ["-t", "ecdsa"], ["-b", "521"]] {
+            let mut all = vec!["-t", "ecdsa", "-N", "", "-C", "me@desk"];
+            all.extend(arguments);
+            let Some((private, public)) = made(&all) else { return eprintln!("no ssh-keygen: not compared") };
+            assert_eq!(ClientKey::parse(&private).unwrap().public(), public.trim());
+        }
+    }
+
+    #[test]
+    fn others_are_refused_by_name() {
+        assert!(matches!(ClientKey::parse("secret"), Err(ClientKeyError::Format)));
+        for (arguments, wanted) in [
+            (&["-t", "ed25519", "-N", "secret"][..], "passphrase"),
+            (&["-t", "rsa", "-b", "1024", "-N", ""], "ssh-rsa"),
+            (&["-t", "ecdsa", "-m", "PEM", "-N", ""], "OpenSSH's own format"),
+        ] {
+            let Some((private, _)) = made(arguments) else { return eprintln!("no ssh-keygen: not compared") };
+            let error = ClientKey::parse(&private).unwrap_err().to_string();
+            assert!(error.contains(wanted), "{error}");
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! SSH: commands and files on other machines, to a host whose key is known, with a time limit on everything.
+//!
+//! A [`Session`] is one connection, possibly through another one (a jump host). Host keys are compared before anything
+//! but the key exchange is sent. Nothing secret is ever part of a command: it goes by standard input.
+
+mod algorithms;
+mod client_key;
+mod command;
+mod error;
+mod host_key;
+mod session;
+mod upload;
+
+pub use client_key::{ClientKey, ClientKeyError};
+pub use command::Output;
+pub use error::{Phase, SshError};
+pub use host_key::fingerprint;
+pub use session::Session;
+
+use std::net::SocketAddr;
+
+/// A machine to be reached by SSH.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// The machine's name; in every error.
+    pub name: String,
+    /// Where its SSH server listens; seen from the jump host, where there is one.
+    pub address: SocketAddr,
+    /// Who logs in. Anybody but root needs sudo without a password.
+    pub user: String,
+    /// Its known host keys, each `type base64`, a comment may follow; any one of them will do.
+    pub host_keys: Vec<String>,
+    /// Whether to accept what it shows where `host_keys` is empty. A known key is never overruled.
+    pub trust_on_first_use: bool,
+}

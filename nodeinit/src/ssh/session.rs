@@ -1,0 +1,235 @@
+//! A connection: reach the host, see that it is the right one, log in.
+
+use super::{
+    ClientKey, Phase, SshError, Target, algorithms,
+    host_key::{self, HostKey},
+};
+use russh::{
+    ChannelOpenFailure, ChannelReadHalf, ChannelWriteHalf,
+    client::{self, AuthResult, DisconnectReason, Handle, Handler, Msg},
+    keys::PublicKeyOrCertificate,
+};
+use std::{
+    future::Future,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+    runtime,
+    sync::OnceCell,
+    time,
+};
+
+/// A connection to a machine that has proved to be the right one, and has let us in. Dropping it ends it.
+///
+/// It may be lent to many at once: each command has a channel of its own. A silent machine is asked every 10 s whether
+/// it is there; when it has not answered for 40 s the connection is broken.
+pub struct Session {
+    handle: Handle<Watch>,
+    known: Arc<Mutex<Learnt>>,
+    host_key: String,
+    name: String,
+    user: String,
+    pub(super) may_sudo: OnceCell<()>,
+}
+
+/// What the connection's task has learnt of the other side.
+#[derive(Default)]
+struct Learnt {
+    /// The host key that it showed, and what we think of it.
+    shown: Option<Result<String, SshError>>,
+    /// Why the connection ended.
+    end: Option<russh::Error>,
+}
+
+/// Looks at the host's key, and keeps the reason of the connection's end.
+struct Watch {
+    target: Target,
+    known: Vec<HostKey>,
+    learnt: Arc<Mutex<Learnt>>,
+}
+
+fn lock(learnt: &Mutex<Learnt>) -> MutexGuard<'_, Learnt> {
+    learnt.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Handler for Watch {
+    type Error = russh::Error;
+
+    async fn check_server_key(&mut self, shown: &PublicKeyOrCertificate) -> Result<bool, russh::Error> {
+        let key = shown.public_key();
+        let shown = HostKey { kind: key.algorithm().to_string(), blob: key.to_bytes()? };
+        let judged = host_key::judge(&self.target, &self.known, &shown).map(|()| shown.line());
+        let right = judged.is_ok();
+        lock(&self.learnt).shown = Some(judged);
+        Ok(right)
+    }
+
+    async fn disconnected(&mut self, reason: DisconnectReason<russh::Error>) -> Result<(), russh::Error> {
+        if let DisconnectReason::Error(error) = reason {
+            lock(&self.learnt).end = Some(error);
+        }
+        Ok(())
+    }
+}
+
+impl Session {
+    /// One attempt; each [`Phase`] is given `limit`. Through the machine `via`, where one is given: it must allow
+    /// forwarding, and gets to see nothing but an encrypted stream.
+    ///
+    /// # Errors
+    /// [`SshError`]; [`SshError::is_temporary`] tells whether another attempt may end otherwise.
+    pub async fn connect(
+        target: &Target,
+        via: Option<&Session>,
+        key: &ClientKey,
+        limit: Duration,
+    ) -> Result<Self, SshError> {
+        let known = host_key::known(target)?;
+        match via {
+            None => {
+                let stream = within(target, Phase::Connect, limit, direct(target)).await?;
+                Self::over(stream, target, known, key, limit).await
+            }
+            Some(via) => {
+                let stream = within(target, Phase::Connect, limit, via.tunnel(target)).await?;
+                Self::over(stream, target, known, key, limit).await
+            }
+        }
+    }
+
+    async fn over(
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        target: &Target,
+        known: Vec<HostKey>,
+        key: &ClientKey,
+        limit: Duration,
+    ) -> Result<Self, SshError> {
+        let kinds: Vec<&str> = known.iter().map(|key| key.kind.as_str()).collect();
+        let config = Arc::new(algorithms::config(&kinds));
+        let learnt = Arc::new(Mutex::new(Learnt::default()));
+        let watch = Watch { target: target.clone(), known, learnt: Arc::clone(&learnt) };
+        let handshake = async {
+            let made = client::connect_stream(config, stream, watch).await;
+            match (made, lock(&learnt).shown.take()) {
+                (_, Some(Err(wrong))) => Err(wrong),
+                (Ok(handle), Some(Ok(line))) => Ok((handle, line)),
+                (Ok(_), None) => Err(no_handshake(target, russh::Error::UnknownKey)),
+                (Err(source), _) => Err(no_handshake(target, source)),
+            }
+        };
+        let (handle, host_key) = within(target, Phase::Handshake, limit, handshake).await?;
+        let (name, user) = (target.name.clone(), target.user.clone());
+        let mut session = Self { handle, known: learnt, host_key, name, user, may_sudo: OnceCell::new() };
+        within(target, Phase::Login, limit, session.log_in(key)).await?;
+        Ok(session)
+    }
+
+    async fn log_in(&mut self, key: &ClientKey) -> Result<(), SshError> {
+        let (name, user) = (self.name.clone(), self.user.clone());
+        match self.handle.authenticate_publickey(&user, key.signer()).await {
+            Ok(AuthResult::Success) => Ok(()),
+            Ok(AuthResult::Failure { partial_success: false, .. }) if !self.handle.is_closed() => {
+                Err(SshError::Refused { name, user, public: key.public().to_owned() })
+            }
+            Ok(AuthResult::Failure { partial_success: true, remaining_methods }) => {
+                Err(SshError::NotEnough { name, user, methods: format!("{remaining_methods:?}") })
+            }
+            Ok(AuthResult::Failure { .. }) => Err(self.broken(Phase::Login, None)),
+            Err(source) => Err(self.broken(Phase::Login, Some(source))),
+        }
+    }
+
+    /// The host key that it showed: `type base64`. To be written down where it was trusted on first use.
+    #[must_use]
+    pub fn host_key(&self) -> &str {
+        &self.host_key
+    }
+
+    /// The machine's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether the connection is gone.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.handle.is_closed()
+    }
+
+    pub(super) fn user(&self) -> &str {
+        &self.user
+    }
+
+    /// A stream to the target's SSH server from here.
+    async fn tunnel(&self, target: &Target) -> Result<russh::ChannelStream<Msg>, SshError> {
+        let (host, port) = (target.address.ip().to_string(), target.address.port());
+        match self.handle.channel_open_direct_tcpip(host, port.into(), "127.0.0.1", 0).await {
+            Ok(channel) => Ok(channel.into_stream()),
+            Err(russh::Error::ChannelOpenFailure(reason)) => Err(SshError::NoTunnel {
+                name: target.name.clone(),
+                address: target.address,
+                via: self.name.clone(),
+                forbidden: matches!(reason, ChannelOpenFailure::AdministrativelyProhibited),
+                reason: match reason {
+                    ChannelOpenFailure::AdministrativelyProhibited => {
+                        "its SSH server forbids forwarding (`AllowTcpForwarding`)".into()
+                    }
+                    ChannelOpenFailure::ConnectFailed => "it cannot connect to it".into(),
+                    other => format!("{other:?}"),
+                },
+            }),
+            Err(source) => Err(self.broken(Phase::Connect, Some(source))),
+        }
+    }
+
+    /// A channel for one command; dropping it closes it.
+    pub(super) async fn channel(&self) -> Result<Channel, russh::Error> {
+        let (reader, writer) = self.handle.channel_open_session().await?.split();
+        Ok(Channel { reader, writer: Arc::new(writer) })
+    }
+
+    /// The connection broke: with the reason that its task gave, or what is seen of it here.
+    pub(super) fn broken(&self, phase: Phase, seen: Option<russh::Error>) -> SshError {
+        let source = lock(&self.known).end.take().or(seen).map(Box::new);
+        SshError::Broken { name: self.name.clone(), phase, source }
+    }
+}
+
+/// One command's way there and back.
+pub(super) struct Channel {
+    pub(super) reader: ChannelReadHalf,
+    pub(super) writer: Arc<ChannelWriteHalf<Msg>>,
+}
+
+impl Drop for Channel {
+    fn drop(&mut self) {
+        let writer = Arc::clone(&self.writer);
+        if let Ok(runtime) = runtime::Handle::try_current() {
+            runtime.spawn(async move { writer.close().await });
+        }
+    }
+}
+
+async fn direct(target: &Target) -> Result<TcpStream, SshError> {
+    let (name, address) = (target.name.clone(), target.address);
+    let stream = TcpStream::connect(address).await.and_then(|stream| stream.set_nodelay(true).map(|()| stream));
+    stream.map_err(|source| SshError::Unreachable { name, address, source })
+}
+
+fn no_handshake(target: &Target, source: russh::Error) -> SshError {
+    SshError::Handshake { name: target.name.clone(), address: target.address, source: Box::new(source) }
+}
+
+async fn within<T>(
+    target: &Target,
+    phase: Phase,
+    limit: Duration,
+    work: impl Future<Output = Result<T, SshError>>,
+) -> Result<T, SshError> {
+    let timed_out = |_| Err(SshError::TimedOut { name: target.name.clone(), phase, limit });
+    time::timeout(limit, work).await.unwrap_or_else(timed_out)
+}
