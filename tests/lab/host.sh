@@ -8,6 +8,8 @@ here=$(dirname "${BASH_SOURCE[0]}")
 . "$here/cgroups.sh"
 # shellcheck source=network.sh
 . "$here/network.sh"
+# shellcheck source=haproxy.sh
+. "$here/haproxy.sh"
 
 usage() {
   cat <<END
@@ -23,7 +25,8 @@ usage: host.sh VERB ...
   disk NAME PATH SIZE|off a disk of SIZE (8k, 200m) over PATH in it
   writes NAME on|off      heavy writes beside it, on the disk that it is on
   serve PORT DIR [CUT]    serves files on http://$machine_address:PORT, cutting each answer after CUT bytes
-  unserve PORT            ends that
+  balance PORT NAME|IP... balances port PORT of the machine over the API servers of these masters, which need not be up yet
+  unserve PORT            ends either
   list                    NAME IP up|down, a line each
   gc                      removes what killed runs left, by the records in $LAB_DIR
 A host made with LAB_OWNER=PID is removed by the next start or gc once that process is gone;
@@ -242,21 +245,22 @@ list() {
   done
 }
 
-serve() { # PORT DIR [CUT]
-  local record=$LAB_DIR/servers/$1
-  ! is_alive "$record" || die "port $1 is being served already"
+serve_with() { # PORT COMMAND...: runs what serves the port at the machine's address
+  local port=$1 record=$LAB_DIR/servers/$1 log=$LAB_DIR/log/serve-$1.log
+  shift
+  ! is_alive "$record" || die "port $port is being served already"
   mkdir -p "$LAB_DIR/servers" "$LAB_DIR/log"
   : >"$record"
   network_lock "$0" make-network
-  setsid python3 "$lab/serve.py" "$machine_address" "$@" </dev/null >"$LAB_DIR/log/serve-$1.log" 2>&1 &
+  setsid "$@" </dev/null >"$log" 2>&1 &
   note_process $! >"$record"
   [ -z "${LAB_OWNER:-}" ] || note_process "$LAB_OWNER" >"$record.owner"
   for _ in $(seq 100); do
-    is_alive "$record" || die "the file server ended: $(tail -n 1 "$LAB_DIR/log/serve-$1.log")"
-    ! (: <"/dev/tcp/$machine_address/$1") 2>/dev/null || return 0
+    is_alive "$record" || die "$1 ended: $(tail -n 1 "$log")"
+    ! (: <"/dev/tcp/$machine_address/$port") 2>/dev/null || return 0
     sleep 0.05
   done
-  die "the file server did not start: see $LAB_DIR/log/serve-$1.log"
+  die "$1 did not start: see $log"
 }
 
 unserve() {
@@ -321,7 +325,11 @@ writes)
   exists
   case ${2:-} in on) start_writes ;; off) stop_writes ;; *) die "writes $name on, or off" ;; esac
   ;;
-serve) serve "${1:?PORT}" "${@:2}" ;;
+serve) serve_with "${1:?PORT}" python3 "$lab/serve.py" "$machine_address" "$@" ;;
+balance)
+  [ $# -ge 2 ] || die "balance PORT NAME|IP..."
+  balance "$@"
+  ;;
 unserve) unserve "${1:?PORT}" ;;
 list) list ;;
 gc) gc ;;
