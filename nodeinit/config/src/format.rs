@@ -38,6 +38,12 @@ impl Format {
         self
     }
 
+    /// Whether a value is good.
+    #[must_use]
+    pub fn accepts(&self, text: &str) -> bool {
+        self.check(text).is_ok()
+    }
+
     pub(crate) fn check(&self, text: &str) -> Result<(), Flaw> {
         (self.check)(text)
     }

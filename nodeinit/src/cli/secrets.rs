@@ -17,6 +17,7 @@ use crate::{
         catalog::Ca,
         expiry::{date, days_left},
     },
+    ssh::fingerprint,
     steps::pki::bundle,
 };
 use clap::{Args, Subcommand};
@@ -121,6 +122,10 @@ fn told(bundle: &Bundle, now: SystemTime) -> Result<Vec<Value>, crate::pki::PkiE
         told.push(json!({"what": "bootstrap-token", "id": token.expose().split('.').next()}));
     }
     told.extend(bundle.ssh_key.as_ref().map(|key| json!({"what": "ssh-key", "publicKey": key.public})));
+    for (machine, keys) in &bundle.host_keys {
+        let fingerprints: Vec<_> = keys.iter().filter_map(|key| fingerprint(key)).collect();
+        told.push(json!({"what": "host-keys", "machine": machine, "fingerprints": fingerprints.join(", ")}));
+    }
     Ok(told)
 }
 

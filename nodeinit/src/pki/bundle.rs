@@ -12,11 +12,16 @@ use super::{
     ssh_key::SshKey,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
-use nodeinit_config::{Secret, yaml};
-use std::{fmt::Write, time::SystemTime};
+use nodeinit_config::{Secret, format::HOST_KEY, yaml};
+use serde_json::Value;
+use std::{collections::BTreeMap, fmt::Write, time::SystemTime};
 
 /// Where a machine expects its bundle.
 pub const SECRETS: &str = "/etc/nodeinit/secrets.yaml";
+/// Where the first master puts another machine's, in memory; looked for first.
+pub const SENT_SECRETS: &str = "/run/nodeinit/secrets.yaml";
+/// The name under which `hostKeys` holds the jump host's.
+pub const JUMP_HOST: &str = "jump-host";
 const API_VERSION: &str = "nodeinit.dev/v1alpha1";
 const KIND: &str = "Secrets";
 
@@ -43,6 +48,8 @@ pub struct Bundle {
     pub bootstrap_tokens: Vec<Secret<String>>,
     /// With this the first master reaches the others.
     pub ssh_key: Option<SshKey>,
+    /// The SSH host keys of machines by their names, each `type base64`; of the jump host under [`JUMP_HOST`].
+    pub host_keys: BTreeMap<String, Vec<String>>,
 }
 
 /// A bundle that cannot be used. No message holds any of its content.
@@ -87,6 +94,9 @@ pub enum BundleError {
     /// A token.
     #[error("bootstrapTokens[{0}]: not of the form [a-z0-9]{{6}}.[a-z0-9]{{16}}")]
     Token(usize),
+    /// A host key.
+    #[error("hostKeys.{0}: not a list of SSH host keys, each `type base64` as in /etc/ssh/ssh_host_ed25519_key.pub")]
+    HostKeys(String),
 }
 
 impl Bundle {
@@ -107,6 +117,7 @@ impl Bundle {
             encryption_key: Secret::new(random::bytes()?),
             bootstrap_tokens: vec![Secret::new(random::bootstrap_token()?)],
             ssh_key: Some(SshKey::generate()?),
+            host_keys: BTreeMap::new(),
         })
     }
 
@@ -132,6 +143,7 @@ impl Bundle {
             bootstrap_tokens.push(Secret::new(token.ok_or(BundleError::Token(n))?.to_owned()));
         }
         let ssh_key = all.optional_part("sshKey")?.map(ssh_key).transpose()?;
+        let host_keys = all.optional_part("hostKeys")?.map(host_keys).transpose()?.unwrap_or_default();
         let mut authorities = all.part("certificateAuthorities")?;
         let bundle = Self {
             kubernetes: pair("certificateAuthorities.kubernetes", authorities.part("kubernetes")?, now)?,
@@ -141,6 +153,7 @@ impl Bundle {
             encryption_key: Secret::new(encryption_key.ok_or(BundleError::EncryptionKey)?),
             bootstrap_tokens,
             ssh_key,
+            host_keys,
         };
         authorities.end()?;
         all.end()?;
@@ -180,6 +193,16 @@ impl Bundle {
             let private = block(key.private.expose(), 4);
             let _ = write!(text, "sshKey:\n  private: {private}  public: {}\n", key.public);
         }
+        if !self.host_keys.is_empty() {
+            let _ = writeln!(text, "hostKeys:");
+        }
+        for (machine, keys) in &self.host_keys {
+            // Quoted: a machine may be called 1 or true.
+            let _ = writeln!(text, "  \"{machine}\":");
+            for key in keys {
+                let _ = writeln!(text, "  - {key}");
+            }
+        }
         Secret::new(text)
     }
 }
@@ -187,6 +210,25 @@ impl Bundle {
 fn ssh_key(mut part: Part) -> Result<SshKey, BundleError> {
     let (private, public) = (Secret::new(part.text("private")?), part.text("public")?);
     part.end().map(|()| SshKey { private, public })
+}
+
+fn host_keys(part: Part) -> Result<BTreeMap<String, Vec<String>>, BundleError> {
+    let mut keys = BTreeMap::new();
+    for (machine, lines) in part.rest() {
+        let named = machine.bytes().all(|b| b.is_ascii_alphanumeric() || b"-.".contains(&b));
+        let lines = lines.as_array().filter(|_| named).map(|lines| lines.iter().map(host_key).collect());
+        match lines.flatten() {
+            Some(lines) => keys.insert(machine, lines),
+            None => return Err(BundleError::HostKeys(machine)),
+        };
+    }
+    Ok(keys)
+}
+
+/// `type base64` of a line, without its comment.
+fn host_key(line: &Value) -> Option<String> {
+    let line = line.as_str().filter(|line| HOST_KEY.accepts(line))?;
+    Some(line.split_whitespace().take(2).collect::<Vec<_>>().join(" "))
 }
 
 fn pair(path: &'static str, mut part: Part, now: SystemTime) -> Result<Pair, BundleError> {
@@ -213,7 +255,9 @@ mod tests {
     #[test]
     fn a_bundle_survives_its_own_text() {
         let now = SystemTime::now();
-        let bundle = Bundle::generate(now).unwrap();
+        let mut bundle = Bundle::generate(now).unwrap();
+        bundle.host_keys.insert("1".into(), vec![HOST_KEY.example.into(), "ecdsa-sha2-nistp256 AAAAE2Vj".into()]);
+        bundle.host_keys.insert(JUMP_HOST.into(), vec![HOST_KEY.example.into()]);
         let again = Bundle::parse(bundle.text().expose(), now).unwrap();
         for ca in Ca::ALL {
             assert_eq!(bundle.authority(ca).certificate, again.authority(ca).certificate);
@@ -223,9 +267,21 @@ mod tests {
         assert_eq!(bundle.encryption_key, again.encryption_key);
         assert_eq!(bundle.bootstrap_tokens, again.bootstrap_tokens);
         assert_eq!(bundle.ssh_key, again.ssh_key);
+        assert_eq!(bundle.host_keys, again.host_keys);
         assert_eq!(bundle.text(), again.text());
         let shown = format!("{bundle:?}");
         assert!(!shown.contains("PRIVATE") && !shown.contains(bundle.bootstrap_tokens[0].expose()), "{shown}");
+    }
+
+    #[test]
+    fn host_keys_are_kept_without_their_comments() {
+        let now = SystemTime::now();
+        let text = Bundle::generate(now).unwrap().text().expose().clone();
+        assert!(Bundle::parse(&text, now).unwrap().host_keys.is_empty());
+        let text = format!("{text}hostKeys:\n  m2:\n  - {}  root@m2\n  m3: []\n", HOST_KEY.example);
+        let keys = Bundle::parse(&text, now).unwrap().host_keys;
+        assert_eq!(keys["m2"], [HOST_KEY.example]);
+        assert!(keys["m3"].is_empty());
     }
 
     #[test]
@@ -246,6 +302,9 @@ mod tests {
             (text.replace(key, "encryptionKey: TOPSECRET"), "encryptionKey: not 32 bytes"),
             (text.clone() + "kind: Secrets\n", "line "),
             (text.replace("- \"", "- \"x"), "bootstrapTokens[0]"),
+            (text.clone() + "hostKeys: {m2: [TOPSECRET]}\n", "hostKeys.m2: not a list of SSH host keys"),
+            (text.clone() + "hostKeys: {m2: TOPSECRET}\n", "hostKeys.m2: not a list"),
+            (text.clone() + "hostKeys: [TOPSECRET]\n", "hostKeys is missing, or is not"),
             (text.replace("BEGIN CERTIFICATE", "BEGIN X"), "certificateAuthorities.kubernetes: it holds no cert"),
             (
                 text.replace(&indented(&bundle.etcd), &indented(&other.etcd)),

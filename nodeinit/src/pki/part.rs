@@ -53,6 +53,11 @@ impl Part {
         }
     }
 
+    /// All that is left.
+    pub(super) fn rest(self) -> Map<String, Value> {
+        self.fields
+    }
+
     /// Refuses keys that nobody asked for.
     pub(super) fn end(self) -> Result<(), BundleError> {
         match self.fields.keys().next() {

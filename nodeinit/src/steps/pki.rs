@@ -76,6 +76,7 @@ fn outcome(cx: &Context) -> Result<Outcome, StepError> {
     let reconcile = Reconcile {
         found: Found::read(cx, read)?,
         bundle: bundle.as_ref(),
+        place: bundle::place(&cx.files),
         cluster_exists: cluster_exists(cx),
         now: cx.clock.now(),
     };

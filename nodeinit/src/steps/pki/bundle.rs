@@ -3,16 +3,22 @@
 use crate::{
     engine::error::{Exit, StepError},
     host::files::Files,
-    pki::bundle::{Bundle, SECRETS},
+    pki::bundle::{Bundle, SECRETS, SENT_SECRETS},
 };
 use std::{os::unix::fs::MetadataExt, path::Path, time::SystemTime};
 
-/// This machine's secrets bundle, where it was given one.
+/// This machine's secrets bundle, where it was given one: what was sent to it goes before what lies on its disk.
 ///
 /// # Errors
 /// Where it can be read by others, cannot be read by us, or is wrong.
 pub fn read(files: &Files, now: SystemTime) -> Result<Option<Bundle>, StepError> {
-    read_from(files, Path::new(SECRETS), now)
+    read_from(files, Path::new(place(files)), now)
+}
+
+/// Where this machine's secrets bundle is, or would be.
+#[must_use]
+pub fn place(files: &Files) -> &'static str {
+    if files.exists(SENT_SECRETS) { SENT_SECRETS } else { SECRETS }
 }
 
 /// The secrets bundle of a file.

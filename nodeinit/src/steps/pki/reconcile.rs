@@ -6,7 +6,7 @@ use crate::{
     pki::{
         Authority, Certificate, Key, PkiError,
         authority::self_signed,
-        bundle::{Bundle, SECRETS},
+        bundle::Bundle,
         catalog::{Ca, Entry},
         fault::{self, Fault},
     },
@@ -16,6 +16,8 @@ use std::{path::Path, time::SystemTime};
 pub(super) struct Reconcile<'a> {
     pub(super) found: Found,
     pub(super) bundle: Option<&'a Bundle>,
+    /// The bundle's path.
+    pub(super) place: &'static str,
     pub(super) cluster_exists: bool,
     pub(super) now: SystemTime,
 }
@@ -61,7 +63,7 @@ impl Reconcile<'_> {
         outcome: &mut Outcome,
     ) -> Result<Option<Signer>, PkiError> {
         let (certificate_path, key_path) = (certificate_path(ca.base()), key_path(ca.base()));
-        let given = self.bundle.map(|bundle| bundle.authority(ca));
+        let (given, place) = (self.bundle.map(|bundle| bundle.authority(ca)), self.place);
         let key = key.map(Key::from_pem).transpose()?;
         let new_key = match (&key, certificate, given) {
             (None, None, None) if self.cluster_exists => {
@@ -98,8 +100,8 @@ impl Reconcile<'_> {
             && Certificate::from_pem(given.certificate.as_bytes())?.public_key != certificate.public_key
         {
             let remedy =
-                format!("remove {SECRETS} if this machine's cluster is right, or begin anew with `nodeinit reset`");
-            outcome.problem(&certificate_path, format!("is another CA than the one in {SECRETS}"), remedy);
+                format!("remove {place} if this machine's cluster is right, or begin anew with `nodeinit reset`");
+            outcome.problem(&certificate_path, format!("is another CA than the one in {place}"), remedy);
             return Ok(None);
         }
         let faults = fault::of_ca(&certificate, key.as_ref(), self.now);
@@ -108,7 +110,7 @@ impl Reconcile<'_> {
             return Ok(None);
         }
         outcome.remark(&certificate_path, &certificate, self.now);
-        let source = if given.is_some() { format!("take from {SECRETS}") } else { "make".into() };
+        let source = if given.is_some() { format!("take from {place}") } else { "make".into() };
         self.write(outcome, &source, &certificate_path, new_key.as_ref().map(|key| key.expose()), new_certificate);
         let authority = key.map(|key| Authority::new(certificate.clone(), key)).transpose()?;
         Ok(Some(Signer { certificate, authority }))
@@ -198,7 +200,7 @@ impl Reconcile<'_> {
 
     fn try_service_account(&self, outcome: &mut Outcome) -> Result<(), PkiError> {
         let (private, public) = (key_path(SERVICE_ACCOUNT), public_path(SERVICE_ACCOUNT));
-        let given = self.bundle.map(|bundle| &bundle.service_account_key);
+        let (given, place) = (self.bundle.map(|bundle| &bundle.service_account_key), self.place);
         let here = self.found.get(&private).map(Key::from_pem).transpose()?;
         let public_here = self.found.get(&public);
         let is_new = here.is_none();
@@ -214,9 +216,8 @@ impl Reconcile<'_> {
         if let Some(given) = given
             && Key::from_pem(given.expose().as_bytes())?.public_bytes() != key.public_bytes()
         {
-            let remedy =
-                format!("remove {SECRETS} if this machine's key is right, or begin anew with `nodeinit reset`");
-            outcome.problem(&private, format!("is another key than serviceAccountKey in {SECRETS}"), remedy);
+            let remedy = format!("remove {place} if this machine's key is right, or begin anew with `nodeinit reset`");
+            outcome.problem(&private, format!("is another key than serviceAccountKey in {place}"), remedy);
             return Ok(());
         }
         let public_fits = public_here.is_some_and(|pem| key.is_named_in(pem));
@@ -226,7 +227,7 @@ impl Reconcile<'_> {
             return Ok(());
         }
         if is_new {
-            let source = if given.is_some() { format!("take from {SECRETS}") } else { "make".into() };
+            let source = if given.is_some() { format!("take from {place}") } else { "make".into() };
             outcome.changes.push(format!("{source} {}", private.display()));
             let pem = given.cloned().unwrap_or_else(|| key.pem());
             outcome.files.push(NewFile::private(&private, pem.expose().as_bytes()));

@@ -3,7 +3,12 @@ use crate::{
     context::{Context, testing::context},
     engine::journal::{Record, sha256},
     host::{clock::Clock, files::NewFile},
-    pki::{Authority, Certificate, Key, authority::self_signed, bundle::SECRETS, testing::openssl},
+    pki::{
+        Authority, Certificate, Key,
+        authority::self_signed,
+        bundle::{SECRETS, SENT_SECRETS},
+        testing::openssl,
+    },
 };
 use proptest::{prelude::*, sample::subsequence};
 use std::{
@@ -282,4 +287,15 @@ async fn the_bundles_keys_are_used_and_another_bundle_is_refused() {
     assert!(error.contains("ca.crt: is another CA than the one in /etc/nodeinit/secrets.yaml"), "{error}");
     assert!(error.contains("sa.key: is another key than serviceAccountKey"), "{error}");
     assert_eq!(snapshot(&cx), before);
+    // What was sent goes before it, under the same conditions.
+    for directory in ["/run", "/run/nodeinit"] {
+        cx.files.make_directory(Path::new(directory), 0o755).unwrap();
+    }
+    cx.files.write(&[NewFile::public(SENT_SECRETS, given.text().expose().as_bytes())]).unwrap();
+    let error = run(&Pki, &cx).await.unwrap_err();
+    assert!(error.contains("/run/nodeinit/secrets.yaml holds the cluster's secrets and can be read"), "{error}");
+    put(&cx, Path::new(SENT_SECRETS), given.text().expose().as_bytes());
+    cx.files.remove_file(key_path("sa")).unwrap();
+    let changes = run(&Pki, &cx).await.unwrap();
+    assert_eq!(changes, ["take from /run/nodeinit/secrets.yaml /etc/kubernetes/pki/sa.key"]);
 }
