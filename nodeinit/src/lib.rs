@@ -9,6 +9,7 @@ pub mod cli;
 pub mod context;
 pub mod engine;
 pub mod host;
+pub mod join;
 pub mod pki;
 pub mod plan;
 pub mod render;

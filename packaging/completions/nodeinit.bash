@@ -1242,7 +1242,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__token__subcmd__create)
-            opts="-h --ttl --description --config --role --output --help"
+            opts="-h --ttl --description --worker --files --config --role --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1253,6 +1253,14 @@ _nodeinit() {
                     return 0
                     ;;
                 --description)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --worker)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --files)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -247,8 +247,10 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (create)
 _arguments "${_arguments_options[@]}" : \
-'--ttl=[How long it is valid, such as 30m, 24h or 7d]:TTL:_default' \
-'--description=[What it is for]:DESCRIPTION:_default' \
+'--ttl=[How long it is valid, such as 30m, 24h or 7d; by default 24h, for a worker 1h]:TTL:_default' \
+'(--worker)--description=[What it is for]:DESCRIPTION:_default' \
+'--worker=[A worker of the configuration\: its former tokens end, and as JSON all comes that it needs to join]:NAME:_default' \
+'--files=[Write that worker'\''s /etc/nodeinit/config.yaml and secrets.yaml into this directory]:DIRECTORY:_files' \
 '*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
 '--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
 '--output=[How progress is shown]:OUTPUT:((text\:"For people"

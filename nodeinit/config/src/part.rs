@@ -10,8 +10,7 @@ use crate::{
 use std::fmt::Write;
 
 /// What only masters read.
-const OF_MASTERS: [&str; 8] =
-    ["masters", "ssh", "etcd", "apiServer", "controllerManager", "scheduler", "kubeProxy", "addons"];
+const OF_MASTERS: [&str; 7] = ["masters", "ssh", "etcd", "apiServer", "controllerManager", "scheduler", "kubeProxy"];
 
 /// What a worker has to know beside the configuration to join. Nothing of it is secret.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -9,6 +9,9 @@ use std::{io, net::SocketAddr, ops::ControlFlow, sync::Arc, time::Duration};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
+/// How TLS calls HTTP/2. Source: RFC 9113, section 3.1.
+pub const HTTP2: &[u8] = b"h2";
+
 /// Why there was no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
@@ -17,6 +20,14 @@ pub enum HttpError {
     Connect {
         /// The server's address.
         address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The server's name has no address.
+    #[error("cannot find the address of {host}: {source}")]
+    Resolve {
+        /// The name.
+        host: String,
         /// Why.
         source: io::Error,
     },
@@ -114,6 +125,10 @@ impl Http2 {
             // Small requests side by side: do not wait to fill packets.
             stream.set_nodelay(true).map_err(unreachable)?;
             let stream = TlsConnector::from(tls).connect(name, stream).await.map_err(unreachable)?;
+            if stream.get_ref().1.alpn_protocol() != Some(HTTP2) {
+                let error = io::Error::new(io::ErrorKind::Unsupported, "it does not speak HTTP/2");
+                return Err(unreachable(error));
+            }
             let broke = |source| HttpError::Exchange { address, source };
             let (sender, connection) =
                 conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.map_err(broke)?;
@@ -128,6 +143,33 @@ impl Http2 {
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.sender.is_closed()
+    }
+
+    /// Sends a request; the answer's body is still to be read.
+    ///
+    /// # Errors
+    /// [`HttpError`] where no answer begins within `limit`; any status is an answer.
+    pub async fn open(
+        &self,
+        request: Request<Full<Bytes>>,
+        limit: Duration,
+    ) -> Result<Response<hyper::body::Incoming>, HttpError> {
+        let address = self.address;
+        let mut sender = self.sender.clone();
+        let exchange = async {
+            sender.ready().await?;
+            sender.send_request(request).await
+        };
+        match tokio::time::timeout(limit, exchange).await {
+            Ok(answer) => answer.map_err(|source| HttpError::Exchange { address, source }),
+            Err(_) => Err(HttpError::TimedOut { address, limit }),
+        }
+    }
+
+    /// The server's address.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// Sends a request and reads the whole answer.

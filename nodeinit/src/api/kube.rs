@@ -2,31 +2,36 @@
 //!
 //! Source: Kubernetes API concepts, "Server-Side Apply" and "API Discovery".
 
-use crate::api::connection::{Http2, HttpError};
+use crate::api::connection::{HTTP2, Http2, HttpError};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use bytes::Bytes;
-use http_body_util::Full;
+use http_body_util::{BodyExt, Full};
 use hyper::{
     Method, Request, StatusCode,
-    header::{ACCEPT, CONTENT_TYPE},
+    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE},
 };
-use nodeinit_config::yaml;
+use nodeinit_config::{Secret, cluster::Endpoint, yaml};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
+    io,
     net::{IpAddr, SocketAddr},
+    ops::ControlFlow,
     sync::Arc,
     time::Duration,
 };
-use tokio::sync::Mutex;
+use tokio::{net::lookup_host, sync::Mutex};
 
 /// The name under which our fields are owned in the cluster.
 pub const FIELD_MANAGER: &str = "nodeinit";
 
 /// One request to the API may take this long. An API server that is starting up can be slow.
 const REQUEST_LIMIT: Duration = Duration::from_secs(30);
+
+/// An object in etcd has at most 1.5 MiB; no event is much longer.
+const LONGEST_EVENT: usize = 4 << 20;
 
 /// Why a request to the API did not succeed.
 #[derive(Debug, thiserror::Error)]
@@ -96,8 +101,10 @@ impl ApiError {
 
 /// The API server of one address, spoken to as one user.
 pub struct KubeClient {
-    address: SocketAddr,
+    server: Endpoint,
     tls: Arc<ClientConfig>,
+    token: Option<Secret<String>>,
+    connect_limit: Duration,
     connection: Mutex<Option<Http2>>,
     /// By group and version.
     resources: Mutex<BTreeMap<String, Kinds>>,
@@ -124,18 +131,72 @@ impl KubeClient {
         let key = part("users", "user", "client-key-data")?;
         let tls = client_tls(&authority, &certificate, &key)
             .map_err(|reason| ApiError::Kubeconfig { what: "keys", reason })?;
-        Ok(Self { address, tls: Arc::new(tls), connection: Mutex::default(), resources: Mutex::default() })
+        Ok(Self::new(Endpoint { host: address.ip().to_string(), port: address.port() }, tls))
     }
 
+    /// A client for the API at `server`, a name or an address.
+    #[must_use]
+    pub fn new(server: Endpoint, tls: ClientConfig) -> Self {
+        Self {
+            server,
+            tls: Arc::new(tls),
+            token: None,
+            connect_limit: REQUEST_LIMIT,
+            connection: Mutex::default(),
+            resources: Mutex::default(),
+        }
+    }
+
+    /// The same, with a bearer token.
+    #[must_use]
+    pub fn with_token(self, token: Secret<String>) -> Self {
+        Self { token: Some(token), ..self }
+    }
+
+    /// The same, with so much time for a connection to be made.
+    #[must_use]
+    pub fn connect_within(self, limit: Duration) -> Self {
+        Self { connect_limit: limit, ..self }
+    }
+
+    /// The open connection, or a new one to the first of the server's addresses that answers.
     async fn connection(&self) -> Result<Http2, HttpError> {
         let mut connection = self.connection.lock().await;
         if let Some(open) = connection.as_ref().filter(|c| !c.is_closed()) {
             return Ok(open.clone());
         }
-        let name = ServerName::IpAddress(self.address.ip().into());
-        let new = Http2::connect(self.address, name, self.tls.clone(), REQUEST_LIMIT).await?;
-        *connection = Some(new.clone());
-        Ok(new)
+        let host = &self.server.host;
+        let unknown = |source| HttpError::Resolve { host: host.clone(), source };
+        let name = ServerName::try_from(host.clone()).map_err(|e| unknown(io::Error::other(e)))?;
+        let mut last = unknown(io::Error::from(io::ErrorKind::NotFound));
+        for address in lookup_host((host.as_str(), self.server.port)).await.map_err(unknown)? {
+            match Http2::connect(address, name.clone(), self.tls.clone(), self.connect_limit).await {
+                Ok(new) => {
+                    *connection = Some(new.clone());
+                    return Ok(new);
+                }
+                Err(e) => last = e,
+            }
+        }
+        Err(last)
+    }
+
+    fn request(
+        &self,
+        method: Method,
+        path: &str,
+        content_type: &str,
+        body: Vec<u8>,
+    ) -> Result<Request<Full<Bytes>>, HttpError> {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("https://{}{path}", self.server))
+            .header(ACCEPT, "application/json")
+            .header(CONTENT_TYPE, content_type);
+        if let Some(token) = &self.token {
+            request = request.header(AUTHORIZATION, format!("Bearer {}", token.expose()));
+        }
+        request.body(Full::from(body)).map_err(|source| HttpError::Request { path: path.into(), source })
     }
 
     async fn send(
@@ -145,13 +206,7 @@ impl KubeClient {
         content_type: &str,
         body: Vec<u8>,
     ) -> Result<(StatusCode, Bytes), ApiError> {
-        let request = Request::builder()
-            .method(method)
-            .uri(format!("https://{}{path}", self.address))
-            .header(ACCEPT, "application/json")
-            .header(CONTENT_TYPE, content_type)
-            .body(Full::from(body))
-            .map_err(|source| HttpError::Request { path: path.into(), source })?;
+        let request = self.request(method, path, content_type, body)?;
         Ok(self.connection().await?.send(request, REQUEST_LIMIT).await?)
     }
 
@@ -159,11 +214,7 @@ impl KubeClient {
         let request = format!("{method} {path}");
         let (status, answer) = self.send(method, path, content_type, body).await?;
         if !status.is_success() {
-            let message = serde_json::from_slice::<Value>(&answer)
-                .ok()
-                .and_then(|v| v["message"].as_str().map(ToOwned::to_owned))
-                .unwrap_or_else(|| String::from_utf8_lossy(&answer).trim().to_owned());
-            return Err(ApiError::Refused { status, request, message });
+            return Err(refused(status, request, &answer));
         }
         serde_json::from_slice(&answer).map_err(|e| ApiError::Answer { request, reason: e.to_string() })
     }
@@ -195,6 +246,44 @@ impl KubeClient {
             Err(e) if e.is_not_found() => Ok(None),
             Err(e) => Err(e),
         }
+    }
+
+    /// Watches a list by its path, which asks for it (`?watch=true`): `look` gets each event's type and object until it says
+    /// `Break`. `None`: the server ended the watch, as it does after `timeoutSeconds`.
+    ///
+    /// # Errors
+    /// [`ApiError`] where the API refuses, or the connection breaks.
+    pub async fn watch<T>(
+        &self,
+        path: &str,
+        mut look: impl FnMut(&str, &Value) -> ControlFlow<T>,
+    ) -> Result<Option<T>, ApiError> {
+        let said = || format!("GET {path}");
+        let connection = self.connection().await?;
+        let request = self.request(Method::GET, path, "application/json", Vec::new())?;
+        let answer = connection.open(request, REQUEST_LIMIT).await?;
+        let (status, mut body) = (answer.status(), answer.into_body());
+        let broke = |source| HttpError::Exchange { address: connection.address(), source };
+        if !status.is_success() {
+            let text = body.collect().await.map_err(broke)?.to_bytes();
+            return Err(refused(status, said(), &text));
+        }
+        let mut text = Vec::new();
+        while let Some(frame) = body.frame().await {
+            text.extend_from_slice(&frame.map_err(broke)?.into_data().unwrap_or_default());
+            while let Some(end) = text.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = text.drain(..=end).collect();
+                let event: Value = serde_json::from_slice(&line)
+                    .map_err(|e| ApiError::Answer { request: said(), reason: e.to_string() })?;
+                if let ControlFlow::Break(found) = look(event["type"].as_str().unwrap_or_default(), &event["object"]) {
+                    return Ok(Some(found));
+                }
+            }
+            if text.len() > LONGEST_EVENT {
+                return Err(ApiError::Answer { request: said(), reason: "an event has no end".into() });
+            }
+        }
+        Ok(None)
     }
 
     /// Creates an object below a collection's path.
@@ -298,11 +387,20 @@ pub fn local_api(address: IpAddr) -> SocketAddr {
     SocketAddr::new(address, nodeinit_config::cluster::API_PORT)
 }
 
-fn client_tls(authority: &[u8], certificate: &[u8], key: &[u8]) -> Result<ClientConfig, String> {
-    let mut roots = RootCertStore::empty();
-    for ca in CertificateDer::pem_slice_iter(authority) {
-        roots.add(ca.map_err(|e| e.to_string())?).map_err(|e| e.to_string())?;
-    }
+/// An answer that is no success, with the API's own words where it has some.
+fn refused(status: StatusCode, request: String, answer: &[u8]) -> ApiError {
+    let message = serde_json::from_slice::<Value>(answer)
+        .ok()
+        .and_then(|v| v["message"].as_str().map(ToOwned::to_owned))
+        .unwrap_or_else(|| String::from_utf8_lossy(answer).trim().to_owned());
+    ApiError::Refused { status, request, message }
+}
+
+/// TLS towards an API server whose certificate `authority` has signed, as the client of a certificate and its key; all PEM.
+///
+/// # Errors
+/// What is wrong with which.
+pub fn client_tls(authority: &[u8], certificate: &[u8], key: &[u8]) -> Result<ClientConfig, String> {
     let chain =
         CertificateDer::pem_slice_iter(certificate).collect::<Result<Vec<_>, _>>().map_err(|e| e.to_string())?;
     let key = PrivateKeyDer::from_pem_slice(key).map_err(|e| e.to_string())?;
@@ -310,9 +408,21 @@ fn client_tls(authority: &[u8], certificate: &[u8], key: &[u8]) -> Result<Client
     let mut tls = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|e| e.to_string())?
-        .with_root_certificates(roots)
+        .with_root_certificates(roots(authority)?)
         .with_client_auth_cert(chain, key)
         .map_err(|e| e.to_string())?;
-    tls.alpn_protocols = vec![b"h2".to_vec()];
+    tls.alpn_protocols = vec![HTTP2.to_vec()];
     Ok(tls)
+}
+
+/// Whom to trust: every certificate of a PEM text.
+///
+/// # Errors
+/// What is wrong with one.
+pub fn roots(authority: &[u8]) -> Result<RootCertStore, String> {
+    let mut roots = RootCertStore::empty();
+    for ca in CertificateDer::pem_slice_iter(authority) {
+        roots.add(ca.map_err(|e| e.to_string())?).map_err(|e| e.to_string())?;
+    }
+    Ok(roots)
 }

@@ -13,6 +13,7 @@ use crate::{
     steps::pki::{self, Expiry, renew::renew},
 };
 use clap::{Args, Subcommand};
+use nodeinit_config::cluster::Role;
 
 #[derive(Subcommand)]
 pub(super) enum Certs {
@@ -77,6 +78,10 @@ fn rendered(all: &[Expiry], output: Output) -> String {
 async fn renewed(args: &Renew) -> Result<Exit, StepError> {
     let _lock = setup::lock()?;
     let cx = setup::context(&args.common, Access::Change)?;
+    if cx.node.role == Role::Worker {
+        cx.report.note("certs", "nothing to renew: a worker's kubelet renews its certificates by itself");
+        return Ok(Exit::Done);
+    }
     let renewal = renew(&cx, &args.names)?;
     let changed = !renewal.files.is_empty();
     cx.place(renewal.files).await?;

@@ -5,14 +5,16 @@ use super::{
     setup::{self, Access},
 };
 use crate::{
+    context::Context,
     engine::{
         error::{Exit, StepError},
         report::Report,
         step::State,
     },
     plan,
-    steps::{cluster, pki},
+    steps::{cluster, pki, worker_node},
 };
+use nodeinit_config::cluster::Role;
 use serde_json::{Value, json};
 use sysinfo::System;
 
@@ -39,12 +41,7 @@ async fn attempt(common: &Common) -> Result<Exit, StepError> {
         steps.push(state);
     }
     let done = steps.iter().all(|step| step["state"] == "done");
-    let nodes = match cluster::client(&cx) {
-        Ok(client) => client.get("/api/v1/nodes").await.ok(),
-        Err(_) => None,
-    };
-    let nodes: Vec<Value> =
-        nodes.iter().flat_map(|list| list["items"].as_array().into_iter().flatten()).map(node).collect();
+    let nodes: Vec<Value> = nodes(&cx).await.iter().map(node).collect();
     let certificates = pki::expiries(&cx)?;
     let load = load();
     print(&match common.output {
@@ -92,6 +89,16 @@ fn load() -> Value {
         }))
     };
     look().unwrap_or_default()
+}
+
+/// The cluster's nodes as far as this machine may see them: a worker only its own. None where the API does not answer.
+async fn nodes(cx: &Context) -> Vec<Value> {
+    if cx.node.role == Role::Worker {
+        return worker_node::node(cx).await.ok().flatten().into_iter().collect();
+    }
+    let Ok(client) = cluster::client(cx) else { return Vec::new() };
+    let list = client.get("/api/v1/nodes").await.unwrap_or_default();
+    list["items"].as_array().cloned().unwrap_or_default()
 }
 
 fn text(value: &Value) -> &str {

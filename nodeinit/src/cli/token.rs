@@ -1,23 +1,28 @@
 //! `token`: with these machines join the cluster.
 
 use super::{
-    Common, Output, print,
+    Common, Output, load, print,
     setup::{self, Access},
 };
 use crate::{
+    context::Context,
     engine::{
         error::{Exit, StepError},
         report::Report,
     },
-    pki::random,
+    host::files::{NewFile, failed},
+    pki::{random, worker_secrets::WorkerSecrets},
     render::cluster_objects::{BootstrapToken, bootstrap_token},
-    steps::cluster::client,
+    steps::{cluster::client, worker_token},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use clap::{Args, Subcommand};
 use nodeinit_config::Secret;
 use serde_json::{Value, json};
-use std::time::{Duration, SystemTime};
+use std::{
+    path::PathBuf,
+    time::{Duration, SystemTime},
+};
 
 /// Tokens are Secrets of this type. Source: `k8s.io/cluster-bootstrap/token/api`.
 const SECRETS: &str = "/api/v1/namespaces/kube-system/secrets";
@@ -35,12 +40,18 @@ pub(super) enum Token {
 
 #[derive(Args)]
 pub(super) struct Create {
-    /// How long it is valid, such as 30m, 24h or 7d
-    #[arg(long, default_value = "24h", value_parser = duration)]
-    ttl: Duration,
+    /// How long it is valid, such as 30m, 24h or 7d; by default 24h, for a worker 1h
+    #[arg(long, value_parser = duration)]
+    ttl: Option<Duration>,
     /// What it is for
-    #[arg(long, default_value = "made by nodeinit token create")]
+    #[arg(long, default_value = "made by nodeinit token create", conflicts_with = "worker")]
     description: String,
+    /// A worker of the configuration: its former tokens end, and as JSON all comes that it needs to join
+    #[arg(long, value_name = "NAME")]
+    worker: Option<String>,
+    /// Write that worker's /etc/nodeinit/config.yaml and secrets.yaml into this directory
+    #[arg(long, value_name = "DIRECTORY", requires = "worker")]
+    files: Option<PathBuf>,
     #[command(flatten)]
     common: Common,
 }
@@ -68,22 +79,63 @@ pub(super) async fn run(command: Token) -> Exit {
     }
 }
 
+/// As long as kubeadm's.
+const VALIDITY: Duration = Duration::from_secs(24 * 3600);
+
 async fn create(args: &Create) -> Result<(), StepError> {
     let cx = setup::context(&args.common, Access::Look)?;
+    if let Some(worker) = &args.worker {
+        return for_worker(&cx, args, worker).await;
+    }
+    let validity = args.ttl.unwrap_or(VALIDITY);
     let token = random::bootstrap_token().map_err(|e| StepError::caused("cannot make a token", e))?;
     let (id, secret) = token.split_once('.').unwrap_or_default();
-    let expiration = crate::pki::expiry::date(cx.clock.now() + args.ttl);
+    let expiration = crate::pki::expiry::date(cx.clock.now() + validity);
     let object = bootstrap_token(&BootstrapToken {
         id: id.to_owned(),
         secret: Secret::new(secret.to_owned()),
         description: args.description.clone(),
         expiration: Some(expiration.clone()),
+        worker: None,
     });
     let made = client(&cx)?.create(SECRETS, &object).await;
     made.map_err(|e| StepError::caused("cannot make a bootstrap token", e))?;
     print(&match args.common.output {
         Output::Json => format!("{}\n", json!({"token": token, "expires": expiration})),
         Output::Text => format!("{token}\n"),
+    })
+}
+
+/// A token of one worker, with what it must trust.
+async fn for_worker(cx: &Context, args: &Create, worker: &str) -> Result<(), StepError> {
+    let loaded = load::load(&cx.files, &args.common.config)?;
+    let trust = worker_token::trust(cx)?;
+    let Some(config) = loaded.part_of_worker(worker, &trust) else {
+        let names: Vec<&str> = cx.cluster.workers.iter().map(|worker| worker.name.as_str()).collect();
+        let what = format!("the configuration has no worker {worker:?}; it has {}", names.join(", "));
+        return Err(StepError::new(what).exit(Exit::Usage).hint("add it to `workers` first"));
+    };
+    let validity = args.ttl.unwrap_or(worker_token::VALIDITY);
+    let token = worker_token::make(cx, worker, validity).await?;
+    if let Some(directory) = &args.files {
+        let directory = std::path::absolute(directory).map_err(failed("find", directory))?;
+        let secrets = WorkerSecrets { bootstrap_token: token.clone() };
+        cx.files.make_directory(&directory, 0o700)?;
+        cx.files.write(&[
+            NewFile::public(directory.join("config.yaml"), config),
+            NewFile::private(directory.join("secrets.yaml"), secrets.text().expose().as_bytes()),
+        ])?;
+    }
+    print(&match args.common.output {
+        Output::Json => {
+            let expires = crate::pki::expiry::date(cx.clock.now() + validity);
+            let object = json!({
+                "token": token.expose(), "expires": expires, "worker": worker, "endpoints": trust.endpoints,
+                "caCertificate": trust.ca_certificate, "caPins": [trust.ca_pin],
+            });
+            format!("{object}\n")
+        }
+        Output::Text => format!("{}\n", token.expose()),
     })
 }
 
@@ -178,6 +230,7 @@ mod tests {
                 secret: Secret::new("0123456789abcdef".into()),
                 description: "for w1".into(),
                 expiration: expiration.map(String::from),
+                worker: None,
             })
         };
         let secrets = json!({"items": [

@@ -59,14 +59,14 @@ impl Wait {
             if Instant::now() + pause >= deadline {
                 return Err(WaitError { what: self.what, limit: self.limit, seen });
             }
-            tokio::time::sleep(pause.mul_f64(1.0 - jitter() / 4.0)).await;
+            tokio::time::sleep(pause.mul_f64(1.0 - random() / 4.0)).await;
             pause = (pause * 2).min(self.ceiling);
         }
     }
 }
 
 /// A number from 0 to 1. Not for secrets.
-fn jitter() -> f64 {
+pub(crate) fn random() -> f64 {
     let mut byte = [0u8; 1];
     // Without randomness there is no jitter, and no harm.
     let _ = ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut byte);

@@ -1,7 +1,8 @@
 //! What is looked up on this machine before anything is planned.
 
 use crate::{
-    host::files::Files,
+    host::files::{FileError, Files},
+    join::Machine,
     render::{CA_DIRECTORIES, HostFacts, paths},
 };
 use nodeinit_config::Local;
@@ -41,6 +42,18 @@ fn default_route(any: IpAddr) -> Option<IpAddr> {
     let socket = UdpSocket::bind(SocketAddr::new(any, 0)).ok()?;
     socket.connect(SocketAddr::new(far, 9)).ok()?;
     Some(socket.local_addr().ok()?.ip()).filter(|address| !address.is_loopback())
+}
+
+/// Which machine this is, as its kubelet will tell (cadvisor, `machine/info.go` and `utils/sysfs/sysfs.go`).
+///
+/// # Errors
+/// Where a file is there but cannot be read.
+pub fn machine(files: &Files) -> Result<Machine, FileError> {
+    let text = |path: &str| -> Result<Option<String>, FileError> {
+        Ok(files.read_text(path)?.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()))
+    };
+    let id = text("/etc/machine-id")?.or(text("/var/lib/dbus/machine-id")?).unwrap_or_default();
+    Ok(Machine { id, system_uuid: text("/sys/class/dmi/id/product_uuid")? })
 }
 
 /// What the text for this machine depends on, as kubeadm looks it up.

@@ -46,6 +46,8 @@ pub struct Bundle {
     pub encryption_key: Secret<[u8; 32]>,
     /// With these workers join.
     pub bootstrap_tokens: Vec<Secret<String>>,
+    /// By worker: with these join workers that come by themselves, each with its own.
+    pub worker_tokens: BTreeMap<String, Secret<String>>,
     /// With this the first master reaches the others.
     pub ssh_key: Option<SshKey>,
     /// The SSH host keys of machines by their names, each `type base64`; of the jump host under [`JUMP_HOST`].
@@ -70,8 +72,20 @@ pub enum BundleError {
     #[error("{0} is no key of a secrets bundle")]
     Unknown(String),
     /// It is of another kind or version.
-    #[error("apiVersion and kind must be {API_VERSION} and {KIND}")]
-    Kind,
+    #[error("apiVersion and kind must be {API_VERSION} and {wanted}")]
+    OtherKind {
+        /// The kind that it should be.
+        wanted: &'static str,
+    },
+    /// The token of a worker.
+    #[error("workerTokens.{0}: not of the form [a-z0-9]{{6}}.[a-z0-9]{{16}}")]
+    TokenOf(String),
+    /// A worker was given the cluster's secrets.
+    #[error("it is a master's, with the keys of the cluster's CAs, and this machine is a worker")]
+    ForMasters,
+    /// A worker's token.
+    #[error("bootstrapToken: not of the form [a-z0-9]{{6}}.[a-z0-9]{{16}}")]
+    WorkerToken,
     /// One of its values.
     #[error("{key}: {source}")]
     Value {
@@ -116,6 +130,7 @@ impl Bundle {
             service_account_key: Key::generate()?.pem(),
             encryption_key: Secret::new(random::bytes()?),
             bootstrap_tokens: vec![Secret::new(random::bootstrap_token()?)],
+            worker_tokens: BTreeMap::new(),
             ssh_key: Some(SshKey::generate()?),
             host_keys: BTreeMap::new(),
         })
@@ -130,7 +145,7 @@ impl Bundle {
         let read = yaml::document(text).map_err(|e| BundleError::Yaml { line: e.line, column: e.column })?;
         let mut all = Part::root(read)?;
         if all.text("apiVersion")? != API_VERSION || all.text("kind")? != KIND {
-            return Err(BundleError::Kind);
+            return Err(BundleError::OtherKind { wanted: KIND });
         }
         let service_account_key = all.text("serviceAccountKey")?;
         Key::from_pem(service_account_key.as_bytes())
@@ -142,6 +157,10 @@ impl Bundle {
             let token = token.as_str().filter(|token| random::is_bootstrap_token(token));
             bootstrap_tokens.push(Secret::new(token.ok_or(BundleError::Token(n))?.to_owned()));
         }
+        let worker_tokens = match all.optional_part("workerTokens")? {
+            Some(part) => part.texts()?.into_iter().map(worker_token).collect::<Result<_, _>>()?,
+            None => BTreeMap::new(),
+        };
         let ssh_key = all.optional_part("sshKey")?.map(ssh_key).transpose()?;
         let host_keys = all.optional_part("hostKeys")?.map(host_keys).transpose()?.unwrap_or_default();
         let mut authorities = all.part("certificateAuthorities")?;
@@ -152,6 +171,7 @@ impl Bundle {
             service_account_key: Secret::new(service_account_key),
             encryption_key: Secret::new(encryption_key.ok_or(BundleError::EncryptionKey)?),
             bootstrap_tokens,
+            worker_tokens,
             ssh_key,
             host_keys,
         };
@@ -189,6 +209,12 @@ impl Bundle {
             // Quoted: some tokens look like numbers.
             let _ = writeln!(text, "- \"{}\"", token.expose());
         }
+        if !self.worker_tokens.is_empty() {
+            let _ = writeln!(text, "workerTokens:");
+        }
+        for (worker, token) in &self.worker_tokens {
+            let _ = writeln!(text, "  {worker:?}: \"{}\"", token.expose());
+        }
         if let Some(key) = &self.ssh_key {
             let private = block(key.private.expose(), 4);
             let _ = write!(text, "sshKey:\n  private: {private}  public: {}\n", key.public);
@@ -204,6 +230,13 @@ impl Bundle {
             }
         }
         Secret::new(text)
+    }
+}
+
+fn worker_token((worker, token): (String, String)) -> Result<(String, Secret<String>), BundleError> {
+    match random::is_bootstrap_token(&token) {
+        true => Ok((worker, Secret::new(token))),
+        false => Err(BundleError::TokenOf(worker)),
     }
 }
 
@@ -258,6 +291,7 @@ mod tests {
         let mut bundle = Bundle::generate(now).unwrap();
         bundle.host_keys.insert("1".into(), vec![HOST_KEY.example.into(), "ecdsa-sha2-nistp256 AAAAE2Vj".into()]);
         bundle.host_keys.insert(JUMP_HOST.into(), vec![HOST_KEY.example.into()]);
+        bundle.worker_tokens.insert("7.example".into(), Secret::new("123456.0123456789012345".into()));
         let again = Bundle::parse(bundle.text().expose(), now).unwrap();
         for ca in Ca::ALL {
             assert_eq!(bundle.authority(ca).certificate, again.authority(ca).certificate);
@@ -266,6 +300,7 @@ mod tests {
         assert_eq!(bundle.service_account_key, again.service_account_key);
         assert_eq!(bundle.encryption_key, again.encryption_key);
         assert_eq!(bundle.bootstrap_tokens, again.bootstrap_tokens);
+        assert_eq!(bundle.worker_tokens, again.worker_tokens);
         assert_eq!(bundle.ssh_key, again.ssh_key);
         assert_eq!(bundle.host_keys, again.host_keys);
         assert_eq!(bundle.text(), again.text());
@@ -305,6 +340,8 @@ mod tests {
             (text.clone() + "hostKeys: {m2: [TOPSECRET]}\n", "hostKeys.m2: not a list of SSH host keys"),
             (text.clone() + "hostKeys: {m2: TOPSECRET}\n", "hostKeys.m2: not a list"),
             (text.clone() + "hostKeys: [TOPSECRET]\n", "hostKeys is missing, or is not"),
+            (text.clone() + "workerTokens: {w1: TOPSECRET}\n", "workerTokens.w1: not of the form"),
+            (text.clone() + "workerTokens: {w1: [TOPSECRET]}\n", "workerTokens.w1 is missing, or is not"),
             (text.replace("BEGIN CERTIFICATE", "BEGIN X"), "certificateAuthorities.kubernetes: it holds no cert"),
             (
                 text.replace(&indented(&bundle.etcd), &indented(&other.etcd)),

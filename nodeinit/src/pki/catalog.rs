@@ -129,10 +129,16 @@ pub fn entries(cluster: &Cluster, node: &Node) -> Vec<Entry> {
     ]
 }
 
-/// A master's kubelet as a client of the API server.
+/// A kubelet as a client of the API server.
 #[must_use]
 pub fn kubelet_client(node: &Node) -> Leaf {
-    Leaf::client(&format!("system:node:{}", node.name), Some(NODES))
+    node_client(&node.name)
+}
+
+/// The same, by the node's name.
+#[must_use]
+pub fn node_client(name: &str) -> Leaf {
+    Leaf::client(&format!("system:node:{name}"), Some(NODES))
 }
 
 /// A master's kubelet as a server. Left alone, the kubelet signs one by itself, of two RSA keys that it makes as it starts.

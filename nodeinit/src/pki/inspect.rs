@@ -60,7 +60,22 @@ impl Certificate {
         Ok(Self { chain, ..Self::from_der(all.remove(0))? })
     }
 
-    fn from_der(der: Vec<u8>) -> Result<Self, PkiError> {
+    /// Reads every certificate of a PEM text, each for itself.
+    ///
+    /// # Errors
+    /// [`PkiError::NoCertificate`] or [`PkiError::BadCertificate`].
+    pub fn all_from_pem(pem: &[u8]) -> Result<Vec<Self>, PkiError> {
+        let all = CertificateDer::pem_slice_iter(pem)
+            .map(|der| Self::from_der(der.map_err(|_| PkiError::NoCertificate)?.to_vec()))
+            .collect::<Result<Vec<_>, _>>()?;
+        if all.is_empty() { Err(PkiError::NoCertificate) } else { Ok(all) }
+    }
+
+    /// Reads a certificate in DER.
+    ///
+    /// # Errors
+    /// [`PkiError::BadCertificate`].
+    pub fn from_der(der: Vec<u8>) -> Result<Self, PkiError> {
         let certificate = parsed(&der)?;
         let text = |value: &x509_parser::x509::AttributeTypeAndValue<'_>| value.as_str().unwrap_or_default().to_owned();
         let subject = certificate.subject();

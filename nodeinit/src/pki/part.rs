@@ -44,6 +44,12 @@ impl Part {
         }
     }
 
+    /// All keys with their texts.
+    pub(super) fn texts(mut self) -> Result<Vec<(String, String)>, BundleError> {
+        let keys: Vec<String> = self.fields.keys().cloned().collect();
+        keys.into_iter().map(|key| self.text(&key).map(|text| (key, text))).collect()
+    }
+
     /// The list under `key`; empty where there is none.
     pub(super) fn list(&mut self, key: &str) -> Result<Vec<Value>, BundleError> {
         match self.fields.remove(key) {

@@ -15,6 +15,7 @@ use crate::{
         pki::Pki,
         preflight::Preflight,
         static_pods::{ApiServerConfig, Component, Healthy, Manifest},
+        worker_token::WorkerTokens,
     },
 };
 use nodeinit_config::{Cluster, cluster::Cni};
@@ -33,11 +34,16 @@ pub fn plan(cluster: &Cluster, _reach: Reach) -> Plan {
         Box::new(EncryptionConfig) as _,
         Box::new(ApiServerConfig) as _,
     ]);
-    plan.extend([Box::new(KubeletService) as _, Box::new(KubeletHealthy) as _]);
+    plan.extend([Box::new(KubeletService { credentials: "kubeconfig" }) as _, Box::new(KubeletHealthy) as _]);
     for component in Component::ALL {
         plan.extend([Box::new(Manifest(component)) as _, Box::new(Healthy(component)) as _]);
     }
-    plan.extend([Box::new(Objects::Bootstrap) as _, Box::new(FirstToken) as _, Box::new(Node) as _]);
+    plan.extend([
+        Box::new(Objects::Bootstrap) as _,
+        Box::new(FirstToken) as _,
+        Box::new(WorkerTokens) as _,
+        Box::new(Node) as _,
+    ]);
     if cluster.addons.kube_proxy {
         plan.push(Box::new(Objects::KubeProxy));
     }

@@ -2,6 +2,7 @@
 
 pub mod first_master;
 pub mod fixed;
+pub mod worker;
 
 use crate::{
     context::Context,
@@ -28,9 +29,10 @@ pub enum Reach {
 pub fn for_role(cx: &Context, reach: Reach) -> Result<Plan, StepError> {
     match cx.node.role {
         Role::FirstMaster => Ok(first_master::plan(&cx.cluster, reach)),
-        role => {
-            Err(StepError::new(format!("this version brings up a first master only, and this machine is a {role}"))
-                .exit(Exit::Usage))
+        Role::Worker => Ok(worker::plan(&cx.cluster)),
+        role @ Role::Master => {
+            let what = format!("this version brings up first masters and workers only, and this machine is a {role}");
+            Err(StepError::new(what).exit(Exit::Usage))
         }
     }
 }

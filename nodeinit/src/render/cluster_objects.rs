@@ -1,8 +1,10 @@
 //! What a fresh cluster holds besides addons, as objects for server-side apply.
 
 use super::{Manifest, RenderError, Renderer, kubeadm_config, kubeconfig, kubelet};
+use crate::engine::journal::hex;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use nodeinit_config::{Secret, cluster::Role};
+use ring::digest::{SHA256, digest};
 use serde_json::{Map, Value, json};
 
 /// The group that a worker's token puts it into (kubeadm: `NodeBootstrapTokenAuthGroup`).
@@ -35,6 +37,17 @@ pub struct BootstrapToken {
     pub description: String,
     /// When it ends, in RFC 3339 and UTC; `None` is never.
     pub expiration: Option<String>,
+    /// Whom it is for alone; tells it from tokens that are nobody's.
+    pub worker: Option<String>,
+}
+
+/// The label of a worker's token. Its value stands for the worker's name, which may be too long for a label.
+pub const WORKER_LABEL: &str = "nodeinit.dev/worker";
+
+/// The value of [`WORKER_LABEL`] for a worker.
+#[must_use]
+pub fn worker_label(worker: &str) -> String {
+    hex(&digest(&SHA256, worker.as_bytes()).as_ref()[..16])
 }
 
 /// The Secret of a token that lets machines join and that signs `cluster-info` (kubeadm:
@@ -52,13 +65,17 @@ pub fn bootstrap_token(token: &BootstrapToken) -> Value {
     if let Some(expiration) = &token.expiration {
         put("expiration", expiration);
     }
-    json!({
+    let mut object = json!({
         "apiVersion": "v1",
         "kind": "Secret",
         "type": "bootstrap.kubernetes.io/token",
         "metadata": {"name": format!("bootstrap-token-{}", token.id), "namespace": "kube-system"},
         "data": data,
-    })
+    });
+    if let Some(worker) = &token.worker {
+        object["metadata"]["labels"] = json!({WORKER_LABEL: worker_label(worker)});
+    }
+    object
 }
 
 /// The JSON merge patch that gives the node its labels and taints, or `None` where `current`, the Node as the API has
@@ -120,6 +137,7 @@ mod tests {
             secret: Secret::new("0123456789abcdef".into()),
             description: "for w1".into(),
             expiration: Some("2026-01-01T00:00:00Z".into()),
+            worker: None,
         };
         golden("bootstrap-token.yaml", &stream(&[bootstrap_token(&token)]));
     }

@@ -2,7 +2,10 @@
 
 use super::{RenderError, Renderer, paths, values::url_host, yaml};
 use base64::{Engine, engine::general_purpose::STANDARD};
-use nodeinit_config::{Secret, cluster::API_PORT};
+use nodeinit_config::{
+    Secret,
+    cluster::{API_PORT, Role},
+};
 use serde_json::{Value, json};
 
 /// Who uses a kubeconfig with a certificate of its own.
@@ -68,7 +71,7 @@ pub fn with_certificate(
     config(renderer, user.file_name(), &server, ca, user.name(), credentials).map(Secret::new)
 }
 
-/// The master's `kubelet.conf`. It names [`paths::KUBELET_CLIENT_CURRENT`] rather than hold a certificate: the kubelet
+/// The `kubelet.conf`: a master's leads to its own API server, a worker's to the endpoint. It names [`paths::KUBELET_CLIENT_CURRENT`] rather than hold a certificate: the kubelet
 /// keeps that file current, and kubeadm ends with the same text, after one restart of the kubelet more
 /// (`kubelet-finalize`).
 ///
@@ -80,7 +83,11 @@ pub fn kubelet(renderer: &Renderer<'_>, ca: &str) -> Result<String, RenderError>
         "client-key": paths::KUBELET_CLIENT_CURRENT,
     });
     let user = format!("system:node:{}", renderer.node.name);
-    config(renderer, "kubelet.conf", &local_server(renderer), ca, &user, credentials)
+    let server = match renderer.node.role {
+        Role::Worker => endpoint_server(renderer),
+        Role::FirstMaster | Role::Master => local_server(renderer),
+    };
+    config(renderer, "kubelet.conf", &server, ca, &user, credentials)
 }
 
 /// What a machine needs to know of the cluster before it belongs to it: the text in the ConfigMap `cluster-info`.

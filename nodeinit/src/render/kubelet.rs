@@ -60,6 +60,12 @@ pub fn flags(renderer: &Renderer<'_>) -> String {
         let taints: Vec<String> = taints.iter().map(|t| format!("{}={}:{}", t.key, t.value, t.effect)).collect();
         flags.push(format!("--register-with-taints={}", taints.join(",")));
     }
+    // Nobody else labels a worker; a master is labelled by its own nodeinit.
+    let labels = &renderer.node.machine.labels;
+    if renderer.node.role == Role::Worker && !labels.is_empty() {
+        let labels: Vec<String> = labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+        flags.push(format!("--node-labels={}", labels.join(",")));
+    }
     format!("KUBELET_KUBEADM_ARGS=\"{}\"\n", flags.join(" "))
 }
 
@@ -131,6 +137,16 @@ mod tests {
         fixture.facts.systemd_resolved = true;
         let text = shared_config(&fixture.renderer()).unwrap();
         assert!(!text.contains("containerRuntimeEndpoint") && !text.contains("resolvConf"), "{text}");
+    }
+
+    #[test]
+    fn a_workers_flags_tell_its_labels() {
+        let mut fixture = Fixture::new();
+        fixture.facts.host_name = "m1".into();
+        fixture.node.role = Role::Worker;
+        fixture.node.machine.labels = [("rack".to_owned(), "07".to_owned()), ("zone".to_owned(), String::new())].into();
+        let text = flags(&fixture.renderer());
+        assert!(text.ends_with("pause:3.10.1 --node-labels=rack=07,zone=\"\n"), "{text}");
     }
 
     #[test]

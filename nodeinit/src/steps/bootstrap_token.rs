@@ -61,6 +61,7 @@ impl Step for FirstToken {
                 secret: Secret::new(secret.to_owned()),
                 description: "made by nodeinit up".into(),
                 expiration: Some(date(now + VALIDITY)),
+                worker: None,
             });
             apply(client(cx)?, &object, cx.cluster.timeouts.control_plane).await?;
         }

@@ -32,12 +32,29 @@ const AT_ONCE: usize = 3;
 /// (`image-kube-apiserver`), so that other steps can need them; without an archive they only look.
 #[must_use]
 pub fn steps(cluster: &Cluster) -> Plan {
+    of(cluster, |_| true)
+}
+
+/// The same without those of the control plane's static pods.
+#[must_use]
+pub fn of_worker(cluster: &Cluster) -> Plan {
+    of(cluster, |image| !CONTROL_PLANE.iter().any(|each| cluster.image(*each) == image))
+}
+
+/// What only masters run.
+const CONTROL_PLANE: [KubernetesImage; 4] =
+    [KubernetesImage::Etcd, KubernetesImage::ApiServer, KubernetesImage::ControllerManager, KubernetesImage::Scheduler];
+
+fn of(cluster: &Cluster, wanted: impl Fn(&str) -> bool) -> Plan {
     let shared = Rc::new(Shared { present: OnceCell::new(), slots: Semaphore::new(AT_ONCE) });
-    let archives = cluster.artifacts.images.iter().map(|a| (a.image.clone(), Some(a.clone())));
+    let archives =
+        cluster.artifacts.images.iter().filter(|a| wanted(&a.image)).map(|a| (a.image.clone(), Some(a.clone())));
     let listed: BTreeSet<&str> = cluster.artifacts.images.iter().map(|a| a.image.as_str()).collect();
     let kubernetes = KubernetesImage::ALL.map(|image| (cluster.image(image), image));
-    let unlisted =
-        kubernetes.iter().filter(|(name, _)| !listed.contains(name.as_str())).map(|(name, _)| (name.clone(), None));
+    let unlisted = kubernetes
+        .iter()
+        .filter(|(name, _)| wanted(name) && !listed.contains(name.as_str()))
+        .map(|(name, _)| (name.clone(), None));
     let mut names: BTreeMap<String, usize> = kubernetes
         .iter()
         .filter(|(name, _)| !listed.contains(name.as_str()))

@@ -6,7 +6,7 @@ mod kubelet;
 mod tests;
 
 pub(super) use existing::{Existing, with_client_certificate};
-pub(super) use kubelet::serving_path as kubelet_server_path;
+pub(super) use kubelet::{client_file_name, serving_path as kubelet_server_path};
 
 use super::pki::{certificate_path, found::Found, key_path, outcome::Outcome};
 use crate::{

@@ -13,6 +13,7 @@ use crate::{
     render::{self, paths, static_pod, units},
 };
 use async_trait::async_trait;
+use nodeinit_config::cluster::Role;
 use std::{
     net::SocketAddr,
     ops::ControlFlow,
@@ -60,13 +61,16 @@ fn files(cx: &Context) -> Result<Vec<NewFile>, StepError> {
 ///
 /// It watches for static pods from its start on only if their directory is there; else it finds the first one at its next
 /// look, 20 s later. etcd's data directory is nobody else's, and the kubelet would make it readable for all.
-fn directories(cx: &Context) -> [(PathBuf, u32); 3] {
-    [
+fn directories(cx: &Context) -> Vec<(PathBuf, u32)> {
+    let mut directories = vec![
         (PathBuf::from(paths::STATIC_PODS), 0o755),
-        (cx.cluster.etcd.data_directory.clone(), 0o700),
         // containerd would make it for kube-proxy, where a kernel has no modules, and nobody take it away.
         (PathBuf::from("/lib/modules"), 0o755),
-    ]
+    ];
+    if cx.node.role != Role::Worker {
+        directories.push((cx.cluster.etcd.data_directory.clone(), 0o700));
+    }
+    directories
 }
 
 #[async_trait(?Send)]
@@ -92,7 +96,9 @@ impl Step for KubeletConfig {
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
         let mut trees: Vec<PathBuf> = TREES.iter().map(PathBuf::from).collect();
-        trees.extend(static_pod::writable_directories(&cx.renderer()).into_iter().map(PathBuf::from));
+        if cx.node.role != Role::Worker {
+            trees.extend(static_pod::writable_directories(&cx.renderer()).into_iter().map(PathBuf::from));
+        }
         cx.claim_trees(trees).await?;
         for (path, mode) in directories(cx) {
             cx.make_directory(&path, mode).await?;
@@ -102,7 +108,10 @@ impl Step for KubeletConfig {
 }
 
 /// Step `kubelet`: the service enabled, and started with its present files.
-pub struct KubeletService;
+pub struct KubeletService {
+    /// The step that brings its credentials.
+    pub credentials: &'static str,
+}
 
 /// What systemd says of the kubelet.
 struct Unit {
@@ -134,7 +143,7 @@ impl Step for KubeletService {
     }
 
     fn needs(&self) -> Vec<String> {
-        ["kubelet-config", "kubelet-binary", "kubeconfig", "os-prepare"].map(String::from).into()
+        ["kubelet-config", "kubelet-binary", self.credentials, "os-prepare"].map(String::from).into()
     }
 
     fn title(&self) -> String {
@@ -173,6 +182,14 @@ impl Step for KubeletService {
 /// Where systemd cannot.
 pub(super) async fn restart(cx: &Context) -> Result<(), StepError> {
     Ok(systemd::restart(&cx.commands, UNIT).await?)
+}
+
+/// The same, where it was started before.
+///
+/// # Errors
+/// Where systemd cannot.
+pub(super) async fn restart_if_begun(cx: &Context) -> Result<(), StepError> {
+    if cx.files.exists(ENABLED) { restart(cx).await } else { Ok(()) }
 }
 
 /// Step `kubelet-healthy`: it answers on its health address.

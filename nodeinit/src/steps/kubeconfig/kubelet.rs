@@ -73,7 +73,7 @@ fn client(cx: &Context, here: &Here, outcome: &mut Outcome) -> Result<Option<Pat
         return Ok(None);
     };
     let (certificate, key) = issue(authority, &kubelet_client(&cx.node), here.now)?;
-    let name = PathBuf::from(file_name(here.now));
+    let name = PathBuf::from(client_file_name(here.now));
     let both = certificate + key.pem().expose();
     outcome.files.push(NewFile::private(Path::new(paths::KUBELET_PKI).join(&name), both));
     Ok(Some(name))
@@ -145,7 +145,7 @@ fn cannot(error: PkiError) -> StepError {
 }
 
 /// The name that the kubelet itself would give (`certificate_store.go`, `Update`).
-fn file_name(now: SystemTime) -> String {
+pub(in crate::steps) fn client_file_name(now: SystemTime) -> String {
     let at = OffsetDateTime::from(now);
     let (year, month, day) = at.to_calendar_date();
     let (hour, minute, second) = at.to_hms();

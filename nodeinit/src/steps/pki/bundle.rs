@@ -3,7 +3,7 @@
 use crate::{
     engine::error::{Exit, StepError},
     host::files::Files,
-    pki::bundle::{Bundle, SECRETS, SENT_SECRETS},
+    pki::bundle::{Bundle, BundleError, SECRETS, SENT_SECRETS},
 };
 use std::{os::unix::fs::MetadataExt, path::Path, time::SystemTime};
 
@@ -26,18 +26,27 @@ pub fn place(files: &Files) -> &'static str {
 /// # Errors
 /// As [`read`].
 pub fn read_from(files: &Files, path: &Path, now: SystemTime) -> Result<Option<Bundle>, StepError> {
+    let Some(text) = private_text(files, path)? else { return Ok(None) };
+    let bundle = Bundle::parse(&text, now).map_err(|e| unusable(path, e))?;
+    Ok(Some(bundle))
+}
+
+/// The text of a file of secrets.
+///
+/// # Errors
+/// Where others can read it, too.
+pub(in crate::steps) fn private_text(files: &Files, path: &Path) -> Result<Option<String>, StepError> {
     let Some(text) = files.read_text(path)? else { return Ok(None) };
     let shown = path.display();
     let mode = std::fs::metadata(files.real(path)).map_or(0, |m| m.mode() & 0o777);
     if mode & 0o077 != 0 {
-        let what = format!("{shown} holds the cluster's secrets and can be read by others (mode {mode:o})");
-        let hint = format!(
-            "if nobody else has read it: `chmod 600 {shown}`; otherwise make new ones with `nodeinit secrets generate`"
-        );
+        let what = format!("{shown} holds secrets of the cluster and can be read by others (mode {mode:o})");
+        let hint = format!("if nobody else has read it: `chmod 600 {shown}`; otherwise make new ones");
         return Err(StepError::new(what).exit(Exit::BadConfig).hint(hint));
     }
-    let bundle = Bundle::parse(&text, now).map_err(|e| {
-        StepError::caused(format!("the secrets bundle {shown} cannot be used"), e).exit(Exit::BadConfig)
-    })?;
-    Ok(Some(bundle))
+    Ok(Some(text))
+}
+
+pub(in crate::steps) fn unusable(path: &Path, error: BundleError) -> StepError {
+    StepError::caused(format!("the secrets bundle {} cannot be used", path.display()), error).exit(Exit::BadConfig)
 }

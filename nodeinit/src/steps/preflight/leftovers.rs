@@ -2,6 +2,7 @@
 
 use super::Finding;
 use crate::{context::Context, engine::journal::State, host::files::FileError};
+use nodeinit_config::cluster::Role;
 use std::path::{Path, PathBuf};
 
 const CHECK: &str = "leftovers";
@@ -29,7 +30,9 @@ fn look(cx: &Context) -> Result<Vec<Finding>, FileError> {
         foreign(Path::new("/etc/kubernetes/manifests"), &[".yaml", ".json"])?,
     );
     refuse("another cluster's kubeconfigs are here", foreign(Path::new("/etc/kubernetes"), &[".conf"])?);
-    refuse("another etcd's data is here", foreign(&cx.cluster.etcd.data_directory, &["member"])?);
+    if cx.node.role != Role::Worker {
+        refuse("another etcd's data is here", foreign(&cx.cluster.etcd.data_directory, &["member"])?);
+    }
     let networks = foreign(Path::new("/etc/cni/net.d"), &[".conf", ".conflist", ".json"])?;
     if !networks.is_empty() {
         let what = format!("other pod networks are configured here, and the first by name wins: {}", list(&networks));

@@ -1,0 +1,304 @@
+//! The protocol at one endpoint, as far as it goes.
+
+use super::{
+    Join, Joined, Machine,
+    error::{JoinError, Obstacle},
+    trust::{Seen, tls},
+};
+use crate::{
+    api::{
+        connection::HttpError,
+        kube::{ApiError, KubeClient},
+    },
+    pki::{Certificate, fault, request::client_request},
+};
+use base64::{
+    Engine,
+    prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD},
+};
+use hyper::StatusCode;
+use nodeinit_config::{Secret, cluster::Endpoint, yaml};
+use ring::digest::{SHA256, digest};
+use serde_json::{Value, json};
+use std::{
+    io,
+    ops::ControlFlow,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+/// Source: `k8s.io/api/certificates/v1`.
+const REQUESTS: &str = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+const SIGNER: &str = "kubernetes.io/kube-apiserver-client-kubelet";
+
+/// Where the CA is published for whoever has its pin. Source: `k8s.io/cluster-bootstrap`.
+const CLUSTER_INFO: &str = "/api/v1/namespaces/kube-public/configmaps/cluster-info";
+
+/// A connection may take this long to be made, before the next endpoint's turn.
+const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+
+/// Why an attempt ended.
+pub(super) enum Stop {
+    /// Trying again does not help.
+    ForGood(JoinError),
+    /// It may.
+    Now(Obstacle),
+}
+
+impl From<JoinError> for Stop {
+    fn from(error: JoinError) -> Self {
+        Self::ForGood(error)
+    }
+}
+
+/// What has been reached so far; a later attempt goes on there.
+pub(super) struct Attempt<'a> {
+    join: &'a Join<'a>,
+    ca: Option<String>,
+    /// The name is free, or ours.
+    named: bool,
+    /// The API has the request.
+    requested: bool,
+    requests: u32,
+    /// The CertificateSigningRequest's name.
+    name: String,
+    pem: String,
+}
+
+impl<'a> Attempt<'a> {
+    pub(super) fn new(join: &'a Join<'a>) -> Result<Self, JoinError> {
+        let pem = client_request(&join.leaf(), join.key).map_err(JoinError::Request)?;
+        // As the kubelet does (`digestedName`), so that the same key asks the same.
+        let of = [&join.key.pin()[..], join.node.as_bytes()].concat();
+        let name = format!("node-csr-{}", BASE64_URL_SAFE_NO_PAD.encode(digest(&SHA256, &of)));
+        let ca = join.trust.ca.clone();
+        Ok(Self { join, ca, named: false, requested: false, requests: 0, name, pem })
+    }
+
+    /// What stands in the way where the deadline passed in the middle of an attempt.
+    pub(super) fn unanswered(&self) -> Obstacle {
+        if self.requested { Obstacle::Unsigned(self.name.clone()) } else { Obstacle::Silent }
+    }
+
+    pub(super) async fn run(
+        &mut self,
+        endpoint: &Endpoint,
+        client: &mut Option<KubeClient>,
+        seen: &Arc<Seen>,
+        left: Duration,
+    ) -> Result<Joined, Stop> {
+        let bad_tls = |e| Stop::Now(Obstacle::NotApi(e));
+        let ca = match &self.ca {
+            Some(ca) => ca.clone(),
+            None => {
+                let asked = KubeClient::new(endpoint.clone(), tls(None, seen.clone()).map_err(bad_tls)?);
+                self.published(&asked.connect_within(CONNECT_LIMIT), seen).await?
+            }
+        };
+        let client = match client {
+            Some(client) => client,
+            none => {
+                let token = Secret::new(self.join.token.expose().clone());
+                let new = KubeClient::new(endpoint.clone(), tls(Some(&ca), seen.clone()).map_err(bad_tls)?);
+                none.insert(new.with_token(token).connect_within(CONNECT_LIMIT))
+            }
+        };
+        if !self.named {
+            self.look_at_name(client, seen).await?;
+        }
+        if !self.requested {
+            self.request(client, seen).await?;
+        }
+        let certificate = self.signed(client, seen, left).await?;
+        self.check(&certificate, &ca)?;
+        Ok(Joined { certificate, ca, requests: self.requests })
+    }
+
+    /// Asks for the CA without knowing whom; the pin decides.
+    async fn published(&mut self, client: &KubeClient, seen: &Seen) -> Result<String, Stop> {
+        self.requests += 1;
+        let info = client.get(CLUSTER_INFO).await.map_err(|e| passing(e, seen))?;
+        let odd = || Stop::Now(Obstacle::NotApi("its cluster-info holds no CA".into()));
+        let config = yaml::document(info["data"]["kubeconfig"].as_str().ok_or_else(odd)?).map_err(|_| odd())?;
+        let ca = config["clusters"][0]["cluster"]["certificate-authority-data"].as_str().ok_or_else(odd)?;
+        let ca = BASE64_STANDARD.decode(ca).ok().and_then(|ca| String::from_utf8(ca).ok()).ok_or_else(odd)?;
+        match self.join.trust.fits(&ca) {
+            Ok(()) => Ok(self.ca.insert(ca).clone()),
+            Err(_) => Err(Stop::Now(Obstacle::Untrusted(seen.issuer()))),
+        }
+    }
+
+    /// Sees whether the token is known and the name free.
+    async fn look_at_name(&mut self, client: &KubeClient, seen: &Seen) -> Result<(), Stop> {
+        self.requests += 1;
+        let found = client.find(&format!("/api/v1/nodes/{}", self.join.node)).await.map_err(|e| passing(e, seen))?;
+        if let Some(node) = found.filter(|node| !self.join.machine.is(node)) {
+            let info = &node["status"]["nodeInfo"];
+            let text = |key: &str| info[key].as_str().unwrap_or("unknown").to_owned();
+            let theirs = format!("{}, system UUID {}", text("machineID"), text("systemUUID"));
+            let ours = &self.join.machine;
+            let ours = format!("{}, system UUID {}", ours.id, ours.system_uuid.as_deref().unwrap_or("unknown"));
+            return Err(JoinError::Taken { node: self.join.node.to_owned(), theirs, ours }.into());
+        }
+        self.named = true;
+        Ok(())
+    }
+
+    async fn request(&mut self, client: &KubeClient, seen: &Seen) -> Result<(), Stop> {
+        self.requests += 1;
+        // What the kubelet asks for with an ECDSA key (`requestNodeCertificate`); how long it holds is the signer's choice.
+        let object = json!({
+            "apiVersion": "certificates.k8s.io/v1",
+            "kind": "CertificateSigningRequest",
+            "metadata": {"name": self.name},
+            "spec": {
+                "request": BASE64_STANDARD.encode(&self.pem),
+                "signerName": SIGNER,
+                "usages": ["digital signature", "client auth"],
+            },
+        });
+        match client.create(REQUESTS, &object).await {
+            // An earlier run's, of the same key.
+            Err(ApiError::Refused { status: StatusCode::CONFLICT, .. }) | Ok(_) => {
+                self.requested = true;
+                Ok(())
+            }
+            Err(e) => Err(passing(e, seen)),
+        }
+    }
+
+    /// Watches the request until it bears a certificate.
+    async fn signed(&mut self, client: &KubeClient, seen: &Seen, left: Duration) -> Result<String, Stop> {
+        self.requests += 1;
+        let (name, seconds) = (&self.name, left.as_secs() + 1);
+        let path = format!("{REQUESTS}?watch=true&fieldSelector=metadata.name%3D{name}&timeoutSeconds={seconds}");
+        let look = |kind: &str, object: &Value| match (kind, verdict(name, object)) {
+            ("DELETED", _) => ControlFlow::Break(Err(None)),
+            ("ERROR", _) => ControlFlow::Break(Err(Some(Stop::Now(Obstacle::Busy(object["message"].to_string()))))),
+            (_, Some(Ok(certificate))) => ControlFlow::Break(Ok(certificate)),
+            (_, Some(Err(refused))) => ControlFlow::Break(Err(Some(refused.into()))),
+            (_, None) => ControlFlow::Continue(()),
+        };
+        let unsigned = || Stop::Now(Obstacle::Unsigned(name.clone()));
+        match client.watch(path.as_str(), look).await {
+            Ok(Some(Ok(certificate))) => Ok(certificate),
+            Ok(Some(Err(Some(stop)))) => Err(stop),
+            Ok(Some(Err(None))) => {
+                let stop = unsigned();
+                self.requested = false;
+                Err(stop)
+            }
+            Ok(None) => Err(unsigned()),
+            Err(e) => Err(passing(e, seen)),
+        }
+    }
+
+    fn check(&self, pem: &str, ca: &str) -> Result<(), JoinError> {
+        let bad = |e: crate::pki::PkiError| JoinError::Certificate(e.to_string());
+        let certificate = Certificate::from_pem(pem.as_bytes()).map_err(bad)?;
+        let ca = Certificate::from_pem(ca.as_bytes()).map_err(bad)?;
+        let faults = fault::of_leaf(&certificate, self.join.key, &self.join.leaf(), &ca, SystemTime::now());
+        match faults.first() {
+            Some(fault) => Err(JoinError::Certificate(fault.to_string())),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What became of a request: `None` nothing yet.
+fn verdict(name: &str, object: &Value) -> Option<Result<String, JoinError>> {
+    let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+    for (kind, verdict) in [("Denied", "denied"), ("Failed", "failed")] {
+        if let Some(condition) = conditions.clone().find(|c| c["type"] == kind) {
+            let text = |key: &str| condition[key].as_str().unwrap_or_default();
+            let message = format!("{} ({})", text("message"), text("reason"));
+            return Some(Err(JoinError::Refused { request: name.to_owned(), verdict, message }));
+        }
+    }
+    let certificate = object["status"]["certificate"].as_str().filter(|text| !text.is_empty())?;
+    let pem = BASE64_STANDARD.decode(certificate).ok().and_then(|pem| String::from_utf8(pem).ok());
+    Some(pem.ok_or_else(|| JoinError::Certificate("it is not PEM".into())))
+}
+
+impl Machine {
+    /// Whether a Node is this machine. Images are cloned with their machine-id, and firmware has the same UUID in many
+    /// machines: both must fit.
+    fn is(&self, node: &Value) -> bool {
+        let info = &node["status"]["nodeInfo"];
+        // A node that no kubelet has reported yet is nobody's.
+        let Some(id) = info["machineID"].as_str().filter(|id| !id.is_empty()) else { return true };
+        let uuid = info["systemUUID"].as_str().filter(|uuid| !uuid.is_empty());
+        let same = self.system_uuid.as_deref().zip(uuid).is_none_or(|(own, other)| own.eq_ignore_ascii_case(other));
+        id == self.id && same
+    }
+}
+
+/// What an answer, or none, means.
+fn passing(error: ApiError, seen: &Seen) -> Stop {
+    Stop::Now(match error {
+        ApiError::Refused { status: StatusCode::UNAUTHORIZED, .. } => Obstacle::Token,
+        ApiError::Refused { status: StatusCode::FORBIDDEN, message, .. } => Obstacle::Forbidden(message),
+        ApiError::Refused { status, request, message } if status.is_server_error() || status.as_u16() == 429 => {
+            Obstacle::Busy(format!("it answered {status} to {request}: {message}"))
+        }
+        ApiError::Http(HttpError::Connect { source, address }) => connect(&source, address.to_string(), seen),
+        ApiError::Http(error) => Obstacle::Unreachable(chain(&error)),
+        other => Obstacle::NotApi(other.to_string()),
+    })
+}
+
+/// Why there is no connection, or no TLS over it.
+fn connect(error: &io::Error, address: String, seen: &Seen) -> Obstacle {
+    use rustls::{CertificateError as Bad, Error as Tls};
+    let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<Tls>());
+    match tls {
+        Some(Tls::InvalidCertificate(Bad::UnknownIssuer | Bad::BadSignature)) => Obstacle::Untrusted(seen.issuer()),
+        Some(Tls::InvalidCertificate(bad)) => Obstacle::BadCertificate(bad.to_string()),
+        Some(other) => Obstacle::NotTls(other.to_string()),
+        None if error.kind() == io::ErrorKind::Unsupported => Obstacle::NotApi(error.to_string()),
+        None if error.kind() == io::ErrorKind::UnexpectedEof => {
+            Obstacle::Unreachable(format!("{address} closes the connection before TLS begins"))
+        }
+        None => Obstacle::Unreachable(format!("cannot reach {address}: {error}")),
+    }
+}
+
+/// An error with its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        text += &format!(": {cause}");
+        next = cause.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_is_this_machine_only_where_both_ids_fit() {
+        let node = |id: &str, uuid: &str| json!({"status": {"nodeInfo": {"machineID": id, "systemUUID": uuid}}});
+        let here = Machine { id: "aa".into(), system_uuid: Some("F0".into()) };
+        assert!(here.is(&node("aa", "f0")) && here.is(&node("aa", "")) && here.is(&json!({})));
+        assert!(!here.is(&node("bb", "f0")), "the same firmware, another disk");
+        assert!(!here.is(&node("aa", "f1")), "a clone");
+        assert!(Machine { id: "aa".into(), system_uuid: None }.is(&node("aa", "f1")));
+    }
+
+    #[test]
+    fn a_request_is_signed_or_refused_or_waits() {
+        let of = |status: Value| verdict("csr", &json!({"status": status}));
+        assert!(of(json!({})).is_none());
+        assert!(of(json!({"conditions": [{"type": "Approved"}]})).is_none());
+        let signed = of(json!({"conditions": [{"type": "Approved"}], "certificate": BASE64_STANDARD.encode("PEM")}));
+        assert_eq!(signed.unwrap().unwrap(), "PEM");
+        let denied = of(json!({"conditions": [{"type": "Denied", "reason": "Policy", "message": "no"}]}));
+        assert_eq!(
+            denied.unwrap().unwrap_err().to_string(),
+            "the request csr for the kubelet's certificate was denied: no (Policy)"
+        );
+    }
+}

@@ -1,0 +1,188 @@
+//! The worker's way into the cluster: its kubelet's certificate, by its bootstrap token.
+
+mod token;
+
+use crate::{
+    context::{Context, blocking},
+    engine::{
+        error::StepError,
+        step::{State, Step},
+    },
+    host::{facts, files::NewFile},
+    join::{self, JoinError, Joined, Trust},
+    pki::{Certificate, Key, catalog::kubelet_client, fault},
+    render::{kubeconfig as text, paths},
+    steps::{kubeconfig::client_file_name, kubelet, pki::certificate_path},
+};
+use async_trait::async_trait;
+use nodeinit_config::cluster::Endpoint;
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// The step's name.
+pub const NAME: &str = "join";
+
+/// The kubelet's key until there is a certificate for it: the kubelet's own name for it (`bootstrap.go`).
+const PENDING_KEY: &str = "/var/lib/kubelet/pki/kubelet-client.key.tmp";
+
+/// Workers that boot at once begin within this time.
+const SPREAD: Duration = Duration::from_millis(200);
+
+/// Step `join`: the CA, the kubelet's certificate and its kubeconfig; the token is forgotten.
+pub struct Join;
+
+fn kubelet_conf() -> PathBuf {
+    Path::new(paths::KUBERNETES).join("kubelet.conf")
+}
+
+fn ca_path() -> PathBuf {
+    certificate_path(crate::pki::catalog::Ca::Kubernetes.base())
+}
+
+/// Whom the configuration tells to trust; without a CA in it, the CA that an earlier run was given, if its pin fits.
+fn trust(cx: &Context) -> Result<Trust, StepError> {
+    let wanted = &cx.cluster.join;
+    let here = cx.files.read_text(ca_path())?;
+    if let (Some(here), Some(given)) = (&here, &wanted.ca_certificate) {
+        let pin = |pem: &str| Certificate::from_pem(pem.as_bytes()).map(|ca| ca.pin).ok();
+        if pin(here) != pin(given) {
+            let what = format!("{} is another CA than join.caCertificate", ca_path().display());
+            let hint = "if this machine is to join another cluster: `nodeinit reset`, then `nodeinit up`";
+            return Err(StepError::new(what).hint(hint));
+        }
+    }
+    let ca = wanted.ca_certificate.clone().or(here.filter(|_| !wanted.ca_pins.is_empty()));
+    Trust::new(ca, wanted.ca_pins.clone()).map_err(failed)
+}
+
+/// What keeps the kubelet from being a node of the cluster; `None`: nothing.
+fn lack(cx: &Context) -> Result<Option<String>, StepError> {
+    let (Some(pem), Some(ca)) = (cx.files.read(paths::KUBELET_CLIENT_CURRENT)?, cx.files.read(ca_path())?) else {
+        return Ok(Some("ask the cluster for the kubelet's certificate".into()));
+    };
+    if !cx.files.exists(kubelet_conf()) {
+        return Ok(Some(format!("write {}", kubelet_conf().display())));
+    }
+    let (Ok(certificate), Ok(key), Ok(ca)) =
+        (Certificate::from_pem(&pem), Key::from_pem(&pem), Certificate::from_pem(&ca))
+    else {
+        return Ok(Some(format!("ask for another certificate: {} is damaged", paths::KUBELET_CLIENT_CURRENT)));
+    };
+    let faults = fault::of_leaf(&certificate, &key, &kubelet_client(&cx.node), &ca, cx.clock.now());
+    Ok(faults.first().map(|fault| format!("ask for another certificate: the kubelet's {fault}")))
+}
+
+#[async_trait(?Send)]
+impl Step for Join {
+    fn name(&self) -> String {
+        NAME.into()
+    }
+
+    fn needs(&self) -> Vec<String> {
+        vec!["preflight".into()]
+    }
+
+    fn title(&self) -> String {
+        "be let into the cluster".into()
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        trust(cx)?;
+        let mut changes: Vec<String> = lack(cx)?.into_iter().collect();
+        if !changes.is_empty() {
+            // One that is there must be good before anything begins.
+            token::find(&cx.files)?;
+        }
+        changes.extend(token::present(&cx.files).into_iter().map(|path| format!("forget the token in {path}")));
+        Ok(State::of(changes))
+    }
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        if lack(cx)?.is_some() {
+            cx.claim_trees(vec![paths::KUBERNETES.into(), "/var/lib/kubelet".into()]).await?;
+            let trust = trust(cx)?;
+            let key = pending_key(cx).await?;
+            let token = token::read(cx).await?;
+            let machine = facts::machine(&cx.files)?;
+            let endpoints = endpoints(cx);
+            let join = join::Join {
+                node: &cx.node.name,
+                endpoints: &endpoints,
+                trust: &trust,
+                token: &token,
+                key: &key,
+                machine: &machine,
+                limit: cx.cluster.timeouts.join,
+                spread: SPREAD,
+            };
+            let joined = join.run(|what| cx.report.note(NAME, what)).await.map_err(failed)?;
+            let requests = joined.requests;
+            let lent = cx.clone();
+            let files = blocking(move || files(&lent, &joined, &key)).await?;
+            place(cx, files).await?;
+            cx.report.note(NAME, format!("the cluster let {} in, with {requests} requests", cx.node.name));
+        }
+        let files = cx.files.clone();
+        blocking(move || {
+            files.remove_file(PENDING_KEY)?;
+            token::forget(&files)
+        })
+        .await
+    }
+}
+
+/// Where to look for the API.
+fn endpoints(cx: &Context) -> Vec<Endpoint> {
+    match cx.cluster.join.endpoints.as_slice() {
+        [] => vec![cx.cluster.endpoint(cx.node.address)],
+        several => several.to_vec(),
+    }
+}
+
+/// The key to ask with: that of a run that was cut short, or a fresh one. It is on disk before anybody hears of it.
+async fn pending_key(cx: &Context) -> Result<Key, StepError> {
+    if let Some(Ok(key)) = cx.files.read(PENDING_KEY)?.map(|pem| Key::from_pem(&pem)) {
+        return Ok(key);
+    }
+    let key = Key::generate().map_err(|e| StepError::caused("cannot make the kubelet's key", e))?;
+    cx.place(vec![NewFile::private(PENDING_KEY, key.pem().expose().as_bytes())]).await?;
+    Ok(key)
+}
+
+/// What a worker that was let in has on disk.
+struct Files {
+    ca: NewFile,
+    certificate: NewFile,
+    kubeconfig: NewFile,
+}
+
+fn files(cx: &Context, joined: &Joined, key: &Key) -> Result<Files, StepError> {
+    let certificate = Certificate::from_pem(joined.certificate.as_bytes())
+        .map_err(|e| StepError::caused("the kubelet's certificate cannot be read", e))?;
+    // Named after its own beginning: a run that was cut short here writes the same file again.
+    let name = client_file_name(certificate.not_before);
+    let both = joined.certificate.trim_end().to_owned() + "\n" + key.pem().expose();
+    Ok(Files {
+        ca: NewFile::public(ca_path(), joined.ca.as_bytes()),
+        certificate: NewFile::private(Path::new(paths::KUBELET_PKI).join(name), both),
+        kubeconfig: NewFile::private(kubelet_conf(), text::kubelet(&cx.renderer(), &joined.ca)?),
+    })
+}
+
+/// The kubeconfig comes last: it never names a certificate that is not there.
+async fn place(cx: &Context, files: Files) -> Result<(), StepError> {
+    let target = PathBuf::from(files.certificate.path.file_name().unwrap_or_default());
+    cx.place(vec![files.ca, files.certificate]).await?;
+    let lent = cx.clone();
+    blocking(move || Ok(lent.files.link(Path::new(paths::KUBELET_CLIENT_CURRENT), &target)?)).await?;
+    cx.place(vec![files.kubeconfig]).await?;
+    // A kubelet that runs has the former certificate in memory.
+    kubelet::restart_if_begun(cx).await
+}
+
+fn failed(error: JoinError) -> StepError {
+    let (exit, remedy) = (error.exit(), error.remedy());
+    StepError::new(error.to_string()).exit(exit).hint(remedy)
+}
