@@ -27,7 +27,7 @@ fn the_table_of_steps_is_current() {
     const MARKS: [&str; 2] = ["<!-- steps: made from the plan -->\n", "<!-- end of steps -->"];
     let head = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nartifacts: {source: /opt/kubernetes}\n";
     let cluster = nodeinit_config::load(&[Layer::file("cluster.yaml", head)]).unwrap().cluster;
-    let plan = first_master::plan(&cluster, Reach::Here);
+    let plan = first_master::plan(&cluster, &Reach::Here);
     let mut table = "\n| step | what it brings about | after |\n|---|---|---|\n".to_owned();
     for (index, step) in plan.iter().enumerate() {
         let needs: Vec<String> = step.needs().iter().map(|need| format!("`{need}`")).collect();

@@ -63,6 +63,12 @@ enum Command {
     /// Certificates' ends, and their renewal
     #[command(subcommand)]
     Certs(certs::Certs),
+    /// The other masters
+    #[command(subcommand)]
+    Master(up::Machine),
+    /// The workers
+    #[command(subcommand)]
+    Worker(up::Machine),
     /// One step alone, for people who debug or script
     #[command(subcommand)]
     Phase(phase::Phase),
@@ -181,6 +187,8 @@ pub fn run() -> Exit {
         Command::Secrets(command) => secrets::run(command),
         Command::Token(command) => runtime.block_on(token::run(command)),
         Command::Certs(command) => runtime.block_on(certs::run(command)),
+        Command::Master(up::Machine::Add(args)) => runtime.block_on(up::add(args, Role::Master)),
+        Command::Worker(up::Machine::Add(args)) => runtime.block_on(up::add(args, Role::Worker)),
         Command::Phase(phase) => runtime.block_on(phase::run(phase)),
     }
 }

@@ -9,15 +9,17 @@ use crate::{
     engine::{
         error::{Exit, StepError},
         journal::Record,
-        report::{Event, Report, rounded},
+        report::{Event, LOCK, Report, rounded},
         runner::{self, Outcome},
         timeline::critical_path,
     },
     host::files::temporary,
+    pki::bundle::SENT_SECRETS,
     plan::{self, Reach},
 };
-use clap::Args;
+use clap::{Args, Subcommand};
 use nix::sys::resource::{UsageWho, getrusage};
+use nodeinit_config::cluster::Role;
 use std::time::SystemTime;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -36,10 +38,67 @@ impl Up {
     }
 }
 
+/// What `master` and `worker` take.
+#[derive(Subcommand)]
+pub(super) enum Machine {
+    /// Bring up one machine of the configuration, from the first master
+    Add(Named),
+}
+
+#[derive(Args)]
+pub(super) struct Named {
+    /// The machine's name in the configuration
+    name: String,
+    #[command(flatten)]
+    common: Common,
+}
+
 /// Brings this machine to the described state.
 pub(super) async fn up(args: Up) -> Exit {
+    run(&args.common, args.reach()).await
+}
+
+/// Brings up one other machine.
+pub(super) async fn add(args: Named, role: Role) -> Exit {
     let report = Report::stdout(args.common.output.into());
-    match attempt(&args).await {
+    match setup::context(&args.common, Access::Look).and_then(|cx| listed(&cx, &args.name, role)) {
+        Ok(()) => run(&args.common, Reach::Only(args.name)).await,
+        Err(error) => {
+            report.failed("add", &error);
+            error.exit
+        }
+    }
+}
+
+/// Whether another machine of this role and name can be brought up from here.
+fn listed(cx: &Context, name: &str, role: Role) -> Result<(), StepError> {
+    if cx.node.role != Role::FirstMaster {
+        let what = format!("machines are added from the first master, and this machine is a {}", cx.node.role);
+        return Err(StepError::new(what).exit(Exit::Usage));
+    }
+    let (list, machines) = match role {
+        Role::Worker => ("workers", &cx.cluster.workers[..]),
+        _ => ("masters", cx.cluster.masters.get(1..).unwrap_or_default()),
+    };
+    match machines.iter().any(|machine| machine.name == name) {
+        true => Ok(()),
+        false => {
+            let what = format!("{name} does not stand in `{list}`");
+            Err(StepError::new(what).exit(Exit::BadConfig).hint("write it there with its address, then try again"))
+        }
+    }
+}
+
+async fn run(common: &Common, reach: Reach) -> Exit {
+    let report = Report::stdout(common.output.into());
+    let _lock = match setup::lock() {
+        Ok(lock) => lock,
+        Err(error) => {
+            report.failed(LOCK, &error);
+            return error.exit;
+        }
+    };
+    match attempt(common, &reach).await {
         Ok(exit) => exit,
         Err(error) => {
             report.failed("start", &error);
@@ -48,13 +107,12 @@ pub(super) async fn up(args: Up) -> Exit {
     }
 }
 
-async fn attempt(args: &Up) -> Result<Exit, StepError> {
-    let _lock = setup::lock()?;
-    let cx = setup::context(&args.common, Access::Change)?;
+async fn attempt(common: &Common, reach: &Reach) -> Result<Exit, StepError> {
+    let cx = setup::context(common, Access::Change)?;
     plan::fixed::refuse_changes(&cx)?;
     begin(&cx, "up")?;
     sweep(&cx)?;
-    let steps = plan::for_role(&cx, args.reach())?;
+    let steps = plan::for_role(&cx, reach)?;
     let outcome = tokio::select! {
         outcome = runner::run(&steps, &cx) => outcome,
         name = stopped() => return Ok(interrupted(&cx, name)),
@@ -124,6 +182,10 @@ fn tell(cx: &Context, outcome: Outcome) -> Exit {
                 0 => format!("{name} is as described; nothing to do ({seconds:.2} s)"),
                 _ => format!("{name} is finished: {} of cluster {} ({seconds:.2} s)", cx.node.role, cx.cluster.name),
             };
+            if cx.node.role != Role::FirstMaster {
+                // They were passed to us for this. Where they cannot be removed, a reboot does it: they are in memory.
+                let _ = cx.files.remove_file(SENT_SECRETS);
+            }
             cx.report.note("up", text);
             if outcome.elsewhere.is_empty() { Exit::Done } else { Exit::Partly }
         }
@@ -158,7 +220,7 @@ async fn look(args: &Up) -> Result<Exit, (String, StepError)> {
     let start = |e| ("start".to_owned(), e);
     let cx = setup::context(&args.common, Access::Look).map_err(start)?;
     plan::fixed::refuse_changes(&cx).map_err(start)?;
-    let steps = plan::for_role(&cx, args.reach()).map_err(start)?;
+    let steps = plan::for_role(&cx, &args.reach()).map_err(start)?;
     let pending = runner::look(&steps, &cx).await?;
     for (step, changes) in &pending {
         cx.report.tell(&Event::Planned { step: step.clone(), changes: changes.clone() });

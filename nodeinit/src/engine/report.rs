@@ -9,6 +9,9 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// The step under which a run fails whose lock another run holds.
+pub const LOCK: &str = "lock";
+
 /// What happens, as `--output json` prints it: one object a line.
 ///
 /// [`Report::relay`] reads the same lines from another machine.

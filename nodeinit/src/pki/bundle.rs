@@ -113,7 +113,39 @@ pub enum BundleError {
     HostKeys(String),
 }
 
+/// The CAs of one cluster.
+#[derive(Clone, Debug)]
+pub struct Authorities {
+    /// Of the API server, the kubelets and their clients.
+    pub kubernetes: Pair,
+    /// Of etcd and its clients.
+    pub etcd: Pair,
+    /// Of the API server towards extension API servers.
+    pub front_proxy: Pair,
+}
+
 impl Bundle {
+    /// What a further master needs of a cluster that runs: no tokens, and no key to other machines.
+    #[must_use]
+    pub fn for_master(
+        authorities: Authorities,
+        service_account_key: Secret<String>,
+        encryption_key: Secret<[u8; 32]>,
+    ) -> Self {
+        let Authorities { kubernetes, etcd, front_proxy } = authorities;
+        Self {
+            kubernetes,
+            etcd,
+            front_proxy,
+            service_account_key,
+            encryption_key,
+            bootstrap_tokens: Vec::new(),
+            worker_tokens: BTreeMap::new(),
+            ssh_key: None,
+            host_keys: BTreeMap::new(),
+        }
+    }
+
     /// Fresh secrets, CAs valid from `now`.
     ///
     /// # Errors
@@ -204,7 +236,8 @@ impl Bundle {
         }
         let _ = write!(text, "serviceAccountKey: {}", block(self.service_account_key.expose(), 2));
         let _ = writeln!(text, "encryptionKey: {}", STANDARD.encode(self.encryption_key.expose()));
-        let _ = writeln!(text, "bootstrapTokens:");
+        let none = if self.bootstrap_tokens.is_empty() { " []" } else { "" };
+        let _ = writeln!(text, "bootstrapTokens:{none}");
         for token in &self.bootstrap_tokens {
             // Quoted: some tokens look like numbers.
             let _ = writeln!(text, "- \"{}\"", token.expose());

@@ -8,7 +8,7 @@ use crate::{
         bootstrap_token::FirstToken,
         cluster::{Node, Objects, Ready},
         encryption_config::EncryptionConfig,
-        images,
+        fanout, images,
         kubeconfig::Kubeconfigs,
         kubelet::{KubeletConfig, KubeletHealthy, KubeletService},
         os_prepare::OsPrepare,
@@ -24,7 +24,7 @@ use nodeinit_config::{Cluster, cluster::Cni};
 /// healthy; then, when the API answers,
 /// everything in it at once.
 #[must_use]
-pub fn plan(cluster: &Cluster, _reach: Reach) -> Plan {
+pub fn plan(cluster: &Cluster, reach: &Reach) -> Plan {
     let mut plan: Plan = vec![Box::new(Preflight), Box::new(OsPrepare), Box::new(KubeletConfig)];
     plan.extend(artifacts::steps(cluster));
     plan.extend(images::steps(cluster));
@@ -53,6 +53,12 @@ pub fn plan(cluster: &Cluster, _reach: Reach) -> Plan {
     if cluster.addons.coredns {
         plan.push(Box::new(Objects::CoreDns));
     }
+    let others = fanout::hosts(cluster).into_iter().filter(|host| match reach {
+        Reach::Everywhere => true,
+        Reach::Only(name) => host.machine() == name,
+        Reach::Here => false,
+    });
+    plan.extend(others.map(|host| Box::new(host) as _));
     plan.push(Box::new(Ready { needs: plan.iter().map(|step| step.name()).collect() }));
     plan
 }
@@ -75,7 +81,7 @@ mod tests {
                         workers: [{{name: w1, address: 10.0.0.21}}, {{name: w2}}]\n"
             ));
             let mut before = BTreeSet::new();
-            for step in for_role(&cx, Reach::Everywhere).unwrap() {
+            for step in for_role(&cx, &Reach::Everywhere).unwrap() {
                 for need in step.needs() {
                     assert!(before.contains(&need), "{addons}: {} needs {need}", step.name());
                 }

@@ -14,10 +14,12 @@ use crate::{
 use nodeinit_config::cluster::Role;
 
 /// How far a plan reaches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// On the first master: every machine of the configuration that can be reached by SSH.
     Everywhere,
+    /// On the first master: of the other machines only this one.
+    Only(String),
     /// This machine only.
     Here,
 }
@@ -26,7 +28,7 @@ pub enum Reach {
 ///
 /// # Errors
 /// Where the role cannot be brought up by this version.
-pub fn for_role(cx: &Context, reach: Reach) -> Result<Plan, StepError> {
+pub fn for_role(cx: &Context, reach: &Reach) -> Result<Plan, StepError> {
     match cx.node.role {
         Role::FirstMaster => Ok(first_master::plan(&cx.cluster, reach)),
         Role::Worker => Ok(worker::plan(&cx.cluster)),

@@ -66,6 +66,23 @@ fn key(cx: &Context) -> Result<(Secret<[u8; 32]>, &'static str), StepError> {
     Ok((Secret::new(fresh), "make an encryption key"))
 }
 
+/// The key of a configuration as we write it, for another master.
+///
+/// # Errors
+/// Where the configuration is another: then the other master needs it as it is.
+pub(super) fn only_key(text: &str) -> Result<Secret<[u8; 32]>, StepError> {
+    let config = yaml::document(text).unwrap_or_default();
+    let keys = config.pointer("/resources/0/providers/0/secretbox/keys").and_then(Value::as_array);
+    let only = keys.filter(|keys| keys.len() == 1).and_then(|keys| keys[0]["secret"].as_str());
+    let key = only.and_then(|secret| STANDARD.decode(secret).ok()).and_then(|bytes| bytes.try_into().ok());
+    let changed = || {
+        let what = format!("{} was changed, and its keys cannot be told to a further master", paths::ENCRYPTION);
+        StepError::new(what)
+            .hint("go back to one key while masters are added, as Kubernetes' page on rotating a key says")
+    };
+    key.map(Secret::new).ok_or_else(changed)
+}
+
 /// Whether the API server can use a configuration that is there.
 /// Source: `k8s.io/apiserver/pkg/apis/apiserver/validation`, `ValidateEncryptionConfiguration`.
 fn accept(text: &str) -> Result<(), StepError> {

@@ -4,6 +4,7 @@ pub mod artifacts;
 pub mod bootstrap_token;
 pub mod cluster;
 pub mod encryption_config;
+pub mod fanout;
 pub mod images;
 pub mod join;
 pub mod kubeconfig;

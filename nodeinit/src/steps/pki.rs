@@ -89,7 +89,7 @@ pub(super) fn cluster_exists(cx: &Context) -> bool {
 }
 
 /// The files' name of the key that signs service accounts' tokens.
-const SERVICE_ACCOUNT: &str = "sa";
+pub(super) const SERVICE_ACCOUNT: &str = "sa";
 
 /// The path of a certificate in the PKI's directory.
 #[must_use]

@@ -17,7 +17,10 @@ use crate::{
 };
 use async_trait::async_trait;
 use base64::{Engine, prelude::BASE64_STANDARD};
-use nodeinit_config::{Secret, Trust};
+use nodeinit_config::{
+    Secret, Trust,
+    cluster::{API_PORT, Endpoint},
+};
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -39,10 +42,25 @@ const DESCRIPTION: &str = "join of worker ";
 /// Where the API refuses.
 pub async fn make(cx: &Context, worker: &str, validity: Duration) -> Result<Secret<String>, StepError> {
     retire(cx, worker).await?;
-    let token = Secret::new(random::bootstrap_token().map_err(|e| StepError::caused("cannot make a token", e))?);
-    let made = client(cx)?.create(SECRETS, &object(cx, worker, &token, validity)).await;
-    made.map_err(|e| StepError::caused(format!("cannot make a token for worker {worker}"), e))?;
+    let token = random()?;
+    register(cx, worker, &token, validity).await?;
     Ok(token)
+}
+
+/// A new token, which is valid once it is registered.
+///
+/// # Errors
+/// Where the system has no randomness.
+pub fn random() -> Result<Secret<String>, StepError> {
+    random::bootstrap_token().map(Secret::new).map_err(|e| StepError::caused("cannot make a token", e))
+}
+
+/// Makes this token a worker's own, beside those that it may have; as often as one likes.
+///
+/// # Errors
+/// Where the API refuses.
+pub async fn register(cx: &Context, worker: &str, token: &Secret<String>, validity: Duration) -> Result<(), StepError> {
+    apply(client(cx)?, &object(cx, worker, token, validity), cx.cluster.timeouts.control_plane).await
 }
 
 /// Deletes the tokens of a worker: it has joined, or never will.
@@ -67,7 +85,15 @@ pub fn trust(cx: &Context) -> Result<Trust, StepError> {
     let certificate = Certificate::from_pem(ca.as_bytes())
         .map_err(|e| StepError::caused(format!("cannot use {}", path.display()), e))?;
     let first = cx.cluster.endpoint(cx.node.address);
-    let others = cx.cluster.join.endpoints.iter().filter(|other| **other != first);
+    let control_plane = &cx.cluster.control_plane;
+    let others = if control_plane.endpoint.is_none() && control_plane.virtual_address.is_none() {
+        // Nothing stands before the masters, so that each has to be known.
+        let addresses = cx.cluster.masters.iter().filter_map(|master| master.address);
+        addresses.map(|address| Endpoint { host: address.to_string(), port: API_PORT }).collect()
+    } else {
+        cx.cluster.join.endpoints.clone()
+    };
+    let others = others.iter().filter(|other| **other != first);
     let endpoints = std::iter::once(&first).chain(others).map(ToString::to_string).collect();
     Ok(Trust { endpoints, ca_certificate: ca, ca_pin: format!("sha256:{}", hex(&certificate.pin)) })
 }

@@ -18,7 +18,7 @@ use std::{ops::ControlFlow, path::Path, time::Duration};
 const PLACES: [&str; 2] = [SENT_SECRETS, SECRETS];
 
 /// How often it is looked for.
-const INTERVAL: Duration = Duration::from_millis(500);
+const INTERVAL: Duration = Duration::from_millis(100);
 
 /// The files that may hold a token.
 pub(super) fn present(files: &Files) -> Vec<&'static str> {

@@ -1,0 +1,174 @@
+//! The other machines: each is reached by SSH, given the program, its configuration and its secrets, and brings itself up.
+//!
+//! Everything on such a machine is done by `nodeinit up` there, which goes on even if this process or the network dies; the
+//! next run here finds it as it is then.
+
+mod fleet;
+mod payload;
+mod remote;
+
+use crate::{
+    context::Context,
+    engine::{
+        error::{Exit, StepError},
+        step::{State, Step},
+        wait::Wait,
+    },
+    pki::worker_secrets::WorkerSecrets,
+    steps::{cluster, worker_token},
+};
+use async_trait::async_trait;
+use fleet::{Fleet, Shared};
+use nodeinit_config::cluster::{Cluster, Machine, Role};
+use remote::{Ended, Remote};
+use std::{rc::Rc, time::Duration};
+
+/// How long a look may wait for a machine to let us in.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// So many times is a machine reached again whose connection broke.
+const CONNECTIONS: u32 = 20;
+
+/// Step `host-NAME`: another machine is as described.
+pub struct Host {
+    machine: Machine,
+    role: Role,
+    fleet: Shared,
+}
+
+/// The steps of all machines that this one reaches: all other masters, and the workers that have an address.
+#[must_use]
+pub fn hosts(cluster: &Cluster) -> Vec<Host> {
+    let fleet = Rc::new(Fleet::new(cluster));
+    let masters = cluster.masters.iter().skip(1).map(|machine| (machine, Role::Master));
+    let workers = cluster.workers.iter().map(|machine| (machine, Role::Worker));
+    masters
+        .chain(workers)
+        .filter(|(machine, _)| fleet::address(machine).is_some())
+        .map(|(machine, role)| Host { machine: machine.clone(), role, fleet: fleet.clone() })
+        .collect()
+}
+
+fn step_name(machine: &str) -> String {
+    format!("host-{machine}")
+}
+
+impl Host {
+    /// The machine's name.
+    #[must_use]
+    pub fn machine(&self) -> &str {
+        &self.machine.name
+    }
+
+    /// `None` while it cannot be told yet, as there is no CA.
+    fn config(&self, cx: &Context) -> Result<Option<String>, StepError> {
+        match self.role {
+            Role::Worker => payload::worker_config(cx, &self.machine.name),
+            _ => Ok(Some(payload::master_config(cx))),
+        }
+    }
+
+    async fn reach(&self, cx: &Context, limit: Duration) -> Result<Remote, StepError> {
+        let session = self.fleet.connect(cx, &self.machine, limit).await?;
+        Ok(Remote { name: self.machine.name.clone(), step: self.name(), session })
+    }
+
+    /// Brings it up over one connection.
+    async fn attempt(&self, cx: &Context, config: &str) -> Result<Ended, StepError> {
+        let remote = self.reach(cx, cx.cluster.timeouts.ssh).await?;
+        let program = self.fleet.program().await?;
+        remote.equip(program, config).await?;
+        let ended = match self.role {
+            Role::Worker => {
+                let (up, let_in) = (remote.up(cx, program), self.let_in(cx, &remote));
+                tokio::pin!(up);
+                tokio::select! {
+                    ended = &mut up => ended?,
+                    result = let_in => {
+                        result?;
+                        up.await?
+                    }
+                }
+            }
+            _ => {
+                remote.send(&payload::master_secrets(cx)?).await?;
+                remote.up(cx, program).await?
+            }
+        };
+        if let Ended::Well = ended {
+            remote.forget().await?;
+            if self.role == Role::Worker {
+                worker_token::retire(cx, &self.machine.name).await?;
+            }
+        }
+        Ok(ended)
+    }
+
+    /// Gives it a token as soon as that is good for something. Until then it prepares itself, and waits for it.
+    async fn let_in(&self, cx: &Context, remote: &Remote) -> Result<(), StepError> {
+        let limit = cx.cluster.timeouts.etcd + cx.cluster.timeouts.control_plane;
+        Wait::new("a ready API server", limit).until(async || cluster::ready(cx).await).await?;
+        let token = worker_token::random()?;
+        // An older one stays: a run that was cut off may still be at work there with it.
+        worker_token::register(cx, &self.machine.name, &token, worker_token::VALIDITY).await?;
+        remote.send(&WorkerSecrets { bootstrap_token: token }.text()).await
+    }
+}
+
+#[async_trait(?Send)]
+impl Step for Host {
+    fn name(&self) -> String {
+        step_name(&self.machine.name)
+    }
+
+    fn needs(&self) -> Vec<String> {
+        match self.role {
+            Role::Worker => vec!["pki".into()],
+            _ => vec!["pki".into(), "encryption-config".into()],
+        }
+    }
+
+    fn title(&self) -> String {
+        format!("bring up {} as {} over SSH", self.machine.name, self.role)
+    }
+
+    fn is_elsewhere(&self) -> bool {
+        true
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        let Some(config) = self.config(cx)? else { return Ok(State::needed(self.title())) };
+        let _place = self.fleet.places.acquire().await;
+        let remote = match self.reach(cx, LOOK).await {
+            Ok(remote) => remote,
+            Err(e) if e.exit == Exit::TryAgain => return Ok(State::needed(format!("{}: {e}", self.title()))),
+            Err(e) => return Err(e),
+        };
+        Ok(match remote.plan(self.fleet.program().await?, &config).await? {
+            Some(changes) => State::of(changes),
+            None => State::needed(self.title()),
+        })
+    }
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        let Some(config) = self.config(cx)? else {
+            return Err(StepError::new("there is no CA").exit(Exit::Defect));
+        };
+        let _place = self.fleet.places.acquire().await;
+        for _ in 0..CONNECTIONS {
+            match self.attempt(cx, &config).await? {
+                Ended::Well => return Ok(()),
+                Ended::Lost(why) => {
+                    let name = &self.machine.name;
+                    cx.report.note(
+                        &self.name(),
+                        format!("the connection to {name} broke ({why}); {name} goes on by itself, reaching it again"),
+                    );
+                }
+            }
+        }
+        Err(StepError::new(format!("the connection to {} broke {CONNECTIONS} times", self.machine.name))
+            .exit(Exit::TryAgain)
+            .hint("mend the network between the two, then run `nodeinit up` again"))
+    }
+}
