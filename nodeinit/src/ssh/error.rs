@@ -1,6 +1,6 @@
 //! Why something did not work on another machine, and whether trying again may help.
 
-use std::{fmt, io, net::SocketAddr, time::Duration};
+use std::{fmt, io, net::SocketAddr, sync::Arc, time::Duration};
 
 /// What was under way when a limit passed or a connection broke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,7 +184,7 @@ pub enum SshError {
         /// What was under way.
         phase: Phase,
         /// Why, where it is known.
-        source: Option<Box<russh::Error>>,
+        source: Option<Arc<russh::Error>>,
     },
     /// A command ended by a signal.
     #[error("a command on {name} was ended by the signal {signal}")]

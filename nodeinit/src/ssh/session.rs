@@ -28,7 +28,7 @@ use tokio::{
 /// it is there; when it has not answered for 40 s the connection is broken.
 pub struct Session {
     handle: Handle<Watch>,
-    known: Arc<Mutex<Learnt>>,
+    learnt: Arc<Mutex<Learnt>>,
     host_key: String,
     name: String,
     user: String,
@@ -41,7 +41,7 @@ struct Learnt {
     /// The host key that it showed, and what we think of it.
     shown: Option<Result<String, SshError>>,
     /// Why the connection ended.
-    end: Option<russh::Error>,
+    end: Option<Arc<russh::Error>>,
 }
 
 /// Looks at the host's key, and keeps the reason of the connection's end.
@@ -69,7 +69,7 @@ impl Handler for Watch {
 
     async fn disconnected(&mut self, reason: DisconnectReason<russh::Error>) -> Result<(), russh::Error> {
         if let DisconnectReason::Error(error) = reason {
-            lock(&self.learnt).end = Some(error);
+            lock(&self.learnt).end = Some(Arc::new(error));
         }
         Ok(())
     }
@@ -122,7 +122,7 @@ impl Session {
         };
         let (handle, host_key) = within(target, Phase::Handshake, limit, handshake).await?;
         let (name, user) = (target.name.clone(), target.user.clone());
-        let mut session = Self { handle, known: learnt, host_key, name, user, may_sudo: OnceCell::new() };
+        let mut session = Self { handle, learnt, host_key, name, user, may_sudo: OnceCell::new() };
         within(target, Phase::Login, limit, session.log_in(key)).await?;
         Ok(session)
     }
@@ -194,7 +194,7 @@ impl Session {
 
     /// The connection broke: with the reason that its task gave, or what is seen of it here.
     pub(super) fn broken(&self, phase: Phase, seen: Option<russh::Error>) -> SshError {
-        let source = lock(&self.known).end.take().or(seen).map(Box::new);
+        let source = lock(&self.learnt).end.clone().or(seen.map(Arc::new));
         SshError::Broken { name: self.name.clone(), phase, source }
     }
 }

@@ -236,4 +236,6 @@ async fn a_killed_server_is_noticed() {
     assert!(session.is_closed());
     let error = session.run("true", b"", LIMIT).await.unwrap_err();
     assert!(matches!(error, SshError::Broken { .. }), "{error}");
+    let cause = std::error::Error::source(&error).unwrap().to_string();
+    assert!(cause.contains("eof") || cause.contains("reset"), "it goes on telling why: {cause}");
 }
