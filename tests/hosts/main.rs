@@ -12,3 +12,4 @@ mod reset;
 mod secrets;
 mod slow;
 mod unfit;
+mod virtual_address;

@@ -3,6 +3,7 @@
 
 # haproxy_config PORT ADDRESS...: passes connections on to the API servers that say they are ready. Only the health check looks into TLS; it needs no
 # credentials, as everybody may ask for /readyz.
+# shellcheck disable=SC2154 # network.sh
 haproxy_config() {
   local address
   cat <<END

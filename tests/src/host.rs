@@ -182,6 +182,15 @@ impl Host {
         self.must(&format!("kubectl --kubeconfig /etc/kubernetes/admin.conf {arguments}"))
     }
 
+    /// Brings images that only some tests need into its containerd, by the names of the folders in `lab/addons`. Builds them first, which takes minutes.
+    pub fn import_addons(&self, names: &[&str]) {
+        let program = lab("addons.sh");
+        start("addons.sh", 1800, &[&[program.as_str()], names].concat()).wait().exits(0);
+        for name in names {
+            self.must(&format!("ctr -n k8s.io images import /opt/lab/images/addons/{name}.tar"));
+        }
+    }
+
     /// Puts a layer over its configuration, in the place of the former one.
     pub fn configure(&self, yaml: &str) {
         self.put("/etc/nodeinit/conf.d/50-test.yaml", yaml);

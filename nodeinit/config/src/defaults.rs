@@ -13,6 +13,9 @@ pub const FLANNEL_IMAGE: &str = "ghcr.io/flannel-io/flannel:v0.28.4";
 /// The image that places flannel's CNI plugin, as `manifests/` names it.
 pub const FLANNEL_CNI_PLUGIN_IMAGE: &str = "ghcr.io/flannel-io/flannel-cni-plugin:v1.9.1-flannel1";
 
+/// kube-vip's image, as `manifests/` names it.
+pub const KUBE_VIP_IMAGE: &str = "ghcr.io/kube-vip/kube-vip:v0.9.1";
+
 /// The defaults that the schema gives as values.
 pub(crate) fn layer() -> Node {
     group(CLUSTER)
@@ -62,6 +65,9 @@ pub(crate) fn images(cluster: &Cluster) -> Vec<(String, String)> {
     };
     let own = KubernetesImage::ALL.into_iter().filter(wanted);
     let mut images: Vec<_> = own.map(|i| (format!("images/{}.tar", i.file()), cluster.image(i))).collect();
+    if cluster.control_plane.virtual_address.is_some() {
+        images.push(("images/kube-vip.tar".to_owned(), KUBE_VIP_IMAGE.to_owned()));
+    }
     if cluster.addons.cni == Cni::Flannel {
         images.push(("images/flannel.tar".to_owned(), FLANNEL_IMAGE.to_owned()));
         images.push(("images/flannel-cni-plugin.tar".to_owned(), FLANNEL_CNI_PLUGIN_IMAGE.to_owned()));

@@ -158,6 +158,13 @@ fn the_defaults_of_a_directory() {
 }
 
 #[test]
+fn the_virtual_addresss_image_is_that_of_its_manifest() {
+    let manifest = include_str!("../../../manifests/kube-vip.yaml");
+    let image = nodeinit_config::defaults::KUBE_VIP_IMAGE;
+    assert!(manifest.contains(&format!("image: {image}\n")), "{image} is not in manifests/kube-vip.yaml");
+}
+
+#[test]
 fn flannels_images_are_those_of_its_manifest() {
     let manifest = include_str!("../../../manifests/flannel.yaml");
     for image in [nodeinit_config::defaults::FLANNEL_IMAGE, nodeinit_config::defaults::FLANNEL_CNI_PLUGIN_IMAGE] {

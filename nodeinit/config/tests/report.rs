@@ -141,6 +141,18 @@ fn address_ranges() {
             "masters: [{name: m, address: 10.96.0.7}]\n",
             "masters[0].address: 10.96.0.7 lies inside network.serviceCIDR 10.96.0.0/12",
         ),
+        (
+            "controlPlane: {virtualAddress: 10.0.0.2}\nmasters: [{name: a, address: 10.0.0.2}]\n",
+            "controlPlane.virtualAddress: 10.0.0.2 belongs to a machine: it is masters[0].address",
+        ),
+        (
+            "controlPlane: {virtualAddress: 10.0.0.2}\nworkers: [{name: a, ssh: {address: 10.0.0.2}}]\n",
+            "controlPlane.virtualAddress: 10.0.0.2 belongs to a machine: it is workers[0].ssh.address",
+        ),
+        (
+            "controlPlane: {virtualAddress: 10.96.0.9}\n",
+            "controlPlane.virtualAddress: 10.96.0.9 lies inside network.serviceCIDR",
+        ),
         ("controlPlane: {endpoint: 10.244.1.1}\n", "controlPlane.endpoint: 10.244.1.1 lies inside network.podCIDR"),
         (
             "network: {podCIDR: 10.1.0.0/24}\nmasters: [{name: m, address: 10.0.0.1}]\nworkers: [{name: w}]\n",

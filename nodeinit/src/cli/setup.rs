@@ -56,7 +56,7 @@ pub(super) fn context(common: &Common, access: Access) -> Result<Context, StepEr
         Access::Look => Journal::read_only(&files)?,
     };
     Ok(Context {
-        facts: Arc::new(facts::gather(&files, &local)),
+        facts: Arc::new(facts::gather(&files, &local, node.address)),
         cluster: Arc::new(cluster),
         loaded: Arc::new(loaded),
         node: Arc::new(node),

@@ -1,7 +1,10 @@
 //! What is looked up on this machine before anything is planned.
 
 use crate::{
-    host::files::{FileError, Files},
+    host::{
+        files::{FileError, Files},
+        net,
+    },
     join::Machine,
     render::{CA_DIRECTORIES, HostFacts, paths},
 };
@@ -58,10 +61,11 @@ pub fn machine(files: &Files) -> Result<Machine, FileError> {
 
 /// What the text for this machine depends on, as kubeadm looks it up.
 #[must_use]
-pub fn gather(files: &Files, local: &Local) -> HostFacts {
+pub fn gather(files: &Files, local: &Local, node_address: IpAddr) -> HostFacts {
     let pki = Path::new(paths::PKI);
     HostFacts {
         host_name: local.host_name.clone(),
+        interface: net::interface_of(node_address).ok().flatten(),
         ca_directories: CA_DIRECTORIES.into_iter().filter(|directory| files.exists(directory)).collect(),
         external_ca: files.exists(pki.join("ca.crt")) && !files.exists(pki.join("ca.key")),
         systemd_resolved: files.exists("/run/systemd/resolve/resolv.conf"),

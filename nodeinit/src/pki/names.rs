@@ -51,6 +51,7 @@ pub fn api_server(cluster: &Cluster, node: &Node) -> Vec<Name> {
     names.push(Name::Address(cluster.network.api_service()));
     names.push(Name::Address(node.address));
     names.push(Name::of(&cluster.endpoint(node.address).host));
+    names.extend(cluster.control_plane.virtual_address.map(Name::Address));
     names.extend(cluster.control_plane.cert_sans.iter().map(|name| Name::of(name)));
     sorted(names)
 }

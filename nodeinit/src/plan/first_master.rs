@@ -15,6 +15,7 @@ use crate::{
         pki::Pki,
         preflight::Preflight,
         static_pods::{ApiServerConfig, Component, Healthy, Manifest},
+        virtual_address,
         worker_token::WorkerTokens,
     },
 };
@@ -44,11 +45,21 @@ pub fn plan(cluster: &Cluster, reach: &Reach) -> Plan {
         Box::new(WorkerTokens) as _,
         Box::new(Node) as _,
     ]);
+    let address = cluster.control_plane.virtual_address;
+    if let Some(address) = address {
+        plan.push(Box::new(virtual_address::Manifest::after(&plan)));
+        plan.push(Box::new(virtual_address::Answers(address)));
+    }
+    // Their pods come to the API by its endpoint.
+    let behind_the_endpoint = |step| match address {
+        Some(_) => Box::new(virtual_address::Behind(step)) as _,
+        None => step,
+    };
     if cluster.addons.kube_proxy {
-        plan.push(Box::new(Objects::KubeProxy));
+        plan.push(behind_the_endpoint(Box::new(Objects::KubeProxy)));
     }
     if cluster.addons.cni != Cni::None {
-        plan.push(Box::new(Objects::Cni));
+        plan.push(behind_the_endpoint(Box::new(Objects::Cni)));
     }
     if cluster.addons.coredns {
         plan.push(Box::new(Objects::CoreDns));
@@ -73,8 +84,13 @@ mod tests {
 
     #[test]
     fn each_step_stands_behind_those_that_it_needs() {
-        for addons in ["{}", "{cni: none}", "{cni: none, coreDNS: false, kubeProxy: false}", "{cni: {directory: /cni}}"]
-        {
+        for addons in [
+            "{}\ncontrolPlane: {virtualAddress: 10.0.0.10}",
+            "{}",
+            "{cni: none}",
+            "{cni: none, coreDNS: false, kubeProxy: false}",
+            "{cni: {directory: /cni}}",
+        ] {
             let head = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\n";
             let (_dir, cx) = context_of(&format!(
                 "{head}addons: {addons}\nmasters: [{{name: m1, address: 10.0.0.11}}, {{name: m2, address: 10.0.0.12}}]\n\

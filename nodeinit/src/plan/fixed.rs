@@ -6,6 +6,7 @@ use crate::{
         error::{Exit, StepError},
         journal::Record,
     },
+    steps::virtual_address,
 };
 use std::collections::BTreeMap;
 
@@ -13,6 +14,7 @@ use std::collections::BTreeMap;
 #[must_use]
 pub fn values(cx: &Context) -> BTreeMap<String, String> {
     let cluster = &cx.cluster;
+    let address = cluster.control_plane.virtual_address.map(|address| address.to_string());
     [
         ("name", cluster.name.clone()),
         ("kubernetes.version", cluster.version.to_string()),
@@ -21,6 +23,7 @@ pub fn values(cx: &Context) -> BTreeMap<String, String> {
         ("network.dnsDomain", cluster.network.dns_domain.clone()),
         ("etcd.dataDirectory", cluster.etcd.data_directory.display().to_string()),
         ("controlPlane.endpoint", cluster.endpoint(cx.node.address).to_string()),
+        (virtual_address::RECORDED_AS, address.unwrap_or_else(|| "none".to_owned())),
         ("this machine's node name", cx.node.name.clone()),
         ("this machine's address", cx.node.address.to_string()),
         ("this machine's role", cx.node.role.to_string()),

@@ -14,8 +14,12 @@ use serde_json::{Map, Value, json};
 pub fn cluster_configuration(renderer: &Renderer<'_>) -> Result<String, RenderError> {
     let cluster = renderer.cluster;
     let mut api_server = renderer.component(Component::ApiServer);
-    if !cluster.control_plane.cert_sans.is_empty() {
-        api_server.insert("certSANs".into(), json!(cluster.control_plane.cert_sans));
+    // The endpoint is in every certificate anyway; where it is a name, the address behind it must be said.
+    let named = cluster.control_plane.endpoint.as_ref().and(cluster.control_plane.virtual_address);
+    let mut sans = cluster.control_plane.cert_sans.clone();
+    sans.extend(named.map(|address| address.to_string()));
+    if !sans.is_empty() {
+        api_server.insert("certSANs".into(), json!(sans));
     }
     let mut etcd = renderer.component(Component::Etcd);
     etcd.insert("dataDir".into(), json!(cluster.etcd.data_directory));

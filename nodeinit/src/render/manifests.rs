@@ -24,6 +24,8 @@ pub enum Manifest {
     Kubelet,
     /// kube-proxy's configuration.
     KubeProxyConfig,
+    /// The static pod of kube-vip.
+    KubeVip,
     /// ConfigMaps and RBAC of a fresh cluster.
     Bootstrap,
     /// kube-proxy.
@@ -36,7 +38,7 @@ pub enum Manifest {
 
 impl Manifest {
     /// All manifests.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Etcd,
         Self::ApiServer,
         Self::ControllerManager,
@@ -46,6 +48,7 @@ impl Manifest {
         Self::Encryption,
         Self::Kubelet,
         Self::KubeProxyConfig,
+        Self::KubeVip,
         Self::Bootstrap,
         Self::KubeProxy,
         Self::CoreDns,
@@ -65,6 +68,7 @@ impl Manifest {
             Self::Encryption => "encryption.yaml",
             Self::Kubelet => "kubelet.yaml",
             Self::KubeProxyConfig => "kube-proxy-config.yaml",
+            Self::KubeVip => "kube-vip.yaml",
             Self::Bootstrap => "bootstrap.yaml",
             Self::KubeProxy => "kube-proxy.yaml",
             Self::CoreDns => "coredns.yaml",
@@ -89,6 +93,7 @@ impl Manifest {
             Self::Encryption => include_str!("../../../manifests/encryption.yaml"),
             Self::Kubelet => include_str!("../../../manifests/kubelet.yaml"),
             Self::KubeProxyConfig => include_str!("../../../manifests/kube-proxy-config.yaml"),
+            Self::KubeVip => include_str!("../../../manifests/kube-vip.yaml"),
             Self::Bootstrap => include_str!("../../../manifests/bootstrap.yaml"),
             Self::KubeProxy => include_str!("../../../manifests/kube-proxy.yaml"),
             Self::CoreDns => include_str!("../../../manifests/coredns.yaml"),

@@ -53,6 +53,8 @@ pub struct Renderer<'a> {
 pub struct HostFacts {
     /// The machine's host name. Where it differs from the node's name, the kubelet is told the latter.
     pub host_name: String,
+    /// The network interface that has the node's address.
+    pub interface: Option<String>,
     /// Those of [`CA_DIRECTORIES`] that exist.
     pub ca_directories: Vec<&'static str>,
     /// The cluster CA's certificate is here, its key is not: nothing can be signed in the cluster.

@@ -1,4 +1,4 @@
-//! The four static pods, as kubeadm generates them from the `kubeadm-config` that we store.
+//! The static pods; the four of the control plane as kubeadm generates them from the `kubeadm-config` that we store.
 
 use super::{
     Manifest, RenderError, Renderer,
@@ -46,6 +46,16 @@ pub fn controller_manager(renderer: &Renderer<'_>) -> Result<StaticPod, RenderEr
 /// A replaced manifest that does not fit.
 pub fn scheduler(renderer: &Renderer<'_>) -> Result<StaticPod, RenderError> {
     renderer.static_pod(Manifest::Scheduler, Component::Scheduler)
+}
+
+/// kube-vip, for a cluster that has a virtual address.
+///
+/// # Errors
+/// A replaced manifest that does not fit.
+pub fn kube_vip(renderer: &Renderer<'_>) -> Result<StaticPod, RenderError> {
+    let file_name = Manifest::KubeVip.file_name();
+    let pod = renderer.object(Manifest::KubeVip, &[])?;
+    Ok(StaticPod { file_name, text: yaml::text(file_name, &pod)? })
 }
 
 /// Directories of the machine that the pods write to and that may not be there yet. The kubelet would make them; who
@@ -180,6 +190,10 @@ mod tests {
             let pod = pod(&fixture.renderer()).unwrap();
             golden(&format!("static-pods/{}", pod.file_name), &pod.text);
         }
+        fixture.cluster.control_plane.virtual_address = Some([10, 77, 0, 10].into());
+        fixture.facts.interface = Some("host0".into());
+        let pod = kube_vip(&fixture.renderer()).unwrap();
+        golden("static-pods/kube-vip.yaml", &pod.text);
     }
 
     #[test]

@@ -54,6 +54,7 @@ impl Renderer<'_> {
             ("localhost", json!(localhost)),
             ("localhostURLHost", json!(url_host(localhost))),
             ("nodeAddress", json!(node.address)),
+            ("nodeInterface", json!(self.facts.interface.as_deref().unwrap_or_default())),
             ("nodeName", json!(node.name)),
             ("nodeURLHost", json!(url_host(&node.address.to_string()))),
             ("podCIDR", json!(network.pod_cidr.to_string())),
@@ -62,6 +63,7 @@ impl Renderer<'_> {
             ("serviceCIDR", json!(network.service_cidr.to_string())),
             ("signingCertificate", signing("ca.crt")),
             ("signingKey", signing("ca.key")),
+            ("virtualAddress", json!(cluster.control_plane.virtual_address)),
         ])
     }
 

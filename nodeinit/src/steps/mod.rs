@@ -15,5 +15,6 @@ pub mod preflight;
 pub mod reset;
 mod source;
 pub mod static_pods;
+pub mod virtual_address;
 pub mod worker_node;
 pub mod worker_token;

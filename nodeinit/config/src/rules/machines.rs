@@ -43,6 +43,18 @@ pub(super) fn check(tree: &Node, verdict: &mut Verdict) {
     {
         outside_of_ranges(tree, address, |what, remedy| errors.add(at, "controlPlane.endpoint", what, remedy));
     }
+    if let Some((address, at)) = tree.read("controlPlane.virtualAddress", format::address) {
+        let key = "controlPlane.virtualAddress";
+        outside_of_ranges(tree, address, |what, remedy| errors.add(at, key, what, remedy));
+        for (path, machine) in masters.iter().chain(&workers) {
+            for of in ["address", "ssh.address"] {
+                if machine.read(of, format::address).is_some_and(|(own, _)| own == address) {
+                    let what = format!("{address} belongs to a machine: it is {path}.{of}");
+                    errors.add(at, key, what, "choose a free address of the masters' network");
+                }
+            }
+        }
+    }
     reachable(tree, &masters, &workers, errors);
     several_masters(tree, &masters, &mut verdict.warnings);
 }
@@ -101,7 +113,7 @@ fn reachable(tree: &Node, masters: &[(String, &Node)], workers: &[(String, &Node
             let what = "missing: the other masters must reach this one";
             errors.add(machine.at, &format!("{path}.address"), what, "write its address");
         }
-    } else if tree.get("controlPlane.endpoint").is_none()
+    } else if !has_endpoint(tree)
         && masters.first().is_none_or(|(_, machine)| machine.get("address").is_none())
         && let Some((path, worker)) = workers.first()
     {
@@ -117,8 +129,17 @@ fn several_masters(tree: &Node, masters: &[(String, &Node)], warnings: &mut Find
         let what = format!("{count} masters survive the loss of no more machines than {fewer} do");
         warnings.add(list.at, "masters", what, "use an odd number");
     }
-    if tree.get("controlPlane.endpoint").is_none() {
+    if !has_endpoint(tree) {
         let what = "missing: without it all depends on the first master";
-        warnings.add(list.at, "controlPlane.endpoint", what, "name a load balancer or a DNS name for all masters");
+        warnings.add(
+            list.at,
+            "controlPlane.endpoint",
+            what,
+            "name a load balancer or a DNS name for all masters, or set controlPlane.virtualAddress",
+        );
     }
+}
+
+fn has_endpoint(tree: &Node) -> bool {
+    ["controlPlane.endpoint", "controlPlane.virtualAddress"].into_iter().any(|key| tree.get(key).is_some())
 }

@@ -7,11 +7,13 @@ use crate::{
         error::{Exit, StepError},
         step::{State, Step},
     },
-    host::{kernel, systemd},
+    host::{kernel, net, systemd},
+    steps::virtual_address::RECORDED_AS,
 };
 use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
 use std::{
+    net::IpAddr,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -150,8 +152,8 @@ fn unescape(text: &str) -> PathBuf {
     PathBuf::from(plain)
 }
 
-/// Step `remove-network`: interfaces of the pod network that were not there before, and the chains of kube-proxy and the
-/// pod network in iptables.
+/// Step `remove-network`: interfaces of the pod network that were not there before, the virtual address, and the chains of
+/// kube-proxy and the pod network in iptables.
 pub struct Network;
 
 /// Interfaces that flannel and the bridge plugin make.
@@ -176,6 +178,7 @@ impl Step for Network {
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
         let mut changes: Vec<String> = interfaces(cx)?.iter().map(|i| format!("delete interface {i}")).collect();
+        changes.extend(virtual_address(cx)?.map(|(address, on)| format!("take {address} from {on}")));
         for family in ["iptables", "ip6tables"] {
             if foreign_rules(cx, family).await?.is_some() {
                 changes.push(format!("remove the chains of Kubernetes from {family}"));
@@ -187,6 +190,10 @@ impl Step for Network {
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
         for interface in interfaces(cx)? {
             cx.commands.run(&["ip", "link", "delete", &interface], LIMIT).await?;
+        }
+        if let Some((address, on)) = virtual_address(cx)? {
+            let prefix = if address.is_ipv4() { 32 } else { 128 };
+            cx.commands.run(&["ip", "address", "delete", &format!("{address}/{prefix}"), "dev", &on], LIMIT).await?;
         }
         for family in ["iptables", "ip6tables"] {
             if let Some(rules) = foreign_rules(cx, family).await? {
@@ -202,6 +209,14 @@ fn interfaces(cx: &Context) -> Result<Vec<String>, StepError> {
     let Some(before) = cx.journal.state().interfaces else { return Ok(Vec::new()) };
     let now = cx.files.list("/sys/class/net")?;
     Ok(now.into_iter().filter(|name| INTERFACES.contains(&name.as_str()) && !before.contains(name)).collect())
+}
+
+/// The virtual address and the interface that has it: a holder that was killed leaves it there.
+fn virtual_address(cx: &Context) -> Result<Option<(IpAddr, String)>, StepError> {
+    let fixed = cx.journal.state().fixed.unwrap_or_default();
+    let Some(address) = fixed.get(RECORDED_AS).and_then(|text| text.parse().ok()) else { return Ok(None) };
+    let on = net::interface_of(address).map_err(|e| StepError::caused("cannot list the machine's addresses", e))?;
+    Ok(on.map(|interface| (address, interface)))
 }
 
 /// The rules without those of Kubernetes, or `None` where there are none of Kubernetes, or no such program.

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Builds what only some tests need, and packs it as images under the upstream names: addons.sh NAME... (the folders of addons/, and busybox, which
+# is made of a few of Debian's own programs).
+# Each is built once per version. Hosts see them as /opt/lab/images/addons/NAME.tar.
+set -euo pipefail
+# shellcheck source=lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+{ read -r bin; read -r images; read -r root; } < <("$lab/prepare.sh")
+kept=$LAB_DIR/part/addons
+mkdir -p "$kept" "$images/addons"
+
+# What runs in the image, its path there, and the image's name, of which $version is the module's.
+describe() { # NAME
+  case $1 in
+  kube-vip) echo github.com/kube-vip/kube-vip /kube-vip ghcr.io/kube-vip/kube-vip ;;
+  metrics-server) echo sigs.k8s.io/metrics-server/cmd/metrics-server /metrics-server registry.k8s.io/metrics-server/metrics-server ;;
+  local-path-provisioner) echo github.com/rancher/local-path-provisioner /usr/bin/local-path-provisioner docker.io/rancher/local-path-provisioner ;;
+  kube-state-metrics) echo k8s.io/kube-state-metrics/v2 /kube-state-metrics registry.k8s.io/kube-state-metrics/kube-state-metrics ;;
+  node-exporter) echo github.com/prometheus/node_exporter /bin/node_exporter quay.io/prometheus/node-exporter ;;
+  busybox) echo - /bin/dash:/bin/mkdir:/bin/rm docker.io/library/busybox ;;
+  *) die "no addon of the lab is called $1: there are $(cd "$lab/addons" && echo *) busybox" ;;
+  esac
+}
+
+pack='
+import sys
+sys.path.insert(0, sys.argv[4])
+import images
+file, path, image = sys.argv[5:]
+if file:
+    images.write_image(image, {path: file}, None, [path])
+else:
+    images.write_image(image, images.from_root(*path.split(":")), {"/bin/sh": "dash"}, ["/bin/sh"])'
+
+for name in "$@"; do
+  described=$(describe "$name")
+  read -r package path image <<<"$described"
+  at=1.37.0 recipe=$lab/addons.sh
+  if [ "$package" != - ]; then
+    recipe=$lab/addons/$name/go.mod
+    at=$(sed -nE 's#^require \S+ (v\S+)$#\1#p' "$recipe" | head -n 1)
+  fi
+  archive=$kept/$name-$at-$(cat "$lab/images.py" "$recipe" | sha256sum | cut -c1-12).tar
+  if [ ! -e "$archive" ]; then
+    only_one "addon-$name"
+    if [ ! -e "$archive" ]; then
+      program=$(mktemp -d)
+      [ "$package" = - ] || (cd "$lab/addons/$name" && CGO_ENABLED=0 GOFLAGS="-trimpath -buildvcs=false" progress "building $name $at" \
+        go build -ldflags "-s -w" -o "$program/$name" "$package")
+      file=$program/$name
+      [ -e "$file" ] || file=
+      progress "packing $name" python3 -c "$pack" "$bin" "$root" "$program" "$lab" "$file" "$path" "$image:$at"
+      mv "$program/$(basename "$image").tar" "$archive"
+      rm -r "$program"
+    fi
+  fi
+  ln -f "$archive" "$images/addons/$name.tar"
+done
