@@ -16,6 +16,9 @@ _nodeinit() {
             ",$1")
                 cmd="nodeinit"
                 ;;
+            nodeinit,addons)
+                cmd="nodeinit__subcmd__addons"
+                ;;
             nodeinit,certs)
                 cmd="nodeinit__subcmd__certs"
                 ;;
@@ -24,6 +27,9 @@ _nodeinit() {
                 ;;
             nodeinit,help)
                 cmd="nodeinit__subcmd__help"
+                ;;
+            nodeinit,master)
+                cmd="nodeinit__subcmd__master"
                 ;;
             nodeinit,phase)
                 cmd="nodeinit__subcmd__phase"
@@ -48,6 +54,33 @@ _nodeinit() {
                 ;;
             nodeinit,up)
                 cmd="nodeinit__subcmd__up"
+                ;;
+            nodeinit,worker)
+                cmd="nodeinit__subcmd__worker"
+                ;;
+            nodeinit__subcmd__addons,apply)
+                cmd="nodeinit__subcmd__addons__subcmd__apply"
+                ;;
+            nodeinit__subcmd__addons,help)
+                cmd="nodeinit__subcmd__addons__subcmd__help"
+                ;;
+            nodeinit__subcmd__addons,list)
+                cmd="nodeinit__subcmd__addons__subcmd__list"
+                ;;
+            nodeinit__subcmd__addons,remove)
+                cmd="nodeinit__subcmd__addons__subcmd__remove"
+                ;;
+            nodeinit__subcmd__addons__subcmd__help,apply)
+                cmd="nodeinit__subcmd__addons__subcmd__help__subcmd__apply"
+                ;;
+            nodeinit__subcmd__addons__subcmd__help,help)
+                cmd="nodeinit__subcmd__addons__subcmd__help__subcmd__help"
+                ;;
+            nodeinit__subcmd__addons__subcmd__help,list)
+                cmd="nodeinit__subcmd__addons__subcmd__help__subcmd__list"
+                ;;
+            nodeinit__subcmd__addons__subcmd__help,remove)
+                cmd="nodeinit__subcmd__addons__subcmd__help__subcmd__remove"
                 ;;
             nodeinit__subcmd__certs,check)
                 cmd="nodeinit__subcmd__certs__subcmd__check"
@@ -97,6 +130,9 @@ _nodeinit() {
             nodeinit__subcmd__config__subcmd__help,validate)
                 cmd="nodeinit__subcmd__config__subcmd__help__subcmd__validate"
                 ;;
+            nodeinit__subcmd__help,addons)
+                cmd="nodeinit__subcmd__help__subcmd__addons"
+                ;;
             nodeinit__subcmd__help,certs)
                 cmd="nodeinit__subcmd__help__subcmd__certs"
                 ;;
@@ -105,6 +141,9 @@ _nodeinit() {
                 ;;
             nodeinit__subcmd__help,help)
                 cmd="nodeinit__subcmd__help__subcmd__help"
+                ;;
+            nodeinit__subcmd__help,master)
+                cmd="nodeinit__subcmd__help__subcmd__master"
                 ;;
             nodeinit__subcmd__help,phase)
                 cmd="nodeinit__subcmd__help__subcmd__phase"
@@ -130,6 +169,18 @@ _nodeinit() {
             nodeinit__subcmd__help,up)
                 cmd="nodeinit__subcmd__help__subcmd__up"
                 ;;
+            nodeinit__subcmd__help,worker)
+                cmd="nodeinit__subcmd__help__subcmd__worker"
+                ;;
+            nodeinit__subcmd__help__subcmd__addons,apply)
+                cmd="nodeinit__subcmd__help__subcmd__addons__subcmd__apply"
+                ;;
+            nodeinit__subcmd__help__subcmd__addons,list)
+                cmd="nodeinit__subcmd__help__subcmd__addons__subcmd__list"
+                ;;
+            nodeinit__subcmd__help__subcmd__addons,remove)
+                cmd="nodeinit__subcmd__help__subcmd__addons__subcmd__remove"
+                ;;
             nodeinit__subcmd__help__subcmd__certs,check)
                 cmd="nodeinit__subcmd__help__subcmd__certs__subcmd__check"
                 ;;
@@ -147,6 +198,9 @@ _nodeinit() {
                 ;;
             nodeinit__subcmd__help__subcmd__config,validate)
                 cmd="nodeinit__subcmd__help__subcmd__config__subcmd__validate"
+                ;;
+            nodeinit__subcmd__help__subcmd__master,add)
+                cmd="nodeinit__subcmd__help__subcmd__master__subcmd__add"
                 ;;
             nodeinit__subcmd__help__subcmd__phase,list)
                 cmd="nodeinit__subcmd__help__subcmd__phase__subcmd__list"
@@ -168,6 +222,21 @@ _nodeinit() {
                 ;;
             nodeinit__subcmd__help__subcmd__token,list)
                 cmd="nodeinit__subcmd__help__subcmd__token__subcmd__list"
+                ;;
+            nodeinit__subcmd__help__subcmd__worker,add)
+                cmd="nodeinit__subcmd__help__subcmd__worker__subcmd__add"
+                ;;
+            nodeinit__subcmd__master,add)
+                cmd="nodeinit__subcmd__master__subcmd__add"
+                ;;
+            nodeinit__subcmd__master,help)
+                cmd="nodeinit__subcmd__master__subcmd__help"
+                ;;
+            nodeinit__subcmd__master__subcmd__help,add)
+                cmd="nodeinit__subcmd__master__subcmd__help__subcmd__add"
+                ;;
+            nodeinit__subcmd__master__subcmd__help,help)
+                cmd="nodeinit__subcmd__master__subcmd__help__subcmd__help"
                 ;;
             nodeinit__subcmd__phase,help)
                 cmd="nodeinit__subcmd__phase__subcmd__help"
@@ -229,6 +298,18 @@ _nodeinit() {
             nodeinit__subcmd__token__subcmd__help,list)
                 cmd="nodeinit__subcmd__token__subcmd__help__subcmd__list"
                 ;;
+            nodeinit__subcmd__worker,add)
+                cmd="nodeinit__subcmd__worker__subcmd__add"
+                ;;
+            nodeinit__subcmd__worker,help)
+                cmd="nodeinit__subcmd__worker__subcmd__help"
+                ;;
+            nodeinit__subcmd__worker__subcmd__help,add)
+                cmd="nodeinit__subcmd__worker__subcmd__help__subcmd__add"
+                ;;
+            nodeinit__subcmd__worker__subcmd__help,help)
+                cmd="nodeinit__subcmd__worker__subcmd__help__subcmd__help"
+                ;;
             *)
                 ;;
         esac
@@ -236,12 +317,174 @@ _nodeinit() {
 
     case "${cmd}" in
         nodeinit)
-            opts="-h -V --help --version up plan preflight status reset config secrets token certs phase help"
+            opts="-h -V --help --version up plan preflight status reset config secrets token addons certs master worker phase help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__addons)
+            opts="-h --help list apply remove help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__addons__subcmd__apply)
+            opts="-h --config --role --output --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --role)
+                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__addons__subcmd__help)
+            opts="list apply remove help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__addons__subcmd__help__subcmd__apply)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__addons__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__addons__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__addons__subcmd__help__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__addons__subcmd__list)
+            opts="-h --config --role --output --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --role)
+                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__addons__subcmd__remove)
+            opts="-h --config --role --output --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --role)
+                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -542,8 +785,64 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__help)
-            opts="up plan preflight status reset config secrets token certs phase help"
+            opts="up plan preflight status reset config secrets token addons certs master worker phase help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__addons)
+            opts="list apply remove"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__addons__subcmd__apply)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__addons__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__addons__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -670,6 +969,34 @@ _nodeinit() {
         nodeinit__subcmd__help__subcmd__help)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__master)
+            opts="add"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__master__subcmd__add)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -880,6 +1207,116 @@ _nodeinit() {
         nodeinit__subcmd__help__subcmd__up)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__worker)
+            opts="add"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__worker__subcmd__add)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__master)
+            opts="-h --help add help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__master__subcmd__add)
+            opts="-h --config --role --output --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --role)
+                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__master__subcmd__help)
+            opts="add help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__master__subcmd__help__subcmd__add)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__master__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1424,6 +1861,88 @@ _nodeinit() {
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__worker)
+            opts="-h --help add help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__worker__subcmd__add)
+            opts="-h --config --role --output --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --role)
+                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__worker__subcmd__help)
+            opts="add help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__worker__subcmd__help__subcmd__add)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__worker__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;

@@ -316,6 +316,88 @@ esac
     ;;
 esac
 ;;
+(addons)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_nodeinit__subcmd__addons_commands" \
+"*::: :->addons" \
+&& ret=0
+
+    case $state in
+    (addons)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-addons-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
+'--output=[How progress is shown]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(apply)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
+'--output=[How progress is shown]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'::name -- The addon'\''s name, as `addons list` shows it:_default' \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
+'--output=[How progress is shown]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':name -- The addon'\''s name, as `addons list` shows it:_default' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_nodeinit__subcmd__addons__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-addons-help-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(apply)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
 (certs)
 _arguments "${_arguments_options[@]}" : \
 '-h[Print help]' \
@@ -366,6 +448,112 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (renew)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(master)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_nodeinit__subcmd__master_commands" \
+"*::: :->master" \
+&& ret=0
+
+    case $state in
+    (master)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-master-command-$line[1]:"
+        case $line[1] in
+            (add)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
+'--output=[How progress is shown]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':name -- The machine'\''s name in the configuration:_default' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_nodeinit__subcmd__master__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-master-help-command-$line[1]:"
+        case $line[1] in
+            (add)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(worker)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_nodeinit__subcmd__worker_commands" \
+"*::: :->worker" \
+&& ret=0
+
+    case $state in
+    (worker)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-worker-command-$line[1]:"
+        case $line[1] in
+            (add)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
+'--output=[How progress is shown]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':name -- The machine'\''s name in the configuration:_default' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_nodeinit__subcmd__worker__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-worker-help-command-$line[1]:"
+        case $line[1] in
+            (add)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -564,6 +752,34 @@ _arguments "${_arguments_options[@]}" : \
     ;;
 esac
 ;;
+(addons)
+_arguments "${_arguments_options[@]}" : \
+":: :_nodeinit__subcmd__help__subcmd__addons_commands" \
+"*::: :->addons" \
+&& ret=0
+
+    case $state in
+    (addons)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-help-addons-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(apply)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
 (certs)
 _arguments "${_arguments_options[@]}" : \
 ":: :_nodeinit__subcmd__help__subcmd__certs_commands" \
@@ -581,6 +797,46 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (renew)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+(master)
+_arguments "${_arguments_options[@]}" : \
+":: :_nodeinit__subcmd__help__subcmd__master_commands" \
+"*::: :->master" \
+&& ret=0
+
+    case $state in
+    (master)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-help-master-command-$line[1]:"
+        case $line[1] in
+            (add)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+(worker)
+_arguments "${_arguments_options[@]}" : \
+":: :_nodeinit__subcmd__help__subcmd__worker_commands" \
+"*::: :->worker" \
+&& ret=0
+
+    case $state in
+    (worker)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-help-worker-command-$line[1]:"
+        case $line[1] in
+            (add)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -636,11 +892,69 @@ _nodeinit_commands() {
 'config:Write, check and show the configuration' \
 'secrets:The cluster'\''s secrets, on the operator'\''s side' \
 'token:Bootstrap tokens, with which machines join' \
+'addons:What the cluster may have beside what it cannot do without' \
 'certs:Certificates'\'' ends, and their renewal' \
+'master:The other masters' \
+'worker:The workers' \
 'phase:One step alone, for people who debug or script' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__addons_commands] )) ||
+_nodeinit__subcmd__addons_commands() {
+    local commands; commands=(
+'list:The addons, whether the configuration asks for them, and how they are' \
+'apply:Apply an addon and wait for it; without a name all that the configuration asks for' \
+'remove:Delete what was applied as an addon, and nothing else' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'nodeinit addons commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__addons__subcmd__apply_commands] )) ||
+_nodeinit__subcmd__addons__subcmd__apply_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit addons apply commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__addons__subcmd__help_commands] )) ||
+_nodeinit__subcmd__addons__subcmd__help_commands() {
+    local commands; commands=(
+'list:The addons, whether the configuration asks for them, and how they are' \
+'apply:Apply an addon and wait for it; without a name all that the configuration asks for' \
+'remove:Delete what was applied as an addon, and nothing else' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'nodeinit addons help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__addons__subcmd__help__subcmd__apply_commands] )) ||
+_nodeinit__subcmd__addons__subcmd__help__subcmd__apply_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit addons help apply commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__addons__subcmd__help__subcmd__help_commands] )) ||
+_nodeinit__subcmd__addons__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit addons help help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__addons__subcmd__help__subcmd__list_commands] )) ||
+_nodeinit__subcmd__addons__subcmd__help__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit addons help list commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__addons__subcmd__help__subcmd__remove_commands] )) ||
+_nodeinit__subcmd__addons__subcmd__help__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit addons help remove commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__addons__subcmd__list_commands] )) ||
+_nodeinit__subcmd__addons__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit addons list commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__addons__subcmd__remove_commands] )) ||
+_nodeinit__subcmd__addons__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit addons remove commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__certs_commands] )) ||
 _nodeinit__subcmd__certs_commands() {
@@ -763,11 +1077,38 @@ _nodeinit__subcmd__help_commands() {
 'config:Write, check and show the configuration' \
 'secrets:The cluster'\''s secrets, on the operator'\''s side' \
 'token:Bootstrap tokens, with which machines join' \
+'addons:What the cluster may have beside what it cannot do without' \
 'certs:Certificates'\'' ends, and their renewal' \
+'master:The other masters' \
+'worker:The workers' \
 'phase:One step alone, for people who debug or script' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__addons_commands] )) ||
+_nodeinit__subcmd__help__subcmd__addons_commands() {
+    local commands; commands=(
+'list:The addons, whether the configuration asks for them, and how they are' \
+'apply:Apply an addon and wait for it; without a name all that the configuration asks for' \
+'remove:Delete what was applied as an addon, and nothing else' \
+    )
+    _describe -t commands 'nodeinit help addons commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__addons__subcmd__apply_commands] )) ||
+_nodeinit__subcmd__help__subcmd__addons__subcmd__apply_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help addons apply commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__addons__subcmd__list_commands] )) ||
+_nodeinit__subcmd__help__subcmd__addons__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help addons list commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__addons__subcmd__remove_commands] )) ||
+_nodeinit__subcmd__help__subcmd__addons__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help addons remove commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__help__subcmd__certs_commands] )) ||
 _nodeinit__subcmd__help__subcmd__certs_commands() {
@@ -821,6 +1162,18 @@ _nodeinit__subcmd__help__subcmd__config__subcmd__validate_commands() {
 _nodeinit__subcmd__help__subcmd__help_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit help help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__master_commands] )) ||
+_nodeinit__subcmd__help__subcmd__master_commands() {
+    local commands; commands=(
+'add:Bring up one machine of the configuration, from the first master' \
+    )
+    _describe -t commands 'nodeinit help master commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__master__subcmd__add_commands] )) ||
+_nodeinit__subcmd__help__subcmd__master__subcmd__add_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help master add commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__help__subcmd__phase_commands] )) ||
 _nodeinit__subcmd__help__subcmd__phase_commands() {
@@ -906,6 +1259,49 @@ _nodeinit__subcmd__help__subcmd__token__subcmd__list_commands() {
 _nodeinit__subcmd__help__subcmd__up_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit help up commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__worker_commands] )) ||
+_nodeinit__subcmd__help__subcmd__worker_commands() {
+    local commands; commands=(
+'add:Bring up one machine of the configuration, from the first master' \
+    )
+    _describe -t commands 'nodeinit help worker commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__worker__subcmd__add_commands] )) ||
+_nodeinit__subcmd__help__subcmd__worker__subcmd__add_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help worker add commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__master_commands] )) ||
+_nodeinit__subcmd__master_commands() {
+    local commands; commands=(
+'add:Bring up one machine of the configuration, from the first master' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'nodeinit master commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__master__subcmd__add_commands] )) ||
+_nodeinit__subcmd__master__subcmd__add_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit master add commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__master__subcmd__help_commands] )) ||
+_nodeinit__subcmd__master__subcmd__help_commands() {
+    local commands; commands=(
+'add:Bring up one machine of the configuration, from the first master' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'nodeinit master help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__master__subcmd__help__subcmd__add_commands] )) ||
+_nodeinit__subcmd__master__subcmd__help__subcmd__add_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit master help add commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__master__subcmd__help__subcmd__help_commands] )) ||
+_nodeinit__subcmd__master__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit master help help commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__phase_commands] )) ||
 _nodeinit__subcmd__phase_commands() {
@@ -1072,6 +1468,37 @@ _nodeinit__subcmd__token__subcmd__list_commands() {
 _nodeinit__subcmd__up_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit up commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__worker_commands] )) ||
+_nodeinit__subcmd__worker_commands() {
+    local commands; commands=(
+'add:Bring up one machine of the configuration, from the first master' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'nodeinit worker commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__worker__subcmd__add_commands] )) ||
+_nodeinit__subcmd__worker__subcmd__add_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit worker add commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__worker__subcmd__help_commands] )) ||
+_nodeinit__subcmd__worker__subcmd__help_commands() {
+    local commands; commands=(
+'add:Bring up one machine of the configuration, from the first master' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'nodeinit worker help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__worker__subcmd__help__subcmd__add_commands] )) ||
+_nodeinit__subcmd__worker__subcmd__help__subcmd__add_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit worker help add commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__worker__subcmd__help__subcmd__help_commands] )) ||
+_nodeinit__subcmd__worker__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit worker help help commands' commands "$@"
 }
 
 if [ "$funcstack[1]" = "_nodeinit" ]; then

@@ -1,6 +1,7 @@
 //! nodeinit on real hosts, with real Kubernetes: `make test` runs it, with root and the lab.
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it expects")]
 
+mod addons;
 mod artifacts;
 mod at_once;
 mod bootstrap;

@@ -1,6 +1,7 @@
 //! From a merged and checked tree to the validated types.
 
 use crate::{
+    addon::Addon,
     cluster::*,
     defaults,
     format::{self, sha256},
@@ -43,6 +44,11 @@ pub(crate) fn cluster(tree: &Node) -> Option<Cluster> {
             kube_proxy: flag(tree, "addons.kubeProxy")?,
             coredns: flag(tree, "addons.coreDNS")?,
             cni: cni(tree.get("addons.cni")?)?,
+            optional: Addon::ALL
+                .into_iter()
+                .filter(|a| flag(tree, &format!("addons.{}", a.key())) == Some(true))
+                .collect(),
+            manifests: text(tree, "addons.manifests").map(PathBuf::from),
         },
         artifacts: Artifacts {
             source: tree.read("artifacts.source", format::source)?.0,

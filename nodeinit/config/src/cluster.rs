@@ -1,6 +1,6 @@
 //! The validated configuration. Every value of these types has passed `validate`, so that no later code checks it again.
 
-use crate::versions::KubernetesVersion;
+use crate::{addon::Addon, versions::KubernetesVersion};
 use ipnet::IpNet;
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, fmt, net::IpAddr, path::PathBuf, time::Duration};
@@ -221,6 +221,10 @@ pub struct Addons {
     pub coredns: bool,
     /// `addons.cni`. Default `flannel`.
     pub cni: Cni,
+    /// Those that are switched on. Default none.
+    pub optional: Vec<Addon>,
+    /// `addons.manifests`: a directory of the user's own.
+    pub manifests: Option<PathBuf>,
 }
 
 /// The pod network.

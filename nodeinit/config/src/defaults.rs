@@ -72,6 +72,10 @@ pub(crate) fn images(cluster: &Cluster) -> Vec<(String, String)> {
         images.push(("images/flannel.tar".to_owned(), FLANNEL_IMAGE.to_owned()));
         images.push(("images/flannel-cni-plugin.tar".to_owned(), FLANNEL_CNI_PLUGIN_IMAGE.to_owned()));
     }
+    for image in cluster.addons.optional.iter().flat_map(|addon| addon.images()) {
+        let short = image.rsplit('/').next().and_then(|last| last.split(':').next()).unwrap_or(image);
+        images.push((format!("images/{short}.tar"), (*image).to_owned()));
+    }
     images
 }
 

@@ -405,6 +405,49 @@ const ADDONS: &[Field] = &[
         default: Value("flannel"),
         doc: "The pod network.",
     },
+    Field {
+        key: "metricsServer",
+        kind: Flag,
+        default: Value("false"),
+        doc: "metrics-server: what pods and nodes use, for `kubectl top` and autoscaling.",
+    },
+    Field {
+        key: "localStorage",
+        kind: Flag,
+        default: Value("false"),
+        doc: "local-path-provisioner: volumes on the nodes' own disks, by the default storage class `local-path`.",
+    },
+    Field {
+        key: "monitoring",
+        kind: Flag,
+        default: Value("false"),
+        doc: "Prometheus, node-exporter and kube-state-metrics, in the namespace `monitoring`.",
+    },
+    Field {
+        key: "logging",
+        kind: Flag,
+        default: Value("false"),
+        doc: "Fluent Bit and VictoriaLogs: what containers write, in the namespace `logging`.",
+    },
+    Field {
+        key: "ingress",
+        kind: Flag,
+        default: Value("false"),
+        doc: "Traefik: HTTP from outside, on ports 80 and 443 of every node that runs ordinary pods.",
+    },
+    Field {
+        key: "dashboard",
+        kind: Flag,
+        default: Value("false"),
+        doc: "Headlamp: the cluster in a browser, in the namespace `dashboard`.",
+    },
+    Field {
+        key: "manifests",
+        kind: Text(&f::ABSOLUTE_PATH),
+        default: Words("none", "/etc/nodeinit/addons"),
+        doc: "A directory on the first master: every manifest in it is applied when the cluster is ready, as it is. An object that is \
+              taken out of it is deleted.",
+    },
 ];
 
 const ARTIFACTS: &[Field] = &[

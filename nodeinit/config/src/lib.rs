@@ -3,6 +3,7 @@
 //! Data goes one way: the files' text → merged values with their origins → [`Cluster`], which cannot be wrong.
 //! The provisioner and `nodeinit` use the same types.
 
+mod addon;
 mod assemble;
 mod check;
 pub mod cluster;
@@ -28,6 +29,7 @@ mod template;
 pub mod versions;
 pub mod yaml;
 
+pub use addon::Addon;
 pub use cluster::Cluster;
 pub use identify::{Local, UnknownMachine};
 pub use json_schema::json_schema;

@@ -1,7 +1,7 @@
 //! Each key that is described reaches the validated types, with the value that was written.
 
 use nodeinit_config::{
-    Layer,
+    Addon, Layer,
     cluster::*,
     keys::CLUSTER,
     load,
@@ -115,7 +115,13 @@ fn every_value_arrives() {
                 .cloned()
                 .unwrap(),
         kube_proxy: serde_json::json!({ "mode": "nftables", "nodePortAddresses": null }).as_object().cloned().unwrap(),
-        addons: Addons { kube_proxy: false, coredns: false, cni: Cni::Directory("/etc/cni-manifests".into()) },
+        addons: Addons {
+            kube_proxy: false,
+            coredns: false,
+            cni: Cni::Directory("/etc/cni-manifests".into()),
+            optional: Addon::ALL.into(),
+            manifests: Some("/etc/nodeinit/addons".into()),
+        },
         artifacts: Artifacts {
             source: ArtifactSource::Mirror("https://mirror.example.org/k8s".into()),
             binaries: vec![Binary { path: "kubelet".into(), to: "/usr/bin/kubelet".into(), sha256: Some(digest) }],
@@ -155,6 +161,19 @@ fn the_defaults_of_a_directory() {
     let less = format!("{text}addons: {{cni: none, coreDNS: false, kubeProxy: false}}\n");
     assert_eq!(load(&[Layer::file("x", less)]).unwrap().cluster.artifacts.images.len(), 5);
     assert!(load(&[]).unwrap().cluster.artifacts.images.is_empty());
+}
+
+#[test]
+fn an_addons_images_are_those_of_its_manifest() {
+    for addon in Addon::ALL {
+        let path = format!("{}/../../manifests/{}.yaml", env!("CARGO_MANIFEST_DIR"), addon.name());
+        let manifest = std::fs::read_to_string(path).unwrap();
+        let mut named: Vec<&str> = manifest.lines().filter_map(|line| line.trim().strip_prefix("image: ")).collect();
+        let mut listed = addon.images().to_vec();
+        named.sort_unstable();
+        listed.sort_unstable();
+        assert_eq!(named, listed, "{}", addon.name());
+    }
 }
 
 #[test]

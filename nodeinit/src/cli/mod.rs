@@ -1,5 +1,6 @@
 //! Arguments in, plan chosen, outcome told.
 
+mod addons;
 mod certs;
 mod config;
 mod load;
@@ -60,6 +61,9 @@ enum Command {
     /// Bootstrap tokens, with which machines join
     #[command(subcommand)]
     Token(token::Token),
+    /// What the cluster may have beside what it cannot do without
+    #[command(subcommand)]
+    Addons(addons::Addons),
     /// Certificates' ends, and their renewal
     #[command(subcommand)]
     Certs(certs::Certs),
@@ -186,6 +190,7 @@ pub fn run() -> Exit {
         Command::Config(command) => config::run(command),
         Command::Secrets(command) => secrets::run(command),
         Command::Token(command) => runtime.block_on(token::run(command)),
+        Command::Addons(command) => runtime.block_on(addons::run(command)),
         Command::Certs(command) => runtime.block_on(certs::run(command)),
         Command::Master(up::Machine::Add(args)) => runtime.block_on(up::add(args, Role::Master)),
         Command::Worker(up::Machine::Add(args)) => runtime.block_on(up::add(args, Role::Worker)),

@@ -4,7 +4,7 @@ use crate::{
     engine::step::Plan,
     plan::Reach,
     steps::{
-        artifacts,
+        addons, artifacts,
         bootstrap_token::FirstToken,
         cluster::{Node, Objects, Ready},
         encryption_config::EncryptionConfig,
@@ -71,6 +71,7 @@ pub fn plan(cluster: &Cluster, reach: &Reach) -> Plan {
     });
     plan.extend(others.map(|host| Box::new(host) as _));
     plan.push(Box::new(Ready { needs: plan.iter().map(|step| step.name()).collect() }));
+    plan.extend(addons::steps(cluster));
     plan
 }
 

@@ -1,6 +1,7 @@
 //! Addons, as objects for server-side apply.
 
 use super::{Manifest, RenderError, Renderer, template, yaml};
+use nodeinit_config::Addon;
 use serde_json::Value;
 
 /// kube-proxy with its configuration.
@@ -29,6 +30,14 @@ pub fn flannel(renderer: &Renderer<'_>) -> Result<Vec<Value>, RenderError> {
     renderer.objects(Manifest::Flannel, &[])
 }
 
+/// An optional addon.
+///
+/// # Errors
+/// A replaced manifest that does not fit.
+pub fn optional(renderer: &Renderer<'_>, addon: Addon) -> Result<Vec<Value>, RenderError> {
+    renderer.objects(Manifest::Addon(addon), &[])
+}
+
 /// The objects of somebody else's manifest, such as a CNI's, as it is: nothing in it is a placeholder. `file` names it
 /// in an error.
 ///
@@ -55,6 +64,33 @@ mod tests {
             ("flannel", flannel(&renderer).unwrap()),
         ] {
             golden(&format!("addons/{name}.yaml"), &stream(&objects));
+        }
+    }
+
+    #[test]
+    fn optional_addons_ask_for_little_and_may_do_little() {
+        let fixture = Fixture::new();
+        let renderer = fixture.renderer();
+        for addon in Addon::ALL {
+            let objects = optional(&renderer, addon).unwrap();
+            let name = addon.name();
+            for object in &objects {
+                let kind = object["kind"].as_str().unwrap();
+                assert!(object["metadata"]["name"].is_string(), "{name}: a {kind} without a name");
+                let Some(spec) = object.pointer("/spec/template/spec") else { continue };
+                assert!(spec["priorityClassName"].is_string(), "{name}: no priority");
+                let profile = &spec["securityContext"]["seccompProfile"]["type"];
+                assert_eq!(profile, "RuntimeDefault", "{name}");
+                for container in spec["containers"].as_array().unwrap() {
+                    let (own, resources) = (&container["securityContext"], &container["resources"]);
+                    assert_eq!(own["allowPrivilegeEscalation"], json!(false), "{name}");
+                    assert_eq!(own["readOnlyRootFilesystem"], json!(true), "{name}");
+                    assert_eq!(own["capabilities"]["drop"], json!(["ALL"]), "{name}");
+                    assert!(resources["requests"]["memory"].is_string(), "{name}: no request");
+                    let image = container["image"].as_str().unwrap();
+                    assert!(addon.images().contains(&image), "{name}: {image}");
+                }
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! The manifests: compiled in, each replaceable by a file of the same name.
 
 use super::error::RenderError;
+use nodeinit_config::Addon;
 use std::{collections::BTreeMap, fmt};
 
 /// One file of `manifests/`.
@@ -34,11 +35,13 @@ pub enum Manifest {
     CoreDns,
     /// flannel.
     Flannel,
+    /// An optional addon.
+    Addon(Addon),
 }
 
 impl Manifest {
     /// All manifests.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 20] = [
         Self::Etcd,
         Self::ApiServer,
         Self::ControllerManager,
@@ -53,6 +56,12 @@ impl Manifest {
         Self::KubeProxy,
         Self::CoreDns,
         Self::Flannel,
+        Self::Addon(Addon::MetricsServer),
+        Self::Addon(Addon::LocalStorage),
+        Self::Addon(Addon::Monitoring),
+        Self::Addon(Addon::Logging),
+        Self::Addon(Addon::Ingress),
+        Self::Addon(Addon::Dashboard),
     ];
 
     /// The file's name in `manifests/` and in the directory that replaces it.
@@ -73,6 +82,12 @@ impl Manifest {
             Self::KubeProxy => "kube-proxy.yaml",
             Self::CoreDns => "coredns.yaml",
             Self::Flannel => "flannel.yaml",
+            Self::Addon(Addon::MetricsServer) => "metrics-server.yaml",
+            Self::Addon(Addon::LocalStorage) => "local-storage.yaml",
+            Self::Addon(Addon::Monitoring) => "monitoring.yaml",
+            Self::Addon(Addon::Logging) => "logging.yaml",
+            Self::Addon(Addon::Ingress) => "ingress.yaml",
+            Self::Addon(Addon::Dashboard) => "dashboard.yaml",
         }
     }
 
@@ -98,6 +113,12 @@ impl Manifest {
             Self::KubeProxy => include_str!("../../../manifests/kube-proxy.yaml"),
             Self::CoreDns => include_str!("../../../manifests/coredns.yaml"),
             Self::Flannel => include_str!("../../../manifests/flannel.yaml"),
+            Self::Addon(Addon::MetricsServer) => include_str!("../../../manifests/metrics-server.yaml"),
+            Self::Addon(Addon::LocalStorage) => include_str!("../../../manifests/local-storage.yaml"),
+            Self::Addon(Addon::Monitoring) => include_str!("../../../manifests/monitoring.yaml"),
+            Self::Addon(Addon::Logging) => include_str!("../../../manifests/logging.yaml"),
+            Self::Addon(Addon::Ingress) => include_str!("../../../manifests/ingress.yaml"),
+            Self::Addon(Addon::Dashboard) => include_str!("../../../manifests/dashboard.yaml"),
         }
     }
 }

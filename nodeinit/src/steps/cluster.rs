@@ -84,15 +84,7 @@ impl Objects {
             Self::Cni => match &cx.cluster.addons.cni {
                 Cni::None => Vec::new(),
                 Cni::Flannel => render::addons::flannel(&renderer)?,
-                Cni::Directory(directory) => {
-                    let mut objects = Vec::new();
-                    for name in cx.files.list(directory)?.iter().filter(|n| n.ends_with(".yaml") || n.ends_with(".yml"))
-                    {
-                        let text = cx.files.read_text(directory.join(name))?.unwrap_or_default();
-                        objects.extend(render::addons::foreign(name, &text)?);
-                    }
-                    objects
-                }
+                Cni::Directory(directory) => manifests_in(cx, directory)?,
             },
         })
     }
@@ -129,32 +121,46 @@ impl Step for Objects {
         if ready(cx).await.is_continue() {
             return Ok(State::Needed(objects.iter().map(|o| format!("apply {}", title(o))).collect()));
         }
-        let client = client(cx)?;
-        let looks = stream::iter(&objects).map(|object| async move { (object, is_applied(client, object).await) });
-        let mut changes = Vec::new();
-        for (object, applied) in looks.buffered(AT_ONCE).collect::<Vec<_>>().await {
-            if !applied.map_err(|e| refused(object, e))? {
-                changes.push(format!("apply {}", title(object)));
-            }
-        }
-        Ok(State::of(changes))
+        Ok(State::of(differing(client(cx)?, &objects).await?))
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        let client = client(cx)?;
-        let limit = cx.cluster.timeouts.control_plane;
-        // What other objects live in comes first.
-        let (first, rest): (Vec<_>, Vec<_>) = self
-            .render(cx)?
-            .into_iter()
-            .partition(|o| matches!(o["kind"].as_str(), Some("Namespace" | "CustomResourceDefinition")));
-        for group in [first, rest] {
-            let work = stream::iter(&group).map(|object| apply(client, object, limit));
-            let results: Vec<Result<(), StepError>> = work.buffer_unordered(AT_ONCE).collect().await;
-            results.into_iter().collect::<Result<(), _>>()?;
-        }
-        Ok(())
+        apply_all(client(cx)?, &self.render(cx)?, cx.cluster.timeouts.control_plane).await
     }
+}
+
+/// The objects of every manifest in a directory of the user's.
+pub(super) fn manifests_in(cx: &Context, directory: &Path) -> Result<Vec<Value>, StepError> {
+    let mut objects = Vec::new();
+    for name in cx.files.list(directory)?.iter().filter(|name| name.ends_with(".yaml") || name.ends_with(".yml")) {
+        let text = cx.files.read_text(directory.join(name))?.unwrap_or_default();
+        objects.extend(render::addons::foreign(name, &text)?);
+    }
+    Ok(objects)
+}
+
+/// The objects that are not applied as they are, as sentences.
+pub(super) async fn differing(client: &KubeClient, objects: &[Value]) -> Result<Vec<String>, StepError> {
+    let looks = stream::iter(objects).map(|object| async move { (object, is_applied(client, object).await) });
+    let mut changes = Vec::new();
+    for (object, applied) in looks.buffered(AT_ONCE).collect::<Vec<_>>().await {
+        if !applied.map_err(|e| refused(object, e))? {
+            changes.push(format!("apply {}", title(object)));
+        }
+    }
+    Ok(changes)
+}
+
+/// Applies objects, those that others live in first.
+pub(super) async fn apply_all(client: &KubeClient, objects: &[Value], limit: Duration) -> Result<(), StepError> {
+    let (first, rest): (Vec<_>, Vec<_>) =
+        objects.iter().partition(|o| matches!(o["kind"].as_str(), Some("Namespace" | "CustomResourceDefinition")));
+    for group in [first, rest] {
+        let work = stream::iter(group).map(|object| apply(client, object, limit));
+        let results: Vec<Result<(), StepError>> = work.buffer_unordered(AT_ONCE).collect().await;
+        results.into_iter().collect::<Result<(), _>>()?;
+    }
+    Ok(())
 }
 
 fn title(object: &Value) -> String {
@@ -332,12 +338,46 @@ async fn lacking(cx: &Context, workloads: &[Value]) -> Result<Option<String>, St
             Some("DaemonSet") => (number("desiredNumberScheduled").max(1), number("numberAvailable")),
             _ => (live["spec"]["replicas"].as_i64().unwrap_or(1), number("availableReplicas")),
         };
-        if running < wanted && live["kind"] == "DaemonSet" {
+        let required = "/spec/template/spec/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution";
+        let one_a_node = live["kind"] == "DaemonSet" || live.pointer(required).is_some();
+        if running < wanted && one_a_node {
             // A node whose machine is gone is told of elsewhere; the others are not to wait for it.
             wanted = wanted.min(ready_nodes(client).await.map_err(|e| refused(workload, e))?);
         }
         if running < wanted || live["status"]["observedGeneration"] != live["metadata"]["generation"] {
             return Ok(Some(format!("{}: {running} of {wanted} pods run", title(workload))));
+        }
+    }
+    Ok(None)
+}
+
+/// The first of these objects that does not work yet, as a sentence: pods that do not run, an API that is not served.
+pub(super) async fn unavailable(client: &KubeClient, objects: &[Value]) -> Result<Option<String>, StepError> {
+    for object in objects {
+        let kind = object["kind"].as_str().unwrap_or_default();
+        if !["DaemonSet", "Deployment", "StatefulSet", "APIService"].contains(&kind) {
+            continue;
+        }
+        let path = client.path_of(object).await.map_err(|e| refused(object, e))?;
+        let live = client.find(&path).await.map_err(|e| refused(object, e))?.unwrap_or_default();
+        let number = |at: &str| live["status"][at].as_i64().unwrap_or_default();
+        if kind == "APIService" {
+            let conditions = live["status"]["conditions"].as_array().into_iter().flatten();
+            let available = conditions.clone().find(|condition| condition["type"] == "Available");
+            if available.is_none_or(|condition| condition["status"] != "True") {
+                let message =
+                    available.and_then(|condition| condition["message"].as_str()).unwrap_or("not looked at yet");
+                return Ok(Some(format!("{}: {message}", title(object))));
+            }
+            continue;
+        }
+        let (wanted, running) = match kind {
+            // No node may have to run it.
+            "DaemonSet" => (number("desiredNumberScheduled"), number("numberAvailable")),
+            _ => (live["spec"]["replicas"].as_i64().unwrap_or(1), number("availableReplicas")),
+        };
+        if running < wanted || live["status"]["observedGeneration"] != live["metadata"]["generation"] {
+            return Ok(Some(format!("{}: {running} of {wanted} pods run", title(object))));
         }
     }
     Ok(None)

@@ -1,5 +1,6 @@
 //! The steps. Each asks the pure rooms what should be, the effects what is, and closes the gap.
 
+pub mod addons;
 pub mod artifacts;
 pub mod bootstrap_token;
 pub mod cluster;

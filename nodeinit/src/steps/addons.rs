@@ -1,0 +1,200 @@
+//! Optional addons: applied when the cluster is ready, each waited for, and taken away again to the last object.
+
+mod inventory;
+
+use crate::{
+    api::kube::KubeClient,
+    context::Context,
+    engine::{
+        error::{Exit, StepError},
+        step::{Plan, State, Step},
+        wait::Wait,
+    },
+    render,
+    steps::cluster::{self, client, ready},
+};
+use async_trait::async_trait;
+use inventory::{Inventory, Reference};
+use nodeinit_config::{Addon, Cluster};
+use serde_json::Value;
+use std::{collections::BTreeSet, ops::ControlFlow, path::PathBuf, time::Duration};
+
+/// The name of the addon that the user's own manifests are together.
+pub const OWN: &str = "manifests";
+
+/// Where an addon's objects come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// One of ours.
+    BuiltIn(Addon),
+    /// Every manifest in a directory of the user's.
+    Directory(PathBuf),
+}
+
+/// Step `addon-NAME`: an addon's objects are applied and its workloads available.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Objects(pub Source);
+
+/// The addons that the configuration asks for.
+#[must_use]
+pub fn wanted(cluster: &Cluster) -> Vec<Objects> {
+    let built_in = cluster.addons.optional.iter().map(|addon| Objects(Source::BuiltIn(*addon)));
+    built_in.chain(cluster.addons.manifests.clone().map(|path| Objects(Source::Directory(path)))).collect()
+}
+
+/// Their steps.
+#[must_use]
+pub fn steps(cluster: &Cluster) -> Plan {
+    wanted(cluster).into_iter().map(|objects| Box::new(objects) as _).collect()
+}
+
+impl Objects {
+    /// What people call it.
+    #[must_use]
+    pub fn addon(&self) -> &'static str {
+        match &self.0 {
+            Source::BuiltIn(addon) => addon.name(),
+            Source::Directory(_) => OWN,
+        }
+    }
+
+    fn render(&self, cx: &Context) -> Result<Vec<Value>, StepError> {
+        match &self.0 {
+            Source::BuiltIn(addon) => Ok(render::addons::optional(&cx.renderer(), *addon)?),
+            // Taken for empty, all that was applied from it would be deleted.
+            Source::Directory(directory) if !cx.files.exists(directory) => {
+                let error =
+                    StepError::new(format!("addons.manifests names {}, which is not there", directory.display()));
+                Err(error.exit(Exit::BadConfig).hint("make the directory, or take the key out of the configuration"))
+            }
+            Source::Directory(directory) => cluster::manifests_in(cx, directory),
+        }
+    }
+
+    /// What lacks until it is there as described; nothing where it is.
+    ///
+    /// # Errors
+    /// Manifests that cannot be read; an API that refuses to answer.
+    pub async fn lacking(&self, cx: &Context) -> Result<Vec<String>, StepError> {
+        let objects = self.render(cx)?;
+        if ready(cx).await.is_continue() {
+            return Ok(vec![self.title()]);
+        }
+        let client = client(cx)?;
+        let mut changes = cluster::differing(client, &objects).await?;
+        let known = Inventory::read(client, self.addon()).await?;
+        let wanted = references(&objects);
+        let leftover = known.objects.iter().filter(|reference| !wanted.contains(reference));
+        changes.extend(leftover.map(|reference| format!("delete {reference}")));
+        if changes.is_empty() {
+            changes.extend(cluster::unavailable(client, &objects).await?);
+        }
+        Ok(changes)
+    }
+}
+
+fn references(objects: &[Value]) -> Vec<Reference> {
+    objects.iter().map(Reference::of).collect()
+}
+
+#[async_trait(?Send)]
+impl Step for Objects {
+    fn name(&self) -> String {
+        format!("addon-{}", self.addon())
+    }
+
+    fn needs(&self) -> Vec<String> {
+        vec!["ready".into()]
+    }
+
+    fn title(&self) -> String {
+        match &self.0 {
+            Source::BuiltIn(addon) => format!("apply {} and wait for it", addon.name()),
+            Source::Directory(directory) => format!("apply the manifests in {}", directory.display()),
+        }
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        Ok(State::of(self.lacking(cx).await?))
+    }
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        let objects = self.render(cx)?;
+        let client = client(cx)?;
+        let before = Inventory::read(client, self.addon()).await?;
+        let mut ours = Vec::new();
+        for reference in references(&objects) {
+            // What somebody else made before stays when the addon goes.
+            if before.objects.contains(&reference) || !reference.exists(client).await? {
+                ours.push(reference);
+            }
+        }
+        // All that may be there is known before it is made, so that a run that is broken off leaves nothing unknown.
+        let all: BTreeSet<Reference> = before.objects.iter().chain(&ours).cloned().collect();
+        let limit = cx.cluster.timeouts.node;
+        Inventory::of(self.addon(), all.into_iter().collect()).write(client, limit).await?;
+        cluster::apply_all(client, &objects, limit).await?;
+        let gone: Vec<Reference> = before.objects.into_iter().filter(|reference| !ours.contains(reference)).collect();
+        delete(client, &gone, limit).await?;
+        Inventory::of(self.addon(), ours).write(client, limit).await?;
+        available(client, self.addon(), &objects, limit).await
+    }
+}
+
+async fn available(client: &KubeClient, name: &str, objects: &[Value], limit: Duration) -> Result<(), StepError> {
+    let look = async || match cluster::unavailable(client, objects).await {
+        Ok(None) => ControlFlow::Break(()),
+        Ok(Some(what)) => ControlFlow::Continue(what),
+        Err(e) => ControlFlow::Continue(e.to_string()),
+    };
+    let wait = Wait::new(format!("addon {name}"), limit).at_most_every(Duration::from_millis(500));
+    let hint = "see `kubectl --kubeconfig /etc/kubernetes/admin.conf get pods -A -o wide`, then try again";
+    wait.until(look).await.map_err(|late| StepError::from(late).hint(hint))
+}
+
+/// Takes away what was applied under this name, whether the configuration still knows it or not.
+///
+/// # Errors
+/// Nothing was applied under the name, or the API refuses.
+pub async fn remove(cx: &Context, name: &str) -> Result<usize, StepError> {
+    let client = client(cx)?;
+    // It becomes part of a path.
+    let known = match name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-') {
+        true => Inventory::read(client, name).await?,
+        false => Inventory::of(name, Vec::new()),
+    };
+    if known.objects.is_empty() {
+        let error = StepError::new(format!("nothing was applied as addon {name}"));
+        return Err(error.hint("see `nodeinit addons list`"));
+    }
+    let limit = cx.cluster.timeouts.node;
+    delete(client, &known.objects, limit).await?;
+    known.forget(client).await?;
+    Ok(known.objects.len())
+}
+
+/// The names under which something was applied.
+///
+/// # Errors
+/// Where the API refuses.
+pub async fn applied(cx: &Context) -> Result<Vec<String>, StepError> {
+    inventory::names(client(cx)?).await
+}
+
+/// Deletes objects, those that others live in at last, and waits until they are gone.
+async fn delete(client: &KubeClient, objects: &[Reference], limit: Duration) -> Result<(), StepError> {
+    let (last, first): (Vec<&Reference>, Vec<&Reference>) = objects.iter().partition(|object| object.holds_others());
+    for object in first.iter().chain(&last) {
+        object.delete(client).await?;
+    }
+    for object in objects {
+        let look = async || match object.exists(client).await {
+            Ok(false) => ControlFlow::Break(()),
+            Ok(true) => ControlFlow::Continue("it is still there".to_owned()),
+            Err(e) => ControlFlow::Continue(e.to_string()),
+        };
+        let wait = Wait::new(format!("the end of {object}"), limit).at_most_every(Duration::from_millis(500));
+        wait.until(look).await?;
+    }
+    Ok(())
+}
