@@ -7,6 +7,7 @@ mod at_once;
 mod bootstrap;
 mod configuration;
 mod disk;
+mod etcd;
 mod kill;
 mod power;
 mod reset;

@@ -1,5 +1,6 @@
 //! One HTTP exchange at a time: plain HTTP/1.1 for health addresses, HTTP/2 over TLS for the Kubernetes API.
 
+use super::grpc::Sender;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::{Request, Response, StatusCode, client::conn, header::HOST};
@@ -105,7 +106,7 @@ async fn collect(response: Response<hyper::body::Incoming>) -> Result<(StatusCod
 #[derive(Clone)]
 pub struct Http2 {
     address: SocketAddr,
-    sender: conn::http2::SendRequest<Full<Bytes>>,
+    sender: Sender,
 }
 
 impl Http2 {
@@ -170,6 +171,11 @@ impl Http2 {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// What gRPC calls go through.
+    pub(super) fn sender(&self) -> &Sender {
+        &self.sender
     }
 
     /// Sends a request and reads the whole answer.

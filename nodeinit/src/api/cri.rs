@@ -2,9 +2,8 @@
 //!
 //! Source: `k8s.io/cri-api/pkg/apis/runtime/v1/api.proto`; only the fields that are used here.
 
-use bytes::{BufMut, Bytes, BytesMut};
-use http_body_util::{BodyExt, Full};
-use hyper::{Request, client::conn::http2, header::CONTENT_TYPE};
+use super::grpc::{self, CallError};
+use hyper::{client::conn::http2, header::HeaderName};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use prost::Message;
 use std::{collections::BTreeMap, io, path::PathBuf, time::Duration};
@@ -114,7 +113,7 @@ pub struct Target<'a> {
 
 /// A connection to the container runtime.
 pub struct Cri {
-    sender: http2::SendRequest<Full<Bytes>>,
+    sender: grpc::Sender,
 }
 
 impl Cri {
@@ -262,31 +261,15 @@ impl Cri {
         call: &'static str,
         request: &impl Message,
     ) -> Result<A, CriError> {
-        let refused = |message: String| CriError::Refused { call, message };
-        let broke = |source| CriError::Exchange { call, source };
-        let mut body = BytesMut::with_capacity(5 + request.encoded_len());
-        body.put_u8(0);
-        body.put_u32(u32::try_from(request.encoded_len()).unwrap_or(u32::MAX));
-        request.encode(&mut body).map_err(|e| refused(e.to_string()))?;
-        let http = Request::post(format!("http://localhost/{service}/{call}"))
-            .header(CONTENT_TYPE, "application/grpc")
-            .header("te", "trailers")
-            .header("containerd-namespace", "k8s.io")
-            .body(Full::from(body.freeze()))
-            .map_err(|e| refused(e.to_string()))?;
-        let mut sender = self.sender.clone();
-        sender.ready().await.map_err(broke)?;
-        let response = sender.send_request(http).await.map_err(broke)?;
-        let headers = response.headers().clone();
-        let collected = response.into_body().collect().await.map_err(broke)?;
-        let trailers = collected.trailers().cloned().unwrap_or(headers);
-        let text = |name| trailers.get(name).and_then(|v| v.to_str().ok()).unwrap_or_default().to_owned();
-        match text("grpc-status").as_str() {
-            "" | "0" => {}
-            status => return Err(refused(format!("status {status}: {}", text("grpc-message")))),
-        }
-        let bytes = collected.to_bytes();
-        A::decode(bytes.get(5..).unwrap_or_default()).map_err(|e| refused(e.to_string()))
+        let url = format!("http://localhost/{service}/{call}");
+        let namespace = (HeaderName::from_static("containerd-namespace"), "k8s.io");
+        grpc::call(&self.sender, url, Some(namespace), request).await.map_err(|e| match e {
+            CallError::Broke(source) => CriError::Exchange { call, source },
+            CallError::Status(status, words) => {
+                CriError::Refused { call, message: format!("status {status}: {words}") }
+            }
+            CallError::Message(message) => CriError::Refused { call, message },
+        })
     }
 }
 

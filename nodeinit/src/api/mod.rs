@@ -3,6 +3,8 @@
 pub mod connection;
 pub mod cri;
 pub mod download;
+pub mod etcd;
+mod grpc;
 pub mod http;
 pub mod kube;
 pub mod registry;

@@ -3,9 +3,11 @@
 mod addons;
 mod certs;
 mod config;
+mod etcd;
 mod load;
 mod phase;
 mod preflight;
+mod remove;
 mod reset;
 mod secrets;
 mod setup;
@@ -67,6 +69,9 @@ enum Command {
     /// Certificates' ends, and their renewal
     #[command(subcommand)]
     Certs(certs::Certs),
+    /// The masters' etcd
+    #[command(subcommand)]
+    Etcd(etcd::Etcd),
     /// The other masters
     #[command(subcommand)]
     Master(up::Machine),
@@ -192,8 +197,11 @@ pub fn run() -> Exit {
         Command::Token(command) => runtime.block_on(token::run(command)),
         Command::Addons(command) => runtime.block_on(addons::run(command)),
         Command::Certs(command) => runtime.block_on(certs::run(command)),
+        Command::Etcd(command) => runtime.block_on(etcd::run(command)),
         Command::Master(up::Machine::Add(args)) => runtime.block_on(up::add(args, Role::Master)),
+        Command::Master(up::Machine::Remove(args)) => runtime.block_on(remove::run(args, Role::Master)),
         Command::Worker(up::Machine::Add(args)) => runtime.block_on(up::add(args, Role::Worker)),
+        Command::Worker(up::Machine::Remove(args)) => runtime.block_on(remove::run(args, Role::Worker)),
         Command::Phase(phase) => runtime.block_on(phase::run(phase)),
     }
 }

@@ -21,6 +21,9 @@ pub(super) struct Reset {
     /// Do not ask
     #[arg(long)]
     yes: bool,
+    /// Even if the other masters' etcd loses its quorum by it, or cannot be asked
+    #[arg(long)]
+    force: bool,
     #[command(flatten)]
     common: Common,
 }
@@ -40,7 +43,7 @@ async fn attempt(args: &Reset) -> Result<Exit, (String, StepError)> {
     let start = |e| ("start".to_owned(), e);
     let _lock = setup::lock().map_err(start)?;
     let cx = setup::context(&args.common, Access::Change).map_err(start)?;
-    let plan = reset::plan();
+    let plan = reset::plan(args.force);
     if !args.yes && !agreed(&cx, runner::look(&plan, &cx).await?).map_err(start)? {
         return Ok(Exit::Done);
     }

@@ -1,7 +1,7 @@
 //! `up` and `plan`.
 
 use super::{
-    Common,
+    Common, remove,
     setup::{self, Access},
 };
 use crate::{
@@ -43,6 +43,8 @@ impl Up {
 pub(super) enum Machine {
     /// Bring up one machine of the configuration, from the first master
     Add(Named),
+    /// Take one machine out of the cluster, from a master: its pods, its part in etcd, its node, its tokens
+    Remove(remove::Remove),
 }
 
 #[derive(Args)]

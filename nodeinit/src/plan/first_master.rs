@@ -8,6 +8,7 @@ use crate::{
         bootstrap_token::FirstToken,
         cluster::{Node, Objects, Ready},
         encryption_config::EncryptionConfig,
+        etcd::EtcdMember,
         fanout, images,
         kubeconfig::Kubeconfigs,
         kubelet::{KubeletConfig, KubeletHealthy, KubeletService},
@@ -19,7 +20,10 @@ use crate::{
         worker_token::WorkerTokens,
     },
 };
-use nodeinit_config::{Cluster, cluster::Cni};
+use nodeinit_config::{
+    Cluster,
+    cluster::{Cni, Role},
+};
 
 /// Keys, binaries and images side by side; then the kubelet with etcd and the API server, and the two others when etcd is
 /// healthy; then, when the API answers,
@@ -36,8 +40,12 @@ pub fn plan(cluster: &Cluster, reach: &Reach) -> Plan {
         Box::new(ApiServerConfig) as _,
     ]);
     plan.extend([Box::new(KubeletService { credentials: "kubeconfig" }) as _, Box::new(KubeletHealthy) as _]);
+    plan.push(Box::new(EtcdMember(Role::FirstMaster)));
     for component in Component::ALL {
-        plan.extend([Box::new(Manifest(component)) as _, Box::new(Healthy(component)) as _]);
+        plan.extend([
+            Box::new(Manifest(component, Role::FirstMaster)) as _,
+            Box::new(Healthy(component, Role::FirstMaster)) as _,
+        ]);
     }
     plan.extend([
         Box::new(Objects::Bootstrap) as _,

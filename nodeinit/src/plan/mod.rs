@@ -2,14 +2,12 @@
 
 pub mod first_master;
 pub mod fixed;
+pub mod master;
 pub mod worker;
 
 use crate::{
     context::Context,
-    engine::{
-        error::{Exit, StepError},
-        step::Plan,
-    },
+    engine::{error::StepError, step::Plan},
 };
 use nodeinit_config::cluster::Role;
 
@@ -31,10 +29,7 @@ pub enum Reach {
 pub fn for_role(cx: &Context, reach: &Reach) -> Result<Plan, StepError> {
     match cx.node.role {
         Role::FirstMaster => Ok(first_master::plan(&cx.cluster, reach)),
+        Role::Master => Ok(master::plan(&cx.cluster)),
         Role::Worker => Ok(worker::plan(&cx.cluster)),
-        role @ Role::Master => {
-            let what = format!("this version brings up first masters and workers only, and this machine is a {role}");
-            Err(StepError::new(what).exit(Exit::Usage))
-        }
     }
 }

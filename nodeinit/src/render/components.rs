@@ -34,7 +34,7 @@ TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,TLS_ECDHE_RSA_WITH_CHACHA20_POLY13
 /// The component's flags beyond kubeadm's: ours, with the user's over them.
 pub(super) fn extra_args(cluster: &Cluster, component: Component) -> BTreeMap<String, String> {
     let (ours, users) = match component {
-        Component::Etcd => (vec![("cipher-suites", CIPHER_SUITES)], &cluster.etcd.extra_args),
+        Component::Etcd => (etcd_args(), &cluster.etcd.extra_args),
         Component::ApiServer => (api_server_args(&cluster.api_server.extra_args), &cluster.api_server.extra_args),
         Component::ControllerManager => (controller_manager_args(), &cluster.controller_manager.extra_args),
         Component::Scheduler => (leader_args(), &cluster.scheduler.extra_args),
@@ -43,6 +43,12 @@ pub(super) fn extra_args(cluster: &Cluster, component: Component) -> BTreeMap<St
         ours.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     args.extend(users.iter().map(|(name, value)| (name.clone(), value.clone())));
     args
+}
+
+/// Learners are in no quorum. With the default of one, the third master could be added only 5 s after the second began to vote
+/// (etcd's `HealthInterval`), and in those seconds no member may fail. The same on all members: each checks for itself.
+fn etcd_args() -> Vec<(&'static str, &'static str)> {
+    vec![("cipher-suites", CIPHER_SUITES), ("max-learners", "4")]
 }
 
 fn common_args() -> Vec<(&'static str, &'static str)> {

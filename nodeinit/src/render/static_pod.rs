@@ -16,12 +16,22 @@ pub struct StaticPod {
     pub text: String,
 }
 
-/// etcd with this machine as its only member.
+/// etcd that begins with this machine as its only member.
 ///
 /// # Errors
 /// A replaced manifest that does not fit.
 pub fn etcd(renderer: &Renderer<'_>) -> Result<StaticPod, RenderError> {
-    renderer.static_pod(Manifest::Etcd, Component::Etcd)
+    renderer.static_pod(Manifest::Etcd, Component::Etcd, &[])
+}
+
+/// etcd that joins others: `members` is its `--initial-cluster`, this machine among them. Source: kubeadm,
+/// `getEtcdCommand`.
+///
+/// # Errors
+/// A replaced manifest that does not fit.
+pub fn joining_etcd(renderer: &Renderer<'_>, members: &str) -> Result<StaticPod, RenderError> {
+    let flags = [("initial-cluster", members), ("initial-cluster-state", "existing")];
+    renderer.static_pod(Manifest::Etcd, Component::Etcd, &flags)
 }
 
 /// kube-apiserver.
@@ -29,7 +39,7 @@ pub fn etcd(renderer: &Renderer<'_>) -> Result<StaticPod, RenderError> {
 /// # Errors
 /// A replaced manifest that does not fit.
 pub fn api_server(renderer: &Renderer<'_>) -> Result<StaticPod, RenderError> {
-    renderer.static_pod(Manifest::ApiServer, Component::ApiServer)
+    renderer.static_pod(Manifest::ApiServer, Component::ApiServer, &[])
 }
 
 /// kube-controller-manager.
@@ -37,7 +47,7 @@ pub fn api_server(renderer: &Renderer<'_>) -> Result<StaticPod, RenderError> {
 /// # Errors
 /// A replaced manifest that does not fit.
 pub fn controller_manager(renderer: &Renderer<'_>) -> Result<StaticPod, RenderError> {
-    renderer.static_pod(Manifest::ControllerManager, Component::ControllerManager)
+    renderer.static_pod(Manifest::ControllerManager, Component::ControllerManager, &[])
 }
 
 /// kube-scheduler.
@@ -45,7 +55,7 @@ pub fn controller_manager(renderer: &Renderer<'_>) -> Result<StaticPod, RenderEr
 /// # Errors
 /// A replaced manifest that does not fit.
 pub fn scheduler(renderer: &Renderer<'_>) -> Result<StaticPod, RenderError> {
-    renderer.static_pod(Manifest::Scheduler, Component::Scheduler)
+    renderer.static_pod(Manifest::Scheduler, Component::Scheduler, &[])
 }
 
 /// kube-vip, for a cluster that has a virtual address.
@@ -71,13 +81,24 @@ pub fn writable_directories(renderer: &Renderer<'_>) -> Vec<String> {
 }
 
 impl Renderer<'_> {
-    fn static_pod(&self, manifest: Manifest, component: Component) -> Result<StaticPod, RenderError> {
+    /// The pod; `flags` take the place of the manifest's.
+    fn static_pod(
+        &self,
+        manifest: Manifest,
+        component: Component,
+        flags: &[(&str, &str)],
+    ) -> Result<StaticPod, RenderError> {
         let missing = |expected| RenderError::Shape { manifest: manifest.to_string(), expected };
         let mut pod = self.object(manifest, &[])?;
         let container = pod.pointer_mut("/spec/containers/0").ok_or_else(|| missing("spec.containers"))?;
 
         let command = container.get_mut("command").and_then(Value::as_array_mut);
         let command = command.ok_or_else(|| missing("spec.containers[0].command"))?;
+        for (name, value) in flags {
+            let prefix = format!("--{name}=");
+            command.retain(|part| !part.as_str().is_some_and(|part| part.starts_with(&prefix)));
+            command.push(json!(format!("{prefix}{value}")));
+        }
         let extra = components::extra_args(self.cluster, component);
         *command = with_extra_args(std::mem::take(command), &extra);
 

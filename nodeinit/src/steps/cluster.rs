@@ -71,7 +71,7 @@ pub enum Objects {
 }
 
 impl Objects {
-    fn render(self, cx: &Context) -> Result<Vec<Value>, StepError> {
+    pub(super) fn render(self, cx: &Context) -> Result<Vec<Value>, StepError> {
         let renderer = cx.renderer();
         Ok(match self {
             Self::Bootstrap => {
@@ -224,7 +224,7 @@ fn without_bookkeeping(mut object: Value) -> Value {
 /// Step `node`: the kubelet has registered this node, and it has its labels and taints.
 pub struct Node;
 
-async fn node(cx: &Context) -> Result<Option<Value>, StepError> {
+pub(super) async fn node(cx: &Context) -> Result<Option<Value>, StepError> {
     let path = format!("/api/v1/nodes/{}", cx.node.name);
     client(cx)?.find(&path).await.map_err(|e| StepError::caused(format!("cannot read node {}", cx.node.name), e))
 }
@@ -233,10 +233,24 @@ pub(super) fn ready_condition(node: &Value) -> Option<&Value> {
     node["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == "Ready")
 }
 
-/// Whether a node says that it is Ready.
+/// Whether a node, or a pod, says that it is Ready.
 #[must_use]
 pub fn is_ready(node: &Value) -> bool {
     ready_condition(node).is_some_and(|condition| condition["status"] == "True")
+}
+
+/// Whether the kubelet speaks with the API server: its node is Ready, or it has taken on a pod that is not its own.
+async fn works(cx: &Context) -> Result<bool, StepError> {
+    match node(cx).await? {
+        None => return Ok(false),
+        Some(node) if is_ready(&node) => return Ok(true),
+        Some(_) => {}
+    }
+    let path = format!("/api/v1/pods?fieldSelector=spec.nodeName%3D{}", cx.node.name);
+    let pods = client(cx)?.get(&path).await.map_err(|e| StepError::caused("cannot list this node's pods", e))?;
+    let mut pods = pods["items"].as_array().into_iter().flatten();
+    let is_static = |pod: &Value| !pod["metadata"]["annotations"]["kubernetes.io/config.mirror"].is_null();
+    Ok(pods.any(|pod| !is_static(pod) && !pod["status"]["startTime"].is_null()))
 }
 
 #[async_trait(?Send)]
@@ -264,7 +278,7 @@ impl Step for Node {
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
         let path = format!("/api/v1/nodes/{}", cx.node.name);
-        if !node(cx).await?.is_some_and(|node| is_ready(&node)) {
+        if !works(cx).await? {
             // While there was no API server, the kubelet's watches and its registration went into a back-off of up to 30 s.
             // It takes half a second to start anew. A container that it has made and not yet started would be made again.
             let started = Wait::new("the containers of all static pods", STATIC_PODS_LIMIT);

@@ -13,7 +13,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use base64::{Engine, engine::general_purpose::STANDARD};
-use nodeinit_config::{Secret, yaml};
+use nodeinit_config::{Secret, cluster::Role, yaml};
 use serde_json::Value;
 
 /// Step `encryption-config`: the configuration with its key.
@@ -57,6 +57,9 @@ impl Step for EncryptionConfig {
 fn key(cx: &Context) -> Result<(Secret<[u8; 32]>, &'static str), StepError> {
     if let Some(bundle) = bundle::read(&cx.files, cx.clock.now())? {
         return Ok((bundle.encryption_key, "take the encryption key from the secrets bundle"));
+    }
+    if cx.node.role != Role::FirstMaster {
+        return Err(bundle::none());
     }
     if cluster_exists(cx) {
         let what = format!("{} is gone, and etcd may hold Secrets that only its key can read", paths::ENCRYPTION);

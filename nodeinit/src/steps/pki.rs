@@ -28,6 +28,7 @@ use crate::{
 use async_trait::async_trait;
 pub use expiries::{Expiry, expiries, inventory};
 use found::Found;
+use nodeinit_config::cluster::Role;
 use outcome::Outcome;
 use reconcile::Reconcile;
 use std::path::{Path, PathBuf};
@@ -73,6 +74,12 @@ fn outcome(cx: &Context) -> Result<Outcome, StepError> {
     let mut read: Vec<PathBuf> = bases.flat_map(|base| [certificate_path(base), key_path(base)]).collect();
     read.extend([key_path(SERVICE_ACCOUNT), public_path(SERVICE_ACCOUNT)]);
     let bundle: Option<Bundle> = bundle::read(&cx.files, cx.clock.now())?;
+    if bundle.is_none()
+        && cx.node.role != Role::FirstMaster
+        && !cx.files.exists(certificate_path(Ca::Kubernetes.base()))
+    {
+        return Err(bundle::none());
+    }
     let reconcile = Reconcile {
         found: Found::read(cx, read)?,
         bundle: bundle.as_ref(),

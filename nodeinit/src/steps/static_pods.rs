@@ -13,13 +13,13 @@ use crate::{
     },
     host::{files::NewFile, net, processes},
     render::{
-        self, RenderError,
+        self,
         static_pod::{self, StaticPod},
     },
-    steps::{cluster, kubelet},
+    steps::{cluster, etcd, kubelet},
 };
 use async_trait::async_trait;
-use nodeinit_config::yaml;
+use nodeinit_config::{cluster::Role, yaml};
 use serde_json::Value;
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -63,14 +63,25 @@ impl Component {
         }
     }
 
-    fn pod(self, cx: &Context) -> Result<StaticPod, RenderError> {
+    fn pod(self, cx: &Context) -> Result<StaticPod, StepError> {
         let renderer = cx.renderer();
-        match self {
-            Self::Etcd => static_pod::etcd(&renderer),
-            Self::ApiServer => static_pod::api_server(&renderer),
-            Self::ControllerManager => static_pod::controller_manager(&renderer),
-            Self::Scheduler => static_pod::scheduler(&renderer),
-        }
+        Ok(match self {
+            Self::Etcd => match etcd::initial_cluster(cx)? {
+                Some(members) => static_pod::joining_etcd(&renderer, &members)?,
+                None => static_pod::etcd(&renderer)?,
+            },
+            Self::ApiServer => static_pod::api_server(&renderer)?,
+            Self::ControllerManager => static_pod::controller_manager(&renderer)?,
+            Self::Scheduler => static_pod::scheduler(&renderer)?,
+        })
+    }
+
+    /// Its command line, with its present flags.
+    pub(super) fn command(self, cx: &Context) -> Result<Vec<String>, StepError> {
+        let pod = self.pod(cx)?;
+        let pod = yaml::document(&pod.text).map_err(|e| StepError::caused("our own manifest is damaged", e))?;
+        let parts = pod.pointer("/spec/containers/0/command").and_then(Value::as_array).into_iter().flatten();
+        Ok(parts.filter_map(|part| part.as_str().map(str::to_owned)).collect())
     }
 
     /// What must be healthy before this one can be.
@@ -102,8 +113,8 @@ fn listens(cx: &Context, port: u16) -> ControlFlow<(), String> {
     }
 }
 
-/// Step `manifest-NAME`: the pod's manifest, from which the kubelet starts it.
-pub struct Manifest(pub Component);
+/// Step `manifest-NAME`: the pod's manifest, from which the kubelet starts it; of a master of this role.
+pub struct Manifest(pub Component, pub Role);
 
 fn manifest(cx: &Context, component: Component) -> Result<NewFile, StepError> {
     let pod = component.pod(cx)?;
@@ -119,8 +130,15 @@ impl Step for Manifest {
     fn needs(&self) -> Vec<String> {
         let mut needs = vec!["kubeconfig".into(), "image-pause".into(), format!("image-{}", self.0.name())];
         match self.0 {
-            Component::Etcd => {}
-            Component::ApiServer => needs.push("api-server-config".into()),
+            // Only there it is known whether this etcd begins alone.
+            Component::Etcd => needs.push(etcd::MEMBER.into()),
+            Component::ApiServer => {
+                needs.push("api-server-config".into());
+                // It gives up on an etcd that does not let it in; a learner lets nobody in.
+                if self.1 != Role::FirstMaster {
+                    needs.push(etcd::MEMBER.into());
+                }
+            }
             // Until then the two that all wait for have the processor to themselves.
             Component::ControllerManager | Component::Scheduler => needs.push(Component::Etcd.name().into()),
         }
@@ -142,22 +160,15 @@ impl Step for Manifest {
     }
 }
 
-/// Step `NAME`: the component runs with its present flags and is healthy.
-pub struct Healthy(pub Component);
-
-fn command(cx: &Context, component: Component) -> Result<Vec<String>, StepError> {
-    let pod = component.pod(cx)?;
-    let pod = yaml::document(&pod.text).map_err(|e| StepError::caused("our own manifest is damaged", e))?;
-    let parts = pod.pointer("/spec/containers/0/command").and_then(Value::as_array).into_iter().flatten();
-    Ok(parts.filter_map(|part| part.as_str().map(str::to_owned)).collect())
-}
+/// Step `NAME`: the component runs with its present flags and is healthy; on a master of this role.
+pub struct Healthy(pub Component, pub Role);
 
 /// The commands of all components, with their present flags.
 ///
 /// # Errors
 /// A replaced manifest that does not fit.
 pub(super) fn commands(cx: &Context) -> Result<Vec<Vec<String>>, StepError> {
-    Component::ALL.into_iter().map(|component| command(cx, component)).collect()
+    Component::ALL.into_iter().map(|component| component.command(cx)).collect()
 }
 
 #[async_trait(?Send)]
@@ -167,7 +178,11 @@ impl Step for Healthy {
     }
 
     fn needs(&self) -> Vec<String> {
-        let mut needs = vec![format!("manifest-{}", self.0.name()), "kubelet".into()];
+        let begun = match (self.0, self.1) {
+            (Component::Etcd, Role::Master) => etcd::MEMBER.into(),
+            (component, _) => format!("manifest-{}", component.name()),
+        };
+        let mut needs = vec![begun, "kubelet".into()];
         needs.extend(self.0.leans_on().map(|other| other.name().into()));
         needs
     }
@@ -177,14 +192,14 @@ impl Step for Healthy {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        let healthy = processes::runs(&cx.files, &command(cx, self.0)?) && self.0.health(cx).await.is_break();
+        let healthy = processes::runs(&cx.files, &self.0.command(cx)?) && self.0.health(cx).await.is_break();
         Ok(if healthy { State::Done } else { State::needed(self.title()) })
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
         let limit =
             if self.0 == Component::Etcd { cx.cluster.timeouts.etcd } else { cx.cluster.timeouts.control_plane };
-        let command = command(cx, self.0)?;
+        let command = self.0.command(cx)?;
         let mut watch = BackOffWatch::new(self.0);
         let wait = Wait::new(format!("a healthy {}", self.0.name()), limit);
         let look = async || {
@@ -215,7 +230,7 @@ impl Step for Healthy {
 /// A component that lost the race against what it leans on has exited, and the kubelet waits 10 s, 20 s, 40 s before it
 /// starts it again. Now that the other is healthy, a restart of the kubelet forgets the back-off. The same helps where the
 /// kubelet holds a changed static pod back, as it has not heard from the API server since it started.
-struct BackOffWatch {
+pub(super) struct BackOffWatch {
     component: Component,
     began: Instant,
     restarted: Option<Instant>,
@@ -230,12 +245,12 @@ const BACK_OFF_AFTER: Duration = Duration::from_millis(1500);
 const HELD_BACK_AFTER: Duration = Duration::from_secs(60);
 
 impl BackOffWatch {
-    fn new(component: Component) -> Self {
+    pub(super) fn new(component: Component) -> Self {
         Self { component, began: Instant::now(), restarted: None, restarts: 0, looked: Instant::now() }
     }
 
     /// Call while the component is not healthy. Looks twice a second: each look costs something.
-    async fn mend(&mut self, cx: &Context, command: &[String]) -> Result<(), StepError> {
+    pub(super) async fn mend(&mut self, cx: &Context, command: &[String]) -> Result<(), StepError> {
         if self.looked.elapsed() < Duration::from_millis(500) {
             return Ok(());
         }
@@ -277,7 +292,7 @@ async fn down_for(component: Component) -> Option<Duration> {
 }
 
 /// Tells what the container runtime and the component's log say.
-async fn explain(cx: &Context, component: Component) {
+pub(super) async fn explain(cx: &Context, component: Component) {
     let name = component.name();
     let look = async {
         let cri = Cri::connect(cri::SOCKET).await?;

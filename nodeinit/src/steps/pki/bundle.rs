@@ -21,6 +21,14 @@ pub fn place(files: &Files) -> &'static str {
     if files.exists(SENT_SECRETS) { SENT_SECRETS } else { SECRETS }
 }
 
+/// What a master that is not the first says where it has no secrets.
+pub(in crate::steps) fn none() -> StepError {
+    let what = format!("this machine has no secrets of the cluster: neither {SENT_SECRETS} nor {SECRETS} is there");
+    StepError::new(what).exit(Exit::TryAgain).hint(
+        "the first master brings them over SSH: run `nodeinit up` there; or copy its secrets bundle here, mode 600",
+    )
+}
+
 /// The secrets bundle of a file.
 ///
 /// # Errors

@@ -31,7 +31,7 @@ impl Step for Kubelet {
     }
 
     fn needs(&self) -> Vec<String> {
-        Vec::new()
+        vec!["leave-etcd".into()]
     }
 
     fn title(&self) -> String {

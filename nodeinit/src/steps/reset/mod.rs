@@ -6,13 +6,14 @@ mod machine;
 pub use files::{Files, Journal};
 pub use machine::{Images, Kernel, Kubelet, Mounts, Network, Pods};
 
-use crate::engine::step::Plan;
+use crate::{engine::step::Plan, steps::etcd::leave::Leave};
 
 /// Everything that `up` made, in the order in which it can be taken away. The journal goes last, so that a reset that was
-/// killed goes on.
+/// killed goes on. With `force`, the other masters' etcd may lose its quorum.
 #[must_use]
-pub fn plan() -> Plan {
+pub fn plan(force: bool) -> Plan {
     vec![
+        Box::new(Leave { force }),
         Box::new(Kubelet),
         Box::new(Pods),
         Box::new(Mounts),

@@ -1,0 +1,55 @@
+//! `master remove` and `worker remove`.
+
+use super::{
+    Common, print,
+    setup::{self, Access},
+};
+use crate::{
+    engine::{
+        error::{Exit, StepError},
+        report::Report,
+    },
+    steps::removal,
+};
+use clap::Args;
+use nodeinit_config::cluster::Role;
+
+#[derive(Args)]
+pub(super) struct Remove {
+    /// The machine's name
+    name: String,
+    /// Even if etcd loses its quorum, and pods are lost that nothing makes anew
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    common: Common,
+}
+
+pub(super) async fn run(args: Remove, role: Role) -> Exit {
+    match remove(&args, role).await {
+        Ok(()) => Exit::Done,
+        Err(error) => {
+            Report::stdout(args.common.output.into()).failed("remove", &error);
+            error.exit
+        }
+    }
+}
+
+async fn remove(args: &Remove, role: Role) -> Result<(), StepError> {
+    let cx = setup::context(&args.common, Access::Look)?;
+    let name = &args.name;
+    let list = match role {
+        Role::Worker => {
+            removal::worker(&cx, name, args.force).await?;
+            "workers"
+        }
+        _ => {
+            removal::master(&cx, name, args.force).await?;
+            "masters"
+        }
+    };
+    print(&format!(
+        "{name} is no part of the cluster any more. On {name}: `nodeinit reset --yes`. In the configuration: take it out of \
+         `{list}`, or the next `up` brings it back.\n"
+    ))
+}

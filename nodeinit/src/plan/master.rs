@@ -1,0 +1,49 @@
+//! A further master: it joins the control plane of the first.
+
+use crate::{
+    engine::step::Plan,
+    steps::{
+        artifacts,
+        cluster::Node,
+        encryption_config::EncryptionConfig,
+        etcd::EtcdMember,
+        images,
+        kubeconfig::Kubeconfigs,
+        kubelet::{KubeletConfig, KubeletHealthy, KubeletService},
+        node_ready::NodeReady,
+        os_prepare::OsPrepare,
+        pki::Pki,
+        preflight::Preflight,
+        static_pods::{ApiServerConfig, Component, Healthy, Manifest},
+    },
+};
+use nodeinit_config::{Cluster, cluster::Role};
+
+/// Everything that does not need the others comes first, so that only membership in etcd waits for its turn; the control
+/// plane begins the moment that this machine votes. What the cluster holds as a whole is the first master's.
+#[must_use]
+pub fn plan(cluster: &Cluster) -> Plan {
+    let mut plan: Plan = vec![Box::new(Preflight), Box::new(OsPrepare), Box::new(KubeletConfig)];
+    plan.extend(artifacts::steps(cluster));
+    plan.extend(images::steps(cluster));
+    plan.extend([
+        Box::new(Pki) as _,
+        Box::new(Kubeconfigs) as _,
+        Box::new(EncryptionConfig) as _,
+        Box::new(ApiServerConfig) as _,
+    ]);
+    plan.extend([
+        Box::new(KubeletService { credentials: "kubeconfig" }) as _,
+        Box::new(KubeletHealthy) as _,
+        Box::new(EtcdMember(Role::Master)) as _,
+    ]);
+    for component in Component::ALL {
+        if component != Component::Etcd {
+            plan.push(Box::new(Manifest(component, Role::Master)));
+        }
+        plan.push(Box::new(Healthy(component, Role::Master)));
+    }
+    plan.push(Box::new(Node));
+    plan.push(Box::new(NodeReady { needs: plan.iter().map(|step| step.name()).collect() }));
+    plan
+}

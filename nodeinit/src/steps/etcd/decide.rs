@@ -1,0 +1,210 @@
+//! What a master that is to become a member of etcd does next. Pure: from the members as they are and the data that lies
+//! here, so that a run that was killed anywhere, or a call that ended in an error, goes on from what is there.
+
+use super::data::Data;
+use crate::api::etcd::{Member, Members};
+
+/// The machine that is to become a member.
+#[derive(Clone, Debug)]
+pub(super) struct Own {
+    pub(super) name: String,
+    pub(super) peer_url: String,
+    pub(super) data: Data,
+    /// Its etcd may have begun.
+    pub(super) placed: bool,
+}
+
+/// The next move.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Add this machine as a learner, if all voting members are healthy.
+    Add,
+    /// It is a member that has not started: its etcd must run.
+    Start(u64),
+    /// Another was added in the same moment: one has to go and come again.
+    Yield(u64),
+    /// It has started and does not vote yet.
+    Promote(u64),
+    /// It votes.
+    Votes,
+    /// A member that stands in the way must go first, if the others have a quorum without it.
+    Remove { id: u64, why: &'static str },
+    /// The same, if that member does not answer; else another machine has our name.
+    RemoveNamesake(u64),
+    /// The data here is of no use to anybody.
+    Discard(String),
+    /// Somebody else must do something first.
+    Wait(String),
+    /// Only a person can decide.
+    Refuse { what: String, hint: String },
+}
+
+/// Decides.
+pub(super) fn next(own: &Own, members: &Members) -> Next {
+    match own.data {
+        Data::Of(identity) if identity.cluster != members.cluster_id => {
+            return Next::Refuse {
+                what: format!(
+                    "etcd's data on this machine belongs to another cluster ({:x}, and the other masters' is {:x})",
+                    identity.cluster, members.cluster_id
+                ),
+                hint: "if nobody needs that data: `nodeinit reset`, then `nodeinit up`".into(),
+            };
+        }
+        Data::Unreadable => {
+            return Next::Refuse {
+                what: "etcd's data on this machine is damaged".into(),
+                hint: "`nodeinit reset`, then `nodeinit up`: the other members have the same data".into(),
+            };
+        }
+        Data::None | Data::Of(_) => {}
+    }
+    // etcd begins only with exactly the members that are there: nobody may come between one's being added and its start.
+    let unstarted = |member: &&Member| member.name.is_empty() && !member.peer_urls.contains(&own.peer_url);
+    let find = |fits: &dyn Fn(&&Member) -> bool| members.members.iter().find(fits);
+    if let Some(member) = find(&|member| member.peer_urls.contains(&own.peer_url)) {
+        return match (as_member(own, member), find(&unstarted)) {
+            (Next::Start(id), Some(_)) if own.data == Data::None && !own.placed => Next::Yield(id),
+            (next, _) => next,
+        };
+    }
+    if let Some(elsewhere) = find(&|member| member.name == own.name) {
+        return Next::RemoveNamesake(elsewhere.id);
+    }
+    if let Data::Of(identity) = own.data {
+        return Next::Discard(format!("it is that of member {:x}, which was removed", identity.member));
+    }
+    match find(&unstarted) {
+        Some(other) => Next::Wait(format!("the member at {} was added and has not started yet", other.shown())),
+        None => Next::Add,
+    }
+}
+
+/// What to do where a member has our address.
+fn as_member(own: &Own, member: &Member) -> Next {
+    let started = !member.name.is_empty();
+    if started && member.name != own.name {
+        return Next::Refuse {
+            what: format!("etcd has a member {} at {}, the address of {}", member.name, own.peer_url, own.name),
+            hint: format!(
+                "correct the name or the address in the configuration; if {0} is gone for good: `nodeinit master remove {0}`",
+                member.name
+            ),
+        };
+    }
+    match own.data {
+        Data::Of(identity) if identity.member != member.id => {
+            Next::Discard(format!("it is that of the former member {:x}", identity.member))
+        }
+        Data::None if started => Next::Remove { id: member.id, why: "it has lost its data, as on a new disk" },
+        _ if !started => Next::Start(member.id),
+        _ if member.learner => Next::Promote(member.id),
+        _ => Next::Votes,
+    }
+}
+
+/// etcd's `--initial-cluster`: all members by name and address. Who has not started has no name yet; we know our own.
+pub(super) fn initial_cluster(own: &Own, members: &Members) -> String {
+    let entry = |member: &Member| {
+        let is_own = member.peer_urls.contains(&own.peer_url);
+        let name = match (is_own, member.name.is_empty()) {
+            (true, _) => own.name.clone(),
+            // As kubeadm's `addMember` has it; any name will do.
+            (false, true) => format!("{:x}", member.id),
+            (false, false) => member.name.clone(),
+        };
+        member.peer_urls.iter().map(move |url| format!("{name}={url}")).collect::<Vec<_>>()
+    };
+    members.members.iter().flat_map(entry).collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::data::Identity, *};
+
+    const CLUSTER: u64 = 0xc1;
+    const OWN: u64 = 2;
+
+    fn member(id: u64, name: &str, last: u8, learner: bool) -> Member {
+        let urls = |port| vec![format!("https://10.0.0.{last}:{port}")];
+        let client_urls = if name.is_empty() { Vec::new() } else { urls(2379) };
+        Member { id, name: name.into(), peer_urls: urls(2380), client_urls, learner }
+    }
+
+    /// What m2, at 10.0.0.12, does beside m1 and these.
+    fn with(data: Data, others: Vec<Member>) -> Next {
+        next_of(false, data, others)
+    }
+
+    fn next_of(placed: bool, data: Data, others: Vec<Member>) -> Next {
+        let own = Own { name: "m2".into(), peer_url: "https://10.0.0.12:2380".into(), data, placed };
+        let members = [vec![member(1, "m1", 11, false)], others].concat();
+        next(&own, &Members { cluster_id: CLUSTER, members })
+    }
+
+    fn data(member: u64) -> Data {
+        Data::Of(Identity { member, cluster: CLUSTER })
+    }
+
+    #[test]
+    fn the_way_of_a_new_member() {
+        assert_eq!(with(Data::None, vec![]), Next::Add);
+        assert_eq!(with(Data::None, vec![member(OWN, "", 12, true)]), Next::Start(OWN));
+        assert_eq!(with(data(OWN), vec![member(OWN, "", 12, true)]), Next::Start(OWN));
+        assert_eq!(with(data(OWN), vec![member(OWN, "m2", 12, true)]), Next::Promote(OWN));
+        assert_eq!(with(data(OWN), vec![member(OWN, "m2", 12, false)]), Next::Votes);
+    }
+
+    #[test]
+    fn one_member_after_the_other_starts() {
+        let waits = with(Data::None, vec![member(3, "", 13, true)]);
+        assert_eq!(waits, Next::Wait("the member at https://10.0.0.13:2380 was added and has not started yet".into()));
+        assert_eq!(with(Data::None, vec![member(3, "m3", 13, true)]), Next::Add, "a learner that has started");
+        let both = vec![member(OWN, "", 12, true), member(3, "", 13, true)];
+        assert_eq!(with(Data::None, both.clone()), Next::Yield(OWN), "added in the same moment");
+        assert_eq!(next_of(true, Data::None, both), Next::Start(OWN), "the other yields");
+    }
+
+    #[test]
+    fn a_new_disk_makes_a_new_member() {
+        for learner in [true, false] {
+            let next = with(Data::None, vec![member(OWN, "m2", 12, learner)]);
+            assert!(matches!(next, Next::Remove { id: OWN, .. }), "{next:?}");
+        }
+        assert_eq!(
+            with(Data::None, vec![member(OWN, "m2", 99, false)]),
+            Next::RemoveNamesake(OWN),
+            "a new address too"
+        );
+    }
+
+    #[test]
+    fn data_of_a_former_member_is_of_no_use() {
+        for others in [vec![], vec![member(OWN, "", 12, true)], vec![member(OWN, "m2", 12, false)]] {
+            assert!(matches!(with(data(7), others), Next::Discard(_)));
+        }
+    }
+
+    #[test]
+    fn what_only_a_person_can_decide_is_refused_by_name() {
+        let refused = |next: Next| match next {
+            Next::Refuse { what, .. } => what,
+            next => panic!("{next:?}"),
+        };
+        let stranger = refused(with(Data::None, vec![member(OWN, "db7", 12, false)]));
+        assert_eq!(stranger, "etcd has a member db7 at https://10.0.0.12:2380, the address of m2");
+        let other = Data::Of(Identity { member: OWN, cluster: 9 });
+        assert!(refused(with(other, vec![])).contains("belongs to another cluster (9, and the other masters' is c1)"));
+        assert!(refused(with(Data::Unreadable, vec![])).contains("damaged"));
+    }
+
+    #[test]
+    fn etcd_begins_with_all_members() {
+        let own = Own { name: "m2".into(), peer_url: "https://10.0.0.12:2380".into(), data: Data::None, placed: false };
+        let members = vec![member(1, "m1", 11, false), member(OWN, "", 12, true), member(0xab, "", 13, false)];
+        assert_eq!(
+            initial_cluster(&own, &Members { cluster_id: CLUSTER, members }),
+            "m1=https://10.0.0.11:2380,m2=https://10.0.0.12:2380,ab=https://10.0.0.13:2380"
+        );
+    }
+}

@@ -1,0 +1,172 @@
+//! A machine leaves etcd, so that those that stay agree without it.
+
+use super::{
+    data::{self, Data},
+    view::{Peers, View, shown, url},
+};
+use crate::{
+    api::etcd::{Member, PEER_PORT},
+    context::Context,
+    engine::{
+        error::{Exit, StepError},
+        step::{State, Step},
+        wait::Wait,
+    },
+    steps::pki::certificate_path,
+};
+use async_trait::async_trait;
+use std::{net::IpAddr, ops::ControlFlow, time::Duration};
+
+/// Changes of members are made within so long, or something is wrong. etcd refuses them while a member that votes has been
+/// connected for less than 5 s.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// What a machine is in etcd, for one that is about to leave.
+#[derive(Debug, PartialEq, Eq)]
+enum Place {
+    /// No member, or the only one: nobody is left who could miss it.
+    None,
+    /// One of several.
+    Member,
+    /// It holds data, and nobody tells.
+    Unknown(String),
+}
+
+/// The member at an address, or of a name.
+#[must_use]
+pub fn member<'a>(view: &'a View, name: &str, address: Option<IpAddr>) -> Option<&'a Member> {
+    let peer_url = address.map(|address| url(address, PEER_PORT));
+    let members = &view.members.members;
+    let by_url = members.iter().find(|m| peer_url.as_ref().is_some_and(|url| m.peer_urls.contains(url)));
+    by_url.or_else(|| members.iter().find(|m| m.name == name))
+}
+
+/// Refuses where those that would be left had no quorum.
+///
+/// # Errors
+/// With what would come of it, and how to do it all the same.
+pub fn keep_quorum(view: &View, member: &Member) -> Result<(), StepError> {
+    let Some(loss) = view.loss_of_quorum(member.id) else { return Ok(()) };
+    let what = format!("without {} etcd would lose its quorum: {loss}", member.shown());
+    Err(StepError::new(what).exit(Exit::TryAgain).hint(
+        "bring the other masters up first; with --force it is done all the same: then nothing in the cluster can be changed \
+         any more, and etcd has to be restored from a snapshot unless enough members come back",
+    ))
+}
+
+/// Removes the member of a machine. Leadership is handed to another first, so that no election interrupts anybody. Nothing
+/// happens where there is no such member.
+///
+/// # Errors
+/// Where it cannot be removed in time.
+pub async fn remove(cx: &Context, peers: &Peers, name: &str, address: Option<IpAddr>) -> Result<(), StepError> {
+    let wait = Wait::new(format!("the removal of {name} from etcd"), LIMIT);
+    let look = async || match peers.look().await {
+        Err(why) => ControlFlow::Continue(format!("no master's etcd answers: {why}")),
+        Ok(view) => match member(&view, name, address) {
+            None => ControlFlow::Break(()),
+            Some(member) => ControlFlow::Continue(attempt(cx, peers, &view, member).await),
+        },
+    };
+    let hint = "see `nodeinit etcd members`, then try again";
+    wait.until(look).await.map_err(|late| StepError::from(late).hint(hint))
+}
+
+/// One attempt; what came of it, the next look tells.
+async fn attempt(cx: &Context, peers: &Peers, view: &View, member: &Member) -> String {
+    let others = view.voters().filter(|other| other.id != member.id && view.complaint(other).is_none());
+    let Some(other) = others.into_iter().next() else { return "no other member is healthy".into() };
+    if view.leader() == Some(member.id) {
+        let moved = async {
+            let leader = peers.connection(member).await?;
+            leader.move_leader(other.id).await.map_err(|e| shown(&e))
+        };
+        return match moved.await {
+            Ok(()) => {
+                cx.report.note("etcd", format!("{} leads now", other.shown()));
+                "leadership was moved".into()
+            }
+            Err(why) => format!("leadership cannot be moved to {}: {why}", other.shown()),
+        };
+    }
+    let removed = async { peers.connection(other).await?.remove(member.id).await.map_err(|e| shown(&e)) };
+    match removed.await {
+        Ok(()) => {
+            cx.report.note("etcd", format!("{} is removed from etcd", member.shown()));
+            "it is removed".into()
+        }
+        Err(why) => why,
+    }
+}
+
+/// Step `leave-etcd` of a reset: this machine's member is removed while its etcd still runs.
+pub struct Leave {
+    /// Whether the others may lose their quorum by it.
+    pub force: bool,
+}
+
+async fn place(cx: &Context) -> Result<(Place, Option<(Peers, View)>), StepError> {
+    if !cx.files.exists(certificate_path("etcd/ca")) {
+        return Ok((Place::None, None));
+    }
+    let peers = Peers::of_all(cx)?;
+    match peers.look().await {
+        Ok(view) if view.members.members.len() == 1 => Ok((Place::None, None)),
+        Ok(view) => match member(&view, &cx.node.name, Some(cx.node.address)) {
+            Some(_) => Ok((Place::Member, Some((peers, view)))),
+            None => Ok((Place::None, None)),
+        },
+        Err(_) if cx.cluster.masters.len() < 2 || data::look(cx)? == Data::None => Ok((Place::None, None)),
+        Err(why) => Ok((Place::Unknown(why), None)),
+    }
+}
+
+#[async_trait(?Send)]
+impl Step for Leave {
+    fn name(&self) -> String {
+        "leave-etcd".into()
+    }
+
+    fn needs(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn title(&self) -> String {
+        "leave the masters' etcd".into()
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        Ok(match place(cx).await?.0 {
+            Place::None => State::Done,
+            Place::Member | Place::Unknown(_) => State::needed(format!("remove member {} from etcd", cx.node.name)),
+        })
+    }
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        let left = match place(cx).await? {
+            (Place::Unknown(why), _) => {
+                let what = format!("this machine may be a member of etcd, and no member answers: {why}");
+                let hint = "bring etcd up on a master; or add --force, and remove the member later, on another master, with \
+                            `nodeinit master remove`";
+                Err(StepError::new(what).exit(Exit::TryAgain).hint(hint))
+            }
+            (Place::Member, Some((peers, view))) => self.leave(cx, &peers, &view).await,
+            _ => Ok(()),
+        };
+        match left {
+            Err(e) if self.force => {
+                cx.report.note(&self.name(), format!("{e}; going on, as --force says"));
+                Ok(())
+            }
+            left => left,
+        }
+    }
+}
+
+impl Leave {
+    async fn leave(&self, cx: &Context, peers: &Peers, view: &View) -> Result<(), StepError> {
+        let Some(own) = member(view, &cx.node.name, Some(cx.node.address)) else { return Ok(()) };
+        keep_quorum(view, own)?;
+        remove(cx, peers, &cx.node.name, Some(cx.node.address)).await
+    }
+}

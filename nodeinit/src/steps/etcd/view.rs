@@ -1,0 +1,234 @@
+//! What the members of etcd say at one moment, asked over the network.
+
+use crate::{
+    api::etcd::{CLIENT_PORT, Etcd, EtcdError, Keys, Member, Members, Status},
+    context::Context,
+    engine::error::StepError,
+    steps::pki::{certificate_path, key_path},
+};
+use futures_util::{StreamExt, future, stream::FuturesUnordered};
+use std::{
+    cell::{Cell, RefCell},
+    collections::BTreeMap,
+    net::{IpAddr, SocketAddr},
+};
+
+/// The client that may ask etcd. Source: kubeadm, `etcd.NewFromCluster`.
+const CLIENT: &str = "etcd/healthcheck-client";
+
+/// The ways to etcd: connections are kept from one look to the next.
+pub struct Peers {
+    keys: Keys,
+    addresses: Vec<SocketAddr>,
+    open: RefCell<BTreeMap<SocketAddr, Etcd>>,
+    /// Who showed a certificate of another CA.
+    stranger: Cell<Option<SocketAddr>>,
+}
+
+/// The members and how they are, at one moment.
+pub struct View {
+    /// The member that told it.
+    pub asked: Etcd,
+    /// All of them.
+    pub members: Members,
+    /// What each member that has started says, by its number; else why it does not answer.
+    pub answers: BTreeMap<u64, Result<Status, String>>,
+}
+
+impl View {
+    /// The voting members.
+    pub fn voters(&self) -> impl Iterator<Item = &Member> {
+        self.members.members.iter().filter(|member| !member.learner)
+    }
+
+    /// A voting member that is not healthy, and what is wrong with it.
+    #[must_use]
+    pub fn unhealthy(&self) -> Option<String> {
+        let unwell = self.voters().find_map(|member| Some((member, self.complaint(member)?)));
+        unwell.map(|(member, complaint)| format!("member {} is not healthy: {complaint}", member.shown()))
+    }
+
+    /// Why a member cannot be removed: where those that would be left could not agree on anything.
+    #[must_use]
+    pub fn loss_of_quorum(&self, id: u64) -> Option<String> {
+        if !self.voters().any(|member| member.id == id) {
+            return None;
+        }
+        let left: Vec<&Member> = self.voters().filter(|member| member.id != id).collect();
+        let complaints: Vec<String> = left
+            .iter()
+            .filter_map(|member| Some(format!("{} ({})", member.shown(), self.complaint(member)?)))
+            .collect();
+        let (healthy, quorum) = (left.len() - complaints.len(), left.len() / 2 + 1);
+        if healthy >= quorum {
+            return None;
+        }
+        let of = format!("of the {} voting members left, {quorum} must be healthy, and {healthy} are", left.len());
+        Some(if complaints.is_empty() { of } else { format!("{of}; not healthy: {}", complaints.join(", ")) })
+    }
+
+    /// What is wrong with a member, where something is.
+    #[must_use]
+    pub fn complaint(&self, member: &Member) -> Option<String> {
+        match self.answers.get(&member.id) {
+            None => Some("has not started".into()),
+            Some(Err(why)) => Some(why.clone()),
+            Some(Ok(status)) if status.leader == 0 => Some("knows no leader".into()),
+            Some(Ok(status)) if !status.errors.is_empty() => Some(format!("says: {}", status.errors.join(", "))),
+            Some(Ok(_)) => None,
+        }
+    }
+
+    /// Who leads, by the member that was asked.
+    #[must_use]
+    pub fn leader(&self) -> Option<u64> {
+        self.answers.values().flatten().map(|status| status.leader).find(|leader| *leader != 0)
+    }
+}
+
+impl Peers {
+    /// The ways to these addresses.
+    ///
+    /// # Errors
+    /// Where this machine has no keys to etcd, or damaged ones.
+    pub fn new(cx: &Context, addresses: impl IntoIterator<Item = IpAddr>) -> Result<Self, StepError> {
+        let read = |path: std::path::PathBuf| {
+            let missing = || {
+                StepError::new(format!("{} is missing", path.display()))
+                    .hint("run `nodeinit up` on a master: it makes it")
+            };
+            cx.files.read(&path)?.ok_or_else(missing)
+        };
+        let (authority, certificate) = (read(certificate_path("etcd/ca"))?, read(certificate_path(CLIENT))?);
+        let keys = Keys::new(&authority, &certificate, &read(key_path(CLIENT))?)
+            .map_err(|e| StepError::caused("cannot ask etcd", e))?;
+        let addresses = addresses.into_iter().map(|address| SocketAddr::new(address, CLIENT_PORT)).collect();
+        Ok(Self { keys, addresses, open: RefCell::default(), stranger: Cell::default() })
+    }
+
+    /// The ways to the other masters of the configuration.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn of_others(cx: &Context) -> Result<Self, StepError> {
+        Self::new(cx, cx.cluster.masters.iter().filter_map(|m| m.address).filter(|a| *a != cx.node.address))
+    }
+
+    /// The ways to all masters, this one among them.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn of_all(cx: &Context) -> Result<Self, StepError> {
+        let others = cx.cluster.masters.iter().filter_map(|m| m.address).filter(|a| *a != cx.node.address);
+        Self::new(cx, std::iter::once(cx.node.address).chain(others))
+    }
+
+    /// Who showed a certificate that our CA has not signed.
+    pub(super) fn stranger(&self) -> Option<SocketAddr> {
+        self.stranger.get()
+    }
+
+    async fn open(&self, address: SocketAddr) -> Result<Etcd, EtcdError> {
+        if let Some(open) = self.open.borrow().get(&address).filter(|etcd| !etcd.is_closed()) {
+            return Ok(open.clone());
+        }
+        let new = Etcd::connect(address, &self.keys).await.inspect_err(|e| {
+            if matches!(e, EtcdError::Http(e) if e.is_untrusted()) {
+                self.stranger.set(Some(address));
+            }
+        })?;
+        self.open.borrow_mut().insert(address, new.clone());
+        Ok(new)
+    }
+
+    /// The members, told by whoever of the addresses answers first.
+    ///
+    /// # Errors
+    /// Why none does; all reasons in one line.
+    pub async fn members(&self) -> Result<(Etcd, Members), String> {
+        let mut asked: FuturesUnordered<_> = self
+            .addresses
+            .iter()
+            .map(|address| async {
+                let etcd = self.open(*address).await?;
+                let members = etcd.members().await?;
+                Ok::<_, EtcdError>((etcd, members))
+            })
+            .collect();
+        let mut reasons = Vec::new();
+        while let Some(answer) = asked.next().await {
+            match answer {
+                Ok(found) => return Ok(found),
+                Err(e) => reasons.push(shown(&e)),
+            }
+        }
+        reasons.sort();
+        Err(if reasons.is_empty() { "no other master is configured".into() } else { reasons.join("; ") })
+    }
+
+    /// The members, and what each says of itself.
+    ///
+    /// # Errors
+    /// As [`Self::members`].
+    pub async fn look(&self) -> Result<View, String> {
+        let (asked, members) = self.members().await?;
+        Ok(self.view(asked, members).await)
+    }
+
+    /// What each of the members that have started says of itself. One that hangs takes its time.
+    pub async fn view(&self, asked: Etcd, members: Members) -> View {
+        let started = members.members.iter().filter(|member| !member.client_urls.is_empty());
+        let answers = future::join_all(started.map(|member| async { (member.id, self.status(member).await) })).await;
+        View { asked, members, answers: answers.into_iter().collect() }
+    }
+
+    async fn status(&self, member: &Member) -> Result<Status, String> {
+        let addresses = member.client_urls.iter().filter_map(|url| address_of(url));
+        let Some(address) = addresses.into_iter().next() else {
+            return Err(format!("has no address that could be asked: {}", member.client_urls.join(", ")));
+        };
+        let answer = async { self.open(address).await?.status().await };
+        answer.await.map_err(|e| shown(&e))
+    }
+
+    /// A connection to a member that has started.
+    ///
+    /// # Errors
+    /// Why it does not answer.
+    pub async fn connection(&self, member: &Member) -> Result<Etcd, String> {
+        let address = member.client_urls.iter().find_map(|url| address_of(url)).ok_or("has not started")?;
+        self.open(address).await.map_err(|e| shown(&e))
+    }
+}
+
+/// An error with its cause.
+pub(super) fn shown(error: &EtcdError) -> String {
+    let cause = std::error::Error::source(error).map_or_else(String::new, |source| format!(": {source}"));
+    let text = error.to_string();
+    if text.ends_with(&cause) { text } else { text + &cause }
+}
+
+/// The address in a URL such as `https://10.0.0.12:2379`.
+fn address_of(url: &str) -> Option<SocketAddr> {
+    url.strip_prefix("https://")?.trim_end_matches('/').parse().ok()
+}
+
+/// A host's URL for members or clients.
+pub(super) fn url(address: IpAddr, port: u16) -> String {
+    format!("https://{}", SocketAddr::new(address, port))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_and_addresses_are_each_others_inverse() {
+        for address in ["10.0.0.12", "fd00::12"] {
+            let address: IpAddr = address.parse().unwrap();
+            assert_eq!(address_of(&url(address, 2379)), Some(SocketAddr::new(address, 2379)));
+        }
+        assert_eq!(url("fd00::12".parse().unwrap(), 2380), "https://[fd00::12]:2380");
+        assert_eq!(address_of("https://etcd.example.org:2379"), None);
+    }
+}

@@ -1,0 +1,132 @@
+//! Takes a node's pods off it, as `kubectl drain` does. Source: `k8s.io/kubectl/pkg/drain`.
+
+use crate::{
+    api::kube::{ApiError, KubeClient},
+    context::Context,
+    engine::{
+        error::{Exit, StepError},
+        wait::Wait,
+    },
+    steps::cluster::is_ready,
+};
+use hyper::StatusCode;
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, ops::ControlFlow, time::Duration};
+
+/// Nothing further is scheduled to the node.
+///
+/// # Errors
+/// Where the API refuses.
+pub async fn cordon(client: &KubeClient, node: &str) -> Result<(), StepError> {
+    let patched = client.merge(&format!("/api/v1/nodes/{node}"), &json!({"spec": {"unschedulable": true}})).await;
+    patched.map(drop).map_err(|e| StepError::caused(format!("cannot cordon {node}"), e))
+}
+
+/// Evicts all pods but those of DaemonSets and the static ones, and waits until they are gone. PodDisruptionBudgets are
+/// honoured: what they hold back is tried again until the deadline.
+///
+/// # Errors
+/// Where pods of no controller would be lost without `force`; and at the deadline those that did not go, each with its
+/// reason.
+pub async fn drain(cx: &Context, client: &KubeClient, node: &Value, force: bool) -> Result<(), StepError> {
+    let name = node["metadata"]["name"].as_str().unwrap_or_default();
+    let pods = pods(client, name).await.map_err(|e| StepError::caused(format!("cannot list the pods of {name}"), e))?;
+    let alone: Vec<String> = pods.iter().filter(|pod| !is_controlled(pod)).map(shown).collect();
+    if !force && !alone.is_empty() {
+        let what = format!("no controller makes these pods of {name} anew elsewhere: {}", alone.join(", "));
+        return Err(StepError::new(what).hint("delete them yourself, or add --force"));
+    }
+    cx.report.note("drain", format!("{} pods are evicted from {name}", pods.len()));
+    // A dead node's kubelet confirms nothing; its pods go with the node.
+    let alive = is_ready(node);
+    let limit = cx.cluster.timeouts.node;
+    let look = async || match round(client, name, alive).await {
+        Ok(left) if left.is_empty() => ControlFlow::Break(()),
+        Ok(left) => {
+            ControlFlow::Continue(left.iter().map(|(pod, why)| format!("{pod}: {why}")).collect::<Vec<_>>().join("; "))
+        }
+        Err(e) => ControlFlow::Continue(e.to_string()),
+    };
+    let wait = Wait::new(format!("the end of the pods of {name}"), limit).at_most_every(Duration::from_millis(500));
+    wait.until(look).await.map_err(|late| {
+        StepError::from(late).exit(Exit::TryAgain).hint(format!(
+            "{name} takes no new pods (`kubectl uncordon {name}` undoes that); see to the pods named, then try again"
+        ))
+    })
+}
+
+/// Evicts those that are not going yet; those that are left, with why.
+async fn round(client: &KubeClient, node: &str, alive: bool) -> Result<BTreeMap<String, String>, ApiError> {
+    let mut left = BTreeMap::new();
+    for pod in pods(client, node).await? {
+        let going = !pod["metadata"]["deletionTimestamp"].is_null();
+        if going && alive {
+            left.insert(shown(&pod), "is ending".into());
+        }
+        if going {
+            continue;
+        }
+        let part = |field: &str| pod["metadata"][field].as_str().unwrap_or_default().to_owned();
+        let (namespace, name) = (part("namespace"), part("name"));
+        let eviction = json!({
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": name, "namespace": namespace},
+        });
+        match client.create(&format!("/api/v1/namespaces/{namespace}/pods/{name}/eviction"), &eviction).await {
+            Ok(_) => left.insert(shown(&pod), "is ending".into()),
+            Err(e) if e.is_not_found() => None,
+            // Its PodDisruptionBudget does not allow it now.
+            Err(ApiError::Refused { status: StatusCode::TOO_MANY_REQUESTS, message, .. }) => {
+                left.insert(shown(&pod), message)
+            }
+            Err(e) => left.insert(shown(&pod), e.to_string()),
+        };
+    }
+    Ok(left)
+}
+
+/// The pods that must go: not those of DaemonSets, which ignore that a node is cordoned, nor static ones, which are the
+/// machine's own.
+async fn pods(client: &KubeClient, node: &str) -> Result<Vec<Value>, ApiError> {
+    let mut list = client.get(&format!("/api/v1/pods?fieldSelector=spec.nodeName%3D{node}")).await?;
+    let mut pods = list["items"].as_array_mut().map(std::mem::take).unwrap_or_default();
+    pods.retain(must_go);
+    Ok(pods)
+}
+
+fn must_go(pod: &Value) -> bool {
+    let is_static = !pod["metadata"]["annotations"]["kubernetes.io/config.mirror"].is_null();
+    !is_static && !owners(pod).any(|owner| owner["kind"] == "DaemonSet")
+}
+
+fn is_controlled(pod: &Value) -> bool {
+    let ended = matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
+    ended || owners(pod).any(|owner| owner["controller"] == true)
+}
+
+fn owners(pod: &Value) -> impl Iterator<Item = &Value> {
+    pod["metadata"]["ownerReferences"].as_array().into_iter().flatten()
+}
+
+fn shown(pod: &Value) -> String {
+    let part = |field: &str| pod["metadata"][field].as_str().unwrap_or("?").to_owned();
+    format!("{}/{}", part("namespace"), part("name"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn some_pods_stay() {
+        let owned = |kind: &str| json!({"metadata": {"ownerReferences": [{"kind": kind, "controller": true}]}});
+        let mirror = json!({"metadata": {"annotations": {"kubernetes.io/config.mirror": "x"}}});
+        let bare = json!({"metadata": {"namespace": "a", "name": "b"}});
+        assert!(must_go(&owned("ReplicaSet")) && must_go(&bare));
+        assert!(!must_go(&owned("DaemonSet")) && !must_go(&mirror));
+        assert!(is_controlled(&owned("ReplicaSet")) && !is_controlled(&bare));
+        assert!(is_controlled(&json!({"status": {"phase": "Succeeded"}})), "it has ended");
+        assert_eq!(shown(&bare), "a/b");
+    }
+}
