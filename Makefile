@@ -38,11 +38,12 @@ test: build ## everything, with real hosts and real Kubernetes (root; 25 minutes
 	NODEINIT_LAB=$(abspath $(binary)) NODEINIT_LAB_FAILPOINTS=$(abspath $(killable)) \
 	  cargo test --workspace --features nodeinit-tests/lab --locked -- --show-output
 
-demo: build ## boots a host, makes it a Kubernetes master, shows it (root)
+demo: build ## boots five hosts, makes them a Kubernetes cluster, shows it (root)
 	tests/lab/demo.sh $(binary)
 
-demo-down: ## removes the demo's host
-	tests/lab/host.sh down m1
+demo-down: ## removes the demo's hosts
+	tests/lab/host.sh down m1 m2 m3 w1 w2
+	tests/lab/host.sh unserve 6443
 
 bench: build ## times nodeinit and kubeadm on fresh hosts, alternately (root)
 	tests/bench/bench.py $(binary)

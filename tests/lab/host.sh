@@ -23,6 +23,7 @@ usage: host.sh VERB ...
   down NAME...            cuts its power and removes it
   cpu NAME CORES|max      limits all that runs in it, for example to 0.5
   disk NAME PATH SIZE|off a disk of SIZE (8k, 200m) over PATH in it
+  network NAME on|off     plugs its cable in, or pulls it
   writes NAME on|off      heavy writes beside it, on the disk that it is on
   serve PORT DIR [CUT]    serves files on http://$machine_address:PORT, cutting each answer after CUT bytes
   balance PORT NAME|IP... balances port PORT of the machine over the API servers of these masters, which need not be up yet
@@ -319,6 +320,11 @@ disk)
   use "${1:-}"
   exists
   small_disk "${2:?PATH}" "${3:?SIZE or off}"
+  ;;
+network)
+  use "${1:-}"
+  exists
+  case ${2:-} in on) ip link set "vb-$name" up ;; off) ip link set "vb-$name" down ;; *) die "network $name on, or off" ;; esac
   ;;
 writes)
   use "${1:-}"

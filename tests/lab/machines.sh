@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # The part of a cluster.yaml that names hosts of the lab: machines.sh MASTER... [-- WORKER...]
-# The first master reaches the others with the lab's key, which belongs at /root/.ssh/id_ed25519 there.
+# The first master reaches the others with the lab's key, which belongs at /root/.ssh/id_ed25519 there. LAB_ENDPOINT=HOST:PORT is
+# what stands before the masters (`host.sh balance`).
 set -euo pipefail
 # shellcheck source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 [ $# -gt 0 ] || die "machines.sh MASTER... [-- WORKER...]"
-printf 'apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nssh: {keyFile: /root/.ssh/id_ed25519}\nmasters:\n'
+printf 'apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nssh: {keyFile: /root/.ssh/id_ed25519}\n'
+[ -z "${LAB_ENDPOINT:-}" ] || echo "controlPlane: {endpoint: \"$LAB_ENDPOINT\"}"
+echo masters:
 for name in "$@"; do
   if [ "$name" = -- ]; then
     echo workers:

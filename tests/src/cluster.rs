@@ -1,19 +1,20 @@
 //! Several hosts of the lab, for one cluster.
 
 use crate::{
-    host::{Host, booted, lab_directory, only},
+    host::{Balancer, Host, booted, lab_directory, only},
     output::Output,
 };
 use std::sync::MutexGuard;
 
-/// Freshly booted hosts. The first master has nodeinit, the configuration of all, and the key that opens the others.
-/// Removed when it is dropped.
+/// Freshly booted hosts, and a load balancer before the masters. The first master has nodeinit, the configuration of all, and
+/// the key that opens the others. Removed when it is dropped.
 #[derive(Debug)]
 pub struct Cluster {
     /// The masters; the first is the first master.
     pub masters: Vec<Host>,
     /// The workers.
     pub workers: Vec<Host>,
+    balancer: Balancer,
     // Behind the hosts, so that they are gone before another test may begin.
     _only: MutexGuard<'static, ()>,
 }
@@ -35,7 +36,8 @@ impl Cluster {
         let only = only();
         let mut hosts = booted(masters + workers, imported);
         let workers = hosts.split_off(masters);
-        let cluster = Self { masters: hosts, workers, _only: only };
+        let balancer = Balancer::of(&hosts);
+        let cluster = Self { masters: hosts, workers, balancer, _only: only };
         cluster.equip(cluster.first());
         let key = lab_directory().join("ssh_key");
         cluster.first().copy(&key.display().to_string(), "/root/.ssh/id_ed25519");
@@ -44,7 +46,8 @@ impl Cluster {
 
     /// Gives a host nodeinit and the configuration of all; the first master has it from the start.
     pub fn equip(&self, host: &Host) {
-        host.equip(&self.masters.iter().collect::<Vec<_>>(), &self.workers.iter().collect::<Vec<_>>());
+        let (masters, workers): (Vec<_>, Vec<_>) = (self.masters.iter().collect(), self.workers.iter().collect());
+        host.equip(&masters, &workers, &self.balancer.endpoint());
     }
 
     /// The first master.

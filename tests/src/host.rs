@@ -105,16 +105,17 @@ impl Host {
         let only = only();
         let mut host = booted(1, imported).remove(0);
         host._only = Some(only);
-        host.equip(&[&host], &[]);
+        host.equip(&[&host], &[], "");
         host
     }
 
-    /// Gives it nodeinit, and the configuration of a cluster of these hosts.
-    pub(crate) fn equip(&self, masters: &[&Self], workers: &[&Self]) {
+    /// Gives it nodeinit, and the configuration of a cluster of these hosts; an empty endpoint stands for none.
+    pub(crate) fn equip(&self, masters: &[&Self], workers: &[&Self], endpoint: &str) {
         let names = |hosts: &[&Self]| hosts.iter().map(|host| host.name.clone()).collect::<Vec<_>>();
         let arguments = [names(masters), vec!["--".to_owned()], names(workers)].concat();
-        let program = lab("machines.sh");
-        let argv: Vec<&str> = std::iter::once(program.as_str()).chain(arguments.iter().map(String::as_str)).collect();
+        let (endpoint, program) = (format!("LAB_ENDPOINT={endpoint}"), lab("machines.sh"));
+        let argv: Vec<&str> =
+            ["env", &endpoint, &program].into_iter().chain(arguments.iter().map(String::as_str)).collect();
         let machines = start("machines.sh", LIMIT, &argv).wait().exits(0).stdout;
         self.put("/etc/nodeinit/config.yaml", &std::fs::read_to_string(lab("cluster.yaml")).unwrap());
         self.put("/etc/nodeinit/conf.d/10-machines.yaml", &machines);
@@ -250,6 +251,11 @@ impl Host {
         self.verb("disk", &[path, size]).exits(0);
     }
 
+    /// Plugs its cable in, or pulls it.
+    pub fn network(&self, on: bool) {
+        self.verb("network", &[if on { "on" } else { "off" }]).exits(0);
+    }
+
     /// Begins or ends heavy writes on the disk that it is on.
     pub fn writes(&self, on: bool) {
         self.verb("writes", &[if on { "on" } else { "off" }]).exits(0);
@@ -288,6 +294,35 @@ impl Drop for Host {
         }
         // The next host begins with removing what is left of this one.
         let _ = self.verb("down", &[]);
+    }
+}
+
+/// A load balancer of the machine before the API servers of some masters. Ends when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Balancer {
+    port: String,
+}
+
+impl Balancer {
+    /// Stands before these masters.
+    pub(crate) fn of(masters: &[Host]) -> Self {
+        // The first master's address is no other test's.
+        let port = format!("16{:0>3}", masters[0].address.rsplit('.').next().unwrap());
+        let _ = verb(&["unserve", &port]);
+        let names = masters.iter().map(|master| master.name.as_str());
+        verb(&["balance", &port].into_iter().chain(names).collect::<Vec<_>>()).exits(0);
+        Self { port }
+    }
+
+    /// Where it is, as hosts see it.
+    pub(crate) fn endpoint(&self) -> String {
+        format!("{MACHINE}:{}", self.port)
+    }
+}
+
+impl Drop for Balancer {
+    fn drop(&mut self) {
+        let _ = verb(&["unserve", &self.port]);
     }
 }
 

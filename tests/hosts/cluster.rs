@@ -1,0 +1,140 @@
+//! Three masters and two workers from one `nodeinit up` on the first master, and what they are then.
+
+use nodeinit_tests::{Cluster, Host, difference};
+
+#[test]
+fn three_masters_and_two_workers() {
+    let cluster = Cluster::fresh(3, 2);
+    let first = cluster.first();
+    let sampler = cluster.hosts().map(|host| host.start(SAMPLER)).collect::<Vec<_>>();
+    let said = cluster.up().text();
+    cluster.hosts().for_each(|host| drop(host.must("touch /root/stop")));
+    sampler.into_iter().for_each(|sampler| drop(sampler.wait().exits(0)));
+    // Working pods, and not only Ready nodes, are there when it returns.
+    first.check_pods();
+    every_node_is_ready(&cluster);
+    every_member_votes(&cluster);
+    a_second_up_changes_nothing(&cluster);
+    no_worker_has_the_key_of_a_ca(&cluster);
+    no_secret_is_shown(&cluster, &said);
+    no_token_is_left(first);
+    one_master_loses_its_power(&cluster);
+}
+
+/// Collects what any process shows of itself to others.
+const SAMPLER: &str =
+    "while [ ! -e /root/stop ]; do cat /proc/[0-9]*/{cmdline,environ} >>/run/seen 2>/dev/null; sleep 0.05; done";
+
+fn every_node_is_ready(cluster: &Cluster) {
+    let ready = r#"get nodes -o jsonpath='{range .items[*]}{.metadata.name} {.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}'"#;
+    let mut nodes: Vec<String> = cluster.hosts().map(|host| format!("{} True", host.name())).collect();
+    nodes.sort();
+    assert_eq!(cluster.first().kubectl(ready).trim().lines().collect::<Vec<_>>(), nodes);
+    let _ =
+        cluster.first().kubectl("-n kube-system rollout status deployment/coredns daemonset/kube-proxy --timeout=1s");
+}
+
+fn every_member_votes(cluster: &Cluster) {
+    let members = cluster.first().must("nodeinit etcd members --output json");
+    for master in &cluster.masters {
+        let line = members.lines().find(|line| line.contains(&format!("\"{}\"", master.name())));
+        let line = line.unwrap_or_else(|| panic!("{} is no member: {members}", master.name()));
+        assert!(line.contains("\"learner\":false") && line.contains("\"healthy\":true"), "{line}");
+    }
+    assert_eq!(members.lines().count(), cluster.masters.len(), "{members}");
+}
+
+fn a_second_up_changes_nothing(cluster: &Cluster) {
+    let files =
+        |host: &Host| host.digests("/etc/kubernetes /etc/nodeinit /var/lib/kubelet/*.yaml /etc/systemd /usr/local/bin");
+    let processes = |host: &Host| {
+        host.must("ps -eo lstart,pid,args | grep -E '/(kubelet|containerd)|etcd|kube-|coredns|flannel' | grep -v grep")
+    };
+    let before: Vec<_> = cluster.hosts().map(|host| (files(host), processes(host))).collect();
+    let again = cluster.up();
+    again.says(&["nothing to do"]);
+    for (host, before) in cluster.hosts().zip(before) {
+        let changes = difference(&before.0, &files(host));
+        assert!(changes.is_empty(), "a second up changed {changes:#?} on {}", host.name());
+        assert_eq!(before.1, processes(host), "a second up restarted a process on {}", host.name());
+    }
+    // The promise is 5 s, and this bound for a machine under load.
+    assert!(again.seconds < 15.0, "a second up took {} s", again.seconds);
+    cluster.first().nodeinit("plan").exits(0).says(&["nothing to do"]);
+}
+
+/// By the keys' own values, wherever they might lie.
+fn no_worker_has_the_key_of_a_ca(cluster: &Cluster) {
+    let keys = cluster.first().must(
+        "cd /etc/kubernetes/pki; for key in ca.key etcd/ca.key front-proxy-ca.key sa.key; do sed -n 2p $key; done",
+    );
+    assert_eq!(keys.lines().count(), 4);
+    for worker in &cluster.workers {
+        worker.put("/run/values", keys.trim());
+        let found = worker.must("find / /run /var/lib/kubelet -xdev -type f -not -path /run/values -print0 | xargs -0 grep -alFf /run/values || true");
+        assert_eq!(found, "", "a CA's key lies on {}", worker.name());
+        worker.must("rm /run/values");
+    }
+}
+
+/// Looks for the values of keys and tokens in arguments, logs and files that others may read, on every host.
+fn no_secret_is_shown(cluster: &Cluster, said: &str) {
+    let values = cluster.first().must(
+        r"for key in $(find /etc/kubernetes -name '*.key') /root/.ssh/id_ed25519; do sed -n 2p $key; done
+        sed -n 's/.*secret: *//p' /etc/kubernetes/apiserver/encryption.yaml",
+    );
+    assert!(
+        values.lines().count() >= 12 && values.lines().all(|value| value.len() >= 16),
+        "{}",
+        values.lines().count()
+    );
+    for host in cluster.hosts() {
+        host.put("/run/secret", values.trim());
+        host.put("/run/said", said);
+        host.must("chmod 600 /run/secret; journalctl --no-pager >/run/journal; [ $(wc -c </run/seen) -gt 100000 ]");
+        let shown = host.must(
+            "grep -arlFf /run/secret /var/log /run/said /run/seen /run/journal
+            find / /var/lib/kubelet -xdev -type f -perm /044 -print0 | xargs -0 grep -alFf /run/secret; true",
+        );
+        assert_eq!(shown, "", "secrets are shown on {}", host.name());
+        assert_eq!(host.must("ls /run/nodeinit 2>/dev/null || true"), "", "secrets are left on {}", host.name());
+        host.must("rm /run/secret /run/said /run/seen /run/journal /root/stop");
+    }
+}
+
+fn no_token_is_left(first: &Host) {
+    let tokens = first.must("nodeinit token list");
+    assert!(!tokens.contains("join of worker"), "{tokens}");
+}
+
+/// The others go on, and it comes back with no help.
+fn one_master_loses_its_power(cluster: &Cluster) {
+    let (first, lost) = (cluster.first(), &cluster.masters[1]);
+    let worker = &cluster.workers[0];
+    // The worker's kubelet knows the endpoint and may read its own node.
+    let ask = format!(
+        "kubectl --kubeconfig /etc/kubernetes/kubelet.conf --request-timeout 2s get node {} -o name >/dev/null 2>&1",
+        worker.name()
+    );
+    worker.must(&ask);
+    lost.cut_power();
+    let answers =
+        worker.must(&format!("for i in $(seq 40); do if {ask}; then echo yes; else echo no; fi; sleep 0.5; done"));
+    let unanswered = answers.lines().skip_while(|line| *line == "yes").filter(|line| *line == "no").count();
+    // The load balancer sees it within two checks, and etcd elects within its timeout.
+    assert!(unanswered <= 8, "the API did not answer {unanswered} times of 40: {answers}");
+    assert!(answers.ends_with("yes\nyes\nyes\n"), "{answers}");
+    first.until("a workload while a master is down", 60.0, "kubectl --kubeconfig /etc/kubernetes/admin.conf -n kube-system get deployment coredns -o jsonpath='{.status.availableReplicas}' | grep -q '[1-9]'");
+    lost.boot();
+    let back = lost.until(
+        "its API server after the boot",
+        120.0,
+        "kubectl --kubeconfig /etc/kubernetes/admin.conf get --raw /readyz",
+    );
+    eprintln!("its API server was ready {back:.1} s after the boot");
+    lost.until("everything as described after the boot", 120.0, "nodeinit plan --local");
+    first.until("the whole cluster as described", 120.0, "nodeinit plan");
+    every_member_votes(cluster);
+    every_node_is_ready(cluster);
+    first.check_pods();
+}

@@ -1,0 +1,180 @@
+//! What goes wrong between the first master and the others.
+
+use nodeinit_tests::{Cluster, Host};
+use std::{thread, time::Duration};
+
+const ADMIN: &str = "kubectl --kubeconfig /etc/kubernetes/admin.conf";
+
+fn nodes(first: &Host) -> Vec<String> {
+    first
+        .must(&format!("{ADMIN} get nodes --no-headers | awk '$2 == \"Ready\" {{print $1}}'"))
+        .lines()
+        .map(str::to_owned)
+        .collect()
+}
+
+fn voters(first: &Host) -> usize {
+    let members = first.must("nodeinit etcd members --output json");
+    members.lines().filter(|line| line.contains("\"learner\":false") && line.contains("\"healthy\":true")).count()
+}
+
+/// Nothing of a half-done try is left in the cluster.
+fn nothing_is_left(cluster: &Cluster) {
+    let first = cluster.first();
+    let members = first.must("nodeinit etcd members --output json");
+    assert!(!members.contains("\"learner\":true"), "{members}");
+    let tokens = first.must("nodeinit token list");
+    assert!(!tokens.contains("join of worker"), "{tokens}");
+    for host in cluster.hosts() {
+        assert_eq!(host.must("ls /run/nodeinit 2>/dev/null || true"), "", "secrets are left on {}", host.name());
+    }
+}
+
+#[test]
+fn a_master_that_never_answers_is_named_and_added_later() {
+    let cluster = Cluster::with_images(3, 1);
+    let (first, lost) = (cluster.first(), &cluster.masters[2]);
+    lost.cut_power();
+    first.configure("timeouts: {ssh: 20s}");
+    let said = first.nodeinit("up").exits(3);
+    said.says(&[
+        &format!("SSH to {} at {}:22 did not come within 20 s", lost.name(), lost.address()),
+        &format!("without host-{}", lost.name()),
+    ]);
+    assert_eq!(voters(first), 2);
+    assert_eq!(nodes(first).len(), 3, "the others are in");
+    first.nodeinit("plan").exits(2).says(&[lost.name()]);
+    let ca = first.ca();
+    lost.boot();
+    first.nodeinit(&format!("worker add {}", lost.name())).exits(78).says(&["does not stand in `workers`"]);
+    first.nodeinit(&format!("master add {}", lost.name())).exits(0);
+    assert_eq!((voters(first), nodes(first).len()), (3, 4));
+    assert_eq!((ca.as_str(), ca.as_str()), (first.ca().as_str(), lost.ca().as_str()));
+    first.nodeinit("up").exits(0).says(&["nothing to do"]);
+    nothing_is_left(&cluster);
+}
+
+#[test]
+fn host_keys_are_held_to_and_machines_found_behind_others() {
+    let cluster = Cluster::with_images(1, 2);
+    let (first, worker, jump) = (cluster.first(), &cluster.workers[0], &cluster.workers[1]);
+    let (w, j) = (worker.name(), jump.name());
+    let key = |host: &Host| host.must("cut -d' ' -f1,2 /etc/ssh/ssh_host_ed25519_key.pub").trim().to_owned();
+    let only = |line: &str| {
+        first.configure(&format!(
+            "timeouts: {{ssh: 15s}}\nworkers:\n- {{name: {w}, address: {}{line}}}\n",
+            worker.address()
+        ));
+    };
+    let untouched =
+        || worker.must("[ ! -e /usr/local/bin/nodeinit ] && [ ! -e /run/nodeinit ] && [ ! -e /etc/nodeinit ]");
+
+    only(&format!(", hostKeys: [{}]", key(jump)));
+    first.nodeinit("up").exits(3).says(&[w, "shows the host key SHA256:", "nothing was sent", "hostKeys"]);
+    untouched();
+    only("");
+    first.nodeinit("up").exits(3).says(&[&format!("no host key of {w} is known"), "trustOnFirstUse"]);
+    untouched();
+
+    // Our key is not let in.
+    worker.must("mv /root/.ssh/authorized_keys /root/kept");
+    only(&format!(", hostKeys: [{}]", key(worker)));
+    first.nodeinit("up").exits(3).says(&["does not let root in with the key", "authorized_keys"]);
+    worker.must("mv /root/kept /root/.ssh/authorized_keys");
+
+    // Another port and user, sudo, an ECDSA key, and a jump host, without which there is no way.
+    first.must("rm /root/.ssh/id_ed25519; ssh-keygen -q -t ecdsa -N '' -f /root/.ssh/id_ecdsa");
+    let public = first.must("cat /root/.ssh/id_ecdsa.pub");
+    for host in [worker, jump] {
+        host.must(&format!(
+            "useradd -m -s /bin/bash ops; install -d -m 700 -o ops /home/ops/.ssh; echo '{}' >/home/ops/.ssh/authorized_keys
+             chown ops /home/ops/.ssh/authorized_keys; echo 'Port 2222' >/etc/ssh/sshd_config.d/port.conf; systemctl restart ssh.socket ssh.service 2>/dev/null || systemctl restart ssh",
+            public.trim()
+        ));
+    }
+    let config = |trust: bool| {
+        first.configure(&format!(
+            "timeouts: {{ssh: 15s}}\nssh: {{user: ops, port: 2222, keyFile: /root/.ssh/id_ecdsa, trustOnFirstUse: {trust}, jumpHost: {{address: {}, port: 2222, hostKeys: [{}]}}}}\nworkers:\n- {{name: {w}, address: {}}}\n",
+            jump.address(),
+            key(jump),
+            worker.address()
+        ));
+    };
+    worker.must(&format!("iptables -I INPUT -p tcp --dport 2222 ! -s {} -j DROP", jump.address()));
+    config(true);
+    first.nodeinit("up").exits(3).says(&["ops cannot become root", "NOPASSWD"]);
+    worker.must("echo 'ops ALL=(ALL) NOPASSWD: ALL' >/etc/sudoers.d/ops");
+    let said = first.nodeinit("up").exits(0);
+    eprintln!("{}", said.text());
+    assert_eq!(nodes(first).len(), 2);
+    // What was trusted at first is held to.
+    worker.must("rm /etc/ssh/ssh_host_*; ssh-keygen -q -t ed25519 -N '' -f /etc/ssh/ssh_host_ed25519_key; systemctl restart ssh");
+    first.nodeinit("up").exits(3).says(&["shows the host key"]);
+    assert_ne!(j, w);
+}
+
+#[test]
+fn killed_at_every_boundary_of_the_fan_out_it_goes_on() {
+    let cluster = Cluster::with_images(3, 1);
+    let first = cluster.first();
+    first.add_failpoints();
+    first.must("touch /root/points");
+    // Another run may still be at work on another machine, and the local lock be held for a moment by a child of a killed one.
+    let script = "while :; do
+            NODEINIT_FAILPOINTS=/root/points nodeinit-failpoints up >/root/said 2>&1; code=$?
+            [ $code = 137 ] || grep -q 'is changing this machine' /root/said || break
+        done 2>/dev/null; cat /root/said; exit $code";
+    first.run(script).exits(0);
+    let points = first.must("cat /root/points");
+    let of = |kind: &str| points.lines().filter(|line| line.starts_with(kind)).count();
+    eprintln!(
+        "killed {} times: {} begins and {} ends of remote steps",
+        points.lines().count(),
+        of("remote-begin"),
+        of("remote-end")
+    );
+    for host in cluster.hosts().skip(1) {
+        assert!(points.contains(&format!("step-begin host-{}", host.name())), "{points}");
+    }
+    for step in ["etcd-member", "join"] {
+        assert!(points.lines().any(|line| line.starts_with("remote-") && line.ends_with(step)), "{step}: {points}");
+    }
+    assert_eq!((voters(first), nodes(first).len()), (3, 4));
+    let ca = first.ca();
+    cluster.hosts().for_each(|host| assert_eq!(ca, host.ca(), "{}", host.name()));
+    nothing_is_left(&cluster);
+    first.nodeinit("up").exits(0).says(&["nothing to do"]);
+    first.check_pods();
+}
+
+/// Each further master loses its network at another stage of its coming: before it is a member of etcd, as a learner, as a voter.
+#[test]
+fn a_cable_pulled_at_any_stage_is_survived() {
+    let cluster = Cluster::with_images(4, 0);
+    let first = cluster.first();
+    first.nodeinit("up --local").exits(0);
+    let quorum = first.start(&format!(
+        "while [ ! -e /root/stop ]; do timeout 3 {ADMIN} get --raw /readyz >/dev/null 2>&1 && echo yes || echo no; sleep 0.5; done"
+    ));
+    for (other, stage) in cluster.masters[1..].iter().zip(["binaries", "etcd-member", "kube-apiserver"]) {
+        let add = format!(
+            "nodeinit master add {0} >/root/said-{0} 2>&1; code=$?; cat /root/said-{0}; exit $code",
+            other.name()
+        );
+        let add = first.start(&add);
+        let begun = format!("grep -q '{0} {stage}' /root/said-{0}", other.name());
+        first.until(&format!("{stage} on {}", other.name()), 120.0, &begun);
+        other.network(false);
+        thread::sleep(Duration::from_secs(20));
+        other.network(true);
+        let said = add.wait().exits(0);
+        eprintln!("cut at {stage}: up took {:.1} s", said.seconds);
+    }
+    first.must("touch /root/stop");
+    let answers = quorum.wait().exits(0).stdout;
+    let unanswered = answers.lines().filter(|line| *line == "no").count();
+    assert!(unanswered <= 6, "the API did not answer {unanswered} times: {answers}");
+    assert_eq!((voters(first), nodes(first).len()), (4, 4));
+    nothing_is_left(&cluster);
+    first.nodeinit("up").exits(0).says(&["nothing to do"]);
+}
