@@ -25,6 +25,9 @@ _nodeinit() {
             nodeinit,config)
                 cmd="nodeinit__subcmd__config"
                 ;;
+            nodeinit,etcd)
+                cmd="nodeinit__subcmd__etcd"
+                ;;
             nodeinit,help)
                 cmd="nodeinit__subcmd__help"
                 ;;
@@ -130,6 +133,18 @@ _nodeinit() {
             nodeinit__subcmd__config__subcmd__help,validate)
                 cmd="nodeinit__subcmd__config__subcmd__help__subcmd__validate"
                 ;;
+            nodeinit__subcmd__etcd,help)
+                cmd="nodeinit__subcmd__etcd__subcmd__help"
+                ;;
+            nodeinit__subcmd__etcd,members)
+                cmd="nodeinit__subcmd__etcd__subcmd__members"
+                ;;
+            nodeinit__subcmd__etcd__subcmd__help,help)
+                cmd="nodeinit__subcmd__etcd__subcmd__help__subcmd__help"
+                ;;
+            nodeinit__subcmd__etcd__subcmd__help,members)
+                cmd="nodeinit__subcmd__etcd__subcmd__help__subcmd__members"
+                ;;
             nodeinit__subcmd__help,addons)
                 cmd="nodeinit__subcmd__help__subcmd__addons"
                 ;;
@@ -138,6 +153,9 @@ _nodeinit() {
                 ;;
             nodeinit__subcmd__help,config)
                 cmd="nodeinit__subcmd__help__subcmd__config"
+                ;;
+            nodeinit__subcmd__help,etcd)
+                cmd="nodeinit__subcmd__help__subcmd__etcd"
                 ;;
             nodeinit__subcmd__help,help)
                 cmd="nodeinit__subcmd__help__subcmd__help"
@@ -199,8 +217,14 @@ _nodeinit() {
             nodeinit__subcmd__help__subcmd__config,validate)
                 cmd="nodeinit__subcmd__help__subcmd__config__subcmd__validate"
                 ;;
+            nodeinit__subcmd__help__subcmd__etcd,members)
+                cmd="nodeinit__subcmd__help__subcmd__etcd__subcmd__members"
+                ;;
             nodeinit__subcmd__help__subcmd__master,add)
                 cmd="nodeinit__subcmd__help__subcmd__master__subcmd__add"
+                ;;
+            nodeinit__subcmd__help__subcmd__master,remove)
+                cmd="nodeinit__subcmd__help__subcmd__master__subcmd__remove"
                 ;;
             nodeinit__subcmd__help__subcmd__phase,list)
                 cmd="nodeinit__subcmd__help__subcmd__phase__subcmd__list"
@@ -226,17 +250,26 @@ _nodeinit() {
             nodeinit__subcmd__help__subcmd__worker,add)
                 cmd="nodeinit__subcmd__help__subcmd__worker__subcmd__add"
                 ;;
+            nodeinit__subcmd__help__subcmd__worker,remove)
+                cmd="nodeinit__subcmd__help__subcmd__worker__subcmd__remove"
+                ;;
             nodeinit__subcmd__master,add)
                 cmd="nodeinit__subcmd__master__subcmd__add"
                 ;;
             nodeinit__subcmd__master,help)
                 cmd="nodeinit__subcmd__master__subcmd__help"
                 ;;
+            nodeinit__subcmd__master,remove)
+                cmd="nodeinit__subcmd__master__subcmd__remove"
+                ;;
             nodeinit__subcmd__master__subcmd__help,add)
                 cmd="nodeinit__subcmd__master__subcmd__help__subcmd__add"
                 ;;
             nodeinit__subcmd__master__subcmd__help,help)
                 cmd="nodeinit__subcmd__master__subcmd__help__subcmd__help"
+                ;;
+            nodeinit__subcmd__master__subcmd__help,remove)
+                cmd="nodeinit__subcmd__master__subcmd__help__subcmd__remove"
                 ;;
             nodeinit__subcmd__phase,help)
                 cmd="nodeinit__subcmd__phase__subcmd__help"
@@ -304,11 +337,17 @@ _nodeinit() {
             nodeinit__subcmd__worker,help)
                 cmd="nodeinit__subcmd__worker__subcmd__help"
                 ;;
+            nodeinit__subcmd__worker,remove)
+                cmd="nodeinit__subcmd__worker__subcmd__remove"
+                ;;
             nodeinit__subcmd__worker__subcmd__help,add)
                 cmd="nodeinit__subcmd__worker__subcmd__help__subcmd__add"
                 ;;
             nodeinit__subcmd__worker__subcmd__help,help)
                 cmd="nodeinit__subcmd__worker__subcmd__help__subcmd__help"
+                ;;
+            nodeinit__subcmd__worker__subcmd__help,remove)
+                cmd="nodeinit__subcmd__worker__subcmd__help__subcmd__remove"
                 ;;
             *)
                 ;;
@@ -317,7 +356,7 @@ _nodeinit() {
 
     case "${cmd}" in
         nodeinit)
-            opts="-h -V --help --version up plan preflight status reset config secrets token addons certs master worker phase help"
+            opts="-h -V --help --version up plan preflight status reset config secrets token addons certs etcd master worker phase help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -784,8 +823,90 @@ _nodeinit() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        nodeinit__subcmd__etcd)
+            opts="-h --help members help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__etcd__subcmd__help)
+            opts="members help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__etcd__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__etcd__subcmd__help__subcmd__members)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__etcd__subcmd__members)
+            opts="-h --config --role --output --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --role)
+                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         nodeinit__subcmd__help)
-            opts="up plan preflight status reset config secrets token addons certs master worker phase help"
+            opts="up plan preflight status reset config secrets token addons certs etcd master worker phase help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -966,6 +1087,34 @@ _nodeinit() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        nodeinit__subcmd__help__subcmd__etcd)
+            opts="members"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__etcd__subcmd__members)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         nodeinit__subcmd__help__subcmd__help)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -981,7 +1130,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__help__subcmd__master)
-            opts="add"
+            opts="add remove"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -995,6 +1144,20 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__help__subcmd__master__subcmd__add)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__master__subcmd__remove)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1219,7 +1382,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__help__subcmd__worker)
-            opts="add"
+            opts="add remove"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1246,8 +1409,22 @@ _nodeinit() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        nodeinit__subcmd__help__subcmd__worker__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         nodeinit__subcmd__master)
-            opts="-h --help add help"
+            opts="-h --help add remove help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1287,7 +1464,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__master__subcmd__help)
-            opts="add help"
+            opts="add remove help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1321,6 +1498,46 @@ _nodeinit() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__master__subcmd__help__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__master__subcmd__remove)
+            opts="-h --force --config --role --output --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --role)
+                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1503,7 +1720,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__reset)
-            opts="-h --yes --config --role --output --help"
+            opts="-h --yes --force --config --role --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1869,7 +2086,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__worker)
-            opts="-h --help add help"
+            opts="-h --help add remove help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1909,7 +2126,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__worker__subcmd__help)
-            opts="add help"
+            opts="add remove help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1943,6 +2160,46 @@ _nodeinit() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__worker__subcmd__help__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__worker__subcmd__remove)
+            opts="-h --force --config --role --output --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --role)
+                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

@@ -77,6 +77,7 @@ _arguments "${_arguments_options[@]}" : \
 '--output=[How progress is shown]:OUTPUT:((text\:"For people"
 json\:"One JSON object a line"))' \
 '--yes[Do not ask]' \
+'--force[Even if the other masters'\'' etcd loses its quorum by it, or cannot be asked]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
@@ -463,6 +464,58 @@ esac
     ;;
 esac
 ;;
+(etcd)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_nodeinit__subcmd__etcd_commands" \
+"*::: :->etcd" \
+&& ret=0
+
+    case $state in
+    (etcd)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-etcd-command-$line[1]:"
+        case $line[1] in
+            (members)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
+'--output=[How progress is shown]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_nodeinit__subcmd__etcd__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-etcd-help-command-$line[1]:"
+        case $line[1] in
+            (members)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
 (master)
 _arguments "${_arguments_options[@]}" : \
 '-h[Print help]' \
@@ -488,6 +541,18 @@ json\:"One JSON object a line"))' \
 ':name -- The machine'\''s name in the configuration:_default' \
 && ret=0
 ;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
+'--output=[How progress is shown]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'--force[Even if etcd loses its quorum, and pods are lost that nothing makes anew]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':name -- The machine'\''s name:_default' \
+&& ret=0
+;;
 (help)
 _arguments "${_arguments_options[@]}" : \
 ":: :_nodeinit__subcmd__master__subcmd__help_commands" \
@@ -501,6 +566,10 @@ _arguments "${_arguments_options[@]}" : \
         curcontext="${curcontext%:*:*}:nodeinit-master-help-command-$line[1]:"
         case $line[1] in
             (add)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -541,6 +610,18 @@ json\:"One JSON object a line"))' \
 ':name -- The machine'\''s name in the configuration:_default' \
 && ret=0
 ;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
+'--output=[How progress is shown]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'--force[Even if etcd loses its quorum, and pods are lost that nothing makes anew]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':name -- The machine'\''s name:_default' \
+&& ret=0
+;;
 (help)
 _arguments "${_arguments_options[@]}" : \
 ":: :_nodeinit__subcmd__worker__subcmd__help_commands" \
@@ -554,6 +635,10 @@ _arguments "${_arguments_options[@]}" : \
         curcontext="${curcontext%:*:*}:nodeinit-worker-help-command-$line[1]:"
         case $line[1] in
             (add)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -804,6 +889,26 @@ _arguments "${_arguments_options[@]}" : \
     ;;
 esac
 ;;
+(etcd)
+_arguments "${_arguments_options[@]}" : \
+":: :_nodeinit__subcmd__help__subcmd__etcd_commands" \
+"*::: :->etcd" \
+&& ret=0
+
+    case $state in
+    (etcd)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-help-etcd-command-$line[1]:"
+        case $line[1] in
+            (members)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
 (master)
 _arguments "${_arguments_options[@]}" : \
 ":: :_nodeinit__subcmd__help__subcmd__master_commands" \
@@ -817,6 +922,10 @@ _arguments "${_arguments_options[@]}" : \
         curcontext="${curcontext%:*:*}:nodeinit-help-master-command-$line[1]:"
         case $line[1] in
             (add)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -837,6 +946,10 @@ _arguments "${_arguments_options[@]}" : \
         curcontext="${curcontext%:*:*}:nodeinit-help-worker-command-$line[1]:"
         case $line[1] in
             (add)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -894,6 +1007,7 @@ _nodeinit_commands() {
 'token:Bootstrap tokens, with which machines join' \
 'addons:What the cluster may have beside what it cannot do without' \
 'certs:Certificates'\'' ends, and their renewal' \
+'etcd:The masters'\'' etcd' \
 'master:The other masters' \
 'worker:The workers' \
 'phase:One step alone, for people who debug or script' \
@@ -1066,6 +1180,37 @@ _nodeinit__subcmd__config__subcmd__validate_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit config validate commands' commands "$@"
 }
+(( $+functions[_nodeinit__subcmd__etcd_commands] )) ||
+_nodeinit__subcmd__etcd_commands() {
+    local commands; commands=(
+'members:The members\: which vote, which leads, how they are' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'nodeinit etcd commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__etcd__subcmd__help_commands] )) ||
+_nodeinit__subcmd__etcd__subcmd__help_commands() {
+    local commands; commands=(
+'members:The members\: which vote, which leads, how they are' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'nodeinit etcd help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__etcd__subcmd__help__subcmd__help_commands] )) ||
+_nodeinit__subcmd__etcd__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit etcd help help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__etcd__subcmd__help__subcmd__members_commands] )) ||
+_nodeinit__subcmd__etcd__subcmd__help__subcmd__members_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit etcd help members commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__etcd__subcmd__members_commands] )) ||
+_nodeinit__subcmd__etcd__subcmd__members_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit etcd members commands' commands "$@"
+}
 (( $+functions[_nodeinit__subcmd__help_commands] )) ||
 _nodeinit__subcmd__help_commands() {
     local commands; commands=(
@@ -1079,6 +1224,7 @@ _nodeinit__subcmd__help_commands() {
 'token:Bootstrap tokens, with which machines join' \
 'addons:What the cluster may have beside what it cannot do without' \
 'certs:Certificates'\'' ends, and their renewal' \
+'etcd:The masters'\'' etcd' \
 'master:The other masters' \
 'worker:The workers' \
 'phase:One step alone, for people who debug or script' \
@@ -1158,6 +1304,18 @@ _nodeinit__subcmd__help__subcmd__config__subcmd__validate_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit help config validate commands' commands "$@"
 }
+(( $+functions[_nodeinit__subcmd__help__subcmd__etcd_commands] )) ||
+_nodeinit__subcmd__help__subcmd__etcd_commands() {
+    local commands; commands=(
+'members:The members\: which vote, which leads, how they are' \
+    )
+    _describe -t commands 'nodeinit help etcd commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__etcd__subcmd__members_commands] )) ||
+_nodeinit__subcmd__help__subcmd__etcd__subcmd__members_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help etcd members commands' commands "$@"
+}
 (( $+functions[_nodeinit__subcmd__help__subcmd__help_commands] )) ||
 _nodeinit__subcmd__help__subcmd__help_commands() {
     local commands; commands=()
@@ -1167,6 +1325,7 @@ _nodeinit__subcmd__help__subcmd__help_commands() {
 _nodeinit__subcmd__help__subcmd__master_commands() {
     local commands; commands=(
 'add:Bring up one machine of the configuration, from the first master' \
+'remove:Take one machine out of the cluster, from a master\: its pods, its part in etcd, its node, its tokens' \
     )
     _describe -t commands 'nodeinit help master commands' commands "$@"
 }
@@ -1174,6 +1333,11 @@ _nodeinit__subcmd__help__subcmd__master_commands() {
 _nodeinit__subcmd__help__subcmd__master__subcmd__add_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit help master add commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__master__subcmd__remove_commands] )) ||
+_nodeinit__subcmd__help__subcmd__master__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help master remove commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__help__subcmd__phase_commands] )) ||
 _nodeinit__subcmd__help__subcmd__phase_commands() {
@@ -1264,6 +1428,7 @@ _nodeinit__subcmd__help__subcmd__up_commands() {
 _nodeinit__subcmd__help__subcmd__worker_commands() {
     local commands; commands=(
 'add:Bring up one machine of the configuration, from the first master' \
+'remove:Take one machine out of the cluster, from a master\: its pods, its part in etcd, its node, its tokens' \
     )
     _describe -t commands 'nodeinit help worker commands' commands "$@"
 }
@@ -1272,10 +1437,16 @@ _nodeinit__subcmd__help__subcmd__worker__subcmd__add_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit help worker add commands' commands "$@"
 }
+(( $+functions[_nodeinit__subcmd__help__subcmd__worker__subcmd__remove_commands] )) ||
+_nodeinit__subcmd__help__subcmd__worker__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help worker remove commands' commands "$@"
+}
 (( $+functions[_nodeinit__subcmd__master_commands] )) ||
 _nodeinit__subcmd__master_commands() {
     local commands; commands=(
 'add:Bring up one machine of the configuration, from the first master' \
+'remove:Take one machine out of the cluster, from a master\: its pods, its part in etcd, its node, its tokens' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit master commands' commands "$@"
@@ -1289,6 +1460,7 @@ _nodeinit__subcmd__master__subcmd__add_commands() {
 _nodeinit__subcmd__master__subcmd__help_commands() {
     local commands; commands=(
 'add:Bring up one machine of the configuration, from the first master' \
+'remove:Take one machine out of the cluster, from a master\: its pods, its part in etcd, its node, its tokens' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit master help commands' commands "$@"
@@ -1302,6 +1474,16 @@ _nodeinit__subcmd__master__subcmd__help__subcmd__add_commands() {
 _nodeinit__subcmd__master__subcmd__help__subcmd__help_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit master help help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__master__subcmd__help__subcmd__remove_commands] )) ||
+_nodeinit__subcmd__master__subcmd__help__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit master help remove commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__master__subcmd__remove_commands] )) ||
+_nodeinit__subcmd__master__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit master remove commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__phase_commands] )) ||
 _nodeinit__subcmd__phase_commands() {
@@ -1473,6 +1655,7 @@ _nodeinit__subcmd__up_commands() {
 _nodeinit__subcmd__worker_commands() {
     local commands; commands=(
 'add:Bring up one machine of the configuration, from the first master' \
+'remove:Take one machine out of the cluster, from a master\: its pods, its part in etcd, its node, its tokens' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit worker commands' commands "$@"
@@ -1486,6 +1669,7 @@ _nodeinit__subcmd__worker__subcmd__add_commands() {
 _nodeinit__subcmd__worker__subcmd__help_commands() {
     local commands; commands=(
 'add:Bring up one machine of the configuration, from the first master' \
+'remove:Take one machine out of the cluster, from a master\: its pods, its part in etcd, its node, its tokens' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit worker help commands' commands "$@"
@@ -1499,6 +1683,16 @@ _nodeinit__subcmd__worker__subcmd__help__subcmd__add_commands() {
 _nodeinit__subcmd__worker__subcmd__help__subcmd__help_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit worker help help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__worker__subcmd__help__subcmd__remove_commands] )) ||
+_nodeinit__subcmd__worker__subcmd__help__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit worker help remove commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__worker__subcmd__remove_commands] )) ||
+_nodeinit__subcmd__worker__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit worker remove commands' commands "$@"
 }
 
 if [ "$funcstack[1]" = "_nodeinit" ]; then
