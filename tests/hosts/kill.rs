@@ -18,7 +18,7 @@ exit $code"#;
 
 /// Lets a command be killed everywhere and end; returns the points at which it was.
 #[track_caller]
-fn killed_everywhere(host: &Host, command: &str) -> String {
+pub(crate) fn killed_everywhere(host: &Host, command: &str) -> String {
     host.must(">/root/points");
     let begun = Instant::now();
     let mut ended = host.run(&UNTIL_DONE.replace("COMMAND", command));

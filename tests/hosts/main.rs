@@ -17,3 +17,4 @@ mod secrets;
 mod slow;
 mod unfit;
 mod virtual_address;
+mod worker;

@@ -281,7 +281,9 @@ const JOIN: &[Field] = &[
             "asked from the API, and then held against `caPins`",
             "\"-----BEGIN CERTIFICATE-----\\nMIIB\\n-----END CERTIFICATE-----\\n\"",
         ),
-        doc: "The cluster's CA.",
+        doc: "The cluster's CA. With `caPins` it must have one of them. Without it, the worker asks the API for the ConfigMap \
+              `cluster-info`, without a name and without believing the answer, takes the CA in it only if it has one of \
+              `caPins`, and goes on verified: one request more. With neither, nothing is connected to.",
     },
     Field {
         key: "caPins",

@@ -114,10 +114,17 @@ impl<'a> Attempt<'a> {
         Ok(Joined { certificate, ca, requests: self.requests })
     }
 
+    /// Counts a request, unless there was nobody to send it to.
+    fn counted<T>(&mut self, answer: Result<T, ApiError>) -> Result<T, ApiError> {
+        let unsent = matches!(answer, Err(ApiError::Http(HttpError::Connect { .. } | HttpError::Resolve { .. })));
+        self.requests += u32::from(!unsent);
+        answer
+    }
+
     /// Asks for the CA without knowing whom; the pin decides.
     async fn published(&mut self, client: &KubeClient, seen: &Seen) -> Result<String, Stop> {
-        self.requests += 1;
-        let info = client.get(CLUSTER_INFO).await.map_err(|e| passing(e, seen))?;
+        let info = client.get(CLUSTER_INFO).await;
+        let info = self.counted(info).map_err(|e| passing(e, seen))?;
         let odd = || Stop::Now(Obstacle::NotApi("its cluster-info holds no CA".into()));
         let config = yaml::document(info["data"]["kubeconfig"].as_str().ok_or_else(odd)?).map_err(|_| odd())?;
         let ca = config["clusters"][0]["cluster"]["certificate-authority-data"].as_str().ok_or_else(odd)?;
@@ -130,8 +137,8 @@ impl<'a> Attempt<'a> {
 
     /// Sees whether the token is known and the name free.
     async fn look_at_name(&mut self, client: &KubeClient, seen: &Seen) -> Result<(), Stop> {
-        self.requests += 1;
-        let found = client.find(&format!("/api/v1/nodes/{}", self.join.node)).await.map_err(|e| passing(e, seen))?;
+        let found = client.find(&format!("/api/v1/nodes/{}", self.join.node)).await;
+        let found = self.counted(found).map_err(|e| passing(e, seen))?;
         if let Some(node) = found.filter(|node| !self.join.machine.is(node)) {
             let info = &node["status"]["nodeInfo"];
             let text = |key: &str| info[key].as_str().unwrap_or("unknown").to_owned();
@@ -145,7 +152,6 @@ impl<'a> Attempt<'a> {
     }
 
     async fn request(&mut self, client: &KubeClient, seen: &Seen) -> Result<(), Stop> {
-        self.requests += 1;
         // What the kubelet asks for with an ECDSA key (`requestNodeCertificate`); how long it holds is the signer's choice.
         let object = json!({
             "apiVersion": "certificates.k8s.io/v1",
@@ -157,7 +163,8 @@ impl<'a> Attempt<'a> {
                 "usages": ["digital signature", "client auth"],
             },
         });
-        match client.create(REQUESTS, &object).await {
+        let made = client.create(REQUESTS, &object).await;
+        match self.counted(made) {
             // An earlier run's, of the same key.
             Err(ApiError::Refused { status: StatusCode::CONFLICT, .. }) | Ok(_) => {
                 self.requested = true;
@@ -169,10 +176,9 @@ impl<'a> Attempt<'a> {
 
     /// Watches the request until it bears a certificate.
     async fn signed(&mut self, client: &KubeClient, seen: &Seen, left: Duration) -> Result<String, Stop> {
-        self.requests += 1;
-        let (name, seconds) = (&self.name, left.as_secs() + 1);
+        let (name, seconds) = (self.name.clone(), left.as_secs() + 1);
         let path = format!("{REQUESTS}?watch=true&fieldSelector=metadata.name%3D{name}&timeoutSeconds={seconds}");
-        let look = |kind: &str, object: &Value| match (kind, verdict(name, object)) {
+        let look = |kind: &str, object: &Value| match (kind, verdict(&name, object)) {
             ("DELETED", _) => ControlFlow::Break(Err(None)),
             ("ERROR", _) => ControlFlow::Break(Err(Some(Stop::Now(Obstacle::Busy(object["message"].to_string()))))),
             (_, Some(Ok(certificate))) => ControlFlow::Break(Ok(certificate)),
@@ -180,13 +186,13 @@ impl<'a> Attempt<'a> {
             (_, None) => ControlFlow::Continue(()),
         };
         let unsigned = || Stop::Now(Obstacle::Unsigned(name.clone()));
-        match client.watch(path.as_str(), look).await {
+        let watched = client.watch(path.as_str(), look).await;
+        match self.counted(watched) {
             Ok(Some(Ok(certificate))) => Ok(certificate),
             Ok(Some(Err(Some(stop)))) => Err(stop),
             Ok(Some(Err(None))) => {
-                let stop = unsigned();
                 self.requested = false;
-                Err(stop)
+                Err(unsigned())
             }
             Ok(None) => Err(unsigned()),
             Err(e) => Err(passing(e, seen)),
@@ -242,6 +248,7 @@ fn passing(error: ApiError, seen: &Seen) -> Stop {
             Obstacle::Busy(format!("it answered {status} to {request}: {message}"))
         }
         ApiError::Http(HttpError::Connect { source, address }) => connect(&source, address.to_string(), seen),
+        ApiError::Http(HttpError::TimedOut { .. }) => Obstacle::Silent,
         ApiError::Http(error) => Obstacle::Unreachable(chain(&error)),
         other => Obstacle::NotApi(other.to_string()),
     })

@@ -8,28 +8,36 @@ use crate::{
     },
     steps::virtual_address,
 };
+use nodeinit_config::cluster::Role;
 use std::collections::BTreeMap;
+
+const ENDPOINT: &str = "controlPlane.endpoint";
 
 /// The values that cannot change on a machine that has begun, by key.
 #[must_use]
 pub fn values(cx: &Context) -> BTreeMap<String, String> {
     let cluster = &cx.cluster;
     let address = cluster.control_plane.virtual_address.map(|address| address.to_string());
-    [
+    let mut values: BTreeMap<String, String> = [
         ("name", cluster.name.clone()),
         ("kubernetes.version", cluster.version.to_string()),
         ("network.podCIDR", cluster.network.pod_cidr.to_string()),
         ("network.serviceCIDR", cluster.network.service_cidr.to_string()),
         ("network.dnsDomain", cluster.network.dns_domain.clone()),
         ("etcd.dataDirectory", cluster.etcd.data_directory.display().to_string()),
-        ("controlPlane.endpoint", cluster.endpoint(cx.node.address).to_string()),
+        (ENDPOINT, cluster.endpoint(cx.node.address).to_string()),
         (virtual_address::RECORDED_AS, address.unwrap_or_else(|| "none".to_owned())),
         ("this machine's node name", cx.node.name.clone()),
         ("this machine's address", cx.node.address.to_string()),
         ("this machine's role", cx.node.role.to_string()),
     ]
     .map(|(key, value)| (key.to_owned(), value))
-    .into()
+    .into();
+    if cx.node.role == Role::Worker {
+        // Only its kubeconfig names the endpoint, and one that was wrong must be mended.
+        values.remove(ENDPOINT);
+    }
+    values
 }
 
 /// Compares with what this machine was begun with, and notes it at the first time.

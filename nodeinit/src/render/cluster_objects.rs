@@ -59,7 +59,11 @@ pub fn bootstrap_token(token: &BootstrapToken) -> Value {
     put("token-id", &token.id);
     put("token-secret", token.secret.expose());
     put("description", &token.description);
-    put("usage-bootstrap-signing", "true");
+    // cluster-info bears a signature by each such token, and a ConfigMap has 1 MiB: thousands would not fit. Our workers know
+    // the CA and ask for none.
+    if token.worker.is_none() {
+        put("usage-bootstrap-signing", "true");
+    }
     put("usage-bootstrap-authentication", "true");
     put("auth-extra-groups", NODE_TOKEN_GROUP);
     if let Some(expiration) = &token.expiration {

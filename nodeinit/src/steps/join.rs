@@ -9,7 +9,7 @@ use crate::{
         step::{State, Step},
     },
     host::{facts, files::NewFile},
-    join::{self, JoinError, Joined, Trust},
+    join::{self, JoinError, Trust},
     pki::{Certificate, Key, catalog::kubelet_client, fault},
     render::{kubeconfig as text, paths},
     steps::{kubeconfig::client_file_name, kubelet, pki::certificate_path},
@@ -33,10 +33,6 @@ const SPREAD: Duration = Duration::from_millis(200);
 /// Step `join`: the CA, the kubelet's certificate and its kubeconfig; the token is forgotten.
 pub struct Join;
 
-fn kubelet_conf() -> PathBuf {
-    Path::new(paths::KUBERNETES).join("kubelet.conf")
-}
-
 fn ca_path() -> PathBuf {
     certificate_path(crate::pki::catalog::Ca::Kubernetes.base())
 }
@@ -57,14 +53,11 @@ fn trust(cx: &Context) -> Result<Trust, StepError> {
     Trust::new(ca, wanted.ca_pins.clone()).map_err(failed)
 }
 
-/// What keeps the kubelet from being a node of the cluster; `None`: nothing.
+/// What keeps the kubelet from showing a good certificate; `None`: nothing.
 fn lack(cx: &Context) -> Result<Option<String>, StepError> {
     let (Some(pem), Some(ca)) = (cx.files.read(paths::KUBELET_CLIENT_CURRENT)?, cx.files.read(ca_path())?) else {
         return Ok(Some("ask the cluster for the kubelet's certificate".into()));
     };
-    if !cx.files.exists(kubelet_conf()) {
-        return Ok(Some(format!("write {}", kubelet_conf().display())));
-    }
     let (Ok(certificate), Ok(key), Ok(ca)) =
         (Certificate::from_pem(&pem), Key::from_pem(&pem), Certificate::from_pem(&ca))
     else {
@@ -72,6 +65,13 @@ fn lack(cx: &Context) -> Result<Option<String>, StepError> {
     };
     let faults = fault::of_leaf(&certificate, &key, &kubelet_client(&cx.node), &ca, cx.clock.now());
     Ok(faults.first().map(|fault| format!("ask for another certificate: the kubelet's {fault}")))
+}
+
+/// `kubelet.conf`, once the CA is there.
+fn kubeconfig(cx: &Context) -> Result<Option<NewFile>, StepError> {
+    let Some(ca) = cx.files.read_text(ca_path())? else { return Ok(None) };
+    let path = Path::new(paths::KUBERNETES).join("kubelet.conf");
+    Ok(Some(NewFile::private(path, text::kubelet(&cx.renderer(), &ca)?)))
 }
 
 #[async_trait(?Send)]
@@ -95,34 +95,22 @@ impl Step for Join {
             // One that is there must be good before anything begins.
             token::find(&cx.files)?;
         }
+        changes.extend(cx.differing(kubeconfig(cx)?.as_slice())?);
         changes.extend(token::present(&cx.files).into_iter().map(|path| format!("forget the token in {path}")));
         Ok(State::of(changes))
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        if lack(cx)?.is_some() {
-            cx.claim_trees(vec![paths::KUBERNETES.into(), "/var/lib/kubelet".into()]).await?;
-            let trust = trust(cx)?;
-            let key = pending_key(cx).await?;
-            let token = token::read(cx).await?;
-            let machine = facts::machine(&cx.files)?;
-            let endpoints = endpoints(cx);
-            let join = join::Join {
-                node: &cx.node.name,
-                endpoints: &endpoints,
-                trust: &trust,
-                token: &token,
-                key: &key,
-                machine: &machine,
-                limit: cx.cluster.timeouts.join,
-                spread: SPREAD,
-            };
-            let joined = join.run(|what| cx.report.note(NAME, what)).await.map_err(failed)?;
-            let requests = joined.requests;
-            let lent = cx.clone();
-            let files = blocking(move || files(&lent, &joined, &key)).await?;
-            place(cx, files).await?;
-            cx.report.note(NAME, format!("the cluster let {} in, with {requests} requests", cx.node.name));
+        cx.claim_trees(vec![paths::KUBERNETES.into(), "/var/lib/kubelet".into()]).await?;
+        let joined = lack(cx)?.is_some();
+        if joined {
+            ask(cx).await?;
+        }
+        // Last: it never names a certificate that is not there.
+        let changed = cx.place(kubeconfig(cx)?.into_iter().collect()).await?;
+        if joined || !changed.is_empty() {
+            // One that runs has the former ones in memory.
+            kubelet::restart_if_begun(cx).await?;
         }
         let files = cx.files.clone();
         blocking(move || {
@@ -131,6 +119,40 @@ impl Step for Join {
         })
         .await
     }
+}
+
+/// Gets the kubelet's certificate, and puts it and the CA in place.
+async fn ask(cx: &Context) -> Result<(), StepError> {
+    let trust = trust(cx)?;
+    let key = pending_key(cx).await?;
+    let token = token::read(cx).await?;
+    let machine = facts::machine(&cx.files)?;
+    let endpoints = endpoints(cx);
+    let join = join::Join {
+        node: &cx.node.name,
+        endpoints: &endpoints,
+        trust: &trust,
+        token: &token,
+        key: &key,
+        machine: &machine,
+        limit: cx.cluster.timeouts.join,
+        spread: SPREAD,
+    };
+    let joined = join.run(|what| cx.report.note(NAME, what)).await.map_err(failed)?;
+    let certificate = Certificate::from_pem(joined.certificate.as_bytes())
+        .map_err(|e| StepError::caused("the kubelet's certificate cannot be read", e))?;
+    // Named after its own beginning: a run that was cut short here writes the same file again.
+    let name = PathBuf::from(client_file_name(certificate.not_before));
+    let both = joined.certificate.trim_end().to_owned() + "\n" + key.pem().expose();
+    cx.place(vec![
+        NewFile::public(ca_path(), joined.ca.as_bytes()),
+        NewFile::private(Path::new(paths::KUBELET_PKI).join(&name), both),
+    ])
+    .await?;
+    let lent = cx.clone();
+    blocking(move || Ok(lent.files.link(Path::new(paths::KUBELET_CLIENT_CURRENT), &name)?)).await?;
+    cx.report.note(NAME, format!("the cluster let {} in, with {} requests", cx.node.name, joined.requests));
+    Ok(())
 }
 
 /// Where to look for the API.
@@ -149,37 +171,6 @@ async fn pending_key(cx: &Context) -> Result<Key, StepError> {
     let key = Key::generate().map_err(|e| StepError::caused("cannot make the kubelet's key", e))?;
     cx.place(vec![NewFile::private(PENDING_KEY, key.pem().expose().as_bytes())]).await?;
     Ok(key)
-}
-
-/// What a worker that was let in has on disk.
-struct Files {
-    ca: NewFile,
-    certificate: NewFile,
-    kubeconfig: NewFile,
-}
-
-fn files(cx: &Context, joined: &Joined, key: &Key) -> Result<Files, StepError> {
-    let certificate = Certificate::from_pem(joined.certificate.as_bytes())
-        .map_err(|e| StepError::caused("the kubelet's certificate cannot be read", e))?;
-    // Named after its own beginning: a run that was cut short here writes the same file again.
-    let name = client_file_name(certificate.not_before);
-    let both = joined.certificate.trim_end().to_owned() + "\n" + key.pem().expose();
-    Ok(Files {
-        ca: NewFile::public(ca_path(), joined.ca.as_bytes()),
-        certificate: NewFile::private(Path::new(paths::KUBELET_PKI).join(name), both),
-        kubeconfig: NewFile::private(kubelet_conf(), text::kubelet(&cx.renderer(), &joined.ca)?),
-    })
-}
-
-/// The kubeconfig comes last: it never names a certificate that is not there.
-async fn place(cx: &Context, files: Files) -> Result<(), StepError> {
-    let target = PathBuf::from(files.certificate.path.file_name().unwrap_or_default());
-    cx.place(vec![files.ca, files.certificate]).await?;
-    let lent = cx.clone();
-    blocking(move || Ok(lent.files.link(Path::new(paths::KUBELET_CLIENT_CURRENT), &target)?)).await?;
-    cx.place(vec![files.kubeconfig]).await?;
-    // A kubelet that runs has the former certificate in memory.
-    kubelet::restart_if_begun(cx).await
 }
 
 fn failed(error: JoinError) -> StepError {
