@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build check test demo demo-down bench clean
+.PHONY: help build check test demo demo-down bench bench-join clean
 
 target := $(or $(CARGO_TARGET_DIR),target)/x86_64-unknown-linux-gnu
 binary := $(target)/release/nodeinit
@@ -44,6 +44,10 @@ demo: build ## boots five hosts, makes them a Kubernetes cluster, shows it (root
 demo-down: ## removes the demo's hosts
 	tests/lab/host.sh down m1 m2 m3 w1 w2
 	tests/lab/host.sh unserve 6443
+
+bench-join: build ## lets 300 workers join at once, and models 5000 (root; docs/scaling.md)
+	cargo build --locked -p nodeinit-tests --features join --bin join
+	tests/bench/join.sh $(target)/debug/join $(binary)
 
 bench: build ## times nodeinit and kubeadm on fresh hosts, alternately (root)
 	tests/bench/bench.py $(binary)
