@@ -1,6 +1,6 @@
 //! The virtual address: the API answers at it from the start, and it goes with the cluster.
 
-use nodeinit_tests::Host;
+use nodeinit_tests::{Cluster, Host};
 
 /// Free: no host of tests has it.
 const ADDRESS: &str = "10.77.0.99";
@@ -9,9 +9,7 @@ const ADDRESS: &str = "10.77.0.99";
 fn the_api_answers_at_the_virtual_address() {
     let host = Host::with_images();
     host.import_addons(&["kube-vip"]);
-    host.configure(&format!(
-        "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\ncontrolPlane: {{virtualAddress: {ADDRESS}}}\n"
-    ));
+    configure(&host);
     let addresses = "ip -4 -oneline address | awk '{print $2, $4}'";
     let before = host.must(addresses);
     host.up();
@@ -34,4 +32,39 @@ fn the_api_answers_at_the_virtual_address() {
 
     host.nodeinit("reset --yes").exits(0);
     assert_eq!(host.must(addresses), before, "reset left an address");
+}
+
+#[test]
+fn the_address_moves_when_its_holder_is_gone() {
+    let cluster = Cluster::with_images(3, 1);
+    for master in &cluster.masters {
+        master.import_addons(&["kube-vip"]);
+    }
+    configure(cluster.first());
+    cluster.up();
+    let worker = &cluster.workers[0];
+    assert_eq!(holder(&cluster), vec![cluster.first().name()], "the first master has it from the start, and it alone");
+    cluster.first().cut_power();
+    let answers = format!("curl -s -m 1 --cacert /etc/kubernetes/pki/ca.crt https://{ADDRESS}:6443/readyz");
+    let seconds = worker.until("the address on another master", 60.0, &answers);
+    eprintln!("the API answered at the address {seconds:.1} s after the power cut");
+    let new = holder(&cluster);
+    assert!(new.len() == 1 && new != [cluster.first().name()], "{new:?}");
+
+    cluster.first().boot();
+    cluster.first().until("the first master's API server", 120.0, "curl -sk -m 1 -f https://127.0.0.1:6443/readyz");
+    cluster.up();
+    assert_eq!(holder(&cluster), new, "who is back does not take it away");
+}
+
+fn configure(host: &Host) {
+    host.configure(&format!(
+        "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\ncontrolPlane: {{virtualAddress: {ADDRESS}}}\n"
+    ));
+}
+
+/// The masters that have the address on a card; one whose power is cut has none.
+fn holder(cluster: &Cluster) -> Vec<&str> {
+    let has = |host: &&Host| host.run(&format!("ip -4 -oneline address | grep -q ' {ADDRESS}/'")).code == 0;
+    cluster.masters.iter().filter(has).map(Host::name).collect()
 }

@@ -15,6 +15,7 @@ use crate::{
         pki::Pki,
         preflight::Preflight,
         static_pods::{ApiServerConfig, Component, Healthy, Manifest},
+        virtual_address,
     },
 };
 use nodeinit_config::{Cluster, cluster::Role};
@@ -42,6 +43,9 @@ pub fn plan(cluster: &Cluster) -> Plan {
             plan.push(Box::new(Manifest(component, Role::Master)));
         }
         plan.push(Box::new(Healthy(component, Role::Master)));
+    }
+    if cluster.control_plane.virtual_address.is_some() {
+        plan.push(Box::new(virtual_address::Manifest::after(&plan)));
     }
     plan.push(Box::new(Node));
     plan.push(Box::new(NodeReady { needs: plan.iter().map(|step| step.name()).collect() }));
