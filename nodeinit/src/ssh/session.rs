@@ -27,7 +27,7 @@ use tokio::{
 /// It may be lent to many at once: each command has a channel of its own. A silent machine is asked every 10 s whether
 /// it is there; when it has not answered for 40 s the connection is broken.
 pub struct Session {
-    handle: Handle<Watch>,
+    handle: Arc<Handle<Watch>>,
     learnt: Arc<Mutex<Learnt>>,
     host_key: String,
     name: String,
@@ -120,18 +120,19 @@ impl Session {
                 (Err(source), _) => Err(no_handshake(target, source)),
             }
         };
-        let (handle, host_key) = within(target, Phase::Handshake, limit, handshake).await?;
+        let (mut handle, host_key) = within(target, Phase::Handshake, limit, handshake).await?;
         let (name, user) = (target.name.clone(), target.user.clone());
-        let mut session = Self { handle, learnt, host_key, name, user, may_sudo: OnceCell::new() };
-        within(target, Phase::Login, limit, session.log_in(key)).await?;
-        Ok(session)
+        let authentication = async { Ok(handle.authenticate_publickey(&user, key.signer()).await) };
+        let authentication = within(target, Phase::Login, limit, authentication).await?;
+        let session = Self { handle: Arc::new(handle), learnt, host_key, name, user, may_sudo: OnceCell::new() };
+        session.let_in(authentication, key).map(|()| session)
     }
 
-    async fn log_in(&mut self, key: &ClientKey) -> Result<(), SshError> {
+    fn let_in(&self, answer: Result<AuthResult, russh::Error>, key: &ClientKey) -> Result<(), SshError> {
         let (name, user) = (self.name.clone(), self.user.clone());
-        match self.handle.authenticate_publickey(&user, key.signer()).await {
+        match answer {
             Ok(AuthResult::Success) => Ok(()),
-            Ok(AuthResult::Failure { partial_success: false, .. }) if !self.handle.is_closed() => {
+            Ok(AuthResult::Failure { partial_success: false, .. }) if !self.is_closed() => {
                 Err(SshError::Refused { name, user, public: key.public().to_owned() })
             }
             Ok(AuthResult::Failure { partial_success: true, remaining_methods }) => {
@@ -167,8 +168,11 @@ impl Session {
     /// A stream to the target's SSH server from here.
     async fn tunnel(&self, target: &Target) -> Result<russh::ChannelStream<Msg>, SshError> {
         let (host, port) = (target.address.ip().to_string(), target.address.port());
-        match self.handle.channel_open_direct_tcpip(host, port.into(), "127.0.0.1", 0).await {
-            Ok(channel) => Ok(channel.into_stream()),
+        let open = |handle: Arc<Handle<Watch>>| async move {
+            handle.channel_open_direct_tcpip(host, port.into(), "127.0.0.1", 0).await.map(russh::Channel::into_stream)
+        };
+        match self.opened(open).await {
+            Ok(stream) => Ok(stream),
             Err(russh::Error::ChannelOpenFailure(reason)) => Err(SshError::NoTunnel {
                 name: target.name.clone(),
                 address: target.address,
@@ -188,8 +192,21 @@ impl Session {
 
     /// A channel for one command; dropping it closes it.
     pub(super) async fn channel(&self) -> Result<Channel, russh::Error> {
-        let (reader, writer) = self.handle.channel_open_session().await?.split();
-        Ok(Channel { reader, writer: Arc::new(writer) })
+        let open = |handle: Arc<Handle<Watch>>| async move {
+            let (reader, writer) = handle.channel_open_session().await?.split();
+            Ok(Channel { reader, writer: Arc::new(writer) })
+        };
+        self.opened(open).await
+    }
+
+    /// Opens something, in a task of its own: where this is given up meanwhile, it still comes, and is closed. Otherwise
+    /// it would keep one of the few places that a server has for as long as the connection lasts.
+    async fn opened<T, F>(&self, open: impl FnOnce(Arc<Handle<Watch>>) -> F) -> Result<T, russh::Error>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, russh::Error>> + Send + 'static,
+    {
+        tokio::spawn(open(Arc::clone(&self.handle))).await.unwrap_or(Err(russh::Error::Disconnect))
     }
 
     /// The connection broke: with the reason that its task gave, or what is seen of it here.
