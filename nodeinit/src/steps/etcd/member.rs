@@ -6,7 +6,10 @@ use super::{
     view::{Peers, View, shown, url},
 };
 use crate::{
-    api::etcd::{Etcd, EtcdError, Member, Members, PEER_PORT, Refusal},
+    api::{
+        cri::{self, ContainerState, Cri},
+        etcd::{Etcd, EtcdError, Member, Members, PEER_PORT, Refusal},
+    },
     context::{Context, blocking},
     engine::{
         error::{Exit, StepError},
@@ -317,6 +320,10 @@ impl<'a> Joining<'a> {
 
     async fn start(&mut self, own: &Own, id: u64, members: &Members) -> Result<ControlFlow<(), String>, StepError> {
         self.place(own, members).await?;
+        let command = Component::Etcd.command(self.cx)?;
+        if self.starting.is_none() && !processes::runs(&self.cx.files, &command) {
+            self.end_api_server().await;
+        }
         let since = *self.starting.get_or_insert_with(Instant::now);
         let limit = self.cx.cluster.timeouts.etcd;
         if since.elapsed() > limit {
@@ -329,13 +336,30 @@ impl<'a> Joining<'a> {
             let hint = "see /var/log/pods/kube-system_etcd-* and `journalctl -u kubelet`, then run `nodeinit up` again";
             return Err(StepError::new(what).exit(Exit::TryAgain).hint(hint));
         }
-        let command = Component::Etcd.command(self.cx)?;
         self.watch.mend(self.cx, &command).await?;
         let state = match processes::runs(&self.cx.files, &command) {
             true => "runs, and has not joined yet",
             false => "does not run yet",
         };
         Ok(ControlFlow::Continue(format!("etcd on this machine {state}")))
+    }
+
+    /// Ends an API server of this machine that was left without its etcd: the kubelet asks it before it starts a static pod, and it
+    /// answers nobody. The kubelet starts another.
+    async fn end_api_server(&self) {
+        let name = Component::ApiServer.name();
+        let end = async {
+            let cri = Cri::connect(cri::SOCKET).await?;
+            let running = |c: &cri::Container| c.name == name && c.state == ContainerState::Running;
+            for container in cri.containers().await?.into_iter().filter(running) {
+                self.cx.report.note(NAME, "an API server without its etcd is ended");
+                cri.kill_container(&container.id).await?;
+            }
+            Ok::<_, cri::CriError>(())
+        };
+        if let Err(e) = end.await {
+            self.cx.report.note(NAME, e.to_string());
+        }
     }
 
     /// Removes our member if it has not started: it would keep others from being added. Its manifest goes first, since the
