@@ -137,7 +137,8 @@ impl Http2 {
             tokio::spawn(connection);
             Ok(Self { address, sender })
         };
-        tokio::time::timeout(limit, connect).await.unwrap_or(Err(HttpError::TimedOut { address, limit }))
+        let silent = || HttpError::Connect { address, source: io::ErrorKind::TimedOut.into() };
+        tokio::time::timeout(limit, connect).await.unwrap_or_else(|_| Err(silent()))
     }
 
     /// Whether requests can no longer be sent.

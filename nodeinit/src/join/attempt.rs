@@ -266,6 +266,7 @@ fn connect(error: &io::Error, address: String, seen: &Seen) -> Obstacle {
         None if error.kind() == io::ErrorKind::UnexpectedEof => {
             Obstacle::Unreachable(format!("{address} closes the connection before TLS begins"))
         }
+        None if error.kind() == io::ErrorKind::TimedOut => Obstacle::Silent,
         None => Obstacle::Unreachable(format!("cannot reach {address}: {error}")),
     }
 }

@@ -45,8 +45,8 @@ pub(super) async fn read(cx: &Context) -> Result<Secret<String>, StepError> {
     }
     let name = &cx.node.name;
     let hint = format!(
-        "on the first master: `nodeinit up`, which brings it over SSH, or `nodeinit token create --worker {name}`, and put what \
-         it prints into {SECRETS}, mode 600"
+        "on the first master: `nodeinit up`, which brings it over SSH; or `nodeinit token create --worker {name} --files \
+         DIRECTORY`, and copy its secrets.yaml to {SECRETS}"
     );
     cx.report.note(NAME, format!("there is no token for {name} yet; {hint}"));
     let look = async || match find(&cx.files) {
