@@ -39,7 +39,7 @@ fn every_member_votes(cluster: &Cluster) {
     for master in &cluster.masters {
         let line = members.lines().find(|line| line.contains(&format!("\"{}\"", master.name())));
         let line = line.unwrap_or_else(|| panic!("{} is no member: {members}", master.name()));
-        assert!(line.contains("\"learner\":false") && line.contains("\"healthy\":true"), "{line}");
+        assert!(line.contains("\"voter\":true") && line.contains("\"healthy\":true"), "{line}");
     }
     assert_eq!(members.lines().count(), cluster.masters.len(), "{members}");
 }

@@ -15,14 +15,14 @@ fn nodes(first: &Host) -> Vec<String> {
 
 fn voters(first: &Host) -> usize {
     let members = first.must("nodeinit etcd members --output json");
-    members.lines().filter(|line| line.contains("\"learner\":false") && line.contains("\"healthy\":true")).count()
+    members.lines().filter(|line| line.contains("\"voter\":true") && line.contains("\"healthy\":true")).count()
 }
 
 /// Nothing of a half-done try is left in the cluster.
 fn nothing_is_left(cluster: &Cluster) {
     let first = cluster.first();
     let members = first.must("nodeinit etcd members --output json");
-    assert!(!members.contains("\"learner\":true"), "{members}");
+    assert!(!members.contains("\"voter\":false"), "{members}");
     let tokens = first.must("nodeinit token list");
     assert!(!tokens.contains("join of worker"), "{tokens}");
     for host in cluster.hosts() {
