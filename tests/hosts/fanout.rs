@@ -70,7 +70,7 @@ fn host_keys_are_held_to_and_machines_found_behind_others() {
         || worker.must("[ ! -e /usr/local/bin/nodeinit ] && [ ! -e /run/nodeinit ] && [ ! -e /etc/nodeinit ]");
 
     only(&format!(", hostKeys: [{}]", key(jump)));
-    first.nodeinit("up").exits(3).says(&[w, "shows the host key SHA256:", "nothing was sent", "hostKeys"]);
+    first.nodeinit("up").exits(3).says(&[w, "shows the host key ssh-ed25519 SHA256:", "nothing was sent", "hostKeys"]);
     untouched();
     only("");
     first.nodeinit("up").exits(3).says(&[&format!("no host key of {w} is known"), "trustOnFirstUse"]);
