@@ -14,6 +14,7 @@ use crate::{
         step::{State, Step},
         wait::Wait,
     },
+    host::failpoint,
     pki::worker_secrets::WorkerSecrets,
     steps::{cluster, worker_token},
 };
@@ -78,6 +79,7 @@ impl Host {
         let remote = self.reach(cx, cx.cluster.timeouts.ssh).await?;
         let program = self.fleet.program().await?;
         remote.equip(program, config).await?;
+        failpoint("host-equipped", &self.machine.name);
         let ended = match self.role {
             Role::Worker => {
                 let (up, let_in) = (remote.up(cx, program), self.let_in(cx, &remote));
@@ -92,10 +94,12 @@ impl Host {
             }
             _ => {
                 remote.send(&payload::master_secrets(cx)?).await?;
+                failpoint("host-trusted", &self.machine.name);
                 remote.up(cx, program).await?
             }
         };
         if let Ended::Well = ended {
+            failpoint("host-up", &self.machine.name);
             remote.forget().await?;
             if self.role == Role::Worker {
                 worker_token::retire(cx, &self.machine.name).await?;
@@ -111,6 +115,7 @@ impl Host {
         let token = worker_token::random()?;
         // An older one stays: a run that was cut off may still be at work there with it.
         worker_token::register(cx, &self.machine.name, &token, worker_token::VALIDITY).await?;
+        failpoint("host-token", &self.machine.name);
         remote.send(&WorkerSecrets { bootstrap_token: token }.text()).await
     }
 }
