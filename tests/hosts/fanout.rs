@@ -77,10 +77,9 @@ fn host_keys_are_held_to_and_machines_found_behind_others() {
     untouched();
 
     // Our key is not let in.
-    worker.must("mv /root/.ssh/authorized_keys /root/kept");
-    only(&format!(", hostKeys: [{}]", key(worker)));
+    first.must("ssh-keygen -q -t ed25519 -N '' -f /root/.ssh/id_stranger");
+    only(&format!(", hostKeys: [{}]}}\nssh: {{keyFile: /root/.ssh/id_stranger", key(worker)));
     first.nodeinit("up").exits(3).says(&["does not let root in with the key", "authorized_keys"]);
-    worker.must("mv /root/kept /root/.ssh/authorized_keys");
 
     // Another port and user, sudo, an ECDSA key, and a jump host, without which there is no way.
     first.must("rm /root/.ssh/id_ed25519; ssh-keygen -q -t ecdsa -N '' -f /root/.ssh/id_ecdsa");
@@ -88,7 +87,7 @@ fn host_keys_are_held_to_and_machines_found_behind_others() {
     for host in [worker, jump] {
         host.must(&format!(
             "useradd -m -s /bin/bash ops; install -d -m 700 -o ops /home/ops/.ssh; echo '{}' >/home/ops/.ssh/authorized_keys
-             chown ops /home/ops/.ssh/authorized_keys; echo 'Port 2222' >/etc/ssh/sshd_config.d/port.conf; systemctl restart ssh.socket ssh.service 2>/dev/null || systemctl restart ssh",
+             chown ops /home/ops/.ssh/authorized_keys; printf 'Port 22\nPort 2222\n' >/etc/ssh/sshd_config.d/port.conf; systemctl restart ssh.socket ssh.service 2>/dev/null || systemctl restart ssh",
             public.trim()
         ));
     }
