@@ -87,7 +87,7 @@ fn host_keys_are_held_to_and_machines_found_behind_others() {
     for host in [worker, jump] {
         host.must(&format!(
             "useradd -m -s /bin/bash ops; install -d -m 700 -o ops /home/ops/.ssh; echo '{}' >/home/ops/.ssh/authorized_keys
-             chown ops /home/ops/.ssh/authorized_keys; printf 'Port 22\nPort 2222\n' >/etc/ssh/sshd_config.d/port.conf; systemctl restart ssh.socket ssh.service 2>/dev/null || systemctl restart ssh",
+             chown ops /home/ops/.ssh/authorized_keys; printf 'Port 22\nPort 2222\n' >>/etc/ssh/sshd_config; systemctl restart ssh.service",
             public.trim()
         ));
     }

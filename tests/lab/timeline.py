@@ -41,8 +41,9 @@ def last_run(lines):
         if not isinstance(message, str) or not isinstance(step, str):
             continue
         at = int(entry.get("_SOURCE_REALTIME_TIMESTAMP") or entry["__REALTIME_TIMESTAMP"]) / 1e6
-        entries.append((at, entry.get("NODEINIT_HOST", "?"), step, message))
-        if step == "up":
+        host = entry.get("NODEINIT_HOST", "?")
+        entries.append((at, host, step, message))
+        if step == "up" and host == entry.get("_HOSTNAME"):
             runs.append(entries)
             entries = []
     runs = [run for run in runs if any(not message.startswith(("done", "every")) for _, _, step, message in run if step != "up")]
