@@ -42,8 +42,8 @@ masters:
     let plan = host.nodeinit("plan").exits(2);
     plan.says(&["manifests/kube-apiserver.yaml", "apiserver.crt", "label and taint the node"]);
     host.up();
-    host.must("tr '\\0' ' ' <\"/proc/$(pgrep -o kube-apiserver)/cmdline\" | grep -e --max-requests-inflight=321");
-    host.must("tr '\\0' ' ' <\"/proc/$(pgrep -o kube-scheduler)/cmdline\" | grep -e --v=3");
+    host.must("tr '\\0' ' ' <\"/proc/$(pgrep -n kube-apiserver)/cmdline\" | grep -e --max-requests-inflight=321");
+    host.must("tr '\\0' ' ' <\"/proc/$(pgrep -n kube-scheduler)/cmdline\" | grep -e --v=3");
     let names = format!(
         "openssl s_client -connect {address}:6443 </dev/null 2>/dev/null | openssl x509 -noout -ext subjectAltName"
     );
