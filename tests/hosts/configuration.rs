@@ -42,8 +42,16 @@ masters:
     let plan = host.nodeinit("plan").exits(2);
     plan.says(&["manifests/kube-apiserver.yaml", "apiserver.crt", "label and taint the node"]);
     host.up();
-    host.must("tr '\\0' ' ' <\"/proc/$(pgrep -n kube-apiserver)/cmdline\" | grep -e --max-requests-inflight=321");
-    host.must("tr '\\0' ' ' <\"/proc/$(pgrep -n kube-scheduler)/cmdline\" | grep -e --v=3");
+    // A former one may still be ending its requests.
+    let runs = |name: &str, flag: &str| {
+        host.until(
+            flag,
+            60.0,
+            &format!("for p in $(pgrep {name}); do tr '\\0' ' ' </proc/$p/cmdline; done | grep -e {flag}"),
+        );
+    };
+    runs("kube-apiserver", "--max-requests-inflight=321");
+    runs("kube-scheduler", "--v=3");
     let names = format!(
         "openssl s_client -connect {address}:6443 </dev/null 2>/dev/null | openssl x509 -noout -ext subjectAltName"
     );
