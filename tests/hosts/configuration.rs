@@ -52,6 +52,7 @@ masters:
     };
     runs("kube-apiserver", "--max-requests-inflight=321");
     runs("kube-scheduler", "--v=3");
+    host.until("the API server", 60.0, "kubectl --kubeconfig /etc/kubernetes/admin.conf get --raw /readyz");
     let names = format!(
         "openssl s_client -connect {address}:6443 </dev/null 2>/dev/null | openssl x509 -noout -ext subjectAltName"
     );
