@@ -112,9 +112,9 @@ impl Masters {
 
     /// Lets a master that should not get in try for some seconds.
     #[track_caller]
-    fn fails(&self, index: usize, code: i32, says: &[&str]) {
-        self.host(index).configure("timeouts: {join: 8s, etcd: 6s}\n");
-        self.host(index).nodeinit("up").exits(code).says(says);
+    fn fails(&self, index: usize, timeouts: &str, says: &[&str]) {
+        self.host(index).configure(&format!("timeouts: {timeouts}\n"));
+        self.host(index).nodeinit("up").exits(75).says(says);
         self.host(index).must("rm /etc/nodeinit/conf.d/50-test.yaml");
     }
 
@@ -198,19 +198,19 @@ fn what_stands_in_a_members_way() {
     // Somebody else is being added and never starts.
     masters.reset(2);
     let ghost = masters.host(0).must("etcdctl member add ghost --learner --peer-urls https://10.77.0.250:2380");
-    masters.fails(2, 75, &["the member at https://10.77.0.250:2380 was added and has not started yet"]);
+    masters.fails(2, "{join: 8s}", &["the member at https://10.77.0.250:2380 was added and has not started yet"]);
     let id = ghost.split_whitespace().nth(1).unwrap();
     masters.host(0).must(&format!("etcdctl member remove {id}"));
 
     // Its peers cannot be reached, so that its etcd does not start.
     masters.host(2).must("iptables -I OUTPUT -d 10.77.0.0/24 -p tcp --dport 2380 -j DROP");
-    masters.fails(2, 75, &["did not start within 6 s; it was removed again"]);
+    masters.fails(2, "{join: 60s, etcd: 6s}", &["did not start within 6 s; it was removed again"]);
     masters.are(&[0, 1]);
     masters.host(2).must("iptables -F OUTPUT");
 
     // Its network is cut before its turn, and it has no member's answer.
     masters.host(2).must("iptables -I OUTPUT -d 10.77.0.0/24 -p tcp --dport 2379 -j REJECT");
-    masters.fails(2, 75, &["no other master's etcd answers"]);
+    masters.fails(2, "{join: 8s}", &["no other master's etcd answers"]);
     masters.host(2).must("iptables -F OUTPUT");
 
     masters.host(2).up();

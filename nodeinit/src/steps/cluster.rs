@@ -229,7 +229,7 @@ pub(super) async fn node(cx: &Context) -> Result<Option<Value>, StepError> {
     client(cx)?.find(&path).await.map_err(|e| StepError::caused(format!("cannot read node {}", cx.node.name), e))
 }
 
-pub(super) fn ready_condition(node: &Value) -> Option<&Value> {
+fn ready_condition(node: &Value) -> Option<&Value> {
     node["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == "Ready")
 }
 
@@ -239,6 +239,39 @@ pub fn is_ready(node: &Value) -> bool {
     ready_condition(node).is_some_and(|condition| condition["status"] == "True")
 }
 
+/// Why a node is not Ready, in its own words; `None` where it is.
+pub(super) fn not_ready(node: &Value) -> Option<String> {
+    if is_ready(node) {
+        return None;
+    }
+    let message = ready_condition(node).and_then(|condition| condition["message"].as_str());
+    Some(format!("the node is not Ready: {}", message.unwrap_or("its kubelet has not reported yet")))
+}
+
+/// The pods on this machine's node.
+pub(super) async fn own_pods(cx: &Context) -> Result<Vec<Value>, StepError> {
+    let path = format!("/api/v1/pods?fieldSelector=spec.nodeName%3D{}", cx.node.name);
+    let mut pods = client(cx)?.get(&path).await.map_err(|e| StepError::caused("cannot list this node's pods", e))?;
+    Ok(pods["items"].as_array_mut().map(std::mem::take).unwrap_or_default())
+}
+
+/// Waits until `lacking` finds nothing any more.
+pub(super) async fn wait_until_ready(
+    cx: &Context,
+    lacking: impl AsyncFn() -> Result<Option<String>, StepError>,
+) -> Result<(), StepError> {
+    let look = async || match lacking().await {
+        Ok(None) => ControlFlow::Break(()),
+        Ok(Some(what)) => ControlFlow::Continue(what),
+        Err(e) => ControlFlow::Continue(e.to_string()),
+    };
+    let wait = Wait::new("a Ready node with running addons", cx.cluster.timeouts.node);
+    let hint =
+        "see `kubectl --kubeconfig /etc/kubernetes/admin.conf get pods -A -o wide`, then run `nodeinit up` again";
+    let wait = wait.at_most_every(Duration::from_millis(100));
+    wait.until(look).await.map_err(|late| StepError::from(late).hint(hint))
+}
+
 /// Whether the kubelet speaks with the API server: its node is Ready, or it has taken on a pod that is not its own.
 async fn works(cx: &Context) -> Result<bool, StepError> {
     match node(cx).await? {
@@ -246,11 +279,8 @@ async fn works(cx: &Context) -> Result<bool, StepError> {
         Some(node) if is_ready(&node) => return Ok(true),
         Some(_) => {}
     }
-    let path = format!("/api/v1/pods?fieldSelector=spec.nodeName%3D{}", cx.node.name);
-    let pods = client(cx)?.get(&path).await.map_err(|e| StepError::caused("cannot list this node's pods", e))?;
-    let mut pods = pods["items"].as_array().into_iter().flatten();
     let is_static = |pod: &Value| !pod["metadata"]["annotations"]["kubernetes.io/config.mirror"].is_null();
-    Ok(pods.any(|pod| !is_static(pod) && !pod["status"]["startTime"].is_null()))
+    Ok(own_pods(cx).await?.iter().any(|pod| !is_static(pod) && !pod["status"]["startTime"].is_null()))
 }
 
 #[async_trait(?Send)]
@@ -338,10 +368,8 @@ async fn lacking(cx: &Context, workloads: &[Value]) -> Result<Option<String>, St
     let client = client(cx)?;
     if cx.cluster.addons.cni != Cni::None {
         let Some(node) = node(cx).await? else { return Ok(Some("the node is not registered".into())) };
-        if !is_ready(&node) {
-            let condition = ready_condition(&node);
-            let message = condition.and_then(|c| c["message"].as_str()).unwrap_or("its kubelet has not reported yet");
-            return Ok(Some(format!("the node is not Ready: {message}")));
+        if let Some(what) = not_ready(&node) {
+            return Ok(Some(what));
         }
     }
     for workload in workloads {
@@ -425,16 +453,7 @@ impl Step for Ready {
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
         let workloads = workloads(cx)?;
-        let look = async || match lacking(cx, &workloads).await {
-            Ok(None) => ControlFlow::Break(()),
-            Ok(Some(what)) => ControlFlow::Continue(what),
-            Err(e) => ControlFlow::Continue(e.to_string()),
-        };
-        let wait = Wait::new("a Ready node with running addons", cx.cluster.timeouts.node);
-        let hint =
-            "see `kubectl --kubeconfig /etc/kubernetes/admin.conf get pods -A -o wide`, then run `nodeinit up` again";
-        let wait = wait.at_most_every(Duration::from_millis(100));
-        wait.until(look).await.map_err(|late| StepError::from(late).hint(hint))
+        wait_until_ready(cx, async || lacking(cx, &workloads).await).await
     }
 }
 

@@ -9,10 +9,7 @@ use crate::{
         wait::Wait,
     },
     render::{cluster_objects::node_patch, paths},
-    steps::{
-        cluster::{is_ready, ready_condition},
-        pki::certificate_path,
-    },
+    steps::{cluster::not_ready, pki::certificate_path},
 };
 use async_trait::async_trait;
 use nodeinit_config::cluster::Cni;
@@ -63,11 +60,10 @@ pub struct WorkerReady {
 /// Whether the node is as it should be, labels aside; else what lacks.
 fn ready(cx: &Context, node: &Value) -> Result<(), String> {
     // Without a pod network of ours a node stays NotReady until somebody brings one.
-    if cx.cluster.addons.cni == Cni::None || is_ready(node) {
-        return Ok(());
+    match not_ready(node) {
+        Some(what) if cx.cluster.addons.cni != Cni::None => Err(what),
+        _ => Ok(()),
     }
-    let message = ready_condition(node).and_then(|c| c["message"].as_str());
-    Err(format!("the node is not Ready: {}", message.unwrap_or("its kubelet has not reported yet")))
 }
 
 /// The labels that the configuration has gained since the node was registered, as a patch. Its taints a kubelet may not change.
