@@ -9,6 +9,10 @@ use crate::{
 };
 use std::{collections::BTreeMap, path::PathBuf};
 
+mod openstack;
+
+pub(crate) use openstack::gateway;
+
 /// `None` only for a tree that holds something which was reported as wrong.
 pub(crate) fn cluster(tree: &Node) -> Option<Cluster> {
     let component = |path: &str| Component { extra_args: texts(tree.get(path)) };
@@ -70,6 +74,10 @@ pub(crate) fn cluster(tree: &Node) -> Option<Cluster> {
             "ssh-only" => SecretsDelivery::SshOnly,
             _ => SecretsDelivery::UserData,
         },
+        openstack: match tree.get("openstack") {
+            Some(section) => Some(openstack::openstack(section)?),
+            None => None,
+        },
         timeouts: timeouts(tree.get("timeouts")?)?,
     };
     artifacts(tree, &mut cluster)?;
@@ -107,6 +115,8 @@ fn machines(node: &Node) -> Option<Vec<Machine>> {
                 port: node.read("ssh.port", format::port).map(|(port, _)| port),
                 user: text(node, "ssh.user"),
             },
+            flavor: text(node, "flavor"),
+            availability_zone: text(node, "availabilityZone"),
         })
     };
     node.items().iter().map(machine).collect()

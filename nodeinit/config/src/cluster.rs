@@ -1,6 +1,6 @@
 //! The validated configuration. Every value of these types has passed `validate`, so that no later code checks it again.
 
-use crate::{addon::Addon, versions::KubernetesVersion};
+use crate::{addon::Addon, openstack::OpenStack, versions::KubernetesVersion};
 use ipnet::IpNet;
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, fmt, net::IpAddr, path::PathBuf, time::Duration};
@@ -48,6 +48,8 @@ pub struct Cluster {
     pub manifests_directory: Option<PathBuf>,
     /// `secretsDelivery`.
     pub secrets_delivery: SecretsDelivery,
+    /// `openstack`. `None`: the machines are there already.
+    pub openstack: Option<OpenStack>,
     /// `timeouts`.
     pub timeouts: Timeouts,
 }
@@ -98,6 +100,10 @@ pub struct Machine {
     pub host_keys: Vec<String>,
     /// `ssh`: where it differs from the cluster's.
     pub ssh: MachineSsh,
+    /// `flavor`. Default: `openstack.flavor`.
+    pub flavor: Option<String>,
+    /// `availabilityZone`. Default: one of `openstack.availabilityZones`.
+    pub availability_zone: Option<String>,
 }
 
 /// How one machine is reached by SSH.

@@ -3,6 +3,7 @@
 use crate::{
     cluster::{API_PORT, ArtifactSource, Endpoint, Taint},
     names::{self, verdict},
+    openstack::Opening,
     problem::Flaw,
     versions::{KubernetesVersion, SUPPORTED},
 };
@@ -124,6 +125,22 @@ pub static HOST_KEY: Format = Format::new(
     |t| host_key(t).map(drop),
 )
 .pattern("^(ssh-ed25519|ecdsa-sha2-nistp(256|384|521)|ssh-rsa) [A-Za-z0-9+/]+=*( .*)?$");
+/// What a cloud calls something.
+pub static CLOUD_NAME: Format = Format::new("a name or an id", "m1.medium", cloud_name).loose();
+/// A UUID.
+pub static UUID: Format = Format::new("a UUID", "1b4e28ba-2fa1-41d2-883f-0016d3cca427", |t| uuid(t).map(drop))
+    .pattern("^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$");
+/// A size of a disk.
+pub static GIBIBYTES: Format =
+    Format::new("a number of GiB", "20", |t| gibibytes(t).map(drop)).pattern("^[0-9]+$").loose();
+/// What machines may use of each other.
+pub static OPENING: Format = Format::new("a protocol and its ports", "tcp/179", |t| opening(t).map(drop))
+    .pattern("^[a-z0-9-]+(/[0-9]+(-[0-9]+)?)?$");
+/// An address in the web.
+pub static URL: Format =
+    Format::new("an address in the web", "https://mirror.example.org/nodeinit", url).pattern("^https?://.+");
+/// A file of the machine on which the provisioner runs.
+pub static LOCAL_PATH: Format = Format::new("a path", "./nodeinit", local_path);
 /// The digest of a CA's public key.
 pub static CA_PIN: Format = Format::new(
     "the digest of a public key",
@@ -153,6 +170,65 @@ fn user(text: &str) -> Result<(), Flaw> {
     let start = text.starts_with(|c: char| c.is_ascii_lowercase() || c == '_');
     let body = text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b'-'));
     verdict(start && body && text.len() <= 32, text, "a user's name", "use a-z, 0-9, `_` and `-`, such as debian")
+}
+
+fn cloud_name(text: &str) -> Result<(), Flaw> {
+    let fits = (1..=255).contains(&text.len()) && text.trim() == text && !text.contains(char::is_control);
+    verdict(fits, text, "a name or an id", "write it as the cloud shows it")
+}
+
+/// In lower case.
+pub(crate) fn uuid(text: &str) -> Result<String, Flaw> {
+    let lengths = text.split('-').map(str::len).eq([8, 4, 4, 4, 12]);
+    let digits = text.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit());
+    verdict(lengths && digits, text, "a UUID", "write what `uuidgen` prints")?;
+    Ok(text.to_ascii_lowercase())
+}
+
+pub(crate) fn gibibytes(text: &str) -> Result<u32, Flaw> {
+    let wrong = || Flaw::new(format!("{text:?} is not a size of a disk"), "write a number of GiB from 1 to 65536");
+    text.parse().ok().filter(|size| (1..=65_536).contains(size)).ok_or_else(wrong)
+}
+
+pub(crate) fn opening(text: &str) -> Result<Opening, Flaw> {
+    let wrong = || {
+        Flaw::new(
+            format!("{text:?} is not a protocol with its ports"),
+            "write one such as tcp/179, udp/4000-4010, ipip or any",
+        )
+    };
+    let (protocol, ports) = text.split_once('/').map_or((text, None), |(protocol, ports)| (protocol, Some(ports)));
+    let plain = protocol.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+    let numbered = protocol.bytes().all(|b| b.is_ascii_digit());
+    if protocol.is_empty() || !plain || (numbered && protocol.parse::<u8>().is_err()) {
+        return Err(wrong());
+    }
+    let has_ports = matches!(protocol, "tcp" | "udp" | "sctp" | "dccp" | "udplite");
+    let ports = match ports {
+        None => None,
+        Some(_) if !has_ports => return Err(wrong()),
+        Some(ports) => {
+            let (first, last) = ports.split_once('-').unwrap_or((ports, ports));
+            let (first, last) = (port(first)?, port(last)?);
+            if last < first {
+                return Err(wrong());
+            }
+            Some((first, last))
+        }
+    };
+    Ok(Opening { protocol: Some(protocol.to_owned()).filter(|p| p != "any"), ports })
+}
+
+fn url(text: &str) -> Result<(), Flaw> {
+    let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let odd = |c: char| c.is_control() || c.is_whitespace() || matches!(c, '\'' | '"' | '\\' | '@');
+    let fits = host.is_some_and(|host| !host.is_empty() && !host.starts_with('/') && !host.contains(odd));
+    verdict(fits, text, "an address in the web", "write http:// or https://, a host and a path, without a password")
+}
+
+fn local_path(text: &str) -> Result<(), Flaw> {
+    let fits = !text.is_empty() && !text.contains(char::is_control);
+    verdict(fits, text, "a path", "write where the file is")
 }
 
 /// The key's type and its base64, without the comment.
@@ -499,6 +575,16 @@ mod tests {
     }
 
     #[test]
+    fn openings() {
+        for good in ["tcp/179", "udp/4000-4010", "ipip", "any", "112", "tcp"] {
+            assert_eq!(opening(good).map(|o| o.to_string()).as_deref(), Ok(good));
+        }
+        for wrong in ["", "tcp/", "tcp/0", "tcp/9-8", "esp/1", "TCP/1", "300", "any/1", "tcp/1-2-3"] {
+            assert!(opening(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn every_example_is_good() {
         let formats = [
             &LABEL,
@@ -529,6 +615,12 @@ mod tests {
             &HOST_KEY,
             &CA_PIN,
             &PEM_CERTIFICATE,
+            &CLOUD_NAME,
+            &UUID,
+            &GIBIBYTES,
+            &OPENING,
+            &URL,
+            &LOCAL_PATH,
         ];
         for format in formats {
             assert_eq!(format.check(format.example), Ok(()), "{}", format.name);

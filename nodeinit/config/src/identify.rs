@@ -146,6 +146,8 @@ fn only_master(host_name: &str) -> Result<Machine, UnknownMachine> {
         taints: Vec::new(),
         host_keys: Vec::new(),
         ssh: MachineSsh::default(),
+        flavor: None,
+        availability_zone: None,
     })
 }
 

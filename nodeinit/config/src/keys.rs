@@ -9,6 +9,8 @@ use crate::{
     },
 };
 
+mod openstack;
+
 /// What `apiVersion` must say.
 pub const API_VERSION: &str = "nodeinit.dev/v1alpha1";
 /// What `kind` must say.
@@ -115,6 +117,13 @@ pub const CLUSTER: &[Field] = &[
         doc: "How secrets reach a machine.",
     },
     Field {
+        key: "openstack",
+        kind: Group(openstack::OPENSTACK),
+        default: Empty(""),
+        doc: "The cloud in which `provisioner` makes the machines. Not written: the machines are there already. \
+              No machine gets this section.",
+    },
+    Field {
         key: "timeouts",
         kind: Group(TIMEOUTS),
         default: Empty(""),
@@ -204,6 +213,18 @@ const MACHINE: &[Field] = &[
         kind: Group(MACHINE_SSH),
         default: Empty(""),
         doc: "How this machine is reached by SSH, where that differs.",
+    },
+    Field {
+        key: "flavor",
+        kind: Text(&f::CLOUD_NAME),
+        default: Words("`openstack.flavor`", "m1.large"),
+        doc: "How large the provisioner makes it: a flavour's name or id.",
+    },
+    Field {
+        key: "availabilityZone",
+        kind: Text(&f::CLOUD_NAME),
+        default: Words("one of `openstack.availabilityZones`, in turn", "nova-1"),
+        doc: "Where the provisioner makes it.",
     },
 ];
 

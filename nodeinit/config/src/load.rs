@@ -76,7 +76,8 @@ pub fn load(layers: &[Layer]) -> Result<Loaded, Problems> {
     sources.extend(layers.iter().map(Layer::source));
     let mut verdict = Verdict { errors: Findings::default(), warnings: Findings::default() };
     let mut tree = defaults::layer();
-    let (mut first, mut readable) = (None, true);
+    // A cloud's defaults mean nothing where no layer says that there is a cloud.
+    let (mut first, mut readable, mut described) = (None, true, false);
     for (index, layer) in layers.iter().enumerate() {
         let before = verdict.errors.len();
         let parsed = layer.parse(index + 1, &mut verdict.errors);
@@ -85,8 +86,12 @@ pub fn load(layers: &[Layer]) -> Result<Loaded, Problems> {
         readable &= checked.is_some() || verdict.errors.len() == before;
         if let Some(checked) = checked {
             first = first.or(Some(index + 1));
+            described |= checked.get("openstack").is_some();
             merge(&mut tree, checked);
         }
+    }
+    if !described {
+        tree.remove("openstack");
     }
     if readable {
         rules::check(&tree, first, &mut verdict);

@@ -71,6 +71,12 @@ impl Node {
         path.split('.').try_fold(self, |node, key| node.entries().iter().find(|e| e.key == key).map(|e| &e.node))
     }
 
+    /// The value of a key of this map.
+    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Self> {
+        let Value::Map(entries) = &mut self.value else { return None };
+        entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.node)
+    }
+
     /// The value below `path` as `read` understands it; `None` where it is absent or was reported already.
     pub(crate) fn read<T>(&self, path: &str, read: impl Fn(&str) -> Result<T, Flaw>) -> Option<(T, Mark)> {
         let node = self.get(path)?;
@@ -91,6 +97,13 @@ impl Node {
         match rest {
             Some(rest) => entries[position].node.set(rest, node),
             None => entries[position].node = node,
+        }
+    }
+
+    /// Takes a key out of a map, if it is there.
+    pub(crate) fn remove(&mut self, key: &str) {
+        if let Value::Map(entries) = &mut self.value {
+            entries.retain(|entry| entry.key != key);
         }
     }
 

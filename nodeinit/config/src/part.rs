@@ -27,13 +27,16 @@ impl Loaded {
     /// A master's configuration: all of it, less what is default anyway.
     #[must_use]
     pub fn part_of_master(&self) -> String {
-        text(self.tree.clone())
+        let mut tree = self.tree.clone();
+        leave_the_cloud_out(&mut tree);
+        text(tree)
     }
 
     /// A worker's configuration: what its role reads, its own entry, and whom to trust. `None`: no worker has this name.
     #[must_use]
     pub fn part_of_worker(&self, name: &str, trust: &Trust) -> Option<String> {
         let mut tree = self.tree.clone();
+        leave_the_cloud_out(&mut tree);
         let workers = tree.get("workers")?.items();
         let mut own = workers.iter().find(|w| w.get("name").and_then(Node::scalar) == Some(name))?.clone();
         if let Value::Map(entries) = &mut own.value {
@@ -55,6 +58,18 @@ impl Loaded {
             tree.set("join.endpoints", list(trust.endpoints.iter().map(|endpoint| quoted(endpoint)).collect()));
         }
         Some(text(tree))
+    }
+}
+
+/// Only the provisioner reads where machines come from.
+fn leave_the_cloud_out(tree: &mut Node) {
+    tree.remove("openstack");
+    for list in ["masters", "workers"] {
+        let Some(Value::List(machines)) = tree.get_mut(list).map(|node| &mut node.value) else { continue };
+        for machine in machines {
+            machine.remove("flavor");
+            machine.remove("availabilityZone");
+        }
     }
 }
 
@@ -105,6 +120,25 @@ mod tests {
         let whole = load(&[Layer::file("cluster.yaml", WHOLE)]).unwrap();
         assert_eq!(part(&whole.part_of_master()), whole.cluster);
         assert!(!whole.part_of_master().contains("timeouts"));
+    }
+
+    #[test]
+    fn no_machine_gets_the_cloud() {
+        let cloud =
+            "openstack: {clusterID: 1b4e28ba-2fa1-41d2-883f-0016d3cca427, image: i, flavor: f, network: {name: n}}\n";
+        let whole = format!("{WHOLE}{cloud}").replace("{name: w2,", "{name: w2, flavor: large, availabilityZone: az1,");
+        let loaded = load(&[Layer::file("cluster.yaml", whole)]).unwrap();
+        let trust = Trust {
+            endpoints: vec!["api:6443".into()],
+            ca_certificate: "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n".into(),
+            ca_pin: format!("sha256:{}", "0".repeat(64)),
+        };
+        for text in [loaded.part_of_master(), loaded.part_of_worker("w2", &trust).unwrap()] {
+            assert_eq!(part(&text).openstack, None);
+            for word in ["openstack", "flavor", "availabilityZone"] {
+                assert!(!text.contains(word), "{word} in {text}");
+            }
+        }
     }
 
     #[test]

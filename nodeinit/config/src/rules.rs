@@ -10,6 +10,7 @@ use crate::{
 pub(crate) mod artifacts;
 mod machines;
 mod network;
+mod openstack;
 
 /// Where the checks put what they find.
 pub(crate) struct Verdict {
@@ -27,6 +28,7 @@ pub(crate) fn check(tree: &Node, first: Option<usize>, verdict: &mut Verdict) {
     machines::check(tree, verdict);
     artifacts::check(tree, &mut verdict.errors);
     host(tree, verdict);
+    openstack::check(tree, verdict);
 }
 
 /// A file of another format must not be taken for one of ours, so that one of the layers has to say what they are.

@@ -5,6 +5,7 @@ use nodeinit_config::{
     cluster::*,
     keys::CLUSTER,
     load,
+    openstack::*,
     schema::{Field, Kind},
 };
 use std::{collections::BTreeMap, time::Duration};
@@ -69,6 +70,8 @@ fn every_value_arrives() {
                 port: Some(2222),
                 user: Some("debian".into()),
             },
+            flavor: Some("c4".into()),
+            availability_zone: Some("az1".into()),
         }],
         workers: vec![Machine {
             name: "w1".into(),
@@ -81,6 +84,8 @@ fn every_value_arrives() {
                 port: Some(2223),
                 user: Some("ubuntu".into()),
             },
+            flavor: Some("c8".into()),
+            availability_zone: Some("az2".into()),
         }],
         ssh: Ssh {
             user: "admin".into(),
@@ -134,6 +139,7 @@ fn every_value_arrives() {
         os: Os { swap: Swap::Keep, sysctls: texts(&[("vm.swappiness", "1")]), modules: vec!["ip_vs".into()] },
         manifests_directory: Some("/etc/nodeinit/manifests".into()),
         secrets_delivery: SecretsDelivery::SshOnly,
+        openstack: Some(openstack(digest)),
         timeouts: Timeouts {
             download: seconds(1),
             image_import: seconds(2),
@@ -146,6 +152,62 @@ fn every_value_arrives() {
         },
     };
     assert_eq!(cluster, expected);
+}
+
+#[allow(clippy::unwrap_used, reason = "only tests call it")]
+fn openstack(digest: [u8; 32]) -> OpenStack {
+    let net = |text: &str| vec![text.parse().unwrap()];
+    let seconds = Duration::from_secs;
+    OpenStack {
+        cloud: Some("mycloud".into()),
+        cluster_id: "1b4e28ba-2fa1-41d2-883f-0016d3cca427".into(),
+        image: "node-image".into(),
+        flavor: Some("c2".into()),
+        keypair: Some("operator".into()),
+        availability_zones: vec!["az1".into(), "az2".into()],
+        anti_affinity: AntiAffinity::Hard,
+        config_drive: false,
+        volume: Volume { size: 30, kind: Some("ssd".into()) },
+        network: CloudNetwork::Made(MadeNetwork {
+            name: Some("nodes".into()),
+            subnet: Some("nodes-v4".into()),
+            cidr: "10.9.0.0/23".parse().unwrap(),
+            gateway: "10.9.0.2".parse().unwrap(),
+            pool: Some(("10.9.0.200".parse().unwrap(), "10.9.0.250".parse().unwrap())),
+            dhcp: false,
+            dns_servers: vec!["192.0.2.53".parse().unwrap()],
+            router: false,
+        }),
+        external_network: Some("public".into()),
+        floating_ips: FloatingIps::FirstMaster,
+        load_balancer: LoadBalancer {
+            enabled: false,
+            floating_ip: true,
+            address: Some("10.9.0.10".parse().unwrap()),
+            provider: Some("ovn".into()),
+        },
+        access: Access {
+            ssh: net("192.0.2.0/24"),
+            api: net("198.51.100.0/24"),
+            ingress: net("0.0.0.0/0"),
+            node_ports: net("203.0.113.0/24"),
+            between_nodes: vec![Opening { protocol: Some("udp".into()), ports: Some((4789, 4789)) }],
+        },
+        allowed_address_pairs: net("10.1.0.0/16"),
+        binary: BinaryDelivery {
+            urls: vec!["https://mirror.example.org/nodeinit".into()],
+            sha256: Some(digest),
+            file: Some("./nodeinit".into()),
+        },
+        parallel: 3,
+        timeouts: CloudTimeouts {
+            request: seconds(1),
+            volume: seconds(2),
+            server: seconds(3),
+            load_balancer: seconds(4),
+            deletion: seconds(5),
+        },
+    }
 }
 
 #[test]

@@ -23,6 +23,8 @@ impl Fixture {
             taints: Vec::new(),
             host_keys: Vec::new(),
             ssh: MachineSsh::default(),
+            flavor: None,
+            availability_zone: None,
         };
         let minute = Duration::from_secs(60);
         let cluster = Cluster {
@@ -68,6 +70,7 @@ impl Fixture {
             os: Os { swap: Swap::Off, sysctls: BTreeMap::new(), modules: Vec::new() },
             manifests_directory: None,
             secrets_delivery: SecretsDelivery::Ssh,
+            openstack: None,
             timeouts: Timeouts {
                 download: minute,
                 image_import: minute,

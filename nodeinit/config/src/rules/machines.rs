@@ -141,5 +141,6 @@ fn several_masters(tree: &Node, masters: &[(String, &Node)], warnings: &mut Find
 }
 
 fn has_endpoint(tree: &Node) -> bool {
-    ["controlPlane.endpoint", "controlPlane.virtualAddress"].into_iter().any(|key| tree.get(key).is_some())
+    let balanced = tree.get("openstack.loadBalancer.enabled").is_some_and(|node| node.scalar() == Some("true"));
+    balanced || ["controlPlane.endpoint", "controlPlane.virtualAddress"].into_iter().any(|key| tree.get(key).is_some())
 }

@@ -1,0 +1,223 @@
+//! The section `openstack`: what must be there, and what must fit the machines.
+
+use super::{Verdict, listed};
+use crate::{assemble, format, node::Node, problem::Findings};
+use ipnet::IpNet;
+use std::{
+    hash::{BuildHasher, RandomState},
+    net::IpAddr,
+};
+
+pub(super) fn check(tree: &Node, verdict: &mut Verdict) {
+    let Some(section) = tree.get("openstack") else {
+        return without(tree, &mut verdict.warnings);
+    };
+    let errors = &mut verdict.errors;
+    let mut need = |path: &str, remedy: String| {
+        if section.get(path).is_none() {
+            errors.add(section.at, &format!("openstack.{path}"), "missing", remedy);
+        }
+    };
+    need(
+        "clusterID",
+        format!("write `clusterID: {}`, which is fresh; it marks all that is this cluster's", fresh_uuid()),
+    );
+    need("image", "name the image that machines boot from".to_owned());
+    let machines: Vec<_> = listed(tree, "masters").into_iter().chain(listed(tree, "workers")).collect();
+    if section.get("flavor").is_none() {
+        for (path, machine) in machines.iter().filter(|(_, machine)| machine.get("flavor").is_none()) {
+            let what = "missing: nothing says how large this machine is";
+            errors.add(machine.at, &format!("{path}.flavor"), what, "write it, or `openstack.flavor` for all");
+        }
+    }
+    if tree.get("masters").is_none_or(|masters| masters.items().is_empty()) {
+        errors.add(section.at, "masters", "missing: a cluster in a cloud needs a list of them", "name at least one");
+    }
+    network(tree, section, &machines, errors);
+    binary(section, errors);
+    reachability(tree, section, &mut verdict.warnings);
+}
+
+/// Keys of machines that mean nothing without a cloud.
+fn without(tree: &Node, warnings: &mut Findings) {
+    for (path, machine) in listed(tree, "masters").into_iter().chain(listed(tree, "workers")) {
+        for key in ["flavor", "availabilityZone"] {
+            if let Some(node) = machine.get(key) {
+                let what = "no effect: there is no section `openstack`";
+                warnings.add(node.at, &format!("{path}.{key}"), what, "leave it out, or describe the cloud");
+            }
+        }
+    }
+}
+
+fn network(tree: &Node, section: &Node, machines: &[(String, &Node)], errors: &mut Findings) {
+    let Some(made) = section.get("network.create").filter(|made| !made.entries().is_empty()) else {
+        if section.get("network.name").is_none() {
+            let remedy =
+                "write `network: {name: NAME}` for one that is there, or `network: {create: {cidr: 10.0.0.0/24}}`";
+            errors.add(section.at, "openstack.network", "missing: the machines need a network", remedy);
+        }
+        return;
+    };
+    let Some((cidr, at)) = made.read("cidr", format::cidr) else {
+        if made.get("cidr").is_none() {
+            let remedy = "write it: the machines' addresses, such as 10.0.0.0/24";
+            errors.add(made.at, "openstack.network.create.cidr", "missing", remedy);
+        }
+        return;
+    };
+    for range in ["network.podCIDR", "network.serviceCIDR"] {
+        if let Some((other, _)) = tree.read(range, format::cidr)
+            && (other.contains(&cidr.network()) || cidr.contains(&other.network()))
+        {
+            let what = format!("{cidr} overlaps {range} {other}");
+            errors.add(at, "openstack.network.create.cidr", what, "choose ranges that share no address");
+        }
+    }
+    let mut inside = |path: String, node: &Node, key: &str| {
+        if let Some((address, at)) = node.read(key, format::address)
+            && !cidr.contains(&address)
+        {
+            let what = format!("{address} lies outside of openstack.network.create.cidr {cidr}");
+            errors.add(at, &path, what, "choose an address of that range");
+        }
+    };
+    for key in ["gateway", "firstAddress", "lastAddress"] {
+        inside(format!("openstack.network.create.{key}"), made, key);
+    }
+    inside("openstack.loadBalancer.address".to_owned(), section, "loadBalancer.address");
+    inside("controlPlane.virtualAddress".to_owned(), tree, "controlPlane.virtualAddress");
+    for (path, machine) in machines {
+        inside(format!("{path}.address"), machine, "address");
+    }
+    taken(tree, section, (made, cidr), machines, errors);
+}
+
+/// The gateway's and the balancer's address are nobody else's.
+fn taken(
+    tree: &Node,
+    section: &Node,
+    (made, cidr): (&Node, IpNet),
+    machines: &[(String, &Node)],
+    errors: &mut Findings,
+) {
+    let gateway = assemble::gateway(made, cidr).map(|address| (address, "the gateway"));
+    let balancer = section.read("loadBalancer.address", format::address).map(|(address, _)| (address, "the balancer"));
+    let virtual_address = tree.read("controlPlane.virtualAddress", format::address);
+    let mut refuse = |path: &str, own: Option<(IpAddr, crate::problem::Mark)>, others: &[Option<(IpAddr, &str)>]| {
+        let Some((own, at)) = own else { return };
+        for (address, whose) in others.iter().flatten() {
+            if *address == own {
+                errors.add(at, path, format!("{own} is {whose}'s address"), "give each its own");
+            }
+        }
+    };
+    let own = section.read("loadBalancer.address", format::address);
+    refuse("openstack.loadBalancer.address", own, &[gateway]);
+    refuse("controlPlane.virtualAddress", virtual_address, &[gateway, balancer]);
+    for (path, machine) in machines {
+        refuse(&format!("{path}.address"), machine.read("address", format::address), &[gateway, balancer]);
+    }
+}
+
+fn binary(section: &Node, errors: &mut Findings) {
+    if let Some(urls) = section.get("binary.urls")
+        && !urls.items().is_empty()
+        && section.get("binary.sha256").is_none()
+    {
+        let what = "missing: nothing that is fetched is run unchecked";
+        errors.add(urls.at, "openstack.binary.sha256", what, "write what `sha256sum nodeinit` prints");
+    }
+}
+
+fn reachability(tree: &Node, section: &Node, warnings: &mut Findings) {
+    let flag = |path: &str| section.get(path).is_some_and(|node| node.scalar() == Some("true"));
+    let empty = |path: &str| section.get(path).is_none_or(|node| node.items().is_empty());
+    if flag("loadBalancer.enabled") && flag("loadBalancer.floatingIP") && empty("access.api") {
+        let what = "missing: the balancer has a floating IP, and nobody may use it";
+        warnings.add(section.at, "openstack.access.api", what, "name the address ranges of those who may");
+    }
+    let floating = section.get("floatingIPs").and_then(Node::scalar).is_some_and(|text| text != "none");
+    if empty("access.ssh") && tree.get("ssh.jumpHost.address").is_none() {
+        let what = "missing: nobody outside of the cluster reaches a machine by SSH, so that no secret can be brought";
+        warnings.add(section.at, "openstack.access.ssh", what, "name the address range that you come from");
+    } else if !floating && tree.get("ssh.jumpHost.address").is_none() {
+        let what = "there is neither a floating IP for the first master nor a jump host";
+        let remedy = "set `openstack.floatingIPs: first-master` or `ssh.jumpHost`, unless there is a route from here";
+        warnings.add(section.at, "openstack.floatingIPs", what, remedy);
+    }
+}
+
+/// A random UUID (RFC 9562, version 4) from the seeds of the standard library's hash maps, which the kernel gives.
+fn fresh_uuid() -> String {
+    let random = || RandomState::new().hash_one(0);
+    let (high, low) = (random(), random());
+    let high = high & !0xf000 | 0x4000;
+    let low = low & !(0b11 << 62) | (0b10 << 62);
+    format!(
+        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+        high >> 32,
+        high >> 16 & 0xffff,
+        high & 0xffff,
+        low >> 48,
+        low & 0xffff_ffff_ffff
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Layer, load};
+
+    const GOOD: &str = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nmasters: [{name: m1, address: 10.0.0.11}]\n";
+
+    fn problems(section: &str) -> Vec<String> {
+        let text = format!("{GOOD}openstack: {section}\n");
+        let found = load(&[Layer::file("x", text)]).err().map(|p| p.0).unwrap_or_default();
+        found.into_iter().map(|p| format!("{}: {} ({})", p.path, p.what, p.remedy)).collect()
+    }
+
+    #[test]
+    fn all_that_is_missing_is_told_at_once() {
+        let found = problems("{}");
+        for key in ["openstack.clusterID", "openstack.image", "masters[0].flavor", "openstack.network"] {
+            assert!(found.iter().any(|p| p.starts_with(&format!("{key}: missing"))), "{key} in {found:#?}");
+        }
+        let proposed =
+            found.iter().find_map(|p| p.split_once("clusterID: ").and_then(|(_, p)| p.split_once("clusterID: ")));
+        let uuid = proposed.and_then(|(_, rest)| rest.split_once('`')).map(|(uuid, _)| uuid).unwrap();
+        assert!(crate::format::UUID.accepts(uuid), "{uuid}");
+        assert!(!problems("{}").iter().any(|p| p.contains(uuid)), "not fresh");
+    }
+
+    #[test]
+    fn addresses_must_fit() {
+        let section = |network: &str| {
+            format!(
+                "{{clusterID: 1b4e28ba-2fa1-41d2-883f-0016d3cca427, image: i, flavor: f, loadBalancer: {{address: 10.0.0.11}}, network: {network}}}"
+            )
+        };
+        let all = |network: &str| problems(&section(network)).join("\n");
+        assert!(all("{create: {cidr: 10.0.0.0/24}}").contains("masters[0].address: 10.0.0.11 is the balancer's"));
+        assert!(all("{create: {cidr: 10.1.0.0/24}}").contains("masters[0].address: 10.0.0.11 lies outside"));
+        assert!(all("{create: {cidr: 10.244.0.0/24}}").contains("overlaps network.podCIDR"));
+        assert!(all("{create: {cidr: 10.0.0.0/24, gateway: 10.0.0.11}}").contains("is the gateway's"));
+        assert!(all("{create: {dhcp: false}}").contains("create.cidr: missing"));
+        assert!(all("{create: {cdir: 10.0.0.0/24}}").contains("did you mean `cidr`"));
+    }
+
+    #[test]
+    fn what_is_fetched_has_a_digest() {
+        assert!(
+            problems("{binary: {urls: [\"https://a/b\"]}}").iter().any(|p| p.starts_with("openstack.binary.sha256"))
+        );
+    }
+
+    #[test]
+    fn no_section_means_no_cloud() {
+        let text = format!("{GOOD}workers: [{{name: w1, flavor: large}}]\n");
+        let loaded = load(&[Layer::file("x", text)]).unwrap();
+        assert_eq!(loaded.cluster.openstack, None);
+        assert!(!loaded.text().contains("openstack"));
+        assert!(loaded.warnings.iter().any(|w| w.path == "workers[0].flavor"));
+    }
+}
