@@ -1,0 +1,239 @@
+//! Does what a plan says: everything that is independent at once, each wait with a name and a deadline.
+
+mod create;
+mod made;
+mod mend;
+mod wait;
+
+use crate::{
+    error::Error,
+    openstack::{Client, Service, listing::Listing},
+    output::Output,
+    resources::{
+        Kind, Marker, Part, Snapshot,
+        body::Context,
+        desired::Want,
+        diff::{Action, Item, Plan},
+        observe,
+    },
+    userdata::{self, Inputs},
+};
+use futures_util::future::join_all;
+use made::Made;
+use nodeinit_config::{Loaded, OpenStack};
+use serde_json::json;
+use std::{
+    cell::Cell,
+    time::{Duration, Instant},
+};
+use tokio::sync::Semaphore;
+
+/// Lists of servers and volumes are asked for no more often, however many are waited for.
+const LOOK: Duration = Duration::from_secs(1);
+/// Ports that are made by one request: all of them or none.
+const PORTS: usize = 20;
+
+/// All that the work needs.
+pub struct Apply<'a> {
+    client: &'a Client,
+    marker: &'a Marker,
+    loaded: &'a Loaded,
+    cloud: &'a OpenStack,
+    snapshot: &'a Snapshot,
+    plan: &'a Plan,
+    output: Output,
+    made: Made,
+    servers: Listing<'a>,
+    volumes: Listing<'a>,
+    building: Semaphore,
+    begun: Instant,
+    failures: Cell<usize>,
+}
+
+/// What is done at once: one item, or several that one request makes.
+struct Task<'p> {
+    items: Vec<&'p Item>,
+}
+
+impl<'a> Apply<'a> {
+    /// Ready to run.
+    pub fn new(
+        client: &'a Client,
+        marker: &'a Marker,
+        (loaded, cloud): (&'a Loaded, &'a OpenStack),
+        snapshot: &'a Snapshot,
+        plan: &'a Plan,
+        output: Output,
+    ) -> Self {
+        Self {
+            client,
+            marker,
+            loaded,
+            cloud,
+            snapshot,
+            plan,
+            output,
+            made: Made::default(),
+            servers: Listing::new(client, Service::Compute, observe::SERVERS, "servers", LOOK),
+            volumes: Listing::new(client, Service::Volume, observe::VOLUMES, "volumes", LOOK),
+            building: Semaphore::new(cloud.parallel),
+            begun: Instant::now(),
+            failures: Cell::new(0),
+        }
+    }
+
+    /// Does everything; a failure ends only what depends on it.
+    ///
+    /// # Errors
+    /// How many parts failed; each failure has been told.
+    pub async fn run(self) -> Result<(), Error> {
+        for item in &self.plan.items {
+            if let (Action::Keep, Some(found)) = (&item.action, &item.found) {
+                self.made.add(item.part.clone(), found.clone());
+            }
+        }
+        let tasks = tasks(self.plan);
+        join_all(tasks.iter().map(|task| self.task(task))).await;
+        match self.failures.get() {
+            0 => Ok(()),
+            failed => Err(Error::Partly { failed, all: tasks.iter().map(|task| task.items.len()).sum() }),
+        }
+    }
+
+    async fn task(&self, task: &Task<'_>) {
+        let parts: Vec<&Part> = task.items.iter().map(|item| &item.part).collect();
+        let name = match parts[..] {
+            [one] => one.to_string(),
+            _ => format!("{} and {} more", parts[0], parts.len() - 1),
+        };
+        let outcome = match self.needs(task).await {
+            Ok(()) => {
+                let begun = Instant::now();
+                let done = self.work(task).await;
+                done.map(|()| begun.elapsed())
+            }
+            Err(failed) => Err(Error::NotBegun(failed.to_string())),
+        };
+        let at = self.begun.elapsed().as_secs_f64();
+        match outcome {
+            Ok(took) => {
+                let verb = verb(&task.items[0].action);
+                let took = took.as_secs_f64();
+                let text = format!("{at:6.1} s  {verb:<8} {name} ({took:.1} s)");
+                for part in &parts {
+                    self.output.tell("", || json!({ "event": "done", "part": part.to_string(), "action": verb, "seconds": took, "at": at }));
+                }
+                self.output.text(&text);
+            }
+            Err(error) => {
+                self.failures.set(self.failures.get() + parts.len());
+                parts.iter().for_each(|part| self.made.fail(part));
+                let hint = error.hint().map(|hint| format!("\n          hint:    {hint}")).unwrap_or_default();
+                self.output.tell(&format!("{at:6.1} s  FAILED   {name}: {error}{hint}"), || {
+                    json!({ "event": "failed", "part": name, "error": error.to_string(), "hint": error.hint(), "at": at })
+                });
+            }
+        }
+    }
+
+    /// Waits until all that a task needs is there.
+    async fn needs(&self, task: &Task<'_>) -> Result<(), Part> {
+        let own: Vec<&Part> = task.items.iter().map(|item| &item.part).collect();
+        let wants = task.items.iter().filter_map(|item| item.want.as_ref());
+        for need in wants.flat_map(|want| &want.needs).filter(|need| !own.contains(need)) {
+            self.made.wait(need).await.map_err(|()| need.clone())?;
+        }
+        Ok(())
+    }
+
+    async fn work(&self, task: &Task<'_>) -> Result<(), Error> {
+        let item = task.items[0];
+        match (&item.action, &item.want, &item.found) {
+            (Action::Create, Some(_), _) if item.part.kind == Kind::Balancer => self.create_balancer(&task.items).await,
+            (Action::Create, Some(_), _) if matches!(item.part.kind, Kind::Rule | Kind::Port) => {
+                let wants: Vec<&Want> = task.items.iter().filter_map(|item| item.want.as_ref()).collect();
+                self.create_many(item.part.kind, &wants).await
+            }
+            (Action::Create, Some(want), _) => self.create(want).await,
+            (Action::Change(fixes), Some(want), Some(found)) => self.mend(want, found, fixes).await,
+            (Action::Replace(_), Some(want), Some(found)) => {
+                self.remove(found).await?;
+                match want.part.kind {
+                    Kind::Balancer => self.create_balancer(&task.items).await,
+                    _ => self.create(want).await,
+                }
+            }
+            (Action::Delete(_), _, Some(found)) => self.remove(found).await,
+            _ => Err(Error::Defect(format!("{}: nothing can be done about {:?}", item.part, item.action))),
+        }
+    }
+
+    fn context<'c>(&'c self, made: &'c dyn Fn(&Part) -> Option<std::rc::Rc<crate::resources::Found>>) -> Context<'c> {
+        Context {
+            name: &self.loaded.cluster.name,
+            marker: self.marker,
+            cloud: self.cloud,
+            facts: &self.snapshot.facts,
+            place: &self.plan.place,
+            made,
+        }
+    }
+
+    /// A machine's user-data, with what is there by now.
+    fn user_data(&self, name: &str) -> Result<String, Error> {
+        let address = |kind: Kind, name: &str| self.made.get(&Part::new(kind, name)).and_then(|found| found.address());
+        let cluster = &self.loaded.cluster;
+        let machines = || cluster.masters.iter().chain(&cluster.workers);
+        let of = |kind: Kind| machines().filter_map(|m| Some((m.name.clone(), address(kind, &m.name)?))).collect();
+        let inputs = Inputs {
+            balancer: address(Kind::Balancer, crate::resources::desired::API),
+            balancer_floating: address(Kind::FloatingIp, crate::resources::desired::API),
+            addresses: of(Kind::Port),
+            floating: of(Kind::FloatingIp),
+        };
+        userdata::of(self.loaded, name, &inputs).map_err(|e| Error::Configuration {
+            what: e.to_string(),
+            remedy: "shorten the configuration, or bring parts of it in the image".to_owned(),
+        })
+    }
+}
+
+/// What is to be done, with what one request makes together.
+fn tasks(plan: &Plan) -> Vec<Task<'_>> {
+    let todo =
+        plan.items.iter().filter(|item| !matches!(item.action, Action::Keep | Action::Left | Action::Refuse { .. }));
+    let of_balancer =
+        |item: &Item| matches!(item.part.kind, Kind::Listener | Kind::Pool | Kind::Monitor | Kind::Member);
+    let new_balancer = plan
+        .items
+        .iter()
+        .any(|i| i.part.kind == Kind::Balancer && matches!(i.action, Action::Create | Action::Replace(_)));
+    let mut tasks: Vec<Task<'_>> = Vec::new();
+    for item in todo {
+        let create = item.action == Action::Create;
+        let joins = |task: &&mut Task<'_>| {
+            let first = task.items[0];
+            let full = first.part.kind == Kind::Port && task.items.len() >= PORTS;
+            let alike = create
+                && first.action == Action::Create
+                && first.part.kind == item.part.kind
+                && matches!(item.part.kind, Kind::Rule | Kind::Port)
+                && !full;
+            alike || (new_balancer && first.part.kind == Kind::Balancer && of_balancer(item))
+        };
+        match tasks.iter_mut().find(joins) {
+            Some(task) => task.items.push(item),
+            None => tasks.push(Task { items: vec![item] }),
+        }
+    }
+    tasks
+}
+
+fn verb(action: &Action) -> &'static str {
+    match action {
+        Action::Create => "created",
+        Action::Change(_) => "changed",
+        Action::Replace(_) => "replaced",
+        _ => "deleted",
+    }
+}

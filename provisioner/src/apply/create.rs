@@ -1,0 +1,169 @@
+//! Making parts. A request whose answer is lost is not repeated before the mark was looked for.
+
+use super::Apply;
+use crate::{
+    error::Error,
+    openstack::backoff::Backoff,
+    resources::{
+        Found, Kind, Part,
+        body::collection,
+        desired::Want,
+        diff::{Fix, Item},
+        observe,
+    },
+};
+use base64::Engine as _;
+use serde_json::{Value, json};
+
+impl Apply<'_> {
+    /// One part, until it is as the next ones need it.
+    pub(super) async fn create(&self, want: &Want) -> Result<(), Error> {
+        let part = &want.part;
+        let heavy = matches!(part.kind, Kind::Server | Kind::Volume);
+        // The semaphore is never closed.
+        let _permit = if heavy { Some(self.building.acquire().await) } else { None };
+        let user_data = match part.kind {
+            Kind::Server => Some(base64::engine::general_purpose::STANDARD.encode(self.user_data(&part.name)?)),
+            _ => None,
+        };
+        let made = |part: &Part| self.made.get(part);
+        let body = self.context(&made).create(want, user_data.as_deref());
+        let body = body.ok_or_else(|| Error::Defect(format!("{part}: something that it needs is not there")))?;
+        let (_, path, key) = collection(part.kind);
+        let (path, body) = match part.kind {
+            Kind::Server => (path.to_owned(), body),
+            Kind::Listener | Kind::Pool | Kind::Monitor | Kind::Member => self.below_the_balancer(part.kind, body)?,
+            _ => (path.to_owned(), json!({ key: body })),
+        };
+        let found = self.post(part.kind, std::slice::from_ref(part), &path, &body).await?;
+        for one in found {
+            self.settle(want, one).await?;
+        }
+        Ok(())
+    }
+
+    /// Rules or ports, by one request: all of them or none.
+    pub(super) async fn create_many(&self, kind: Kind, wants: &[&Want]) -> Result<(), Error> {
+        let made = |part: &Part| self.made.get(part);
+        let context = self.context(&made);
+        let bodies: Option<Vec<Value>> = wants.iter().map(|want| context.create(want, None)).collect();
+        let bodies =
+            bodies.ok_or_else(|| Error::Defect(format!("{}: something that it needs is not there", wants[0].part)))?;
+        let (_, path, key) = collection(kind);
+        let parts: Vec<Part> = wants.iter().map(|want| want.part.clone()).collect();
+        let found = self.post(kind, &parts, path, &json!({ format!("{key}s"): bodies })).await?;
+        found.into_iter().for_each(|one| self.made.add(one.part.clone(), one));
+        Ok(())
+    }
+
+    /// The balancer with all that belongs to it, by one request.
+    pub(super) async fn create_balancer(&self, items: &[&Item]) -> Result<(), Error> {
+        let made = |part: &Part| self.made.get(part);
+        let context = self.context(&made);
+        let want =
+            |kind: Kind| items.iter().filter_map(|item| item.want.as_ref()).filter(move |want| want.part.kind == kind);
+        let defect = || Error::Defect("the balancer: something that it needs is not there".to_owned());
+        let one = |kind: Kind| want(kind).next().and_then(|want| context.create(want, None));
+        let mut body = one(Kind::Balancer).ok_or_else(defect)?;
+        let members: Vec<Value> = want(Kind::Member).filter_map(|want| context.create(want, None)).collect();
+        if let (Some(mut listener), Some(mut pool), Some(monitor)) =
+            (one(Kind::Listener), one(Kind::Pool), one(Kind::Monitor))
+        {
+            pool["healthmonitor"] = monitor;
+            pool["members"] = json!(members);
+            listener["default_pool"] = pool;
+            body["listeners"] = json!([listener]);
+        }
+        let balancer = want(Kind::Balancer).next().ok_or_else(defect)?;
+        let part = balancer.part.clone();
+        let found = self
+            .post(Kind::Balancer, &[part.clone()], collection(Kind::Balancer).1, &json!({ "loadbalancer": body }))
+            .await?;
+        let found = found.into_iter().next().ok_or_else(defect)?;
+        // Its address is known from now on.
+        self.made.add(part, found.clone());
+        self.balancer_active(&found).await?;
+        for below in observe::balancing(self.client, self.marker)
+            .await?
+            .into_iter()
+            .filter(|below| below.part.kind != Kind::Balancer)
+        {
+            self.made.add(below.part.clone(), below);
+        }
+        Ok(())
+    }
+
+    /// Sends what creates, until it is certain that it was done once.
+    async fn post(&self, kind: Kind, parts: &[Part], path: &str, body: &Value) -> Result<Vec<Found>, Error> {
+        let (service, _, key) = collection(kind);
+        let mut backoff = Backoff::new(self.client.limit());
+        loop {
+            let error = match self.client.once(service, path, body).await {
+                Ok(mut answer) => return read(parts, key, &mut answer),
+                Err(error) => error,
+            };
+            let pending = error.status() == Some(409) && service == crate::openstack::Service::LoadBalancer;
+            if !(error.may_heal() || pending) || !backoff.pause().await {
+                return Err(error.into());
+            }
+            // The service may have done it all the same.
+            let there = observe::of_kind(self.client, self.marker, kind).await?;
+            let there: Vec<Found> = there.into_iter().filter(|found| parts.contains(&found.part)).collect();
+            if there.len() >= parts.len() {
+                return Ok(there);
+            }
+        }
+    }
+
+    /// Waits for what was made, as far as others depend on it.
+    async fn settle(&self, want: &Want, found: Found) -> Result<(), Error> {
+        match want.part.kind {
+            Kind::Volume => {
+                let found = self.volume_ready(&found).await?;
+                self.made.add(want.part.clone(), found);
+            }
+            Kind::Server => {
+                let found = self.server_active(&found).await?;
+                self.made.add(want.part.clone(), found);
+            }
+            Kind::RouterPort => return self.mend(want, &found, &[Fix::Attach]).await,
+            Kind::Listener | Kind::Pool | Kind::Monitor | Kind::Member => {
+                self.balancer_settled().await?;
+                self.made.add(want.part.clone(), found);
+            }
+            _ => self.made.add(want.part.clone(), found),
+        }
+        Ok(())
+    }
+
+    /// What is below the balancer names what it belongs to.
+    fn below_the_balancer(&self, kind: Kind, mut body: Value) -> Result<(String, Value), Error> {
+        let (_, path, key) = collection(kind);
+        let id = |kind: Kind| {
+            let part = Part::new(kind, crate::resources::desired::API);
+            let found = self.made.get(&part);
+            found.map(|found| found.id.clone()).ok_or_else(|| Error::Defect(format!("{part} is not there")))
+        };
+        let mut path = path.to_owned();
+        match kind {
+            Kind::Listener => body["loadbalancer_id"] = json!(id(Kind::Balancer)?),
+            Kind::Pool => body["listener_id"] = json!(id(Kind::Listener)?),
+            Kind::Monitor => body["pool_id"] = json!(id(Kind::Pool)?),
+            _ => path = format!("/pools/{}/members", id(Kind::Pool)?),
+        }
+        Ok((path, json!({ key: body })))
+    }
+}
+
+/// One object, or several in the order in which they were asked for.
+fn read(parts: &[Part], key: &str, answer: &mut Value) -> Result<Vec<Found>, Error> {
+    let bodies = match answer[format!("{key}s")].take() {
+        Value::Array(bodies) => bodies,
+        _ => vec![answer[key].take()],
+    };
+    let found: Option<Vec<Found>> =
+        parts.iter().zip(bodies).map(|(part, body)| Found::new(part.clone(), body)).collect();
+    found
+        .filter(|found| found.len() == parts.len())
+        .ok_or_else(|| Error::Defect(format!("{}: the answer has no id", parts[0])))
+}

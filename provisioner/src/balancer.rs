@@ -1,0 +1,83 @@
+//! The balancer's members: the masters that are of the control plane.
+
+use crate::{
+    error::Error,
+    openstack::{Client, Method, Service},
+    resources::{Kind, Marker, Part, body::collection, desired::API, observe},
+};
+use nodeinit_config::cluster::API_PORT;
+use serde_json::{Value, json};
+use std::{collections::BTreeSet, net::IpAddr, time::Duration};
+use tokio::time::Instant;
+
+/// How often a balancer is looked at.
+const LOOK: Duration = Duration::from_millis(700);
+
+/// Until the balancer is ACTIVE.
+///
+/// # Errors
+/// Where it is in the state ERROR, or not ACTIVE at the deadline.
+pub async fn active(client: &Client, id: &str, limit: Duration) -> Result<(), Error> {
+    let begun = Instant::now();
+    let thing = || Part::new(Kind::Balancer, API).to_string();
+    loop {
+        let body = client.get(Service::LoadBalancer, &format!("/loadbalancers/{id}")).await?;
+        match body["loadbalancer"]["provisioning_status"].as_str().unwrap_or_default() {
+            "ACTIVE" => return Ok(()),
+            "ERROR" => {
+                return Err(Error::Fault {
+                    thing: thing(),
+                    fault: "its provisioning_status is ERROR; Octavia tells no reason".to_owned(),
+                });
+            }
+            state if begun.elapsed() > limit => {
+                let what = "the balancer is ACTIVE".to_owned();
+                return Err(Error::Deadline { thing: thing(), what, seconds: limit.as_secs(), last: state.to_owned() });
+            }
+            _ => tokio::time::sleep(LOOK).await,
+        }
+    }
+}
+
+/// Makes the balancer's members exactly these masters, given by name and address, by one request. `false`: they were
+/// so already, and nothing was written.
+///
+/// # Errors
+/// Where there is no balancer of this cluster, or the service refuses.
+pub async fn set_members(
+    client: &Client,
+    marker: &Marker,
+    masters: &[(String, IpAddr)],
+    limit: Duration,
+) -> Result<bool, Error> {
+    let ours = observe::balancing(client, marker).await?;
+    let of = |kind: Kind| ours.iter().filter(move |found| found.part.kind == kind);
+    let balancer = of(Kind::Balancer).next().ok_or_else(|| missing("balancer"))?;
+    let pool = of(Kind::Pool).next().ok_or_else(|| missing("pool"))?;
+    let has: BTreeSet<IpAddr> = of(Kind::Member).filter_map(|member| member.address()).collect();
+    let wanted: BTreeSet<IpAddr> = masters.iter().map(|(_, address)| *address).collect();
+    if has == wanted {
+        return Ok(false);
+    }
+    let member = |(name, address): &(String, IpAddr)| {
+        json!({
+            "name": name, "address": address, "protocol_port": API_PORT, "subnet_id": balancer.text("vip_subnet_id"),
+            "tags": marker.tags(&Part::new(Kind::Member, name)),
+        })
+    };
+    let body: Vec<Value> = masters.iter().map(member).collect();
+    active(client, &balancer.id, limit).await?;
+    let (service, path, _) = collection(Kind::Member);
+    client
+        .change(Method::PUT, service, &format!("{path}/{}/members", pool.id), Some(&json!({ "members": body })))
+        .await?;
+    active(client, &balancer.id, limit).await?;
+    Ok(true)
+}
+
+fn missing(what: &str) -> Error {
+    Error::Refused {
+        what: format!("this cluster has no {what} in the cloud"),
+        remedy: "run `provisioner apply` first".to_owned(),
+    }
+}

@@ -1,0 +1,279 @@
+//! The command line: arguments in, a command chosen.
+
+use crate::{
+    apply::Apply,
+    cloud, destroy,
+    error::Error,
+    lock,
+    openstack::Client,
+    output::{self, Format, Output},
+    report,
+    resources::{
+        Marker, Snapshot, desired,
+        diff::{self, Plan},
+        observe,
+    },
+    userdata,
+};
+use clap::{Args, Parser, Subcommand};
+use nodeinit_config::{Layer, Loaded, OpenStack, load};
+use serde_json::json;
+use std::{
+    io::{BufRead, IsTerminal, Write},
+    path::PathBuf,
+    process::ExitCode,
+};
+
+/// Something is to be done (`plan`). Source: DESIGN.md.
+const PENDING: u8 = 2;
+/// The command line asks for what this version has not. Source: sysexits.h.
+pub const USAGE: u8 = 64;
+
+/// Creates a cluster's OpenStack resources and hands each machine its role's configuration.
+#[derive(Parser)]
+#[command(name = "provisioner", version, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// What `apply` would create, change and delete; exit 0: nothing, 2: something, 78: something stands in the way
+    Plan(Source),
+    /// Create what is missing, and mend what was changed
+    Apply {
+        #[command(flatten)]
+        source: Source,
+        /// Whoever holds the cluster's lock is known to be dead
+        #[arg(long)]
+        break_lock: bool,
+    },
+    /// What there is
+    Status(Source),
+    /// Delete what this cluster owns
+    Destroy {
+        #[command(flatten)]
+        source: Source,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+        /// Whoever holds the cluster's lock is known to be dead
+        #[arg(long)]
+        break_lock: bool,
+    },
+    /// The user-data of one machine
+    Userdata {
+        /// The machine's name in the configuration
+        name: String,
+        #[command(flatten)]
+        source: Source,
+    },
+    /// Add or remove a worker
+    #[command(subcommand)]
+    Worker(Worker),
+}
+
+#[derive(Subcommand)]
+enum Worker {
+    /// Create a worker's resources
+    Add(Named),
+    /// Delete a worker's resources
+    Remove(Named),
+}
+
+#[derive(Args)]
+struct Named {
+    /// The worker's name in the configuration
+    name: String,
+    #[command(flatten)]
+    source: Source,
+}
+
+#[derive(Args)]
+struct Source {
+    /// A configuration file; repeat it, the later wins
+    #[arg(long, value_name = "FILE", default_value = "cluster.yaml")]
+    config: Vec<PathBuf>,
+    /// Text for people, or one JSON object a line
+    #[arg(long, value_enum, default_value_t)]
+    output: Format,
+}
+
+impl Cli {
+    /// Does what was asked.
+    ///
+    /// # Errors
+    /// What went wrong, for `main` to tell.
+    pub async fn run(self) -> Result<ExitCode, Error> {
+        match self.command {
+            Command::Plan(source) => plan(&source).await,
+            Command::Apply { source, break_lock } => apply(&source, break_lock).await,
+            Command::Status(source) => status(&source).await,
+            Command::Destroy { source, yes, break_lock } => destroy(&source, yes, break_lock).await,
+            Command::Userdata { name, source } => user_data(&source, &name),
+            Command::Worker(Worker::Add(named)) => not_yet(&named, "worker add"),
+            Command::Worker(Worker::Remove(named)) => not_yet(&named, "worker remove"),
+        }
+    }
+}
+
+/// What every command that speaks to the cloud begins with.
+struct Session {
+    loaded: Loaded,
+    cloud: OpenStack,
+    marker: Marker,
+    client: Client,
+    output: Output,
+}
+
+impl Session {
+    async fn open(source: &Source) -> Result<Self, Error> {
+        let loaded = read(source)?;
+        let cloud = loaded.cluster.openstack.clone().ok_or_else(|| Error::Configuration {
+            what: "the configuration has no section `openstack`".to_owned(),
+            remedy: "describe the cloud (docs/examples/openstack.yaml), or run `nodeinit up` on machines that are there already".to_owned(),
+        })?;
+        let variables = |name: &str| std::env::var(name).ok();
+        let credentials = cloud::find(cloud.cloud.as_deref(), &variables)?;
+        let client = Client::connect(credentials, cloud.parallel, cloud.timeouts.request).await?;
+        let marker = Marker::new(&cloud.cluster_id);
+        Ok(Self { loaded, marker, client, cloud, output: Output { format: source.output } })
+    }
+
+    async fn plan(&self) -> Result<(Snapshot, Plan), Error> {
+        let snapshot = observe::snapshot(&self.client, &self.marker, &self.cloud).await?;
+        let cluster = &self.loaded.cluster;
+        let plan = diff::plan(cluster, &self.cloud, desired::of(cluster, &self.cloud), &snapshot);
+        Ok((snapshot, plan))
+    }
+
+    fn told(&self) {
+        let count = self.client.count();
+        self.output.tell(
+            &format!("{} reading and {} writing requests", count.reads, count.writes),
+            || json!({ "event": "requests", "reads": count.reads, "writes": count.writes }),
+        );
+    }
+}
+
+async fn plan(source: &Source) -> Result<ExitCode, Error> {
+    let session = Session::open(source).await?;
+    let (_, plan) = session.plan().await?;
+    report::plan(&plan, session.output);
+    session.told();
+    Ok(match (plan.is_blocked(), plan.is_empty()) {
+        (true, _) => ExitCode::from(78),
+        (false, true) => ExitCode::SUCCESS,
+        (false, false) => ExitCode::from(PENDING),
+    })
+}
+
+async fn apply(source: &Source, break_lock: bool) -> Result<ExitCode, Error> {
+    let session = Session::open(source).await?;
+    let (_, first) = session.plan().await?;
+    if first.is_blocked() {
+        report::plan(&first, session.output);
+        return Err(Error::Configuration {
+            what: "something stands in the way; nothing was done".to_owned(),
+            remedy: "mend what is told above".to_owned(),
+        });
+    }
+    if !first.is_empty() {
+        let (lock, told) = lock::take(&session.client, &session.marker, break_lock).await?;
+        if let Some(told) = told {
+            session.output.tell(&told, || json!({ "event": "note", "what": told }));
+        }
+        let done = locked(&session).await;
+        lock.release().await?;
+        done?;
+    }
+    session.output.tell("all is as it should be", || json!({ "event": "finished" }));
+    session.told();
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Somebody else may have worked until the lock was ours, so that all is looked at again.
+async fn locked(session: &Session) -> Result<(), Error> {
+    let (snapshot, plan) = session.plan().await?;
+    let parts = (&session.loaded, &session.cloud);
+    Apply::new(&session.client, &session.marker, parts, &snapshot, &plan, session.output).run().await
+}
+
+async fn status(source: &Source) -> Result<ExitCode, Error> {
+    let session = Session::open(source).await?;
+    let ours = observe::ours(&session.client, &session.marker).await?;
+    report::status(&ours, session.output);
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn destroy(source: &Source, yes: bool, break_lock: bool) -> Result<ExitCode, Error> {
+    let session = Session::open(source).await?;
+    let ours = observe::ours(&session.client, &session.marker).await?;
+    let doomed = destroy::doomed(&ours);
+    report::doomed(&doomed, session.output);
+    if !doomed.is_empty() {
+        if !yes && !confirmed(&session, doomed.len())? {
+            session.output.text("nothing was deleted");
+            return Ok(ExitCode::from(1));
+        }
+        let (lock, _) = lock::take(&session.client, &session.marker, break_lock).await?;
+        destroy::run(&session.client, &session.marker, &session.cloud, session.output).await?;
+        lock.release().await?;
+    }
+    session.output.tell("nothing of this cluster is left", || json!({ "event": "finished" }));
+    session.told();
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A person types the cluster's name; where nobody can, it was a mistake to leave `--yes` out.
+fn confirmed(session: &Session, count: usize) -> Result<bool, Error> {
+    let name = &session.loaded.cluster.name;
+    if !std::io::stdin().is_terminal() {
+        return Err(Error::Usage(
+            "`destroy` asks before it deletes, and nobody is there to answer; add --yes".to_owned(),
+        ));
+    }
+    let mut err = std::io::stderr().lock();
+    let _ = write!(err, "delete these {count} for good? type the cluster's name ({name}): ");
+    let _ = err.flush();
+    let mut answer = String::new();
+    let read = std::io::stdin().lock().read_line(&mut answer);
+    Ok(read.is_ok() && answer.trim() == name)
+}
+
+fn user_data(source: &Source, name: &str) -> Result<ExitCode, Error> {
+    let loaded = read(source)?;
+    let text = userdata::of(&loaded, name, &userdata::Inputs::default()).map_err(|e| Error::Configuration {
+        what: e.to_string(),
+        remedy: "name a machine of the configuration".to_owned(),
+    })?;
+    output::line(text.trim_end());
+    Ok(ExitCode::SUCCESS)
+}
+
+fn not_yet(named: &Named, verb: &str) -> Result<ExitCode, Error> {
+    let cluster = read(&named.source)?.cluster;
+    if !cluster.workers.iter().any(|machine| machine.name == named.name) {
+        return Err(Error::Configuration {
+            what: format!("the configuration of {} has no worker {}", cluster.name, named.name),
+            remedy: "add it to `workers`".to_owned(),
+        });
+    }
+    Err(Error::Usage(format!("`provisioner {verb}` is not part of this version; nothing was done")))
+}
+
+fn read(source: &Source) -> Result<Loaded, Error> {
+    let wrong = |what: String, remedy: &str| Error::Configuration { what, remedy: remedy.to_owned() };
+    let layer = |path: &PathBuf| {
+        let bytes = std::fs::read(path)
+            .map_err(|e| wrong(format!("cannot read {}: {e}", path.display()), "name it with --config"))?;
+        Ok(Layer::file(path.display().to_string(), bytes))
+    };
+    let layers = source.config.iter().map(layer).collect::<Result<Vec<_>, Error>>()?;
+    let loaded = load(&layers).map_err(|problems| wrong(problems.to_string(), ""))?;
+    for warning in &loaded.warnings {
+        eprintln!("warning: {warning}\n  hint:  {}", warning.remedy);
+    }
+    Ok(loaded)
+}

@@ -1,0 +1,193 @@
+//! Deletes everything that carries the cluster's mark, in an order in which nothing is in use any more.
+
+use crate::{
+    error::Error,
+    openstack::{Client, Method, Service, backoff::Backoff, listing::Listing},
+    output::Output,
+    resources::{Found, Kind, Marker, body::collection, observe},
+};
+use futures_util::future::join_all;
+use nodeinit_config::OpenStack;
+use serde_json::json;
+use std::{
+    cell::Cell,
+    time::{Duration, Instant},
+};
+
+/// What goes together; each stage begins when the one before is gone.
+const STAGES: [&[Kind]; 6] = [
+    &[Kind::FloatingIp, Kind::Server],
+    &[Kind::Balancer, Kind::Volume, Kind::Port, Kind::ServerGroup],
+    &[Kind::RouterPort],
+    &[Kind::Router, Kind::Subnet],
+    &[Kind::Network, Kind::SecurityGroup],
+    &[Kind::Lock],
+];
+
+/// Lists of servers and volumes are asked for no more often.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What will be deleted, in the order of a report. Rules, and what is below the balancer, go with what they are of.
+pub fn doomed(ours: &[Found]) -> Vec<&Found> {
+    let staged = |kind: Kind| STAGES.iter().any(|stage| stage.contains(&kind));
+    let mut all: Vec<&Found> =
+        ours.iter().filter(|found| staged(found.part.kind) && found.part.kind != Kind::Lock).collect();
+    all.sort_by(|a, b| a.part.cmp(&b.part));
+    all
+}
+
+/// Deletes, and waits until all is gone.
+///
+/// # Errors
+/// How many could not be deleted; each failure has been told.
+pub async fn run(client: &Client, marker: &Marker, cloud: &OpenStack, output: Output) -> Result<(), Error> {
+    let ours = observe::ours(client, marker).await?;
+    let work = Destroy {
+        client,
+        cloud,
+        output,
+        servers: Listing::new(client, Service::Compute, observe::SERVERS, "servers", LOOK),
+        volumes: Listing::new(client, Service::Volume, observe::VOLUMES, "volumes", LOOK),
+        begun: Instant::now(),
+        failures: Cell::new(0),
+    };
+    // The balancer needs no machine to be gone first, and takes long.
+    let balancers: Vec<&Found> = ours.iter().filter(|found| found.part.kind == Kind::Balancer).collect();
+    let begin = join_all(balancers.iter().map(|found| work.begin_balancer(found)));
+    let first = join_all(ours.iter().filter(|found| STAGES[0].contains(&found.part.kind)).map(|found| work.one(found)));
+    tokio::join!(begin, first);
+    for stage in &STAGES[1..] {
+        join_all(ours.iter().filter(|found| stage.contains(&found.part.kind)).map(|found| work.one(found))).await;
+    }
+    match work.failures.get() {
+        0 => Ok(()),
+        failed => Err(Error::Partly { failed, all: doomed(&ours).len() }),
+    }
+}
+
+struct Destroy<'a> {
+    client: &'a Client,
+    cloud: &'a OpenStack,
+    output: Output,
+    servers: Listing<'a>,
+    volumes: Listing<'a>,
+    begun: Instant,
+    failures: Cell<usize>,
+}
+
+impl Destroy<'_> {
+    async fn one(&self, found: &Found) {
+        let begun = Instant::now();
+        let outcome = self.delete(found).await;
+        let (at, took) = (self.begun.elapsed().as_secs_f64(), begun.elapsed().as_secs_f64());
+        let part = found.part.to_string();
+        match outcome {
+            Ok(()) if found.part.kind == Kind::Lock => {}
+            Ok(()) => self.output.tell(
+                &format!("{at:6.1} s  deleted  {part} ({took:.1} s)"),
+                || json!({ "event": "done", "part": part, "action": "deleted", "seconds": took, "at": at }),
+            ),
+            Err(error) => {
+                self.failures.set(self.failures.get() + 1);
+                self.output.tell(
+                    &format!("{at:6.1} s  FAILED   {part}: {error}"),
+                    || json!({ "event": "failed", "part": part, "error": error.to_string(), "at": at }),
+                );
+            }
+        }
+    }
+
+    /// Octavia works on it while machines go. What it says is heard when it is waited for.
+    async fn begin_balancer(&self, found: &Found) {
+        let _ = self.client.delete(Service::LoadBalancer, &format!("/loadbalancers/{}?cascade=true", found.id)).await;
+    }
+
+    async fn delete(&self, found: &Found) -> Result<(), Error> {
+        let (service, path, _) = collection(found.part.kind);
+        let path = format!("{path}/{}", found.id);
+        match found.part.kind {
+            Kind::Server => {
+                self.client.delete(service, &path).await?;
+                self.gone(&self.servers, found).await
+            }
+            Kind::Volume => {
+                self.patient(service, &path).await?;
+                self.gone(&self.volumes, found).await
+            }
+            Kind::Balancer => self.balancer(found).await,
+            Kind::RouterPort => self.router_port(found).await,
+            _ => self.patient(service, &path).await,
+        }
+    }
+
+    /// A thing may be held for a moment by what was just deleted.
+    async fn patient(&self, service: Service, path: &str) -> Result<(), Error> {
+        let mut backoff = Backoff::new(self.client.limit());
+        loop {
+            match self.client.delete(service, path).await {
+                Err(error) if matches!(error.status(), Some(400 | 409)) && backoff.pause().await => {}
+                other => return Ok(other?),
+            }
+        }
+    }
+
+    async fn router_port(&self, found: &Found) -> Result<(), Error> {
+        let router = found.text("device_id");
+        if router.is_empty() {
+            return self.patient(Service::Network, &format!("/ports/{}", found.id)).await;
+        }
+        let path = format!("/routers/{router}/remove_router_interface");
+        let body = json!({ "port_id": found.id });
+        let mut backoff = Backoff::new(self.client.limit());
+        loop {
+            match self.client.change(Method::PUT, Service::Network, &path, Some(&body)).await {
+                Err(error) if error.status() == Some(404) => return Ok(()),
+                // Floating IPs through the router hold it.
+                Err(error) if error.status() == Some(409) && backoff.pause().await => {}
+                other => return Ok(other.map(drop)?),
+            }
+        }
+    }
+
+    async fn balancer(&self, found: &Found) -> Result<(), Error> {
+        let path = format!("/loadbalancers/{}", found.id);
+        let limit = self.cloud.timeouts.deletion;
+        let begun = Instant::now();
+        loop {
+            let state = match self.client.get(Service::LoadBalancer, &path).await {
+                Err(error) if error.status() == Some(404) => return Ok(()),
+                other => other?["loadbalancer"]["provisioning_status"].as_str().unwrap_or_default().to_owned(),
+            };
+            match state.as_str() {
+                "DELETED" => return Ok(()),
+                // The first request was refused, or came while the balancer was being changed.
+                "ACTIVE" | "ERROR" => {
+                    self.client.delete(Service::LoadBalancer, &format!("{path}?cascade=true")).await?
+                }
+                _ if begun.elapsed() > limit => return Err(self.deadline(found, limit, state)),
+                _ => tokio::time::sleep(Duration::from_millis(700)).await,
+            }
+        }
+    }
+
+    async fn gone(&self, listing: &Listing<'_>, found: &Found) -> Result<(), Error> {
+        let limit = self.cloud.timeouts.deletion;
+        let begun = Instant::now();
+        loop {
+            let objects = listing.since(tokio::time::Instant::now()).await?;
+            let Some(body) = objects.get(&found.id) else { return Ok(()) };
+            if begun.elapsed() > limit {
+                return Err(self.deadline(found, limit, body["status"].as_str().unwrap_or_default().to_owned()));
+            }
+        }
+    }
+
+    fn deadline(&self, found: &Found, limit: Duration, last: String) -> Error {
+        Error::Deadline {
+            thing: found.part.to_string(),
+            what: "it is deleted".to_owned(),
+            seconds: limit.as_secs(),
+            last,
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! What services are asked for: the bodies of requests, from what should be and the ids of what is there.
+
+use super::{
+    Found, Kind, Marker, Part,
+    desired::{API, Spec, Want},
+    diff::{Place, allowed},
+    facts::{self, Facts},
+    rules::{self, MASTERS, NODES},
+};
+use crate::openstack::Service;
+use nodeinit_config::{OpenStack, cluster::API_PORT};
+use serde_json::{Value, json};
+use std::rc::Rc;
+
+/// All that bodies are made of, beside what should be.
+pub struct Context<'a> {
+    /// The cluster's name.
+    pub name: &'a str,
+    /// The cluster's mark.
+    pub marker: &'a Marker,
+    /// The configuration.
+    pub cloud: &'a OpenStack,
+    /// What the cloud offers.
+    pub facts: &'a Facts,
+    /// Where the machines are.
+    pub place: &'a Place,
+    /// What is there by now.
+    pub made: &'a dyn Fn(&Part) -> Option<Rc<Found>>,
+}
+
+/// Where things of a kind are made, and the key of their bodies.
+pub fn collection(kind: Kind) -> (Service, &'static str, &'static str) {
+    match kind {
+        Kind::Network => (Service::Network, "/networks", "network"),
+        Kind::Subnet => (Service::Network, "/subnets", "subnet"),
+        Kind::Router => (Service::Network, "/routers", "router"),
+        Kind::Port | Kind::RouterPort => (Service::Network, "/ports", "port"),
+        Kind::SecurityGroup | Kind::Lock => (Service::Network, "/security-groups", "security_group"),
+        Kind::Rule => (Service::Network, "/security-group-rules", "security_group_rule"),
+        Kind::FloatingIp => (Service::Network, "/floatingips", "floatingip"),
+        Kind::ServerGroup => (Service::Compute, "/os-server-groups", "server_group"),
+        Kind::Server => (Service::Compute, "/servers", "server"),
+        Kind::Volume => (Service::Volume, "/volumes", "volume"),
+        Kind::Balancer => (Service::LoadBalancer, "/loadbalancers", "loadbalancer"),
+        Kind::Listener => (Service::LoadBalancer, "/listeners", "listener"),
+        Kind::Pool => (Service::LoadBalancer, "/pools", "pool"),
+        Kind::Monitor => (Service::LoadBalancer, "/healthmonitors", "healthmonitor"),
+        Kind::Member => (Service::LoadBalancer, "/pools", "member"),
+    }
+}
+
+impl Context<'_> {
+    fn id(&self, kind: Kind, name: &str) -> Option<String> {
+        Some((self.made)(&Part::new(kind, name))?.id.clone())
+    }
+
+    fn network(&self) -> Option<String> {
+        self.place.network.clone().or_else(|| self.id(Kind::Network, API))
+    }
+
+    fn subnet(&self) -> Option<String> {
+        self.place.subnet.clone().or_else(|| self.id(Kind::Subnet, API))
+    }
+
+    /// What creates the part, without the key around it. `user_data`: a server's, as Base64.
+    /// `None`: something that it needs is not there, which is a defect.
+    pub fn create(&self, want: &Want, user_data: Option<&str>) -> Option<Value> {
+        let part = &want.part;
+        let name = format!("{}-{}", self.name, part.name);
+        let mark = self.marker.description(part);
+        Some(match &want.spec {
+            Spec::Network { name } => json!({ "name": name, "description": mark }),
+            Spec::Subnet { name, made } => {
+                let mut body = json!({
+                    "name": name, "description": mark, "network_id": self.network()?, "cidr": made.cidr.to_string(),
+                    "ip_version": if made.cidr.addr().is_ipv4() { 4 } else { 6 }, "gateway_ip": made.gateway.to_string(),
+                    "enable_dhcp": made.dhcp, "dns_nameservers": made.dns_servers,
+                });
+                if let Some((start, end)) = made.pool {
+                    body["allocation_pools"] = json!([{ "start": start, "end": end }]);
+                }
+                body
+            }
+            Spec::Router => json!({
+                "name": self.name, "description": mark, "external_gateway_info": { "network_id": self.place.external },
+            }),
+            Spec::RouterPort { address } => json!({
+                "name": format!("{}-router", self.name), "description": mark, "network_id": self.network()?,
+                "fixed_ips": [{ "subnet_id": self.subnet()?, "ip_address": address }],
+            }),
+            Spec::SecurityGroup => json!({ "name": name, "description": mark }),
+            Spec::Rule(rule) => {
+                let from = match rule.from {
+                    rules::From::Group(group) => self.id(Kind::SecurityGroup, group)?,
+                    _ => String::new(),
+                };
+                let mut body = rule.content(&from, self.place.cidr);
+                body["security_group_id"] = json!(self.id(Kind::SecurityGroup, rule.group)?);
+                body["description"] = json!(format!("{mark} {}", rule.reason));
+                body
+            }
+            Spec::ServerGroup { policy } => json!({ "name": mark, "policy": policy }),
+            Spec::Port { address, .. } => {
+                let mut fixed = json!({ "subnet_id": self.subnet()? });
+                if let Some(address) = address {
+                    fixed["ip_address"] = json!(address);
+                }
+                let mut body = self.update(want, None)?;
+                body["name"] = json!(name);
+                body["description"] = json!(mark);
+                body["network_id"] = json!(self.network()?);
+                body["fixed_ips"] = json!([fixed]);
+                body
+            }
+            Spec::Volume { size, zone } => {
+                let image = facts::pick(&self.facts.images, |image| &image.named, &self.cloud.image, "image").ok()?;
+                let mut body = json!({
+                    "name": name, "size": size, "imageRef": image.named.id, "metadata": self.marker.metadata(part),
+                });
+                if let Some(kind) = &self.cloud.volume.kind {
+                    body["volume_type"] = json!(kind);
+                }
+                // Where Cinder has other zones than Nova, it chooses.
+                if let Some(zone) = zone.as_ref().filter(|zone| self.facts.volume_zones.contains(zone)) {
+                    body["availability_zone"] = json!(zone);
+                }
+                body
+            }
+            Spec::Server { flavor, zone, master } => self.server(part, flavor, zone.as_deref(), *master, user_data)?,
+            Spec::FloatingIp { of } => json!({
+                "floating_network_id": self.place.external, "port_id": self.target(of)?, "description": mark,
+            }),
+            Spec::Balancer => {
+                let mut body =
+                    json!({ "name": self.name, "vip_subnet_id": self.subnet()?, "tags": self.marker.tags(part) });
+                if let Some(address) = self.cloud.load_balancer.address {
+                    body["vip_address"] = json!(address);
+                }
+                if let Some(provider) = &self.cloud.load_balancer.provider {
+                    body["provider"] = json!(provider);
+                }
+                body
+            }
+            Spec::Listener { access } => json!({
+                "name": name, "tags": self.marker.tags(part), "protocol": "TCP", "protocol_port": API_PORT,
+                "allowed_cidrs": allowed(access, self.place.cidr),
+            }),
+            Spec::Pool => json!({
+                "name": name, "tags": self.marker.tags(part), "protocol": "TCP", "lb_algorithm": "ROUND_ROBIN",
+            }),
+            // TCP, as the API server's certificate is not the balancer's business; the API server listens only when it can serve.
+            Spec::Monitor => json!({
+                "name": name, "tags": self.marker.tags(part), "type": "TCP", "delay": 5, "timeout": 3, "max_retries": 3,
+            }),
+            Spec::Member { address, port } => {
+                let address = address.or_else(|| (self.made)(port)?.address())?;
+                json!({
+                    "name": part.name, "tags": self.marker.tags(part), "address": address, "protocol_port": API_PORT, "subnet_id": self.subnet()?,
+                })
+            }
+        })
+    }
+
+    fn server(
+        &self,
+        part: &Part,
+        flavor: &str,
+        zone: Option<&str>,
+        master: bool,
+        user_data: Option<&str>,
+    ) -> Option<Value> {
+        let flavor = facts::pick(&self.facts.flavors, |one| &one.named, flavor, "flavour").ok()?;
+        let mut body = json!({
+            "name": part.name, "flavorRef": flavor.named.id, "config_drive": self.cloud.config_drive,
+            "networks": [{ "port": self.id(Kind::Port, &part.name)? }],
+            "block_device_mapping_v2": [{
+                "boot_index": 0, "uuid": self.id(Kind::Volume, &part.name)?, "source_type": "volume", "destination_type": "volume",
+                "delete_on_termination": false,
+            }],
+            "metadata": self.marker.metadata(part),
+        });
+        if let Some(keypair) = &self.cloud.keypair {
+            body["key_name"] = json!(keypair);
+        }
+        if let Some(zone) = zone {
+            body["availability_zone"] = json!(zone);
+        }
+        if let Some(user_data) = user_data {
+            body["user_data"] = json!(user_data);
+        }
+        let hints = self.id(Kind::ServerGroup, if master { "masters" } else { "workers" });
+        // The hints stand beside the server.
+        Some(match hints {
+            Some(group) => json!({ "server": body, "os:scheduler_hints": { "group": group } }),
+            None => json!({ "server": body }),
+        })
+    }
+
+    /// The port that a floating IP leads to.
+    fn target(&self, of: &Part) -> Option<String> {
+        let found = (self.made)(of)?;
+        match of.kind {
+            Kind::Balancer => Some(found.text("vip_port_id").to_owned()),
+            _ => Some(found.id.clone()),
+        }
+    }
+
+    /// What makes a part that is there as it should be; `found` for what must stay.
+    pub fn update(&self, want: &Want, found: Option<&Found>) -> Option<Value> {
+        Some(match &want.spec {
+            Spec::Subnet { made, .. } => json!({ "dns_nameservers": made.dns_servers, "enable_dhcp": made.dhcp }),
+            Spec::Router => json!({ "external_gateway_info": { "network_id": self.place.external } }),
+            Spec::Port { master, pairs, .. } => {
+                let own = [Some(NODES), master.then_some(MASTERS)];
+                let mut groups = own
+                    .into_iter()
+                    .flatten()
+                    .map(|name| self.id(Kind::SecurityGroup, name))
+                    .collect::<Option<Vec<_>>>()?;
+                let mut all: Vec<Value> = pairs.iter().map(|pair| json!({ "ip_address": pair.to_string() })).collect();
+                if let Some(found) = found {
+                    let has = found.body["security_groups"].as_array().into_iter().flatten().filter_map(Value::as_str);
+                    let others: Vec<String> =
+                        has.filter(|id| !groups.iter().any(|own| own == id)).map(str::to_owned).collect();
+                    groups.extend(others);
+                    let pairs = found.body["allowed_address_pairs"].as_array().into_iter().flatten();
+                    let wanted: Vec<Value> = all.iter().map(|pair| pair["ip_address"].clone()).collect();
+                    all.extend(pairs.filter(|pair| !wanted.contains(&pair["ip_address"])).cloned());
+                }
+                json!({ "security_groups": groups, "allowed_address_pairs": all, "admin_state_up": true })
+            }
+            Spec::FloatingIp { of } => json!({ "port_id": self.target(of)? }),
+            Spec::Balancer => json!({ "admin_state_up": true }),
+            Spec::Listener { access } => {
+                json!({ "admin_state_up": true, "allowed_cidrs": allowed(access, self.place.cidr) })
+            }
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,324 @@
+//! What a cluster should consist of: a pure function of its configuration.
+
+use super::{
+    Kind, Part,
+    rules::{self, MASTERS, NODES, Rule},
+};
+use ipnet::IpNet;
+use nodeinit_config::{
+    Cluster, OpenStack,
+    cluster::{Cni, Machine},
+    openstack::{AntiAffinity, CloudNetwork, FloatingIps, MadeNetwork},
+};
+use std::net::IpAddr;
+
+/// A part, what it should be, and what must be there before it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Want {
+    /// Which part.
+    pub part: Part,
+    /// What it should be.
+    pub spec: Spec,
+    /// What it is made with.
+    pub needs: Vec<Part>,
+}
+
+/// What a part should be; names are the configuration's, not the cloud's ids.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Spec {
+    /// A network.
+    Network {
+        /// Its name.
+        name: String,
+    },
+    /// A subnet.
+    Subnet {
+        /// Its name.
+        name: String,
+        /// How it is configured.
+        made: MadeNetwork,
+    },
+    /// A router to the external network.
+    Router,
+    /// The router's port, with the gateway's address.
+    RouterPort {
+        /// The gateway's address.
+        address: IpAddr,
+    },
+    /// A security group.
+    SecurityGroup,
+    /// One rule.
+    Rule(Rule),
+    /// A server group.
+    ServerGroup {
+        /// Nova's name for it.
+        policy: &'static str,
+    },
+    /// A machine's port.
+    Port {
+        /// Its fixed address. `None`: the cloud chooses.
+        address: Option<IpAddr>,
+        /// Whether it is a master's.
+        master: bool,
+        /// What it may send from beside.
+        pairs: Vec<IpNet>,
+    },
+    /// A machine's disk.
+    Volume {
+        /// In GiB.
+        size: u32,
+        /// Where. `None`: the cloud chooses.
+        zone: Option<String>,
+    },
+    /// A machine.
+    Server {
+        /// Name or id.
+        flavor: String,
+        /// Where. `None`: the cloud chooses.
+        zone: Option<String>,
+        /// Whether it is a master.
+        master: bool,
+    },
+    /// A floating IP of a port or of the balancer.
+    FloatingIp {
+        /// Whose.
+        of: Part,
+    },
+    /// The balancer.
+    Balancer,
+    /// Its listener.
+    Listener {
+        /// Who may connect, beside the machines' subnet.
+        access: Vec<IpNet>,
+    },
+    /// Its pool.
+    Pool,
+    /// Its health monitor.
+    Monitor,
+    /// The first master behind it. The others become members when they are of the control plane.
+    Member {
+        /// Its machine's port.
+        port: Part,
+        /// Its address, where it is known already.
+        address: Option<IpAddr>,
+    },
+}
+
+/// The name of the parts of which there is one.
+pub const API: &str = "api";
+
+/// All parts of a cluster, in the order of a report.
+pub fn of(cluster: &Cluster, cloud: &OpenStack) -> Vec<Want> {
+    let mut wants = network(cluster, cloud);
+    wants.extend(security(cluster, cloud));
+    let machines = machines(cluster);
+    wants.extend(server_groups(cluster, cloud));
+    wants.extend(machines.iter().map(|machine| machine.port(cluster, cloud)));
+    wants.extend(machines.iter().filter(|machine| machine.floats(cloud)).map(|machine| machine.floating_ip(cloud)));
+    wants.extend(balancer(cluster, cloud));
+    wants.extend(machines.iter().map(|machine| machine.volume(cloud)));
+    wants.extend(machines.iter().map(|machine| machine.server(cloud)));
+    wants
+}
+
+fn want(kind: Kind, name: &str, spec: Spec, needs: Vec<Part>) -> Want {
+    Want { part: Part::new(kind, name), spec, needs }
+}
+
+fn network(cluster: &Cluster, cloud: &OpenStack) -> Vec<Want> {
+    let CloudNetwork::Made(made) = &cloud.network else { return Vec::new() };
+    let network = Part::new(Kind::Network, API);
+    let subnet = Part::new(Kind::Subnet, API);
+    let name = |own: &Option<String>| own.clone().unwrap_or_else(|| cluster.name.clone());
+    let mut wants = vec![
+        want(Kind::Network, API, Spec::Network { name: name(&made.name) }, Vec::new()),
+        want(Kind::Subnet, API, Spec::Subnet { name: name(&made.subnet), made: made.clone() }, vec![network]),
+    ];
+    if made.router {
+        let router = Part::new(Kind::Router, API);
+        wants.push(want(Kind::Router, API, Spec::Router, Vec::new()));
+        wants.push(want(Kind::RouterPort, API, Spec::RouterPort { address: made.gateway }, vec![router, subnet]));
+    }
+    wants
+}
+
+/// The subnet that is made, if one is: a thing in it needs it.
+fn subnet(cloud: &OpenStack) -> Vec<Part> {
+    matches!(cloud.network, CloudNetwork::Made(_)).then(|| Part::new(Kind::Subnet, API)).into_iter().collect()
+}
+
+/// A floating IP needs the way out.
+fn way_out(cloud: &OpenStack) -> Vec<Part> {
+    let made = matches!(&cloud.network, CloudNetwork::Made(made) if made.router);
+    made.then(|| Part::new(Kind::RouterPort, API)).into_iter().collect()
+}
+
+fn security(cluster: &Cluster, cloud: &OpenStack) -> Vec<Want> {
+    let group = |name| want(Kind::SecurityGroup, name, Spec::SecurityGroup, Vec::new());
+    let rule = |rule: Rule| {
+        let mut needs = vec![Part::new(Kind::SecurityGroup, rule.group)];
+        match rule.from {
+            rules::From::Group(other) if other != rule.group => needs.push(Part::new(Kind::SecurityGroup, other)),
+            _ => {}
+        }
+        Want { part: rule.part(), needs, spec: Spec::Rule(rule) }
+    };
+    [group(NODES), group(MASTERS)].into_iter().chain(rules::of(cluster, cloud).into_iter().map(rule)).collect()
+}
+
+fn server_groups(cluster: &Cluster, cloud: &OpenStack) -> Vec<Want> {
+    let policy = match cloud.anti_affinity {
+        AntiAffinity::Soft => "soft-anti-affinity",
+        AntiAffinity::Hard => "anti-affinity",
+        AntiAffinity::None => return Vec::new(),
+    };
+    let of = [("masters", cluster.masters.len()), ("workers", cluster.workers.len())];
+    let some = of.into_iter().filter(|(_, count)| *count > 0);
+    some.map(|(name, _)| want(Kind::ServerGroup, name, Spec::ServerGroup { policy }, Vec::new())).collect()
+}
+
+fn balancer(cluster: &Cluster, cloud: &OpenStack) -> Vec<Want> {
+    if !cloud.load_balancer.enabled {
+        return Vec::new();
+    }
+    let part = |kind| Part::new(kind, API);
+    let mut wants = vec![
+        want(Kind::Balancer, API, Spec::Balancer, subnet(cloud)),
+        want(Kind::Listener, API, Spec::Listener { access: cloud.access.api.clone() }, vec![part(Kind::Balancer)]),
+        want(Kind::Pool, API, Spec::Pool, vec![part(Kind::Listener)]),
+        want(Kind::Monitor, API, Spec::Monitor, vec![part(Kind::Pool)]),
+    ];
+    if let Some(first) = cluster.masters.first() {
+        let port = Part::new(Kind::Port, &first.name);
+        let spec = Spec::Member { port: port.clone(), address: first.address };
+        wants.push(want(Kind::Member, &first.name, spec, vec![part(Kind::Pool), port]));
+    }
+    if cloud.load_balancer.floating_ip {
+        let mut needs = way_out(cloud);
+        needs.push(part(Kind::Balancer));
+        wants.push(want(Kind::FloatingIp, API, Spec::FloatingIp { of: part(Kind::Balancer) }, needs));
+    }
+    wants
+}
+
+/// A machine with its place among its kind.
+struct OneMachine<'c> {
+    machine: &'c Machine,
+    master: bool,
+    index: usize,
+}
+
+fn machines(cluster: &Cluster) -> Vec<OneMachine<'_>> {
+    let masters =
+        cluster.masters.iter().enumerate().map(|(index, machine)| OneMachine { machine, master: true, index });
+    let workers =
+        cluster.workers.iter().enumerate().map(|(index, machine)| OneMachine { machine, master: false, index });
+    masters.chain(workers).collect()
+}
+
+impl OneMachine<'_> {
+    fn part(&self, kind: Kind) -> Part {
+        Part::new(kind, &self.machine.name)
+    }
+
+    fn port(&self, cluster: &Cluster, cloud: &OpenStack) -> Want {
+        let mut pairs = cloud.allowed_address_pairs.clone();
+        // Flannel's packets carry the machines' own addresses; of others we know only the pods'.
+        if pairs.is_empty() && cluster.addons.cni != Cni::Flannel {
+            pairs.push(cluster.network.pod_cidr);
+        }
+        pairs.extend(cluster.control_plane.virtual_address.filter(|_| self.master).map(IpNet::from));
+        let mut needs = subnet(cloud);
+        needs.push(Part::new(Kind::SecurityGroup, NODES));
+        needs.extend(self.master.then(|| Part::new(Kind::SecurityGroup, MASTERS)));
+        let spec = Spec::Port { address: self.machine.address, master: self.master, pairs };
+        Want { part: self.part(Kind::Port), spec, needs }
+    }
+
+    fn floats(&self, cloud: &OpenStack) -> bool {
+        match cloud.floating_ips {
+            FloatingIps::None => false,
+            FloatingIps::FirstMaster => self.master && self.index == 0,
+            FloatingIps::Masters => self.master,
+        }
+    }
+
+    fn floating_ip(&self, cloud: &OpenStack) -> Want {
+        let of = self.part(Kind::Port);
+        let mut needs = way_out(cloud);
+        needs.push(of.clone());
+        Want { part: self.part(Kind::FloatingIp), spec: Spec::FloatingIp { of }, needs }
+    }
+
+    fn volume(&self, cloud: &OpenStack) -> Want {
+        let spec = Spec::Volume { size: cloud.volume.size, zone: self.zone(cloud) };
+        Want { part: self.part(Kind::Volume), spec, needs: Vec::new() }
+    }
+
+    fn server(&self, cloud: &OpenStack) -> Want {
+        let mut needs = vec![self.part(Kind::Port), self.part(Kind::Volume)];
+        if cloud.anti_affinity != AntiAffinity::None {
+            needs.push(Part::new(Kind::ServerGroup, if self.master { "masters" } else { "workers" }));
+        }
+        // What the machine is told names the balancer's address, which is known as soon as the balancer is begun.
+        if cloud.load_balancer.enabled {
+            needs.push(Part::new(Kind::Balancer, API));
+            needs.extend(cloud.load_balancer.floating_ip.then(|| Part::new(Kind::FloatingIp, API)));
+        }
+        needs.extend(self.floats(cloud).then(|| self.part(Kind::FloatingIp)));
+        let flavor = self.machine.flavor.clone().or_else(|| cloud.flavor.clone()).unwrap_or_default();
+        Want {
+            part: self.part(Kind::Server),
+            spec: Spec::Server { flavor, zone: self.zone(cloud), master: self.master },
+            needs,
+        }
+    }
+
+    fn zone(&self, cloud: &OpenStack) -> Option<String> {
+        let zones = &cloud.availability_zones;
+        let in_turn = || (!zones.is_empty()).then(|| zones[self.index % zones.len()].clone());
+        self.machine.availability_zone.clone().or_else(in_turn)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::cluster;
+    use std::collections::BTreeSet;
+
+    fn wants(more: &str) -> Vec<Want> {
+        let cluster = cluster(more);
+        of(&cluster, &cluster.openstack.clone().unwrap())
+    }
+
+    #[test]
+    fn each_part_is_named_once_and_needs_what_is_made() {
+        let wants = wants("  floatingIPs: masters\n  loadBalancer: {floatingIP: true}\n");
+        let parts: BTreeSet<&Part> = wants.iter().map(|want| &want.part).collect();
+        assert_eq!(parts.len(), wants.len());
+        for want in &wants {
+            assert!(want.needs.iter().all(|need| parts.contains(need)), "{want:?}");
+        }
+    }
+
+    #[test]
+    fn zones_are_taken_in_turn() {
+        let wants = wants("  availabilityZones: [a, b]\n");
+        let zones: Vec<_> = wants
+            .iter()
+            .filter_map(|w| if let Spec::Server { zone, .. } = &w.spec { zone.as_deref() } else { None })
+            .collect();
+        assert_eq!(zones, ["a", "b", "a", "a", "b"]);
+    }
+
+    #[test]
+    fn an_existing_network_is_left_alone() {
+        let base = crate::testing::cluster("");
+        let mut cloud = base.openstack.clone().unwrap();
+        cloud.network = CloudNetwork::Existing { network: "private".into(), subnet: None };
+        let kinds: BTreeSet<Kind> = of(&base, &cloud).iter().map(|want| want.part.kind).collect();
+        assert!(!kinds.contains(&Kind::Subnet) && !kinds.contains(&Kind::Router));
+        assert!(of(&base, &cloud).iter().all(|want| want.needs.iter().all(|need| kinds.contains(&need.kind))));
+    }
+}

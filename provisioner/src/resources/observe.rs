@@ -1,0 +1,254 @@
+//! Asks for everything at once: what is ours by its mark, and what the cloud offers.
+
+use super::{
+    Found, Kind, Marker, Part, Snapshot,
+    facts::{Facts, Flavor, Image, Quota, Subnet, named},
+};
+use crate::{
+    error::{ApiError, Error},
+    openstack::{Client, Service},
+};
+use futures_util::future::try_join;
+use nodeinit_config::OpenStack;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use tokio::try_join;
+
+/// The lists that are asked for again while things are being made.
+pub const SERVERS: &str = "/servers/detail";
+/// As [`SERVERS`].
+pub const VOLUMES: &str = "/volumes/detail";
+
+/// Everything, in parallel.
+///
+/// # Errors
+/// The first service that refuses or does not answer.
+pub async fn snapshot(client: &Client, marker: &Marker, wanted: &OpenStack) -> Result<Snapshot, Error> {
+    let (ours, facts) = try_join(ours(client, marker), facts(client, wanted)).await?;
+    Ok(Snapshot { ours, facts })
+}
+
+/// What carries the cluster's mark, whatever the configuration says.
+///
+/// # Errors
+/// As [`snapshot`].
+pub async fn ours(client: &Client, marker: &Marker) -> Result<Vec<Found>, ApiError> {
+    let described = |kinds: &'static [Kind]| described(client, marker, kinds);
+    let (networks, subnets, routers, ports, groups, floating, servers, volumes, server_groups, balancers) = try_join!(
+        described(&[Kind::Network]),
+        described(&[Kind::Subnet]),
+        described(&[Kind::Router]),
+        described(&[Kind::Port, Kind::RouterPort]),
+        described(&[Kind::SecurityGroup, Kind::Lock]),
+        described(&[Kind::FloatingIp]),
+        of_kind(client, marker, Kind::Server),
+        of_kind(client, marker, Kind::Volume),
+        of_kind(client, marker, Kind::ServerGroup),
+        balancing(client, marker),
+    )?;
+    let rules: Vec<Found> = groups.iter().flat_map(|group| rules_of(marker, group)).collect();
+    let all = [networks, subnets, routers, ports, groups, rules, floating, servers, volumes, server_groups, balancers];
+    Ok(all.into_iter().flatten().collect())
+}
+
+/// The cluster's things of one kind, asked for now.
+///
+/// # Errors
+/// As the service says.
+pub async fn of_kind(client: &Client, marker: &Marker, kind: Kind) -> Result<Vec<Found>, ApiError> {
+    let metadata = |body: &Value| body["metadata"].as_object().and_then(|data| marker.part_in(data));
+    let mut found = match kind {
+        Kind::Server => collect(client.list(Service::Compute, SERVERS, "servers").await?, metadata),
+        Kind::Volume => collect(client.list(Service::Volume, VOLUMES, "volumes").await?, metadata),
+        Kind::ServerGroup => {
+            let groups = client.list(Service::Compute, "/os-server-groups", "server_groups").await?;
+            collect(groups, |body| marker.part_of(body["name"].as_str()?))
+        }
+        Kind::Balancer | Kind::Listener | Kind::Pool | Kind::Monitor | Kind::Member => {
+            balancing(client, marker).await?
+        }
+        Kind::Rule => {
+            let groups = described(client, marker, &[Kind::SecurityGroup]).await?;
+            groups.iter().flat_map(|group| rules_of(marker, group)).collect()
+        }
+        Kind::Network => described(client, marker, &[Kind::Network]).await?,
+        Kind::Subnet => described(client, marker, &[Kind::Subnet]).await?,
+        Kind::Router => described(client, marker, &[Kind::Router]).await?,
+        Kind::Port | Kind::RouterPort => described(client, marker, &[Kind::Port]).await?,
+        Kind::SecurityGroup | Kind::Lock => described(client, marker, &[Kind::SecurityGroup]).await?,
+        Kind::FloatingIp => described(client, marker, &[Kind::FloatingIp]).await?,
+    };
+    found.retain(|one| one.part.kind == kind);
+    Ok(found)
+}
+
+/// Neutron's, by their description. It filters only by the whole of it, so that all of the project's are asked for.
+async fn described(client: &Client, marker: &Marker, kinds: &[Kind]) -> Result<Vec<Found>, ApiError> {
+    let (path, key) = match kinds[0] {
+        Kind::Network => ("networks", "networks"),
+        Kind::Subnet => ("subnets", "subnets"),
+        Kind::Router => ("routers", "routers"),
+        Kind::SecurityGroup => ("security-groups", "security_groups"),
+        Kind::FloatingIp => ("floatingips", "floatingips"),
+        _ => ("ports", "ports"),
+    };
+    let project = client.project().await;
+    let all = client.list(Service::Network, &format!("/{path}?project_id={project}"), key).await?;
+    Ok(collect(all, |body| marker.part_of(body["description"].as_str()?)))
+}
+
+/// A group's rules that carry the mark.
+fn rules_of(marker: &Marker, group: &Found) -> Vec<Found> {
+    let rules = group.body["security_group_rules"].as_array().cloned().unwrap_or_default();
+    collect(rules, |body| marker.part_of(body["description"].as_str()?))
+}
+
+/// The balancer with all that belongs to it.
+///
+/// # Errors
+/// As [`snapshot`].
+pub async fn balancing(client: &Client, marker: &Marker) -> Result<Vec<Found>, ApiError> {
+    if !client.has(Service::LoadBalancer).await {
+        return Ok(Vec::new());
+    }
+    let tag = marker.tag().replace('=', "%3D");
+    let tagged = |path: &'static str, key: &'static str| {
+        let path = format!("/{path}?tags={tag}");
+        async move {
+            let all = client.list(Service::LoadBalancer, &path, key).await?;
+            Ok::<_, ApiError>(collect(all, |body| marker.part_among(body["tags"].as_array()?)))
+        }
+    };
+    let mut all = tagged("loadbalancers", "loadbalancers").await?;
+    if all.is_empty() {
+        return Ok(all);
+    }
+    let (listeners, pools, monitors) = try_join!(
+        tagged("listeners", "listeners"),
+        tagged("pools", "pools"),
+        tagged("healthmonitors", "healthmonitors")
+    )?;
+    for pool in &pools {
+        let members = client.list(Service::LoadBalancer, &format!("/pools/{}/members", pool.id), "members").await?;
+        // Whoever added a member to our pool: the pool is ours.
+        all.extend(members.into_iter().filter_map(|body| {
+            let name = body["name"].as_str().unwrap_or_default().to_owned();
+            let marked = body["tags"].as_array().and_then(|tags| marker.part_among(tags));
+            Found::new(marked.unwrap_or_else(|| Part::new(Kind::Member, name)), body)
+        }));
+    }
+    all.extend(listeners);
+    all.extend(pools);
+    all.extend(monitors);
+    Ok(all)
+}
+
+fn collect(all: Vec<Value>, part: impl Fn(&Value) -> Option<Part>) -> Vec<Found> {
+    all.into_iter().filter_map(|body| Found::new(part(&body)?, body)).collect()
+}
+
+/// What the cloud offers.
+async fn facts(client: &Client, wanted: &OpenStack) -> Result<Facts, ApiError> {
+    let (images, flavors, zones, volume_zones, volume_types, keypairs, networks, subnets, quotas) = try_join!(
+        images(client, &wanted.image),
+        client.list(Service::Compute, "/flavors/detail", "flavors"),
+        zones(client, Service::Compute),
+        zones(client, Service::Volume),
+        asked(wanted.volume.kind.is_some(), client.list(Service::Volume, "/types", "volume_types")),
+        asked(wanted.keypair.is_some(), client.list(Service::Compute, "/os-keypairs", "keypairs")),
+        client.list(Service::Network, "/networks", "networks"),
+        client.list(Service::Network, "/subnets", "subnets"),
+        quotas(client),
+    )?;
+    let subnet = |body: &Value| {
+        let network = body["network_id"].as_str()?.to_owned();
+        Some(Subnet { named: named(body), network, cidr: body["cidr"].as_str()?.parse().ok()? })
+    };
+    let flavor = |body: &Value| Flavor {
+        named: named(body),
+        cores: body["vcpus"].as_i64().unwrap_or_default(),
+        memory: body["ram"].as_i64().unwrap_or_default(),
+    };
+    Ok(Facts {
+        images,
+        flavors: flavors.iter().map(flavor).collect(),
+        zones,
+        volume_zones,
+        volume_types: volume_types.iter().map(named).collect(),
+        keypairs: keypairs.iter().filter_map(|k| Some(k["keypair"]["name"].as_str()?.to_owned())).collect(),
+        networks: networks.iter().map(|n| (named(n), n["router:external"] == true)).collect(),
+        subnets: subnets.iter().filter_map(subnet).collect(),
+        quotas,
+        balancing: client.has(Service::LoadBalancer).await,
+    })
+}
+
+async fn asked(
+    wanted: bool,
+    request: impl Future<Output = Result<Vec<Value>, ApiError>>,
+) -> Result<Vec<Value>, ApiError> {
+    if wanted { request.await } else { Ok(Vec::new()) }
+}
+
+async fn images(client: &Client, asked: &str) -> Result<Vec<Image>, ApiError> {
+    let image = |body: &Value| Image {
+        named: named(body),
+        status: body["status"].as_str().unwrap_or_default().to_owned(),
+        min_disk: body["min_disk"].as_i64().unwrap_or_default(),
+    };
+    let by_name = client.list(Service::Image, &format!("/images?name={}", encoded(asked)), "images").await?;
+    if !by_name.is_empty() || !nodeinit_config::format::UUID.accepts(asked) {
+        return Ok(by_name.iter().map(image).collect());
+    }
+    let by_id = client.list(Service::Image, &format!("/images?id=in:{asked}"), "images").await?;
+    Ok(by_id.iter().map(image).collect())
+}
+
+async fn zones(client: &Client, service: Service) -> Result<Vec<String>, ApiError> {
+    let all = client.list(service, "/os-availability-zone", "availabilityZoneInfo").await?;
+    let available = all.iter().filter(|zone| zone["zoneState"]["available"] == true);
+    Ok(available.filter_map(|zone| Some(zone["zoneName"].as_str()?.to_owned())).collect())
+}
+
+async fn quotas(client: &Client) -> Result<BTreeMap<&'static str, Quota>, ApiError> {
+    let project = client.project().await;
+    let network = format!("/quotas/{project}/details");
+    let (neutron, nova, cinder) = try_join!(
+        client.get(Service::Network, &network),
+        client.get(Service::Compute, "/limits"),
+        client.get(Service::Volume, "/limits"),
+    )?;
+    let quota = |limit: &Value, used: i64| Quota { limit: limit.as_i64().filter(|limit| *limit >= 0), used };
+    let mut all = BTreeMap::new();
+    for (word, key) in [
+        ("networks", "network"),
+        ("subnets", "subnet"),
+        ("routers", "router"),
+        ("ports", "port"),
+        ("security groups", "security_group"),
+        ("security group rules", "security_group_rule"),
+        ("floating IPs", "floatingip"),
+    ] {
+        let one = &neutron["quota"][key];
+        let used = ["used", "reserved"].iter().filter_map(|key| one[key].as_i64()).sum();
+        all.insert(word, quota(&one["limit"], used));
+    }
+    for (word, answer, limit, used) in [
+        ("servers", &nova, "maxTotalInstances", "totalInstancesUsed"),
+        ("cores", &nova, "maxTotalCores", "totalCoresUsed"),
+        ("MiB of memory", &nova, "maxTotalRAMSize", "totalRAMUsed"),
+        ("server groups", &nova, "maxServerGroups", "totalServerGroupsUsed"),
+        ("volumes", &cinder, "maxTotalVolumes", "totalVolumesUsed"),
+        ("GiB of volumes", &cinder, "maxTotalVolumeGigabytes", "totalGigabytesUsed"),
+    ] {
+        let absolute = &answer["limits"]["absolute"];
+        all.insert(word, quota(&absolute[limit], absolute[used].as_i64().unwrap_or_default()));
+    }
+    Ok(all)
+}
+
+/// A name in a query.
+fn encoded(text: &str) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+    text.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
+}

@@ -1,0 +1,58 @@
+//! Whether what will be made fits into the project's quotas.
+
+use super::{
+    Kind,
+    desired::Spec,
+    diff::{Action, Item, Obstacle},
+    facts::{self, Facts},
+};
+use nodeinit_config::OpenStack;
+use std::collections::BTreeMap;
+
+/// Every quota that is too small, with by how much.
+pub fn shortfalls(items: &[Item], facts: &Facts, cloud: &OpenStack) -> Vec<Obstacle> {
+    let mut needs: BTreeMap<&'static str, i64> = BTreeMap::new();
+    for item in items.iter().filter(|item| item.action == Action::Create) {
+        for (word, amount) in uses(item, facts, cloud) {
+            *needs.entry(word).or_default() += amount;
+        }
+    }
+    let short = |(word, need): (&'static str, i64)| {
+        let quota = facts.quotas.get(word)?;
+        let free = quota.limit? - quota.used;
+        (need > free).then(|| Obstacle {
+            what: format!(
+                "quota: {need} {word} are needed, and {} of {} are free",
+                free.max(0),
+                quota.limit.unwrap_or_default()
+            ),
+            remedy: format!("ask for {} more, or make fewer or smaller machines", need - free.max(0)),
+        })
+    };
+    needs.into_iter().filter_map(short).collect()
+}
+
+fn uses(item: &Item, facts: &Facts, cloud: &OpenStack) -> Vec<(&'static str, i64)> {
+    match item.part.kind {
+        Kind::Network => vec![("networks", 1)],
+        Kind::Subnet => vec![("subnets", 1)],
+        Kind::Router => vec![("routers", 1)],
+        // The balancer's address is a port of the project.
+        Kind::Port | Kind::RouterPort | Kind::Balancer => vec![("ports", 1)],
+        // Each comes with two rules that let everything out.
+        Kind::SecurityGroup => vec![("security groups", 1), ("security group rules", 2)],
+        Kind::Rule => vec![("security group rules", 1)],
+        Kind::FloatingIp => vec![("floating IPs", 1)],
+        Kind::ServerGroup => vec![("server groups", 1)],
+        Kind::Volume => vec![("volumes", 1), ("GiB of volumes", i64::from(cloud.volume.size))],
+        Kind::Server => {
+            let Some(Spec::Server { flavor, .. }) = item.want.as_ref().map(|want| &want.spec) else {
+                return Vec::new();
+            };
+            let size = facts::pick(&facts.flavors, |one| &one.named, flavor, "flavour")
+                .map_or((0, 0), |f| (f.cores, f.memory));
+            vec![("servers", 1), ("cores", size.0), ("MiB of memory", size.1)]
+        }
+        Kind::Lock | Kind::Listener | Kind::Pool | Kind::Monitor | Kind::Member => Vec::new(),
+    }
+}

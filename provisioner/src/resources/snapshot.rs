@@ -1,0 +1,70 @@
+//! What there is.
+
+use super::{Kind, Part, facts::Facts};
+use serde_json::Value;
+use std::{net::IpAddr, rc::Rc};
+
+/// Something that carries the cluster's mark, as its service tells it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// Which part it is.
+    pub part: Part,
+    /// The service's id.
+    pub id: String,
+    /// The service's own words for it.
+    pub body: Rc<Value>,
+}
+
+impl Found {
+    /// `None`: an answer without an id.
+    pub fn new(part: Part, body: Value) -> Option<Self> {
+        Some(Self { part, id: body["id"].as_str()?.to_owned(), body: Rc::new(body) })
+    }
+
+    /// A text of its own, or nothing.
+    pub fn text(&self, key: &str) -> &str {
+        self.body[key].as_str().unwrap_or_default()
+    }
+
+    /// Its state in the service's own word; empty where such things have none.
+    pub fn state(&self) -> &str {
+        match self.part.kind {
+            Kind::Balancer | Kind::Listener | Kind::Pool | Kind::Monitor | Kind::Member => {
+                self.text("provisioning_status")
+            }
+            _ => self.text("status"),
+        }
+    }
+
+    /// The address by which it is reached, where it has one.
+    pub fn address(&self) -> Option<IpAddr> {
+        let text = match self.part.kind {
+            Kind::Balancer => self.text("vip_address"),
+            Kind::FloatingIp => self.text("floating_ip_address"),
+            Kind::Member => self.text("address"),
+            _ => self.body["fixed_ips"][0]["ip_address"].as_str().unwrap_or_default(),
+        };
+        text.parse().ok()
+    }
+}
+
+/// All of the cluster's, and what the cloud offers.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    /// Everything that carries the mark.
+    pub ours: Vec<Found>,
+    /// What the cloud has beside.
+    pub facts: Facts,
+}
+
+impl Snapshot {
+    /// The part, if it is there.
+    pub fn find(&self, part: &Part) -> Option<&Found> {
+        self.ours.iter().find(|found| found.part == *part)
+    }
+
+    /// All of a kind.
+    pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Found> {
+        self.ours.iter().filter(move |found| found.part.kind == kind)
+    }
+}
