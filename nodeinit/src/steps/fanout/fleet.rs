@@ -1,13 +1,15 @@
 //! What all steps of the fan-out share: our own program, the key, the jump host, and how many may be worked on at once.
 
 use crate::{
+    api::http::with_causes,
     context::{Context, blocking},
     engine::{
         error::{Exit, StepError},
         journal::{Record, sha256},
         wait::Wait,
     },
-    ssh::{ClientKey, Session, SshError, Target},
+    pki::bundle::JUMP_HOST,
+    ssh::{ClientKey, Session, Target},
     steps::pki::bundle,
 };
 use bytes::Bytes;
@@ -16,16 +18,12 @@ use std::{
     net::{IpAddr, SocketAddr},
     ops::ControlFlow,
     path::{Path, PathBuf},
-    rc::Rc,
     time::Duration,
 };
 use tokio::sync::{OnceCell, Semaphore};
 
 /// One attempt to log in may take this long.
 const ATTEMPT: Duration = Duration::from_secs(10);
-
-/// What the secrets bundle calls the jump host.
-const JUMP_HOST: &str = "jump-host";
 
 /// Our own program.
 pub(super) struct Program {
@@ -74,7 +72,7 @@ impl Fleet {
             };
             match result.await {
                 Ok(session) => ControlFlow::Break(Ok(session)),
-                Err(e) if e.is_temporary() => ControlFlow::Continue(told(&e)),
+                Err(e) if e.is_temporary() => ControlFlow::Continue(with_causes(&e)),
                 Err(e) => ControlFlow::Break(Err(e)),
             }
         };
@@ -101,12 +99,6 @@ impl Fleet {
         }
         Ok(session)
     }
-}
-
-/// An error with its causes in one line.
-fn told(error: &SshError) -> String {
-    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 /// Where a machine listens: its own SSH address, else its address.
@@ -182,6 +174,3 @@ fn read_program() -> Result<Program, StepError> {
     let path = if usual && ours.ends_with("nodeinit") { ours } else { "/usr/local/bin/nodeinit".into() };
     Ok(Program { path, sha256: sha256(&content), content: content.into() })
 }
-
-/// The fleet, as its steps hold it.
-pub(super) type Shared = Rc<Fleet>;

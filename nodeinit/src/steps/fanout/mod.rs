@@ -16,10 +16,10 @@ use crate::{
     },
     host::failpoint,
     pki::worker_secrets::WorkerSecrets,
-    steps::{cluster, worker_token},
+    steps::{bootstrap_token, cluster, worker_token},
 };
 use async_trait::async_trait;
-use fleet::{Fleet, Shared};
+use fleet::Fleet;
 use nodeinit_config::cluster::{Cluster, Machine, Role};
 use remote::{Ended, Remote};
 use std::{rc::Rc, time::Duration};
@@ -34,7 +34,7 @@ const CONNECTIONS: u32 = 20;
 pub struct Host {
     machine: Machine,
     role: Role,
-    fleet: Shared,
+    fleet: Rc<Fleet>,
 }
 
 /// The steps of all machines that this one reaches: all other masters, and the workers that have an address.
@@ -112,7 +112,7 @@ impl Host {
     async fn let_in(&self, cx: &Context, remote: &Remote) -> Result<(), StepError> {
         let limit = cx.cluster.timeouts.etcd + cx.cluster.timeouts.control_plane;
         Wait::new("a ready API server", limit).until(async || cluster::ready(cx).await).await?;
-        let token = worker_token::random()?;
+        let token = bootstrap_token::random()?;
         // An older one stays: a run that was cut off may still be at work there with it.
         worker_token::register(cx, &self.machine.name, &token, worker_token::VALIDITY).await?;
         failpoint("host-token", &self.machine.name);
