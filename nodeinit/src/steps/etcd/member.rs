@@ -140,8 +140,8 @@ async fn search(cx: &Context) -> Result<bool, StepError> {
 }
 
 /// For how long a member that could vote lets others be added first. From then on etcd lets nobody in for 5 s
-/// (`HealthInterval`), for it counts how long those that vote have been connected.
-const COURTESY: Duration = Duration::from_millis(300);
+/// (`HealthInterval`), for it counts how long those that vote have been connected: a second lost at most, or four won.
+const COURTESY: Duration = Duration::from_secs(1);
 
 /// Adding a member takes less.
 const TURN: Duration = Duration::from_millis(100);

@@ -6,11 +6,15 @@ use crate::{
     engine::{
         error::{Exit, StepError},
         journal::{Record, sha256},
+        step::{State, Step},
         wait::Wait,
     },
     pki::bundle::JUMP_HOST,
     ssh::{ClientKey, Session, Target},
-    steps::pki::bundle,
+    steps::{
+        cluster::{self, Objects},
+        pki::bundle,
+    },
 };
 use bytes::Bytes;
 use nodeinit_config::cluster::{Cluster, Machine};
@@ -18,6 +22,7 @@ use std::{
     net::{IpAddr, SocketAddr},
     ops::ControlFlow,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 use tokio::sync::{OnceCell, Semaphore};
@@ -36,13 +41,39 @@ pub(super) struct Program {
 /// Shared by the steps of one plan.
 pub(super) struct Fleet {
     pub(super) places: Semaphore,
+    /// For connections that are kept from a look to the work that it found.
+    pub(super) kept: Arc<Semaphore>,
+    open: OnceCell<()>,
     program: OnceCell<Program>,
     key: OnceCell<ClientKey>,
 }
 
 impl Fleet {
     pub(super) fn new(cluster: &Cluster) -> Self {
-        Self { places: Semaphore::new(cluster.ssh.parallel), program: OnceCell::new(), key: OnceCell::new() }
+        let parallel = cluster.ssh.parallel;
+        Self {
+            places: Semaphore::new(parallel),
+            kept: Arc::new(Semaphore::new(parallel)),
+            open: OnceCell::new(),
+            program: OnceCell::new(),
+            key: OnceCell::new(),
+        }
+    }
+
+    /// Waits, once for all, until the API lets workers do what they need.
+    pub(super) async fn open(&self, cx: &Context) -> Result<(), StepError> {
+        let wait = async || {
+            let limit = cx.cluster.timeouts.etcd + cx.cluster.timeouts.control_plane;
+            Wait::new("a ready API server", limit).until(async || cluster::ready(cx).await).await?;
+            let wait = Wait::new("the rights with which workers join", cx.cluster.timeouts.control_plane);
+            let look = async || match Objects::Bootstrap.check(cx).await {
+                Ok(State::Done) => ControlFlow::Break(()),
+                Ok(State::Needed(changes)) => ControlFlow::Continue(changes.join(", ")),
+                Err(e) => ControlFlow::Continue(e.to_string()),
+            };
+            Ok(wait.at_most_every(Duration::from_millis(500)).until(look).await?)
+        };
+        self.open.get_or_try_init(wait).await.copied()
     }
 
     /// Our own program, read once.
