@@ -42,17 +42,11 @@ masters:
     let plan = host.nodeinit("plan").exits(2);
     plan.says(&["manifests/kube-apiserver.yaml", "apiserver.crt", "label and taint the node"]);
     host.up();
-    // A former one may still be ending its requests.
-    let runs = |name: &str, flag: &str| {
-        host.until(
-            flag,
-            60.0,
-            &format!("for p in $(pgrep {name}); do tr '\\0' ' ' </proc/$p/cmdline; done | grep -e {flag}"),
-        );
-    };
-    runs("kube-apiserver", "--max-requests-inflight=321");
-    runs("kube-scheduler", "--v=3");
-    host.until("the API server", 60.0, "kubectl --kubeconfig /etc/kubernetes/admin.conf get --raw /readyz");
+    for (name, flag) in [("kube-apiserver", "--max-requests-inflight=321"), ("kube-scheduler", "--v=3")] {
+        let lines = host.must(&format!("for p in $(pgrep {name}); do tr '\\0' ' ' </proc/$p/cmdline; echo; done"));
+        assert!(lines.contains(flag) && lines.lines().count() == 1, "{name} is not the new one alone:\n{lines}");
+    }
+    host.kubectl("get --raw /readyz");
     let names = format!(
         "openssl s_client -connect {address}:6443 </dev/null 2>/dev/null | openssl x509 -noout -ext subjectAltName"
     );

@@ -11,9 +11,9 @@ use crate::{
         report::Report,
     },
     host::files::{NewFile, failed},
-    pki::{random, worker_secrets::WorkerSecrets},
+    pki::{random::is_bootstrap_token, worker_secrets::WorkerSecrets},
     render::cluster_objects::{BootstrapToken, bootstrap_token},
-    steps::{cluster::client, worker_token},
+    steps::{bootstrap_token, cluster::client, worker_token},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use clap::{Args, Subcommand};
@@ -88,8 +88,8 @@ async fn create(args: &Create) -> Result<(), StepError> {
         return for_worker(&cx, args, worker).await;
     }
     let validity = args.ttl.unwrap_or(VALIDITY);
-    let token = random::bootstrap_token().map_err(|e| StepError::caused("cannot make a token", e))?;
-    let (id, secret) = token.split_once('.').unwrap_or_default();
+    let token = bootstrap_token::random()?;
+    let (id, secret) = token.expose().split_once('.').unwrap_or_default();
     let expiration = crate::pki::expiry::date(cx.clock.now() + validity);
     let object = bootstrap_token(&BootstrapToken {
         id: id.to_owned(),
@@ -101,8 +101,8 @@ async fn create(args: &Create) -> Result<(), StepError> {
     let made = client(&cx)?.create(SECRETS, &object).await;
     made.map_err(|e| StepError::caused("cannot make a bootstrap token", e))?;
     print(&match args.common.output {
-        Output::Json => format!("{}\n", json!({"token": token, "expires": expiration})),
-        Output::Text => format!("{token}\n"),
+        Output::Json => format!("{}\n", json!({"token": token.expose(), "expires": expiration})),
+        Output::Text => format!("{}\n", token.expose()),
     })
 }
 
@@ -181,7 +181,7 @@ fn field(secret: &Value, key: &str) -> String {
 async fn delete(args: &Delete) -> Result<(), StepError> {
     let cx = setup::context(&args.common, Access::Look)?;
     let id = args.id.split('.').next().unwrap_or_default();
-    if !random::is_bootstrap_token(&format!("{id}.0123456789abcdef")) {
+    if !is_bootstrap_token(&format!("{id}.0123456789abcdef")) {
         let error = StepError::new(format!("{id:?} is no token's id")).exit(Exit::Usage);
         return Err(error.hint("an id is six characters of a-z and 0-9; see `nodeinit token list`"));
     }

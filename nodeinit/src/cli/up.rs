@@ -114,7 +114,7 @@ async fn attempt(common: &Common, reach: &Reach) -> Result<Exit, StepError> {
     plan::fixed::refuse_changes(&cx)?;
     begin(&cx, "up")?;
     sweep(&cx)?;
-    let steps = plan::for_role(&cx, reach)?;
+    let steps = plan::for_role(&cx, reach);
     let outcome = tokio::select! {
         outcome = runner::run(&steps, &cx) => outcome,
         name = stopped() => return Ok(interrupted(&cx, name)),
@@ -222,7 +222,7 @@ async fn look(args: &Up) -> Result<Exit, (String, StepError)> {
     let start = |e| ("start".to_owned(), e);
     let cx = setup::context(&args.common, Access::Look).map_err(start)?;
     plan::fixed::refuse_changes(&cx).map_err(start)?;
-    let steps = plan::for_role(&cx, &args.reach()).map_err(start)?;
+    let steps = plan::for_role(&cx, &args.reach());
     let pending = runner::look(&steps, &cx).await?;
     for (step, changes) in &pending {
         cx.report.tell(&Event::Planned { step: step.clone(), changes: changes.clone() });

@@ -8,6 +8,7 @@ use super::{
 use crate::{
     api::{
         connection::HttpError,
+        http::with_causes,
         kube::{ApiError, KubeClient},
     },
     pki::{Certificate, fault, request::client_request},
@@ -249,7 +250,7 @@ fn passing(error: ApiError, seen: &Seen) -> Stop {
         }
         ApiError::Http(HttpError::Connect { source, address }) => connect(&source, address.to_string(), seen),
         ApiError::Http(HttpError::TimedOut { .. }) => Obstacle::Silent,
-        ApiError::Http(error) => Obstacle::Unreachable(chain(&error)),
+        ApiError::Http(error) => Obstacle::Unreachable(with_causes(&error)),
         other => Obstacle::NotApi(other.to_string()),
     })
 }
@@ -269,17 +270,6 @@ fn connect(error: &io::Error, address: String, seen: &Seen) -> Obstacle {
         None if error.kind() == io::ErrorKind::TimedOut => Obstacle::Silent,
         None => Obstacle::Unreachable(format!("cannot reach {address}: {error}")),
     }
-}
-
-/// An error with its causes.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        text += &format!(": {cause}");
-        next = cause.source();
-    }
-    text
 }
 
 #[cfg(test)]

@@ -2,20 +2,14 @@
 
 use crate::{
     engine::step::Plan,
-    plan::Reach,
+    plan::{Reach, master},
     steps::{
-        addons, artifacts,
+        addons,
         bootstrap_token::FirstToken,
         cluster::{Node, Objects, Ready},
-        encryption_config::EncryptionConfig,
         etcd::EtcdMember,
-        fanout, images,
-        kubeconfig::Kubeconfigs,
-        kubelet::{KubeletConfig, KubeletHealthy, KubeletService},
-        os_prepare::OsPrepare,
-        pki::Pki,
-        preflight::Preflight,
-        static_pods::{ApiServerConfig, Component, Healthy, Manifest},
+        fanout,
+        static_pods::{Component, Healthy, Manifest},
         virtual_address,
         worker_token::WorkerTokens,
     },
@@ -26,20 +20,10 @@ use nodeinit_config::{
 };
 
 /// Keys, binaries and images side by side; then the kubelet with etcd and the API server, and the two others when etcd is
-/// healthy; then, when the API answers,
-/// everything in it at once.
+/// healthy; then, when the API answers, everything in it at once.
 #[must_use]
 pub fn plan(cluster: &Cluster, reach: &Reach) -> Plan {
-    let mut plan: Plan = vec![Box::new(Preflight), Box::new(OsPrepare), Box::new(KubeletConfig)];
-    plan.extend(artifacts::steps(cluster));
-    plan.extend(images::steps(cluster));
-    plan.extend([
-        Box::new(Pki) as _,
-        Box::new(Kubeconfigs) as _,
-        Box::new(EncryptionConfig) as _,
-        Box::new(ApiServerConfig) as _,
-    ]);
-    plan.extend([Box::new(KubeletService { credentials: "kubeconfig" }) as _, Box::new(KubeletHealthy) as _]);
+    let mut plan = master::prepared(cluster);
     plan.push(Box::new(EtcdMember(Role::FirstMaster)));
     for component in Component::ALL {
         plan.extend([
@@ -106,7 +90,7 @@ mod tests {
                         workers: [{{name: w1, address: 10.0.0.21}}, {{name: w2}}]\n"
             ));
             let mut before = BTreeSet::new();
-            for step in for_role(&cx, &Reach::Everywhere).unwrap() {
+            for step in for_role(&cx, &Reach::Everywhere) {
                 for need in step.needs() {
                     assert!(before.contains(&need), "{addons}: {} needs {need}", step.name());
                 }

@@ -24,20 +24,8 @@ use nodeinit_config::{Cluster, cluster::Role};
 /// plane begins the moment that this machine votes. What the cluster holds as a whole is the first master's.
 #[must_use]
 pub fn plan(cluster: &Cluster) -> Plan {
-    let mut plan: Plan = vec![Box::new(Preflight), Box::new(OsPrepare), Box::new(KubeletConfig)];
-    plan.extend(artifacts::steps(cluster));
-    plan.extend(images::steps(cluster));
-    plan.extend([
-        Box::new(Pki) as _,
-        Box::new(Kubeconfigs) as _,
-        Box::new(EncryptionConfig) as _,
-        Box::new(ApiServerConfig) as _,
-    ]);
-    plan.extend([
-        Box::new(KubeletService { credentials: "kubeconfig" }) as _,
-        Box::new(KubeletHealthy) as _,
-        Box::new(EtcdMember(Role::Master)) as _,
-    ]);
+    let mut plan = prepared(cluster);
+    plan.push(Box::new(EtcdMember(Role::Master)));
     for component in Component::ALL {
         if component != Component::Etcd {
             plan.push(Box::new(Manifest(component, Role::Master)));
@@ -49,5 +37,21 @@ pub fn plan(cluster: &Cluster) -> Plan {
     }
     plan.push(Box::new(Node));
     plan.push(Box::new(NodeReady { needs: plan.iter().map(|step| step.name()).collect() }));
+    plan
+}
+
+/// What every master does with no word of the others: keys, binaries, images, and its kubelet.
+pub(super) fn prepared(cluster: &Cluster) -> Plan {
+    let mut plan: Plan = vec![Box::new(Preflight), Box::new(OsPrepare), Box::new(KubeletConfig)];
+    plan.extend(artifacts::steps(cluster));
+    plan.extend(images::steps(cluster));
+    plan.extend([
+        Box::new(Pki) as _,
+        Box::new(Kubeconfigs) as _,
+        Box::new(EncryptionConfig) as _,
+        Box::new(ApiServerConfig) as _,
+        Box::new(KubeletService { credentials: "kubeconfig" }) as _,
+        Box::new(KubeletHealthy) as _,
+    ]);
     plan
 }

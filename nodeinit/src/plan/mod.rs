@@ -5,10 +5,7 @@ pub mod fixed;
 pub mod master;
 pub mod worker;
 
-use crate::{
-    context::Context,
-    engine::{error::StepError, step::Plan},
-};
+use crate::{context::Context, engine::step::Plan};
 use nodeinit_config::cluster::Role;
 
 /// How far a plan reaches.
@@ -23,13 +20,11 @@ pub enum Reach {
 }
 
 /// The plan of this machine's role.
-///
-/// # Errors
-/// Where the role cannot be brought up by this version.
-pub fn for_role(cx: &Context, reach: &Reach) -> Result<Plan, StepError> {
+#[must_use]
+pub fn for_role(cx: &Context, reach: &Reach) -> Plan {
     match cx.node.role {
-        Role::FirstMaster => Ok(first_master::plan(&cx.cluster, reach)),
-        Role::Master => Ok(master::plan(&cx.cluster)),
-        Role::Worker => Ok(worker::plan(&cx.cluster)),
+        Role::FirstMaster => first_master::plan(&cx.cluster, reach),
+        Role::Master => master::plan(&cx.cluster),
+        Role::Worker => worker::plan(&cx.cluster),
     }
 }

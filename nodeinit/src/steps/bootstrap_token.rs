@@ -25,6 +25,14 @@ const VALIDITY: Duration = Duration::from_secs(24 * 3600);
 /// It runs once: what became of them later is the operator's business.
 pub struct FirstToken;
 
+/// A new token, which is valid once it is registered.
+///
+/// # Errors
+/// Where the system has no randomness.
+pub fn random() -> Result<Secret<String>, StepError> {
+    random::bootstrap_token().map(Secret::new).map_err(|e| StepError::caused("cannot make a token", e))
+}
+
 #[async_trait(?Send)]
 impl Step for FirstToken {
     fn name(&self) -> String {
@@ -50,9 +58,7 @@ impl Step for FirstToken {
         let now = cx.clock.now();
         let tokens = match bundle::read(&cx.files, now)? {
             Some(bundle) => bundle.bootstrap_tokens,
-            None => {
-                vec![Secret::new(random::bootstrap_token().map_err(|e| StepError::caused("cannot make a token", e))?)]
-            }
+            None => vec![random()?],
         };
         for token in tokens {
             let (id, secret) = token.expose().split_once('.').unwrap_or_default();

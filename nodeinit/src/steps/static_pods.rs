@@ -3,7 +3,7 @@
 use crate::{
     api::{
         connection,
-        cri::{self, ContainerState, Cri},
+        cri::{self, ContainerState, Cri, CriError},
     },
     context::Context,
     engine::{
@@ -22,6 +22,7 @@ use async_trait::async_trait;
 use nodeinit_config::{cluster::Role, yaml};
 use serde_json::Value;
 use std::{
+    cmp::Reverse,
     net::{IpAddr, Ipv4Addr, SocketAddr},
     ops::ControlFlow,
     path::Path,
@@ -91,6 +92,14 @@ impl Component {
             Self::ApiServer => Some(Self::Etcd),
             Self::ControllerManager | Self::Scheduler => Some(Self::ApiServer),
         }
+    }
+
+    /// Its containers, the newest first.
+    pub(super) async fn containers(self) -> Result<Vec<cri::Container>, CriError> {
+        let mut found = Cri::connect(cri::SOCKET).await?.containers().await?;
+        found.retain(|container| container.namespace == "kube-system" && container.name == self.name());
+        found.sort_by_key(|container| Reverse(container.created));
+        Ok(found)
     }
 
     async fn health(self, cx: &Context) -> ControlFlow<(), String> {
@@ -192,7 +201,7 @@ impl Step for Healthy {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        let healthy = processes::runs(&cx.files, &self.0.command(cx)?) && self.0.health(cx).await.is_break();
+        let healthy = self.health(cx, &self.0.command(cx)?).await.is_break();
         Ok(if healthy { State::Done } else { State::needed(self.title()) })
     }
 
@@ -203,10 +212,8 @@ impl Step for Healthy {
         let mut watch = BackOffWatch::new(self.0);
         let wait = Wait::new(format!("a healthy {}", self.0.name()), limit);
         let look = async || {
-            let seen = match self.0.health(cx).await {
-                ControlFlow::Break(()) if processes::runs(&cx.files, &command) => return ControlFlow::Break(Ok(())),
-                ControlFlow::Break(()) => format!("the former {} still runs", self.0.name()),
-                ControlFlow::Continue(seen) => seen,
+            let ControlFlow::Continue(seen) = self.health(cx, &command).await else {
+                return ControlFlow::Break(Ok(()));
             };
             match watch.mend(cx, &command).await {
                 Ok(()) => ControlFlow::Continue(seen),
@@ -222,6 +229,25 @@ impl Step for Healthy {
                     .hint(format!("see {logs} and `journalctl -u kubelet`, then run `nodeinit up` again")))
             }
         }
+    }
+}
+
+impl Healthy {
+    /// Whether the component with these flags is healthy.
+    async fn health(&self, cx: &Context, command: &[String]) -> ControlFlow<(), String> {
+        // Asked first: a former one that still ends its requests would answer in the place of one that only starts.
+        let former = match self.0.containers().await {
+            Ok(containers) => containers.iter().skip(1).any(|c| c.state == ContainerState::Running),
+            Err(e) => return ControlFlow::Continue(e.to_string()),
+        };
+        if former || !processes::runs(&cx.files, command) {
+            // Not healthy, but its own words tell more than that it does not run yet.
+            let health = self.0.health(cx).await;
+            return ControlFlow::Continue(
+                health.continue_value().unwrap_or_else(|| format!("the former {} still runs", self.0.name())),
+            );
+        }
+        self.0.health(cx).await
     }
 }
 
@@ -280,13 +306,11 @@ impl BackOffWatch {
 
 /// How long the component's latest container has been down, or `None` where it runs, or there is none yet.
 async fn down_for(component: Component) -> Option<Duration> {
-    let cri = Cri::connect(cri::SOCKET).await.ok()?;
-    let containers = cri.containers().await.ok()?;
-    let latest = containers.into_iter().filter(|c| c.name == component.name()).max_by_key(|c| c.created)?;
+    let latest = component.containers().await.ok()?.into_iter().next()?;
     if latest.state != ContainerState::Exited {
         return None;
     }
-    let ending = cri.ending(&latest.id).await.ok()?;
+    let ending = Cri::connect(cri::SOCKET).await.ok()?.ending(&latest.id).await.ok()?;
     let finished = SystemTime::UNIX_EPOCH + Duration::from_nanos(u64::try_from(ending.finished).ok()?);
     finished.elapsed().ok()
 }
@@ -295,13 +319,11 @@ async fn down_for(component: Component) -> Option<Duration> {
 pub(super) async fn explain(cx: &Context, component: Component) {
     let name = component.name();
     let look = async {
-        let cri = Cri::connect(cri::SOCKET).await?;
-        let latest = cri.containers().await?.into_iter().filter(|c| c.name == name).max_by_key(|c| c.created);
-        let Some(latest) = latest else {
+        let Some(latest) = component.containers().await?.into_iter().next() else {
             cx.report.note(name, "the kubelet has made no container for it");
-            return Ok::<_, cri::CriError>(());
+            return Ok::<_, CriError>(());
         };
-        let ending = cri.ending(&latest.id).await?;
+        let ending = Cri::connect(cri::SOCKET).await?.ending(&latest.id).await?;
         let state = format!("container {:.12} {:?}, restarted {} times", latest.id, latest.state, latest.attempt);
         cx.report.note(name, format!("{state}, exit code {} {} {}", ending.exit_code, ending.reason, ending.message));
         let log = cx.files.read(&ending.log).ok().flatten().unwrap_or_default();

@@ -8,9 +8,10 @@ use crate::{
         journal::hex,
         step::{State, Step},
     },
-    pki::{Certificate, catalog::Ca, expiry::date, random},
+    pki::{Certificate, catalog::Ca, expiry::date},
     render::cluster_objects::{BootstrapToken, WORKER_LABEL, bootstrap_token, worker_label},
     steps::{
+        bootstrap_token,
         cluster::{apply, client, is_ready, ready},
         pki::{bundle, certificate_path},
     },
@@ -42,17 +43,9 @@ const DESCRIPTION: &str = "join of worker ";
 /// Where the API refuses.
 pub async fn make(cx: &Context, worker: &str, validity: Duration) -> Result<Secret<String>, StepError> {
     retire(cx, worker).await?;
-    let token = random()?;
+    let token = bootstrap_token::random()?;
     register(cx, worker, &token, validity).await?;
     Ok(token)
-}
-
-/// A new token, which is valid once it is registered.
-///
-/// # Errors
-/// Where the system has no randomness.
-pub fn random() -> Result<Secret<String>, StepError> {
-    random::bootstrap_token().map(Secret::new).map_err(|e| StepError::caused("cannot make a token", e))
 }
 
 /// Makes this token a worker's own, beside those that it may have; as often as one likes.

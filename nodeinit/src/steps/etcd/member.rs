@@ -140,8 +140,8 @@ async fn search(cx: &Context) -> Result<bool, StepError> {
 }
 
 /// For how long a member that could vote lets others be added first. From then on etcd lets nobody in for 5 s
-/// (`HealthInterval`), for it counts how long those that vote have been connected.
-const COURTESY: Duration = Duration::from_millis(300);
+/// (`HealthInterval`), for it counts how long those that vote have been connected: a second lost at most, or four won.
+const COURTESY: Duration = Duration::from_secs(1);
 
 /// Adding a member takes less.
 const TURN: Duration = Duration::from_millis(100);
@@ -347,11 +347,11 @@ impl<'a> Joining<'a> {
     /// Ends an API server of this machine that was left without its etcd: the kubelet asks it before it starts a static pod, and it
     /// answers nobody. The kubelet starts another.
     async fn end_api_server(&self) {
-        let name = Component::ApiServer.name();
         let end = async {
             let cri = Cri::connect(cri::SOCKET).await?;
-            let running = |c: &cri::Container| c.name == name && c.state == ContainerState::Running;
-            for container in cri.containers().await?.into_iter().filter(running) {
+            let mut containers = Component::ApiServer.containers().await?;
+            containers.retain(|container| container.state == ContainerState::Running);
+            for container in containers {
                 self.cx.report.note(NAME, "an API server without its etcd is ended");
                 cri.kill_container(&container.id).await?;
             }

@@ -1,14 +1,20 @@
 //! What all steps of the fan-out share: our own program, the key, the jump host, and how many may be worked on at once.
 
 use crate::{
+    api::http::with_causes,
     context::{Context, blocking},
     engine::{
         error::{Exit, StepError},
         journal::{Record, sha256},
+        step::{State, Step},
         wait::Wait,
     },
-    ssh::{ClientKey, Session, SshError, Target},
-    steps::pki::bundle,
+    pki::bundle::JUMP_HOST,
+    ssh::{ClientKey, Session, Target},
+    steps::{
+        cluster::{self, Objects},
+        pki::bundle,
+    },
 };
 use bytes::Bytes;
 use nodeinit_config::cluster::{Cluster, Machine};
@@ -16,16 +22,13 @@ use std::{
     net::{IpAddr, SocketAddr},
     ops::ControlFlow,
     path::{Path, PathBuf},
-    rc::Rc,
+    sync::Arc,
     time::Duration,
 };
 use tokio::sync::{OnceCell, Semaphore};
 
 /// One attempt to log in may take this long.
 const ATTEMPT: Duration = Duration::from_secs(10);
-
-/// What the secrets bundle calls the jump host.
-const JUMP_HOST: &str = "jump-host";
 
 /// Our own program.
 pub(super) struct Program {
@@ -38,13 +41,39 @@ pub(super) struct Program {
 /// Shared by the steps of one plan.
 pub(super) struct Fleet {
     pub(super) places: Semaphore,
+    /// For connections that are kept from a look to the work that it found.
+    pub(super) kept: Arc<Semaphore>,
+    open: OnceCell<()>,
     program: OnceCell<Program>,
     key: OnceCell<ClientKey>,
 }
 
 impl Fleet {
     pub(super) fn new(cluster: &Cluster) -> Self {
-        Self { places: Semaphore::new(cluster.ssh.parallel), program: OnceCell::new(), key: OnceCell::new() }
+        let parallel = cluster.ssh.parallel;
+        Self {
+            places: Semaphore::new(parallel),
+            kept: Arc::new(Semaphore::new(parallel)),
+            open: OnceCell::new(),
+            program: OnceCell::new(),
+            key: OnceCell::new(),
+        }
+    }
+
+    /// Waits, once for all, until the API lets workers do what they need.
+    pub(super) async fn open(&self, cx: &Context) -> Result<(), StepError> {
+        let wait = async || {
+            let limit = cx.cluster.timeouts.etcd + cx.cluster.timeouts.control_plane;
+            Wait::new("a ready API server", limit).until(async || cluster::ready(cx).await).await?;
+            let wait = Wait::new("the rights with which workers join", cx.cluster.timeouts.control_plane);
+            let look = async || match Objects::Bootstrap.check(cx).await {
+                Ok(State::Done) => ControlFlow::Break(()),
+                Ok(State::Needed(changes)) => ControlFlow::Continue(changes.join(", ")),
+                Err(e) => ControlFlow::Continue(e.to_string()),
+            };
+            Ok(wait.at_most_every(Duration::from_millis(500)).until(look).await?)
+        };
+        self.open.get_or_try_init(wait).await.copied()
     }
 
     /// Our own program, read once.
@@ -74,7 +103,7 @@ impl Fleet {
             };
             match result.await {
                 Ok(session) => ControlFlow::Break(Ok(session)),
-                Err(e) if e.is_temporary() => ControlFlow::Continue(told(&e)),
+                Err(e) if e.is_temporary() => ControlFlow::Continue(with_causes(&e)),
                 Err(e) => ControlFlow::Break(Err(e)),
             }
         };
@@ -101,12 +130,6 @@ impl Fleet {
         }
         Ok(session)
     }
-}
-
-/// An error with its causes in one line.
-fn told(error: &SshError) -> String {
-    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 /// Where a machine listens: its own SSH address, else its address.
@@ -182,6 +205,3 @@ fn read_program() -> Result<Program, StepError> {
     let path = if usual && ours.ends_with("nodeinit") { ours } else { "/usr/local/bin/nodeinit".into() };
     Ok(Program { path, sha256: sha256(&content), content: content.into() })
 }
-
-/// The fleet, as its steps hold it.
-pub(super) type Shared = Rc<Fleet>;

@@ -12,17 +12,17 @@ use crate::{
     engine::{
         error::{Exit, StepError},
         step::{State, Step},
-        wait::Wait,
     },
     host::failpoint,
     pki::worker_secrets::WorkerSecrets,
-    steps::{cluster, worker_token},
+    steps::{bootstrap_token, worker_token},
 };
 use async_trait::async_trait;
-use fleet::{Fleet, Shared};
+use fleet::Fleet;
 use nodeinit_config::cluster::{Cluster, Machine, Role};
 use remote::{Ended, Remote};
-use std::{rc::Rc, time::Duration};
+use std::{cell::RefCell, rc::Rc, time::Duration};
+use tokio::sync::OwnedSemaphorePermit;
 
 /// How long a look may wait for a machine to let us in.
 const LOOK: Duration = Duration::from_secs(5);
@@ -34,7 +34,9 @@ const CONNECTIONS: u32 = 20;
 pub struct Host {
     machine: Machine,
     role: Role,
-    fleet: Shared,
+    fleet: Rc<Fleet>,
+    /// The connection of the look that found work, which the work goes on with.
+    looked: RefCell<Option<(Remote, OwnedSemaphorePermit)>>,
 }
 
 /// The steps of all machines that this one reaches: all other masters, and the workers that have an address.
@@ -46,7 +48,12 @@ pub fn hosts(cluster: &Cluster) -> Vec<Host> {
     masters
         .chain(workers)
         .filter(|(machine, _)| fleet::address(machine).is_some())
-        .map(|(machine, role)| Host { machine: machine.clone(), role, fleet: fleet.clone() })
+        .map(|(machine, role)| Host {
+            machine: machine.clone(),
+            role,
+            fleet: fleet.clone(),
+            looked: RefCell::default(),
+        })
         .collect()
 }
 
@@ -76,7 +83,11 @@ impl Host {
 
     /// Brings it up over one connection.
     async fn attempt(&self, cx: &Context, config: &str) -> Result<Ended, StepError> {
-        let remote = self.reach(cx, cx.cluster.timeouts.ssh).await?;
+        let looked = self.looked.take().map(|(remote, _)| remote);
+        let remote = match looked.filter(|remote| !remote.session.is_closed()) {
+            Some(remote) => remote,
+            None => self.reach(cx, cx.cluster.timeouts.ssh).await?,
+        };
         let program = self.fleet.program().await?;
         remote.equip(program, config).await?;
         failpoint("host-equipped", &self.machine.name);
@@ -110,9 +121,8 @@ impl Host {
 
     /// Gives it a token as soon as that is good for something. Until then it prepares itself, and waits for it.
     async fn let_in(&self, cx: &Context, remote: &Remote) -> Result<(), StepError> {
-        let limit = cx.cluster.timeouts.etcd + cx.cluster.timeouts.control_plane;
-        Wait::new("a ready API server", limit).until(async || cluster::ready(cx).await).await?;
-        let token = worker_token::random()?;
+        self.fleet.open(cx).await?;
+        let token = bootstrap_token::random()?;
         // An older one stays: a run that was cut off may still be at work there with it.
         worker_token::register(cx, &self.machine.name, &token, worker_token::VALIDITY).await?;
         failpoint("host-token", &self.machine.name);
@@ -149,10 +159,14 @@ impl Step for Host {
             Err(e) if e.exit == Exit::TryAgain => return Ok(State::needed(format!("{}: {e}", self.title()))),
             Err(e) => return Err(e),
         };
-        Ok(match remote.plan(self.fleet.program().await?, &config).await? {
+        let state = match remote.plan(self.fleet.program().await?, &config).await? {
             Some(changes) => State::of(changes),
             None => State::needed(self.title()),
-        })
+        };
+        if let (State::Needed(_), Ok(place)) = (&state, self.fleet.kept.clone().try_acquire_owned()) {
+            self.looked.replace(Some((remote, place)));
+        }
+        Ok(state)
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {

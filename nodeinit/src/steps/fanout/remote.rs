@@ -8,6 +8,7 @@ use crate::{
         journal::sha256,
         report::{Event, LOCK},
     },
+    host::failpoint,
     pki::bundle::SENT_SECRETS,
     ssh::{Session, SshError},
 };
@@ -151,7 +152,9 @@ impl Remote {
             75 => Exit::TryAgain,
             _ => Exit::Failed,
         };
-        StepError::new(format!("{} did not come up: {why}", self.name)).exit(exit).hint("its own words stand above and in its `journalctl -t nodeinit`; mend the cause, then run `nodeinit up` here again")
+        let hint = "its own words stand above and in its `journalctl -t nodeinit`; mend the cause, then run `nodeinit up` \
+                    here again";
+        StepError::new(format!("{} did not come up: {why}", self.name)).exit(exit).hint(hint)
     }
 }
 
@@ -178,12 +181,12 @@ impl Heard {
         let Some(event) = event(line) else { return };
         match &event {
             Event::Started { step, .. } => {
-                crate::host::failpoint("remote-begin", format!("{} {step}", remote.name));
+                failpoint("remote-begin", format!("{} {step}", remote.name));
                 self.under_way.push(step.clone());
             }
             Event::Done { step, changed, .. } => {
                 if *changed {
-                    crate::host::failpoint("remote-end", format!("{} {step}", remote.name));
+                    failpoint("remote-end", format!("{} {step}", remote.name));
                 }
                 self.under_way.retain(|other| other != step);
             }
