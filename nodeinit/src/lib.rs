@@ -2,7 +2,7 @@
 //!
 //! Data goes one way: configuration → [`plan`] (a list of steps for a role) → [`engine`] (runs them, keeps the journal)
 //! → [`steps`] (each checks and changes one thing, with the pure rooms [`render`] and [`pki`] and the effects [`host`],
-//! [`api`] and [`ssh`]).
+//! [`api`] and [`nodeinit_ssh`]).
 
 pub mod api;
 pub mod cli;
@@ -13,5 +13,4 @@ pub mod join;
 pub mod pki;
 pub mod plan;
 pub mod render;
-pub mod ssh;
 pub mod steps;

@@ -17,10 +17,10 @@ use crate::{
         catalog::Ca,
         expiry::{date, days_left},
     },
-    ssh::fingerprint,
     steps::pki::bundle,
 };
 use clap::{Args, Subcommand};
+use nodeinit_ssh::fingerprint;
 use serde_json::{Value, json};
 use std::{
     path::{Path, PathBuf},

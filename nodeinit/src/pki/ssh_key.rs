@@ -66,6 +66,12 @@ mod tests {
     use std::{fs::Permissions, os::unix::fs::PermissionsExt, process::Command};
 
     #[test]
+    fn our_own_ssh_reads_it() {
+        let key = SshKey::generate().unwrap();
+        assert_eq!(nodeinit_ssh::ClientKey::parse(key.private.expose()).unwrap().public(), key.public);
+    }
+
+    #[test]
     #[allow(clippy::disallowed_methods, reason = "a test asks the real ssh-keygen")]
     fn openssh_reads_it() {
         let key = SshKey::generate().unwrap();

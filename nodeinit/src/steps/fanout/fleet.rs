@@ -10,7 +10,6 @@ use crate::{
         wait::Wait,
     },
     pki::bundle::JUMP_HOST,
-    ssh::{ClientKey, Session, Target},
     steps::{
         cluster::{self, Objects},
         pki::bundle,
@@ -18,6 +17,7 @@ use crate::{
 };
 use bytes::Bytes;
 use nodeinit_config::cluster::{Cluster, Machine};
+use nodeinit_ssh::{ClientKey, Session, Target};
 use std::{
     net::{IpAddr, SocketAddr},
     ops::ControlFlow,

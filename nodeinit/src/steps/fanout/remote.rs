@@ -10,9 +10,9 @@ use crate::{
     },
     host::failpoint,
     pki::bundle::SENT_SECRETS,
-    ssh::{Session, SshError},
 };
 use nodeinit_config::Secret;
+use nodeinit_ssh::{Session, SshError};
 use std::{path::Path, time::Duration};
 
 /// Where a machine keeps its configuration.

@@ -1,6 +1,6 @@
 //! OpenSSH's server as a child of the test.
 
-use nodeinit::ssh::{ClientKey, Session, Target};
+use nodeinit_ssh::{ClientKey, Session, Target};
 use std::{
     fs,
     net::{SocketAddr, TcpListener, TcpStream},

@@ -5,7 +5,7 @@
 mod server;
 
 use bytes::Bytes;
-use nodeinit::ssh::{ClientKey, Phase, Session, SshError, Target};
+use nodeinit_ssh::{ClientKey, Phase, Session, SshError, Target};
 use server::{LIMIT, Server, free_address, user};
 use std::{
     cell::RefCell,
@@ -76,7 +76,7 @@ async fn only_the_right_host_is_talked_to() {
     let mut target = Target { host_keys: vec![other.host_key.clone()], trust_on_first_use: true, ..server.target() };
     let error = refusal(&target, None, &server.key, LIMIT).await;
     assert!(matches!(error, SshError::WrongHostKey { .. }) && !error.is_temporary(), "{error}");
-    let shown = nodeinit::ssh::fingerprint(&server.host_key).unwrap();
+    let shown = nodeinit_ssh::fingerprint(&server.host_key).unwrap();
     assert!(error.to_string().contains(&shown), "{error}");
     let fingerprint = Command::new("ssh-keygen").args(["-l", "-f"]).arg(server.file("host.pub")).output().unwrap();
     let fingerprint = String::from_utf8(fingerprint.stdout).unwrap();
