@@ -93,6 +93,8 @@ pub struct Place {
     pub cidr: Option<IpNet>,
     /// The external network's id, where one is needed.
     pub external: Option<String>,
+    /// The address of a balancer that is there: one that replaces it keeps it.
+    pub balancer: Option<IpAddr>,
 }
 
 /// Everything that `apply` would do, and what stands against it.
@@ -128,11 +130,30 @@ pub fn plan(cluster: &Cluster, cloud: &OpenStack, wants: Vec<Want>, snapshot: &S
     let wants = without_repetition(wants, place.cidr);
     let wanted: BTreeSet<Part> = wants.iter().map(|want| want.part.clone()).collect();
     let mut items: Vec<Item> = wants.into_iter().map(|want| compare.item(want)).collect();
+    begin_below_anew(&mut items);
     items.extend(compare.surplus(&wanted, &items));
     obstacles.extend(missing(cloud, &items, &snapshot.facts));
     obstacles.extend(quota::shortfalls(&items, &snapshot.facts, cloud));
     let notes = compare.foreign_rules(&items);
     Plan { items, obstacles, place, notes }
+}
+
+/// A balancer that is deleted takes all with it that is below.
+fn begin_below_anew(items: &mut [Item]) {
+    let balancer = items.iter().find(|item| item.part.kind == Kind::Balancer);
+    let Some(part) = balancer.filter(|item| matches!(item.action, Action::Replace(_))).map(|item| item.part.clone())
+    else {
+        return;
+    };
+    for item in items {
+        match (item.part.kind, item.want.as_ref().map(|want| &want.spec)) {
+            (Kind::Listener | Kind::Pool | Kind::Monitor | Kind::Member, Some(_)) => item.action = Action::Create,
+            (_, Some(Spec::FloatingIp { of })) if *of == part && item.found.is_some() => {
+                item.action = update("leads to the old balancer")
+            }
+            _ => {}
+        }
+    }
 }
 
 /// A configured range may be that of the subnet, and Neutron takes no rule twice.
@@ -197,6 +218,7 @@ impl Compare<'_> {
             Spec::FloatingIp { of } => self.floating_ip(found, of),
             Spec::Listener { access } => self.listener(found, access),
             Spec::Balancer => balancer(found),
+            Spec::Pool | Spec::Monitor | Spec::Member { .. } if found.state() == "ERROR" => broken(found),
             Spec::Subnet { made, .. } => subnet(found, made),
             _ => Action::Keep,
         }
@@ -278,6 +300,9 @@ impl Compare<'_> {
 
     fn listener(&self, found: &Found, access: &[IpNet]) -> Action {
         let wanted: BTreeSet<String> = allowed(access, self.place.cidr).into_iter().collect();
+        if found.state() == "ERROR" {
+            return broken(found);
+        }
         let has: BTreeSet<String> = texts(&found.body["allowed_cidrs"]).map(str::to_owned).collect();
         if found.body["admin_state_up"] == false {
             return update("is switched off");
@@ -386,6 +411,14 @@ fn balancer(found: &Found) -> Action {
     }
 }
 
+/// A part of a balancer that Octavia could not make or change.
+fn broken(found: &Found) -> Action {
+    Action::Refuse {
+        what: format!("{} is in the state ERROR", found.part),
+        remedy: "have the balancer repaired, or delete it, and apply again".to_owned(),
+    }
+}
+
 fn subnet(found: &Found, made: &nodeinit_config::openstack::MadeNetwork) -> Action {
     if found.text("cidr").parse::<IpNet>() != Ok(made.cidr) {
         return Action::Refuse {
@@ -420,7 +453,8 @@ fn texts(value: &Value) -> impl Iterator<Item = &str> {
 
 fn place(cloud: &OpenStack, snapshot: &Snapshot, wants: &[Want], obstacles: &mut Vec<Obstacle>) -> Place {
     let facts = &snapshot.facts;
-    let mut place = Place::default();
+    let balancer = snapshot.of_kind(Kind::Balancer).next().and_then(Found::address);
+    let mut place = Place { balancer, ..Place::default() };
     match &cloud.network {
         CloudNetwork::Made(made) => place.cidr = Some(made.cidr),
         CloudNetwork::Existing { network, subnet } => {
