@@ -12,7 +12,7 @@ use crate::{
     resources::{
         Kind, Marker, Part, Snapshot,
         body::Context,
-        desired::Want,
+        desired::{Spec, Want},
         diff::{Action, Item, Plan},
         observe,
     },
@@ -26,7 +26,7 @@ use std::{
     cell::Cell,
     time::{Duration, Instant},
 };
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex, Semaphore};
 
 /// Lists of servers and volumes are asked for no more often, however many are waited for.
 const LOOK: Duration = Duration::from_secs(1);
@@ -46,6 +46,7 @@ pub struct Apply<'a> {
     servers: Listing<'a>,
     volumes: Listing<'a>,
     building: Semaphore,
+    balancing: Mutex<()>,
     begun: Instant,
     failures: Cell<usize>,
 }
@@ -77,6 +78,7 @@ impl<'a> Apply<'a> {
             servers: Listing::new(client, Service::Compute, observe::SERVERS, "servers", LOOK),
             volumes: Listing::new(client, Service::Volume, observe::VOLUMES, "volumes", LOOK),
             building: Semaphore::new(cloud.parallel),
+            balancing: Mutex::new(()),
             begun: Instant::now(),
             failures: Cell::new(0),
         }
@@ -120,10 +122,11 @@ impl<'a> Apply<'a> {
                 let verb = verb(&task.items[0].action);
                 let took = took.as_secs_f64();
                 let text = format!("{at:6.1} s  {verb:<8} {name} ({took:.1} s)");
-                for part in &parts {
-                    self.output.tell("", || json!({ "event": "done", "part": part.to_string(), "action": verb, "seconds": took, "at": at }));
-                }
-                self.output.text(&text);
+                let names: Vec<String> = parts.iter().map(ToString::to_string).collect();
+                self.output.tell(
+                    &text,
+                    || json!({ "event": "done", "parts": names, "action": verb, "seconds": took, "at": at }),
+                );
             }
             Err(error) => {
                 self.failures.set(self.failures.get() + parts.len());
@@ -149,7 +152,6 @@ impl<'a> Apply<'a> {
     async fn work(&self, task: &Task<'_>) -> Result<(), Error> {
         let item = task.items[0];
         match (&item.action, &item.want, &item.found) {
-            (Action::Create, Some(_), _) if item.part.kind == Kind::Balancer => self.create_balancer(&task.items).await,
             (Action::Create, Some(_), _) if matches!(item.part.kind, Kind::Rule | Kind::Port) => {
                 let wants: Vec<&Want> = task.items.iter().filter_map(|item| item.want.as_ref()).collect();
                 self.create_many(item.part.kind, &wants).await
@@ -158,10 +160,7 @@ impl<'a> Apply<'a> {
             (Action::Change(fixes), Some(want), Some(found)) => self.mend(want, found, fixes).await,
             (Action::Replace(_), Some(want), Some(found)) => {
                 self.remove(found).await?;
-                match want.part.kind {
-                    Kind::Balancer => self.create_balancer(&task.items).await,
-                    _ => self.create(want).await,
-                }
+                self.create(want).await
             }
             (Action::Delete(_), _, Some(found)) => self.remove(found).await,
             _ => Err(Error::Defect(format!("{}: nothing can be done about {:?}", item.part, item.action))),
@@ -202,24 +201,19 @@ impl<'a> Apply<'a> {
 fn tasks(plan: &Plan) -> Vec<Task<'_>> {
     let todo =
         plan.items.iter().filter(|item| !matches!(item.action, Action::Keep | Action::Left | Action::Refuse { .. }));
-    let of_balancer =
-        |item: &Item| matches!(item.part.kind, Kind::Listener | Kind::Pool | Kind::Monitor | Kind::Member);
-    let new_balancer = plan
-        .items
-        .iter()
-        .any(|i| i.part.kind == Kind::Balancer && matches!(i.action, Action::Create | Action::Replace(_)));
     let mut tasks: Vec<Task<'_>> = Vec::new();
     for item in todo {
-        let create = item.action == Action::Create;
         let joins = |task: &&mut Task<'_>| {
             let first = task.items[0];
-            let full = first.part.kind == Kind::Port && task.items.len() >= PORTS;
-            let alike = create
-                && first.action == Action::Create
-                && first.part.kind == item.part.kind
-                && matches!(item.part.kind, Kind::Rule | Kind::Port)
-                && !full;
-            alike || (new_balancer && first.part.kind == Kind::Balancer && of_balancer(item))
+            let together = match item.part.kind {
+                Kind::Port => task.items.len() < PORTS,
+                // Neutron takes several rules at once, but only of one group.
+                Kind::Rule => group(first) == group(item),
+                _ => false,
+            };
+            let alike =
+                item.action == Action::Create && first.action == Action::Create && first.part.kind == item.part.kind;
+            alike && together
         };
         match tasks.iter_mut().find(joins) {
             Some(task) => task.items.push(item),
@@ -227,6 +221,14 @@ fn tasks(plan: &Plan) -> Vec<Task<'_>> {
         }
     }
     tasks
+}
+
+/// Whose rule it is.
+fn group(item: &Item) -> Option<&'static str> {
+    match &item.want.as_ref()?.spec {
+        Spec::Rule(rule) => Some(rule.group),
+        _ => None,
+    }
 }
 
 fn verb(action: &Action) -> &'static str {

@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 use std::{collections::BTreeSet, net::IpAddr, time::Duration};
 use tokio::time::Instant;
 
-/// How often a balancer is looked at.
-const LOOK: Duration = Duration::from_millis(700);
+/// How soon a balancer is looked at again; the pauses grow, as a change takes a second and a new balancer a minute.
+const FIRST_LOOK: Duration = Duration::from_millis(400);
+const LAST_LOOK: Duration = Duration::from_secs(2);
 
 /// Until the balancer is ACTIVE.
 ///
@@ -19,6 +20,7 @@ const LOOK: Duration = Duration::from_millis(700);
 /// Where it is in the state ERROR, or not ACTIVE at the deadline.
 pub async fn active(client: &Client, id: &str, limit: Duration) -> Result<(), Error> {
     let begun = Instant::now();
+    let mut pause = FIRST_LOOK;
     let thing = || Part::new(Kind::Balancer, API).to_string();
     loop {
         let body = client.get(Service::LoadBalancer, &format!("/loadbalancers/{id}")).await?;
@@ -34,7 +36,10 @@ pub async fn active(client: &Client, id: &str, limit: Duration) -> Result<(), Er
                 let what = "the balancer is ACTIVE".to_owned();
                 return Err(Error::Deadline { thing: thing(), what, seconds: limit.as_secs(), last: state.to_owned() });
             }
-            _ => tokio::time::sleep(LOOK).await,
+            _ => {
+                tokio::time::sleep(pause).await;
+                pause = (pause * 5 / 4).min(LAST_LOOK);
+            }
         }
     }
 }

@@ -143,9 +143,13 @@ impl Session {
 
     async fn plan(&self) -> Result<(Snapshot, Plan), Error> {
         let snapshot = observe::snapshot(&self.client, &self.marker, &self.cloud).await?;
-        let cluster = &self.loaded.cluster;
-        let plan = diff::plan(cluster, &self.cloud, desired::of(cluster, &self.cloud), &snapshot);
+        let plan = self.compare(&snapshot);
         Ok((snapshot, plan))
+    }
+
+    fn compare(&self, snapshot: &Snapshot) -> Plan {
+        let cluster = &self.loaded.cluster;
+        diff::plan(cluster, &self.cloud, desired::of(cluster, &self.cloud), snapshot)
     }
 
     fn told(&self) {
@@ -171,7 +175,7 @@ async fn plan(source: &Source) -> Result<ExitCode, Error> {
 
 async fn apply(source: &Source, break_lock: bool) -> Result<ExitCode, Error> {
     let session = Session::open(source).await?;
-    let (_, first) = session.plan().await?;
+    let (snapshot, first) = session.plan().await?;
     if first.is_blocked() {
         report::plan(&first, session.output);
         return Err(Error::Configuration {
@@ -184,7 +188,7 @@ async fn apply(source: &Source, break_lock: bool) -> Result<ExitCode, Error> {
         if let Some(told) = told {
             session.output.tell(&told, || json!({ "event": "note", "what": told }));
         }
-        let done = locked(&session).await;
+        let done = locked(&session, snapshot).await;
         lock.release().await?;
         done?;
     }
@@ -193,9 +197,10 @@ async fn apply(source: &Source, break_lock: bool) -> Result<ExitCode, Error> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Somebody else may have worked until the lock was ours, so that all is looked at again.
-async fn locked(session: &Session) -> Result<(), Error> {
-    let (snapshot, plan) = session.plan().await?;
+/// Somebody else may have worked until the lock was ours, so that what is ours is looked at again.
+async fn locked(session: &Session, mut snapshot: Snapshot) -> Result<(), Error> {
+    snapshot.ours = observe::ours(&session.client, &session.marker).await?;
+    let plan = session.compare(&snapshot);
     let parts = (&session.loaded, &session.cloud);
     Apply::new(&session.client, &session.marker, parts, &snapshot, &plan, session.output).run().await
 }

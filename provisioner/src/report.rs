@@ -15,7 +15,7 @@ pub fn plan(plan: &Plan, output: Output) {
     for item in &plan.items {
         let (word, what) = told(item);
         let part = item.part.to_string();
-        output.tell(&format!("{word:<8} {part:<28} {what}").trim_end().to_owned(), || {
+        output.tell(format!("{word:<8} {part:<28} {what}").trim_end(), || {
             json!({ "event": "item", "part": part, "action": word, "what": what, "id": item.found.as_ref().map(|found| &found.id) })
         });
     }

@@ -1,7 +1,15 @@
 //! What tests share: a configuration, and a cloud that offers what it needs.
 
-use crate::resources::facts::{Facts, Flavor, Image, Named, Subnet};
-use nodeinit_config::{Cluster, Layer, load};
+use crate::resources::{
+    Found, Kind, Marker, Part, Snapshot,
+    body::Context,
+    desired::{self, API},
+    diff::{self, Plan},
+    facts::{Facts, Flavor, Image, Named, Subnet},
+};
+use nodeinit_config::{Cluster, Layer, OpenStack, load};
+use serde_json::{Value, json};
+use std::{collections::HashMap, rc::Rc};
 
 pub(crate) const ID: &str = "1b4e28ba-2fa1-41d2-883f-0016d3cca427";
 
@@ -44,4 +52,79 @@ pub(crate) fn facts() -> Facts {
         balancing: true,
         ..Facts::default()
     }
+}
+
+/// The section that every test's configuration has.
+pub(crate) fn cloud(cluster: &Cluster) -> OpenStack {
+    cluster.openstack.clone().unwrap_or_else(|| panic!("no section"))
+}
+
+/// What `plan` says of a cloud.
+pub(crate) fn plan(cluster: &Cluster, snapshot: &Snapshot) -> Plan {
+    let cloud = cloud(cluster);
+    diff::plan(cluster, &cloud, desired::of(cluster, &cloud), snapshot)
+}
+
+/// The cloud after an `apply`: what is asked for is what is there.
+pub(crate) fn applied(cluster: &Cluster) -> Snapshot {
+    let (cloud, facts, marker) = (cloud(cluster), facts(), Marker::new(ID));
+    let first = plan(cluster, &Snapshot { ours: Vec::new(), facts: facts.clone() });
+    let place = first.place;
+    let mut there: HashMap<Part, Rc<Found>> = HashMap::new();
+    let mut order = Vec::new();
+    for want in first.items.into_iter().filter_map(|item| item.want) {
+        let body = {
+            let made = |part: &Part| there.get(part).cloned();
+            let context = Context {
+                name: &cluster.name,
+                marker: &marker,
+                cloud: &cloud,
+                facts: &facts,
+                place: &place,
+                made: &made,
+            };
+            context.create(&want, None)
+        };
+        let mut body = body.unwrap_or_else(|| panic!("{want:?}"));
+        if want.part.kind == Kind::Server {
+            body = body["server"].take();
+        }
+        body["id"] = json!(want.part.to_string());
+        complete(want.part.kind, &mut body);
+        let found = Found::new(want.part.clone(), body).unwrap_or_else(|| panic!("no id"));
+        order.push(want.part.clone());
+        there.insert(want.part, Rc::new(found));
+    }
+    let mut ours: Vec<Found> = order.iter().map(|part| (*there[part]).clone()).collect();
+    let rules: Vec<Value> = ours.iter().filter(|f| f.part.kind == Kind::Rule).map(|f| (*f.body).clone()).collect();
+    for group in ours.iter_mut().filter(|found| found.part.kind == Kind::SecurityGroup) {
+        let mut body = (*group.body).clone();
+        let own = rules.iter().filter(|rule| rule["security_group_id"] == json!(group.id));
+        body["security_group_rules"] = own.cloned().collect();
+        group.body = Rc::new(body);
+    }
+    Snapshot { ours, facts }
+}
+
+/// What services add by themselves.
+fn complete(kind: Kind, body: &mut Value) {
+    match kind {
+        Kind::Volume => body["status"] = json!("in-use"),
+        Kind::RouterPort => body["device_id"] = json!(format!("router/{API}")),
+        Kind::Balancer => {
+            body["vip_port_id"] = json!("vip");
+            body["vip_address"] = json!("10.0.200.1");
+            body["provisioning_status"] = json!("ACTIVE");
+        }
+        _ => body["status"] = json!("ACTIVE"),
+    }
+}
+
+/// Changes what a service says of a part.
+pub(crate) fn alter(snapshot: &mut Snapshot, part: &str, change: impl Fn(&mut Value)) {
+    let found = snapshot.ours.iter_mut().find(|found| found.part.to_string() == part);
+    let found = found.unwrap_or_else(|| panic!("{part} is not there"));
+    let mut body = (*found.body).clone();
+    change(&mut body);
+    found.body = Rc::new(body);
 }

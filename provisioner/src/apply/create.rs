@@ -4,13 +4,7 @@ use super::Apply;
 use crate::{
     error::Error,
     openstack::backoff::Backoff,
-    resources::{
-        Found, Kind, Part,
-        body::collection,
-        desired::Want,
-        diff::{Fix, Item},
-        observe,
-    },
+    resources::{Found, Kind, Part, body::collection, desired::Want, diff::Fix, observe},
 };
 use base64::Engine as _;
 use serde_json::{Value, json};
@@ -20,6 +14,12 @@ impl Apply<'_> {
     pub(super) async fn create(&self, want: &Want) -> Result<(), Error> {
         let part = &want.part;
         let heavy = matches!(part.kind, Kind::Server | Kind::Volume);
+        let balancing = matches!(part.kind, Kind::Listener | Kind::Pool | Kind::Monitor | Kind::Member);
+        // Octavia takes one change of a balancer at a time, and refuses others until it is ACTIVE again.
+        let _turn = if balancing { Some(self.balancing.lock().await) } else { None };
+        if balancing {
+            self.balancer_settled().await?;
+        }
         // The semaphore is never closed.
         let _permit = if heavy { Some(self.building.acquire().await) } else { None };
         let user_data = match part.kind {
@@ -32,7 +32,7 @@ impl Apply<'_> {
         let (_, path, key) = collection(part.kind);
         let (path, body) = match part.kind {
             Kind::Server => (path.to_owned(), body),
-            Kind::Listener | Kind::Pool | Kind::Monitor | Kind::Member => self.below_the_balancer(part.kind, body)?,
+            _ if balancing => self.below_the_balancer(part.kind, body)?,
             _ => (path.to_owned(), json!({ key: body })),
         };
         let found = self.post(part.kind, std::slice::from_ref(part), &path, &body).await?;
@@ -53,43 +53,6 @@ impl Apply<'_> {
         let parts: Vec<Part> = wants.iter().map(|want| want.part.clone()).collect();
         let found = self.post(kind, &parts, path, &json!({ format!("{key}s"): bodies })).await?;
         found.into_iter().for_each(|one| self.made.add(one.part.clone(), one));
-        Ok(())
-    }
-
-    /// The balancer with all that belongs to it, by one request.
-    pub(super) async fn create_balancer(&self, items: &[&Item]) -> Result<(), Error> {
-        let made = |part: &Part| self.made.get(part);
-        let context = self.context(&made);
-        let want =
-            |kind: Kind| items.iter().filter_map(|item| item.want.as_ref()).filter(move |want| want.part.kind == kind);
-        let defect = || Error::Defect("the balancer: something that it needs is not there".to_owned());
-        let one = |kind: Kind| want(kind).next().and_then(|want| context.create(want, None));
-        let mut body = one(Kind::Balancer).ok_or_else(defect)?;
-        let members: Vec<Value> = want(Kind::Member).filter_map(|want| context.create(want, None)).collect();
-        if let (Some(mut listener), Some(mut pool), Some(monitor)) =
-            (one(Kind::Listener), one(Kind::Pool), one(Kind::Monitor))
-        {
-            pool["healthmonitor"] = monitor;
-            pool["members"] = json!(members);
-            listener["default_pool"] = pool;
-            body["listeners"] = json!([listener]);
-        }
-        let balancer = want(Kind::Balancer).next().ok_or_else(defect)?;
-        let part = balancer.part.clone();
-        let found = self
-            .post(Kind::Balancer, &[part.clone()], collection(Kind::Balancer).1, &json!({ "loadbalancer": body }))
-            .await?;
-        let found = found.into_iter().next().ok_or_else(defect)?;
-        // Its address is known from now on.
-        self.made.add(part, found.clone());
-        self.balancer_active(&found).await?;
-        for below in observe::balancing(self.client, self.marker)
-            .await?
-            .into_iter()
-            .filter(|below| below.part.kind != Kind::Balancer)
-        {
-            self.made.add(below.part.clone(), below);
-        }
         Ok(())
     }
 
@@ -125,6 +88,11 @@ impl Apply<'_> {
             Kind::Server => {
                 let found = self.server_active(&found).await?;
                 self.made.add(want.part.clone(), found);
+            }
+            Kind::Balancer => {
+                // Its address is known from now on, which is all that servers wait for.
+                self.made.add(want.part.clone(), found.clone());
+                self.balancer_active(&found).await?;
             }
             Kind::RouterPort => return self.mend(want, &found, &[Fix::Attach]).await,
             Kind::Listener | Kind::Pool | Kind::Monitor | Kind::Member => {

@@ -11,7 +11,7 @@ use crate::{
         diff::Fix,
     },
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 impl Apply<'_> {
     /// Makes a part that is there as it should be.
@@ -82,7 +82,7 @@ impl Apply<'_> {
 
     async fn is_attached(&self, port: &str, router: &str) -> Result<bool, Error> {
         let body = self.client.get(Service::Network, &format!("/ports/{port}")).await?;
-        Ok(body["port"]["device_id"] == Value::from(router))
+        Ok(body["port"]["device_id"] == *router)
     }
 
     /// Deletes a part, and waits until it is gone.

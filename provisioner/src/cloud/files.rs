@@ -82,14 +82,14 @@ mod tests {
     fn secrets_lie_beside() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
-        write("clouds.yaml", "clouds:\n  a: {auth: {auth_url: u, username: n}}\n  b: {}\n");
+        write("clouds.yaml", "clouds:\n  a: {auth: {auth_url: u, username: operator}}\n  b: {}\n");
         write("secure.yaml", "clouds:\n  a: {auth: {password: p}}\n");
         let path = folder.path().join("clouds.yaml").display().to_string();
         let variables = |name: &str| (name == "OS_CLIENT_CONFIG_FILE").then(|| path.clone());
         let found = entry("a", &variables).unwrap();
         assert_eq!(
             Value::Object(found),
-            serde_json::json!({ "auth": { "auth_url": "u", "username": "n", "password": "p" } })
+            serde_json::json!({ "auth": { "auth_url": "u", "username": "operator", "password": "p" } })
         );
         let error = entry("c", &variables).unwrap_err();
         assert!(error.to_string().contains("has no cloud c") && error.hint().unwrap().contains("a, b"), "{error}");

@@ -76,7 +76,7 @@ impl Catalogue {
         let entries = token["catalog"].as_array().map_or(&[][..], Vec::as_slice);
         let url = |service: Service| {
             let named = |name: &&str| entries.iter().find(|entry| entry["type"] == **name);
-            let endpoints = service.types().iter().find_map(|name| named(&name))?["endpoints"].as_array()?;
+            let endpoints = service.types().iter().find_map(named)?["endpoints"].as_array()?;
             let fits = |e: &&Value| {
                 let here = [&e["region_id"], &e["region"]].into_iter().any(|r| r.as_str() == region);
                 e["interface"] == *interface && (region.is_none() || here)

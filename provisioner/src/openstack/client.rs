@@ -201,7 +201,7 @@ impl Client {
         // The semaphore is never closed.
         let _permit = self.under_way.acquire().await;
         let counter = if *method == Method::GET { &self.reads } else { &self.writes };
-        counter.fetch_add(1, Ordering::Relaxed);
+        let number = counter.fetch_add(1, Ordering::Relaxed) + 1;
         let url = format!("{}{path}", session.catalogue.url(service)?);
         let mut request = self
             .http
@@ -213,7 +213,11 @@ impl Client {
         }
         let request = with_body(request, body).timeout(limit);
         let plain = path.split('?').next().unwrap_or(path);
-        answer(format!("{method} {service:?} {plain}").to_lowercase(), request).await.map(|(body, _)| body)
+        let answered = answer(format!("{method} {service:?} {plain}").to_lowercase(), request).await;
+        if *method != Method::GET {
+            failpoint(number);
+        }
+        answered.map(|(body, _)| body)
     }
 }
 
@@ -260,6 +264,18 @@ async fn answer(request: String, builder: reqwest::RequestBuilder) -> Result<(Va
     let body = serde_json::from_str(&body).map_err(|e| ApiError::Unreadable { request, cause: e.to_string() })?;
     Ok((body, token))
 }
+
+/// A point at which a test kills this process: what was asked for is done, and nobody here knows it.
+#[cfg(feature = "failpoints")]
+fn failpoint(write: usize) {
+    if std::env::var("PROVISIONER_DIES_AFTER_WRITE").is_ok_and(|number| number.parse() == Ok(write)) {
+        std::process::abort();
+    }
+}
+
+/// Nothing without the feature `failpoints`.
+#[cfg(not(feature = "failpoints"))]
+fn failpoint(_write: usize) {}
 
 /// Octavia refuses whatever concerns a balancer that is being changed.
 fn is_pending(service: Service, error: &ApiError) -> bool {

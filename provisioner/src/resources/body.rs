@@ -133,7 +133,7 @@ impl Context<'_> {
             Spec::Balancer => {
                 let mut body =
                     json!({ "name": self.name, "vip_subnet_id": self.subnet()?, "tags": self.marker.tags(part) });
-                if let Some(address) = self.cloud.load_balancer.address {
+                if let Some(address) = self.cloud.load_balancer.address.or(self.place.balancer) {
                     body["vip_address"] = json!(address);
                 }
                 if let Some(provider) = &self.cloud.load_balancer.provider {
