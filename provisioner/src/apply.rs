@@ -16,6 +16,7 @@ use crate::{
         diff::{Action, Item, Plan},
         observe,
     },
+    secrets::Secrets,
     userdata::{self, Inputs},
 };
 use futures_util::future::join_all;
@@ -39,6 +40,7 @@ pub struct Apply<'a> {
     marker: &'a Marker,
     loaded: &'a Loaded,
     cloud: &'a OpenStack,
+    secrets: &'a Secrets,
     snapshot: &'a Snapshot,
     plan: &'a Plan,
     output: Output,
@@ -61,7 +63,7 @@ impl<'a> Apply<'a> {
     pub fn new(
         client: &'a Client,
         marker: &'a Marker,
-        (loaded, cloud): (&'a Loaded, &'a OpenStack),
+        (loaded, cloud, secrets): (&'a Loaded, &'a OpenStack, &'a Secrets),
         snapshot: &'a Snapshot,
         plan: &'a Plan,
         output: Output,
@@ -71,6 +73,7 @@ impl<'a> Apply<'a> {
             marker,
             loaded,
             cloud,
+            secrets,
             snapshot,
             plan,
             output,
@@ -180,17 +183,8 @@ impl<'a> Apply<'a> {
 
     /// A machine's user-data, with what is there by now.
     fn user_data(&self, name: &str) -> Result<String, Error> {
-        let address = |kind: Kind, name: &str| self.made.get(&Part::new(kind, name)).and_then(|found| found.address());
-        let cluster = &self.loaded.cluster;
-        let machines = || cluster.masters.iter().chain(&cluster.workers);
-        let of = |kind: Kind| machines().filter_map(|m| Some((m.name.clone(), address(kind, &m.name)?))).collect();
-        let inputs = Inputs {
-            balancer: address(Kind::Balancer, crate::resources::desired::API),
-            balancer_floating: address(Kind::FloatingIp, crate::resources::desired::API),
-            addresses: of(Kind::Port),
-            floating: of(Kind::FloatingIp),
-        };
-        userdata::of(self.loaded, name, &inputs).map_err(|e| Error::Configuration {
+        let inputs = Inputs::of(&self.loaded.cluster, |kind, name| self.made.get(&Part::new(kind, name)));
+        userdata::of(self.loaded, name, &inputs, self.secrets).map_err(|e| Error::Configuration {
             what: e.to_string(),
             remedy: "shorten the configuration, or bring parts of it in the image".to_owned(),
         })

@@ -2,7 +2,9 @@
 
 use crate::{
     apply::Apply,
-    cloud, destroy,
+    cloud,
+    delivery::Delivery,
+    destroy,
     error::Error,
     lock,
     openstack::Client,
@@ -13,6 +15,7 @@ use crate::{
         diff::{self, Plan},
         observe,
     },
+    secrets::Secrets,
     userdata,
 };
 use clap::{Args, Parser, Subcommand};
@@ -22,6 +25,7 @@ use std::{
     io::{BufRead, IsTerminal, Write},
     path::PathBuf,
     process::ExitCode,
+    time::Instant,
 };
 
 /// Something is to be done (`plan`). Source: DESIGN.md.
@@ -41,10 +45,12 @@ pub struct Cli {
 enum Command {
     /// What `apply` would create, change and delete; exit 0: nothing, 2: something, 78: something stands in the way
     Plan(Source),
-    /// Create what is missing, and mend what was changed
+    /// Create what is missing, mend what was changed, and bring up the cluster on its machines
     Apply {
         #[command(flatten)]
         source: Source,
+        #[command(flatten)]
+        operator: Operator,
         /// Whoever holds the cluster's lock is known to be dead
         #[arg(long)]
         break_lock: bool,
@@ -68,6 +74,8 @@ enum Command {
         name: String,
         #[command(flatten)]
         source: Source,
+        #[command(flatten)]
+        operator: Operator,
     },
     /// Add or remove a worker
     #[command(subcommand)]
@@ -100,6 +108,20 @@ struct Source {
     output: Format,
 }
 
+/// What lies on the operator's side.
+#[derive(Args)]
+struct Operator {
+    /// The secrets bundle; made where it is missing
+    #[arg(long, value_name = "FILE", default_value = "secrets.yaml")]
+    secrets: PathBuf,
+    /// Where the administrator's kubeconfig is written; CLUSTER.kubeconfig if unset
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// Make the resources only, and leave the machines to themselves
+    #[arg(long)]
+    resources_only: bool,
+}
+
 impl Cli {
     /// Does what was asked.
     ///
@@ -108,10 +130,10 @@ impl Cli {
     pub async fn run(self) -> Result<ExitCode, Error> {
         match self.command {
             Command::Plan(source) => plan(&source).await,
-            Command::Apply { source, break_lock } => apply(&source, break_lock).await,
+            Command::Apply { source, operator, break_lock } => apply(&source, &operator, break_lock).await,
             Command::Status(source) => status(&source).await,
             Command::Destroy { source, yes, break_lock } => destroy(&source, yes, break_lock).await,
-            Command::Userdata { name, source } => user_data(&source, &name),
+            Command::Userdata { name, source, operator } => user_data(&source, &operator, &name),
             Command::Worker(Worker::Add(named)) => not_yet(&named, "worker add"),
             Command::Worker(Worker::Remove(named)) => not_yet(&named, "worker remove"),
         }
@@ -173,7 +195,8 @@ async fn plan(source: &Source) -> Result<ExitCode, Error> {
     })
 }
 
-async fn apply(source: &Source, break_lock: bool) -> Result<ExitCode, Error> {
+async fn apply(source: &Source, operator: &Operator, break_lock: bool) -> Result<ExitCode, Error> {
+    let begun = Instant::now();
     let session = Session::open(source).await?;
     let (snapshot, first) = session.plan().await?;
     if first.is_blocked() {
@@ -183,14 +206,31 @@ async fn apply(source: &Source, break_lock: bool) -> Result<ExitCode, Error> {
             remedy: "mend what is told above".to_owned(),
         });
     }
+    let secrets = Secrets::open(&operator.secrets, session.cloud.binary.file.as_deref())?;
     if !first.is_empty() {
         let (lock, told) = lock::take(&session.client, &session.marker, break_lock).await?;
         if let Some(told) = told {
             session.output.tell(&told, || json!({ "event": "note", "what": told }));
         }
-        let done = locked(&session, snapshot).await;
+        let done = locked(&session, &secrets, snapshot).await;
         lock.release().await?;
         done?;
+    }
+    if !operator.resources_only {
+        let name = &session.loaded.cluster.name;
+        let beside = |end: &str| PathBuf::from(format!("{name}.{end}"));
+        let delivery = Delivery {
+            client: &session.client,
+            marker: &session.marker,
+            loaded: &session.loaded,
+            cloud: &session.cloud,
+            secrets: &secrets,
+            kubeconfig: operator.kubeconfig.clone().unwrap_or_else(|| beside("kubeconfig")),
+            known_hosts: beside("known_hosts"),
+            output: session.output,
+            begun,
+        };
+        delivery.run().await?;
     }
     session.output.tell("all is as it should be", || json!({ "event": "finished" }));
     session.told();
@@ -198,10 +238,10 @@ async fn apply(source: &Source, break_lock: bool) -> Result<ExitCode, Error> {
 }
 
 /// Somebody else may have worked until the lock was ours, so that what is ours is looked at again.
-async fn locked(session: &Session, mut snapshot: Snapshot) -> Result<(), Error> {
+async fn locked(session: &Session, secrets: &Secrets, mut snapshot: Snapshot) -> Result<(), Error> {
     snapshot.ours = observe::ours(&session.client, &session.marker).await?;
     let plan = session.compare(&snapshot);
-    let parts = (&session.loaded, &session.cloud);
+    let parts = (&session.loaded, &session.cloud, secrets);
     Apply::new(&session.client, &session.marker, parts, &snapshot, &plan, session.output).run().await
 }
 
@@ -247,11 +287,12 @@ fn confirmed(session: &Session, count: usize) -> Result<bool, Error> {
     Ok(read.is_ok() && answer.trim() == name)
 }
 
-fn user_data(source: &Source, name: &str) -> Result<ExitCode, Error> {
+fn user_data(source: &Source, operator: &Operator, name: &str) -> Result<ExitCode, Error> {
     let loaded = read(source)?;
-    let text = userdata::of(&loaded, name, &userdata::Inputs::default()).map_err(|e| Error::Configuration {
-        what: e.to_string(),
-        remedy: "name a machine of the configuration".to_owned(),
+    let nodeinit = loaded.cluster.openstack.as_ref().and_then(|cloud| cloud.binary.file.as_deref());
+    let secrets = Secrets::open(&operator.secrets, nodeinit)?;
+    let text = userdata::of(&loaded, name, &userdata::Inputs::default(), &secrets).map_err(|e| {
+        Error::Configuration { what: e.to_string(), remedy: "name a machine of the configuration".to_owned() }
     })?;
     output::line(text.trim_end());
     Ok(ExitCode::SUCCESS)

@@ -55,6 +55,14 @@ pub enum Error {
     /// Another task has failed before.
     #[error("not begun: {0} failed")]
     NotBegun(String),
+    /// A machine could not be reached, or did not do what it should.
+    #[error("{what}")]
+    Machine {
+        /// Which, and why.
+        what: String,
+        /// How nodeinit there ended, or what fits.
+        code: u8,
+    },
     /// The command line asks for what cannot be.
     #[error("{0}")]
     Usage(String),
@@ -146,6 +154,9 @@ impl Error {
                 Some("run it again: it goes on where it ended; `openstack.timeouts` are longer on request".to_owned())
             }
             Self::Fault { .. } => Some("run it again: what could not be made is deleted and made anew".to_owned()),
+            Self::Machine { .. } => Some(
+                "mend the cause, which `journalctl -t nodeinit` there tells, too, and run it again: it goes on where it ended".to_owned(),
+            ),
             Self::Partly { .. } => Some("run it again: it goes on where it ended".to_owned()),
             _ => None,
         }
@@ -159,6 +170,7 @@ impl Error {
             Self::Api(error) if error.may_heal() => 75,
             Self::Deadline { .. } => 75,
             Self::Partly { .. } => 3,
+            Self::Machine { code, .. } => *code,
             Self::Usage(_) => 64,
             Self::Defect(_) => 70,
             Self::Api(_) | Self::Fault { .. } | Self::Refused { .. } | Self::NotBegun(_) => 1,

@@ -8,6 +8,7 @@ pub mod apply;
 pub mod balancer;
 pub mod cli;
 pub mod cloud;
+pub mod delivery;
 pub mod destroy;
 pub mod error;
 pub mod lock;
@@ -15,6 +16,7 @@ pub mod openstack;
 pub mod output;
 pub mod report;
 pub mod resources;
+pub mod secrets;
 #[cfg(test)]
 mod testing;
 pub mod userdata;

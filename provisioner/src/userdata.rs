@@ -1,7 +1,15 @@
-//! A machine's user-data.
+//! A machine's user-data: cloud-config with public keys, the role's configuration, and how nodeinit gets there. The only
+//! secret in it is a worker's own token, and not even that where `secretsDelivery` is `ssh-only`.
 
-use nodeinit_config::Loaded;
-use std::{collections::BTreeMap, net::IpAddr};
+use crate::{
+    resources::{Found, Kind, desired::API},
+    secrets::{Secrets, hex},
+};
+use nodeinit_config::{
+    Cluster, Loaded, Made, OpenStack, Problems,
+    cluster::{API_PORT, Endpoint, SecretsDelivery},
+};
+use std::{collections::BTreeMap, fmt::Write, net::IpAddr, rc::Rc};
 
 /// What is known only when the resources are there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,6 +20,8 @@ pub struct Inputs {
     pub balancer_floating: Option<IpAddr>,
     /// Each machine's address, by its name, as far as they are known.
     pub addresses: BTreeMap<String, IpAddr>,
+    /// The id of each machine's port, by its name.
+    pub ports: BTreeMap<String, String>,
     /// Each machine's floating IP, by its name.
     pub floating: BTreeMap<String, IpAddr>,
 }
@@ -30,26 +40,179 @@ pub enum UserDataError {
         /// How long it is.
         size: usize,
     },
+    /// The cloud gave what does not fit the configuration.
+    #[error("the configuration does not fit what the cloud has made: {0}")]
+    Misfit(Problems),
+    /// `secretsDelivery: user-data`.
+    #[error("`secretsDelivery: user-data` would show the cluster's keys to every process of a machine")]
+    Secret,
 }
 
 /// Sources: Nova takes 65,535 characters of Base64, EC2's metadata 16 KiB; DESIGN.md keeps to the latter.
 pub const LARGEST: usize = 16 * 1024;
 
+/// The unit that starts nodeinit at each boot.
+pub const UNIT: &str = include_str!("../../systemd/nodeinit.service");
+const FETCH: &str = include_str!("fetch.py");
+const FETCH_AT: &str = "/usr/local/lib/nodeinit/fetch.py";
+/// Whoever the machine is reached as may become root. Source: cloud-init's own default user.
+const SUDO: &str = "ALL=(ALL) NOPASSWD:ALL";
+
+impl Inputs {
+    /// What is there, by a look-up of parts.
+    #[must_use]
+    pub fn of(cluster: &Cluster, find: impl Fn(Kind, &str) -> Option<Rc<Found>>) -> Self {
+        let address = |kind: Kind, name: &str| find(kind, name).and_then(|found| found.address());
+        let machines = || cluster.masters.iter().chain(&cluster.workers).map(|machine| machine.name.clone());
+        let of = |kind: Kind| machines().filter_map(|name| Some((name.clone(), address(kind, &name)?))).collect();
+        let port = |name: &str| find(Kind::Port, name).map(|found| found.id.clone());
+        Self {
+            balancer: address(Kind::Balancer, API),
+            balancer_floating: address(Kind::FloatingIp, API),
+            addresses: of(Kind::Port),
+            ports: machines().filter_map(|name| Some((name.clone(), port(&name)?))).collect(),
+            floating: of(Kind::FloatingIp),
+        }
+    }
+
+    /// What the configuration is to know of it.
+    #[must_use]
+    pub fn made(&self, workers_come: bool) -> Made {
+        let masters = self.floating.values().copied();
+        Made {
+            addresses: self.addresses.clone(),
+            endpoint: self.balancer,
+            cert_sans: self.balancer.into_iter().chain(self.balancer_floating).chain(masters).collect(),
+            workers_come,
+        }
+    }
+}
+
+/// Whether workers come by themselves: else the first master brings them token or program over SSH.
+#[must_use]
+pub fn workers_come(loaded: &Loaded) -> bool {
+    let pushed = loaded.cluster.openstack.as_ref().is_some_and(|cloud| cloud.binary.file.is_some());
+    loaded.cluster.secrets_delivery == SecretsDelivery::Ssh && !pushed
+}
+
+/// The first master's configuration.
+///
+/// # Errors
+/// [`UserDataError::Misfit`].
+pub fn master_config(loaded: &Loaded, inputs: &Inputs) -> Result<String, UserDataError> {
+    let whole = loaded.made(&inputs.made(workers_come(loaded))).map_err(UserDataError::Misfit)?;
+    Ok(format!(
+        "# Written by the provisioner: what is changed belongs into its cluster.yaml.\n{}",
+        whole.part_of_master()
+    ))
+}
+
 /// The user-data of the machine `name`, as cloud-config.
 ///
 /// # Errors
-/// Where there is no such machine, or the text is too long.
-pub fn of(loaded: &Loaded, name: &str, _inputs: &Inputs) -> Result<String, UserDataError> {
+/// [`UserDataError`].
+pub fn of(loaded: &Loaded, name: &str, inputs: &Inputs, secrets: &Secrets) -> Result<String, UserDataError> {
     let cluster = &loaded.cluster;
-    if !cluster.masters.iter().chain(&cluster.workers).any(|machine| machine.name == name) {
-        return Err(UserDataError::Unknown(name.to_owned()));
+    if cluster.secrets_delivery == SecretsDelivery::UserData {
+        return Err(UserDataError::Secret);
     }
-    let part: String = loaded.part_of_master().lines().map(|line| format!("    {line}\n")).collect();
-    let text = format!(
-        "#cloud-config\nwrite_files:\n- path: /etc/nodeinit/config.yaml\n  permissions: '0644'\n  content: |\n{part}"
-    );
+    let position = |machines: &[nodeinit_config::cluster::Machine]| machines.iter().position(|m| m.name == name);
+    let (master, worker) = (position(&cluster.masters), position(&cluster.workers));
+    let mut files = String::new();
+    let mut commands: Vec<String> = Vec::new();
+    let fetch = cluster.openstack.as_ref().and_then(fetch);
+    if let Some(fetch) = &fetch {
+        files += &file(FETCH_AT, "0644", fetch);
+    }
+    match (master, worker) {
+        // Other masters get theirs from the first.
+        (Some(0), _) => {
+            files += &file("/etc/nodeinit/config.yaml", "0644", &master_config(loaded, inputs)?);
+            files += &file("/etc/systemd/system/nodeinit.service", "0644", &bare(UNIT));
+        }
+        (None, Some(_)) if workers_come(loaded) => {
+            let whole = loaded.made(&inputs.made(false)).map_err(UserDataError::Misfit)?;
+            let trust = secrets.trust(endpoints(&whole));
+            let part = whole.part_of_worker(name, &trust).unwrap_or_default();
+            files += &file("/etc/nodeinit/config.yaml", "0644", &part);
+            let machine = inputs.ports.get(name).map_or("", String::as_str);
+            let token = secrets.worker_token(name, machine);
+            let text = format!(
+                "apiVersion: nodeinit.dev/v1alpha1\nkind: WorkerSecrets\nbootstrapToken: \"{}\"\n",
+                token.expose()
+            );
+            files += &file("/etc/nodeinit/secrets.yaml", "0600", &text);
+            files += &file("/etc/systemd/system/nodeinit.service", "0644", &bare(UNIT));
+            let before = fetch.as_ref().map(|_| format!("ExecStartPre=python3 {FETCH_AT}\n")).unwrap_or_default();
+            let more = format!("[Service]\nStandardOutput=journal+console\n{before}");
+            files += &file("/etc/systemd/system/nodeinit.service.d/10-cloud.conf", "0644", &more);
+            commands.push("systemctl daemon-reload".into());
+            commands.push("systemctl enable --now --no-block nodeinit.service".into());
+        }
+        (None, None) => return Err(UserDataError::Unknown(name.to_owned())),
+        _ => {}
+    }
+    if fetch.is_some() && commands.is_empty() {
+        commands.push(format!("python3 {FETCH_AT}"));
+    }
+    let mut text = format!("#cloud-config\n# {name} of cluster {}.\n{}", cluster.name, users(loaded, name, secrets));
+    if !files.is_empty() {
+        text += &format!("write_files:\n{files}");
+    }
+    if !commands.is_empty() {
+        text += &commands.iter().fold("runcmd:\n".to_owned(), |text, command| format!("{text}- {command}\n"));
+    }
     match text.len() > LARGEST {
         true => Err(UserDataError::TooLong { name: name.to_owned(), size: text.len() }),
         false => Ok(text),
     }
+}
+
+/// Where workers find the API: what stands before the masters, else each of them.
+fn endpoints(whole: &Loaded) -> Vec<String> {
+    let cluster = &whole.cluster;
+    let addresses: Vec<IpAddr> = cluster.masters.iter().filter_map(|master| master.address).collect();
+    let control_plane = &cluster.control_plane;
+    match (&control_plane.endpoint, control_plane.virtual_address, addresses.first()) {
+        (None, None, _) | (_, _, None) => {
+            addresses.iter().map(|a| Endpoint { host: a.to_string(), port: API_PORT }.to_string()).collect()
+        }
+        (_, _, Some(first)) => vec![cluster.endpoint(*first).to_string()],
+    }
+}
+
+/// Lets the bundle's key in, as whom the machine is reached.
+fn users(loaded: &Loaded, name: &str, secrets: &Secrets) -> String {
+    let cluster = &loaded.cluster;
+    let machine = cluster.masters.iter().chain(&cluster.workers).find(|machine| machine.name == name);
+    let user = machine.and_then(|machine| machine.ssh.user.as_ref()).unwrap_or(&cluster.ssh.user);
+    let key = &secrets.ssh_public;
+    match user.as_str() {
+        "root" => format!("disable_root: false\nusers:\n- default\n- name: root\n  ssh_authorized_keys:\n  - {key}\n"),
+        user => format!(
+            "users:\n- default\n- name: {user}\n  shell: /bin/bash\n  sudo: {SUDO}\n  ssh_authorized_keys:\n  - {key}\n"
+        ),
+    }
+}
+
+/// The program that fetches nodeinit, where it is to be fetched.
+fn fetch(cloud: &OpenStack) -> Option<String> {
+    let sha256 = cloud.binary.sha256.filter(|_| !cloud.binary.urls.is_empty())?;
+    let urls = cloud.binary.urls.iter().map(|url| format!("{url:?}")).collect::<Vec<_>>().join(", ");
+    Some(FETCH.replace("@URLS@", &format!("[{urls}]")).replace("@SHA256@", &hex(&sha256)))
+}
+
+/// Without comments: user-data is short.
+fn bare(unit: &str) -> String {
+    unit.lines().filter(|line| !line.starts_with('#')).fold(String::new(), |text, line| text + line + "\n")
+}
+
+/// An entry of `write_files`.
+fn file(path: &str, mode: &str, content: &str) -> String {
+    let mut text = format!("- path: {path}\n  permissions: '{mode}'\n  content: |\n");
+    for line in content.lines() {
+        // Writing to a String does not fail.
+        let _ = if line.is_empty() { writeln!(text) } else { writeln!(text, "    {line}") };
+    }
+    text
 }

@@ -36,7 +36,7 @@ pub use identify::{Local, UnknownMachine};
 pub use json_schema::json_schema;
 pub use load::{Layer, Loaded, load};
 pub use openstack::OpenStack;
-pub use part::Trust;
+pub use part::{Made, Trust};
 pub use problem::{Origin, Problem, Problems};
 pub use secret::Secret;
 pub use template::template;

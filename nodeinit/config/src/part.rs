@@ -3,11 +3,11 @@
 use crate::{
     emit,
     keys::{API_VERSION, KIND},
-    load::Loaded,
+    load::{Layer, Loaded, load},
     node::{Node, Value},
-    problem::Mark,
+    problem::{Mark, Problems},
 };
-use std::fmt::Write;
+use std::{collections::BTreeMap, fmt::Write, net::IpAddr};
 
 /// What only masters read.
 const OF_MASTERS: [&str; 7] = ["masters", "ssh", "etcd", "apiServer", "controllerManager", "scheduler", "kubeProxy"];
@@ -23,7 +23,51 @@ pub struct Trust {
     pub ca_pin: String,
 }
 
+/// What only a cloud knows, once it has made the machines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Made {
+    /// Machines' addresses by their names, for those that the configuration leaves open.
+    pub addresses: BTreeMap<String, IpAddr>,
+    /// What stands before the masters, for a configuration without `controlPlane.endpoint`.
+    pub endpoint: Option<IpAddr>,
+    /// Further addresses of the API.
+    pub cert_sans: Vec<IpAddr>,
+    /// Workers come by themselves: the first master does not reach for them.
+    pub workers_come: bool,
+}
+
 impl Loaded {
+    /// The same cluster with what the cloud has made of it.
+    ///
+    /// # Errors
+    /// Where both do not fit, such as an address that two machines have.
+    pub fn made(&self, made: &Made) -> Result<Self, Problems> {
+        let mut tree = self.tree.clone();
+        let plain = |text: &dyn ToString| Node::text(Mark { layer: 0, line: 1, column: 1 }, text.to_string());
+        for list in ["masters", "workers"] {
+            let Some(Value::List(machines)) = tree.get_mut(list).map(|node| &mut node.value) else { continue };
+            for machine in machines {
+                let name = machine.get("name").and_then(Node::scalar).unwrap_or_default();
+                let address = made.addresses.get(name).copied();
+                if list == "workers" && made.workers_come {
+                    machine.remove("address");
+                } else if let (None, Some(address)) = (machine.get("address"), address) {
+                    machine.set("address", plain(&address));
+                }
+            }
+        }
+        let control_plane = &self.cluster.control_plane;
+        if let (None, Some(endpoint)) = (&control_plane.endpoint, made.endpoint) {
+            tree.set("controlPlane.endpoint", plain(&endpoint));
+        }
+        if !made.cert_sans.is_empty() {
+            let named = control_plane.cert_sans.iter().map(|name| plain(name));
+            let all = named.chain(made.cert_sans.iter().map(|address| plain(address))).collect();
+            tree.set("controlPlane.certSANs", Node { value: Value::List(all), ..plain(&"") });
+        }
+        load(&[Layer::file("what the cloud has made of it", text(tree))])
+    }
+
     /// A master's configuration: all of it, less what is default anyway.
     #[must_use]
     pub fn part_of_master(&self) -> String {
@@ -103,7 +147,6 @@ fn prune(node: &mut Node) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Layer, load};
 
     const WHOLE: &str = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nname: demo\n\
         controlPlane: {endpoint: \"api.example.org:6443\"}\n\
@@ -120,6 +163,34 @@ mod tests {
         let whole = load(&[Layer::file("cluster.yaml", WHOLE)]).unwrap();
         assert_eq!(part(&whole.part_of_master()), whole.cluster);
         assert!(!whole.part_of_master().contains("timeouts"));
+    }
+
+    #[test]
+    fn what_the_cloud_has_made_fills_the_gaps() {
+        let whole = load(&[Layer::file(
+            "cluster.yaml",
+            WHOLE.replace(
+                "controlPlane: {endpoint: \"api.example.org:6443\"}\n",
+                "controlPlane: {certSANs: [a.example.org]}\n",
+            ),
+        )])
+        .unwrap();
+        let mut made = Made {
+            addresses: [("m1", "10.9.0.99"), ("w2", "10.9.0.4")].map(|(n, a)| (n.into(), a.parse().unwrap())).into(),
+            endpoint: "10.9.0.100".parse().ok(),
+            cert_sans: vec!["192.0.2.7".parse().unwrap()],
+            workers_come: false,
+        };
+        let cluster = whole.made(&made).unwrap().cluster;
+        let addresses = |machines: &[crate::cluster::Machine]| -> Vec<_> {
+            machines.iter().map(|m| m.address.map(|a| a.to_string()).unwrap_or_default()).collect()
+        };
+        assert_eq!(addresses(&cluster.masters), ["10.9.0.1", "10.9.0.2"], "the configuration's own address went");
+        assert_eq!(addresses(&cluster.workers), ["10.9.0.3", "10.9.0.4"]);
+        assert_eq!(cluster.control_plane.endpoint.unwrap().to_string(), "10.9.0.100:6443");
+        assert_eq!(cluster.control_plane.cert_sans, ["a.example.org", "192.0.2.7"]);
+        made.workers_come = true;
+        assert_eq!(addresses(&whole.made(&made).unwrap().cluster.workers), ["", ""]);
     }
 
     #[test]

@@ -1,0 +1,198 @@
+//! From machines that boot to a cluster: the first master gets program, configuration and secrets over SSH, and brings up
+//! the rest; the balancer gets its members, the operator a kubeconfig.
+
+mod console;
+mod first_master;
+
+use crate::{
+    balancer,
+    error::Error,
+    openstack::Client,
+    output::Output,
+    resources::{Found, Kind, Marker, observe},
+    secrets::Secrets,
+    userdata::{self, Inputs},
+};
+use first_master::FirstMaster;
+use nodeinit_config::{
+    Cluster, Loaded, OpenStack, Secret,
+    cluster::{API_PORT, Endpoint},
+};
+use serde_json::json;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::IpAddr,
+    path::{Path, PathBuf},
+    rc::Rc,
+    time::{Duration, Instant},
+};
+
+/// How often the nodes are looked at.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// All that it needs.
+pub struct Delivery<'a> {
+    /// The cloud.
+    pub client: &'a Client,
+    /// What is ours there.
+    pub marker: &'a Marker,
+    /// The configuration.
+    pub loaded: &'a Loaded,
+    /// Its part about the cloud.
+    pub cloud: &'a OpenStack,
+    /// The bundle.
+    pub secrets: &'a Secrets,
+    /// Where the kubeconfig is written.
+    pub kubeconfig: PathBuf,
+    /// Where machines' host keys are kept, so that not each run reads each console.
+    pub known_hosts: PathBuf,
+    /// Who is told.
+    pub output: Output,
+    /// Since when.
+    pub begun: Instant,
+}
+
+impl Delivery<'_> {
+    /// Brings the cluster up on its machines; on one that is up nothing is changed.
+    ///
+    /// # Errors
+    /// What could not be reached or did not come up, by name.
+    pub async fn run(&self) -> Result<(), Error> {
+        let found = observe::ours(self.client, self.marker).await?;
+        let cluster = &self.loaded.cluster;
+        let part = |kind, name: &str| found.iter().find(|f| f.part.kind == kind && f.part.name == name).cloned();
+        let inputs = Inputs::of(cluster, |kind, name| part(kind, name).map(Rc::new));
+        let Some(first) = cluster.masters.first() else { return Ok(()) };
+        let workers_come = userdata::workers_come(self.loaded);
+        let reached = cluster.masters.iter().chain(cluster.workers.iter().filter(|_| !workers_come));
+        let reached: Vec<&str> = reached.filter(|m| m.host_keys.is_empty()).map(|m| m.name.as_str()).collect();
+        let mut host_keys = console::host_keys(self, &found, &reached).await?;
+        if !first.host_keys.is_empty() {
+            host_keys.insert(first.name.clone(), first.host_keys.clone());
+        }
+
+        let tokens = match workers_come {
+            true => cluster.workers.iter().filter_map(|w| self.token(&w.name, &inputs)).collect(),
+            false => BTreeMap::new(),
+        };
+        let bundle = self.secrets.for_first_master(&tokens, &host_keys);
+        let config = userdata::master_config(self.loaded, &inputs)
+            .map_err(|e| Error::Configuration { what: e.to_string(), remedy: "mend the configuration".to_owned() })?;
+        let machine = FirstMaster::reach(self, &inputs, &host_keys).await?;
+        machine.equip(&config, &bundle).await?;
+        let ended = machine.up().await;
+        let ready = machine.ready_nodes().await.unwrap_or_default();
+        self.balance(&inputs, |name| ended.is_ok() || ready.contains(name)).await?;
+        self.write_kubeconfig(&machine.admin().await?, &inputs)?;
+        ended?;
+        if workers_come {
+            self.wait_for_workers(&machine).await?;
+            machine.retire_tokens().await?;
+        }
+        Ok(())
+    }
+
+    fn token(&self, worker: &str, inputs: &Inputs) -> Option<(String, Secret<String>)> {
+        Some((worker.to_owned(), self.secrets.worker_token(worker, inputs.ports.get(worker)?)))
+    }
+
+    /// Makes the masters that are of the control plane the balancer's members.
+    async fn balance(&self, inputs: &Inputs, is_up: impl Fn(&str) -> bool) -> Result<(), Error> {
+        if !self.cloud.load_balancer.enabled {
+            return Ok(());
+        }
+        let masters = self.loaded.cluster.masters.iter().enumerate();
+        let up = masters.filter(|(n, master)| *n == 0 || is_up(&master.name));
+        let members: Vec<(String, IpAddr)> = up
+            .filter_map(|(_, m)| Some((m.name.clone(), m.address.or(inputs.addresses.get(&m.name).copied())?)))
+            .collect();
+        if balancer::set_members(self.client, self.marker, &members, self.cloud.timeouts.load_balancer).await? {
+            let names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
+            self.tell(&format!("the balancer's members are {}", names.join(", ")));
+        }
+        Ok(())
+    }
+
+    async fn wait_for_workers(&self, machine: &FirstMaster<'_>) -> Result<(), Error> {
+        let cluster = &self.loaded.cluster;
+        let limit = cluster.timeouts.join + cluster.timeouts.node;
+        let mut waited: BTreeSet<&str> = cluster.workers.iter().map(|worker| worker.name.as_str()).collect();
+        let begun = Instant::now();
+        while !waited.is_empty() {
+            let ready = machine.ready_nodes().await?;
+            for worker in ready.iter().filter(|name| waited.remove(name.as_str())) {
+                self.tell(&format!("worker {worker} is Ready"));
+            }
+            if begun.elapsed() > limit {
+                let thing = waited.into_iter().collect::<Vec<_>>().join(", ");
+                let what = "each worker's node is Ready".to_owned();
+                let last = "not Ready: `journalctl -u nodeinit` and the console of that server tell why".to_owned();
+                return Err(Error::Deadline { thing, what, seconds: limit.as_secs(), last });
+            }
+            if !waited.is_empty() {
+                tokio::time::sleep(LOOK).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// The administrator's kubeconfig, for this side of the network.
+    fn write_kubeconfig(&self, admin: &Secret<String>, inputs: &Inputs) -> Result<(), Error> {
+        let endpoint = public_endpoint(&self.loaded.cluster, inputs);
+        let line = |line: &str| match (line.trim_start().starts_with("server: "), &endpoint) {
+            (true, Some(endpoint)) => format!("    server: https://{endpoint}\n"),
+            _ => format!("{line}\n"),
+        };
+        let text: String = admin.expose().lines().map(line).collect();
+        write_private(&self.kubeconfig, &text)?;
+        self.tell(&format!("kubectl --kubeconfig {} get nodes", self.kubeconfig.display()));
+        Ok(())
+    }
+
+    fn tell(&self, text: &str) {
+        let at = self.begun.elapsed().as_secs_f64();
+        self.output.tell(&format!("{at:6.1} s  {text}"), || json!({ "event": "note", "what": text, "at": at }));
+    }
+}
+
+/// Where people find the API.
+fn public_endpoint(cluster: &Cluster, inputs: &Inputs) -> Option<Endpoint> {
+    let first = cluster.masters.first()?;
+    let addresses = [
+        inputs.balancer_floating,
+        inputs.balancer,
+        cluster.control_plane.virtual_address,
+        inputs.floating.get(&first.name).copied(),
+        inputs.addresses.get(&first.name).copied(),
+        first.address,
+    ];
+    let address = addresses.into_iter().flatten().next()?;
+    let otherwise = Endpoint { host: address.to_string(), port: API_PORT };
+    Some(cluster.control_plane.endpoint.clone().unwrap_or(otherwise))
+}
+
+/// Writes a file that only its owner may read; whole, or not at all.
+fn write_private(path: &Path, text: &str) -> Result<(), Error> {
+    use std::{io::Write, os::unix::fs::OpenOptionsExt};
+    if std::fs::read_to_string(path).is_ok_and(|there| there == text) {
+        return Ok(());
+    }
+    let mut part = path.as_os_str().to_owned();
+    part.push(".new");
+    let write = || {
+        let _ = std::fs::remove_file(&part);
+        let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        std::fs::rename(&part, path)
+    };
+    write().map_err(|e: std::io::Error| Error::Refused {
+        what: format!("cannot write {}: {e}", path.display()),
+        remedy: "make room, or name another place".to_owned(),
+    })
+}
+
+/// The server of a machine.
+fn server<'f>(found: &'f [Found], name: &str) -> Option<&'f Found> {
+    found.iter().find(|found| found.part.kind == Kind::Server && found.part.name == name)
+}

@@ -1,0 +1,113 @@
+//! Machines' SSH host keys, as they show them on their console: only the cloud and the machine itself can write there.
+
+use super::{Delivery, server, write_private};
+use crate::{
+    error::Error,
+    openstack::{Method, Service},
+    resources::Found,
+};
+use futures_util::future::try_join_all;
+use serde_json::json;
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
+
+/// Source: cloud-init's `cc_ssh` and its `write-ssh-key-fingerprints`.
+const BEGIN: &str = "-----BEGIN SSH HOST KEY KEYS-----";
+const END: &str = "-----END SSH HOST KEY KEYS-----";
+
+/// How often a console is read.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// The host keys of these machines: those that an earlier run has read of the same server, else what its console shows.
+///
+/// # Errors
+/// A console that shows none at the deadline.
+pub(super) async fn host_keys(
+    work: &Delivery<'_>,
+    found: &[Found],
+    names: &[&str],
+) -> Result<BTreeMap<String, Vec<String>>, Error> {
+    let known = read(&std::fs::read_to_string(&work.known_hosts).unwrap_or_default());
+    let each = names.iter().filter_map(|name| Some((*name, server(found, name)?))).map(async |(name, server)| {
+        match known.get(&server.id) {
+            Some(keys) => Ok((name, &server.id, keys.clone())),
+            None => watch(work, name, &server.id).await.map(|keys| (name, &server.id, keys)),
+        }
+    });
+    let all = try_join_all(each).await?;
+    let lines = all.iter().flat_map(|(name, id, keys)| keys.iter().map(move |key| format!("{name} {key} {id}\n")));
+    write_private(&work.known_hosts, &lines.collect::<String>())?;
+    Ok(all.into_iter().map(|(name, _, keys)| (name.to_owned(), keys)).collect())
+}
+
+/// Our own file: as OpenSSH's known_hosts, with the server's id as the comment.
+fn read(text: &str) -> BTreeMap<String, Vec<String>> {
+    let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for line in text.lines() {
+        if let [_, kind, key, id] = line.split_whitespace().collect::<Vec<_>>()[..] {
+            all.entry(id.to_owned()).or_default().push(format!("{kind} {key}"));
+        }
+    }
+    all
+}
+
+async fn watch(work: &Delivery<'_>, name: &str, id: &str) -> Result<Vec<String>, Error> {
+    let (begun, limit) = (Instant::now(), work.loaded.cluster.timeouts.ssh);
+    loop {
+        let body = json!({ "os-getConsoleOutput": {} });
+        let path = format!("/servers/{id}/action");
+        let answer = work.client.change(Method::POST, Service::Compute, &path, Some(&body)).await?;
+        let log = answer["output"].as_str().unwrap_or_default();
+        let keys = shown(log);
+        if !keys.is_empty() {
+            return Ok(keys);
+        }
+        if begun.elapsed() > limit {
+            return Err(Error::Deadline {
+                thing: format!("server/{name}"),
+                what: "its console shows its SSH host keys, which cloud-init writes there".to_owned(),
+                seconds: limit.as_secs(),
+                last: log.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("an empty console").to_owned(),
+            });
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+/// The keys of the last block that is complete: `type base64`.
+fn shown(log: &str) -> Vec<String> {
+    let Some((before, _)) = log.rsplit_once(END) else { return Vec::new() };
+    let Some((_, block)) = before.rsplit_once(BEGIN) else { return Vec::new() };
+    let key = |line: &str| match line.split_whitespace().collect::<Vec<_>>()[..] {
+        [kind, key, ..] if kind == "ssh-ed25519" || kind.starts_with("ecdsa-sha2-") => Some(format!("{kind} {key}")),
+        _ => None,
+    };
+    block.lines().filter_map(key).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_complete_block_counts() {
+        let block = |key: &str| {
+            format!(
+                "{BEGIN}\r\necdsa-sha2-nistp256 AAAAE2Vj{key} root@m1\r\nssh-ed25519 AAAAC3Nz{key} root@m1\r\nssh-rsa AAAAB3 x\r\n{END}\r\n"
+            )
+        };
+        let log = format!("[ 1.0] boot\n{}login: {}[ 9.0]\n{BEGIN}\nssh-ed25519 AAAAcut", block("old"), block("new"));
+        assert_eq!(shown(&log), ["ecdsa-sha2-nistp256 AAAAE2Vjnew", "ssh-ed25519 AAAAC3Nznew"]);
+        assert_eq!(shown("login:"), Vec::<String>::new());
+        assert_eq!(shown(&format!("{END} {BEGIN}")), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_was_read_is_known_by_the_servers_id() {
+        let known = read("m1 ssh-ed25519 AAAA 17\nm1 ecdsa-sha2-nistp256 BBBB 17\nm2 ssh-ed25519 CCCC 18\nnonsense\n");
+        assert_eq!(known["17"], ["ssh-ed25519 AAAA", "ecdsa-sha2-nistp256 BBBB"]);
+        assert_eq!(known.len(), 2);
+    }
+}

@@ -1,0 +1,270 @@
+//! The first master, over SSH.
+
+use super::Delivery;
+use crate::{error::Error, secrets::hex, userdata::Inputs};
+use nodeinit_config::{Secret, cluster::Machine};
+use nodeinit_ssh::{ClientKey, Output, Session, SshError, Target};
+use ring::digest;
+use serde_json::{Value, json};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    error::Error as _,
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
+
+const PROGRAM: &str = "/usr/local/bin/nodeinit";
+const CONFIG: &str = "/etc/nodeinit/config.yaml";
+const SECRETS: &str = "/etc/nodeinit/secrets.yaml";
+const ADMIN: &str = "/etc/kubernetes/admin.conf";
+
+/// One attempt to log in may take this long.
+const ATTEMPT: Duration = Duration::from_secs(10);
+/// Between two attempts.
+const PAUSE: Duration = Duration::from_secs(1);
+/// A short command may take this long; an upload ten times as long.
+const SHORT: Duration = Duration::from_secs(60);
+/// So many times is it reached again where the connection broke.
+const CONNECTIONS: u32 = 20;
+
+/// The first master, which lets us in.
+pub(super) struct FirstMaster<'a> {
+    work: &'a Delivery<'a>,
+    key: ClientKey,
+    target: Target,
+    jump: Option<Target>,
+    session: Session,
+}
+
+impl<'a> FirstMaster<'a> {
+    /// Logs in as soon as it lets us in.
+    ///
+    /// # Errors
+    /// At the deadline `timeouts.ssh`; at once where another machine answers.
+    pub(super) async fn reach(
+        work: &'a Delivery<'a>,
+        inputs: &Inputs,
+        host_keys: &BTreeMap<String, Vec<String>>,
+    ) -> Result<Self, Error> {
+        let cluster = &work.loaded.cluster;
+        let first = &cluster.masters[0];
+        let key = ClientKey::parse(work.secrets.ssh_key.expose()).map_err(|e| Error::Configuration {
+            what: format!("the SSH key of the secrets bundle: {e}"),
+            remedy: "make another bundle with `nodeinit secrets generate`".to_owned(),
+        })?;
+        let target = Target {
+            name: first.name.clone(),
+            address: SocketAddr::new(address(first, inputs)?, first.ssh.port.unwrap_or(cluster.ssh.port)),
+            user: first.ssh.user.clone().unwrap_or_else(|| cluster.ssh.user.clone()),
+            host_keys: host_keys.get(&first.name).cloned().unwrap_or_default(),
+            trust_on_first_use: false,
+        };
+        let jump = cluster.ssh.jump_host.as_ref().map(|jump| Target {
+            name: "jump-host".into(),
+            address: SocketAddr::new(jump.address, jump.port),
+            user: jump.user.clone(),
+            host_keys: jump.host_keys.clone(),
+            trust_on_first_use: false,
+        });
+        let session = connect(&key, &target, jump.as_ref(), cluster.timeouts.ssh).await?;
+        work.tell(&format!("{} at {} lets us in, with the host key of its console", target.name, target.address));
+        Ok(Self { work, key, target, jump, session })
+    }
+
+    /// Brings program, configuration and secrets, as far as they differ.
+    pub(super) async fn equip(&self, config: &str, bundle: &Secret<String>) -> Result<(), Error> {
+        match &self.work.cloud.binary.file {
+            Some(file) => {
+                let content = std::fs::read(file).map_err(|e| Error::Configuration {
+                    what: format!("openstack.binary: cannot read {}: {e}", file.display()),
+                    remedy: "build nodeinit, or name where it is".to_owned(),
+                })?;
+                self.place(PROGRAM, 0o755, content).await?;
+            }
+            None => self.wait_for_program().await?,
+        }
+        self.must("mkdir -p /etc/nodeinit").await?;
+        self.place(CONFIG, 0o644, config.as_bytes().to_vec()).await?;
+        self.place(SECRETS, 0o600, bundle.expose().as_bytes().to_vec()).await?;
+        // From now on it goes on by itself over reboots.
+        self.must("systemctl daemon-reload; systemctl enable nodeinit.service").await.map(drop)
+    }
+
+    async fn place(&self, path: &str, mode: u32, content: Vec<u8>) -> Result<(), Error> {
+        let sha256 = hex(digest::digest(&digest::SHA256, &content).as_ref());
+        if self.must(&format!("sha256sum <{path} 2>/dev/null || true")).await?.starts_with(&sha256) {
+            return Ok(());
+        }
+        let sent = self.session.upload(content.into(), path, mode, 10 * SHORT).await;
+        sent.map_err(|e| self.failed(&e))?;
+        self.work.tell(&format!("{path} is on {}", self.target.name));
+        Ok(())
+    }
+
+    /// Until the image's, or the one that cloud-init fetches, is there.
+    async fn wait_for_program(&self) -> Result<(), Error> {
+        let (begun, limit) = (Instant::now(), self.work.loaded.cluster.timeouts.download);
+        loop {
+            let look =
+                self.run("command -v nodeinit || { cloud-init status --long 2>&1 | tail -n 3; exit 1; }").await?;
+            if look.code == 0 {
+                return Ok(());
+            }
+            if begun.elapsed() > limit {
+                return Err(Error::Deadline {
+                    thing: format!("nodeinit on {}", self.target.name),
+                    what: "it is there, from the image or `openstack.binary`".to_owned(),
+                    seconds: limit.as_secs(),
+                    last: look.stdout.trim().to_owned(),
+                });
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Runs `nodeinit up` there and tells what it tells. It goes on even where the connection breaks: then it is found again.
+    pub(super) async fn up(&self) -> Result<(), Error> {
+        let t = &self.work.loaded.cluster.timeouts;
+        let limit = 2 * (t.download + t.image_import + t.kubelet + t.etcd + t.control_plane + t.join + t.node);
+        let begun = Instant::now();
+        let mut anew: Option<Session> = None;
+        for _ in 0..CONNECTIONS {
+            let session = anew.as_ref().unwrap_or(&self.session);
+            let mut failures = Vec::new();
+            let mut busy = false;
+            let each = |line: &str| {
+                let Ok(event) = serde_json::from_str::<Value>(line) else { return };
+                busy |= event["event"] == "failed" && event["step"] == "lock";
+                if event["event"] == "failed" && !busy {
+                    let host = event["host"].as_str().unwrap_or(&self.target.name);
+                    failures.push(format!("{host}: {}: {}", text(&event["step"]), text(&event["error"])));
+                }
+                if !busy {
+                    self.relay(&event);
+                }
+            };
+            match session.lines("exec nodeinit up --output json", b"", limit, each).await {
+                Ok(Output { code: 0, .. }) => return Ok(()),
+                Ok(Output { code: 75, .. }) if busy && begun.elapsed() < limit => tokio::time::sleep(PAUSE).await,
+                Ok(Output { code, stderr, .. }) => {
+                    let why = if failures.is_empty() { stderr.trim().to_owned() } else { failures.join("; ") };
+                    let what = format!("`nodeinit up` on {} ended with {code}: {why}", self.target.name);
+                    return Err(Error::Machine { what, code: u8::try_from(code).unwrap_or(1) });
+                }
+                Err(e @ SshError::Broken { .. }) => {
+                    self.work.tell(&format!("{}; {} goes on by itself, reaching it again", told(&e), self.target.name));
+                    let limit = self.work.loaded.cluster.timeouts.ssh;
+                    anew = Some(connect(&self.key, &self.target, self.jump.as_ref(), limit).await?);
+                }
+                Err(e) => return Err(self.failed(&e)),
+            }
+        }
+        Err(Error::Machine { what: format!("{} was reached {CONNECTIONS} times in vain", self.target.name), code: 75 })
+    }
+
+    fn relay(&self, event: &Value) {
+        let host = event["host"].as_str().unwrap_or(&self.target.name);
+        let said = match event["event"].as_str().unwrap_or_default() {
+            "done" if event["changed"] == true => {
+                format!("done ({:.1} s)", event["seconds"].as_f64().unwrap_or_default())
+            }
+            "note" => text(&event["text"]).to_owned(),
+            "failed" => format!("FAILED: {}", text(&event["error"])),
+            _ => return,
+        };
+        let at = self.work.begun.elapsed().as_secs_f64();
+        let line = format!("{at:6.1} s  {host}: {}: {said}", text(&event["step"]));
+        self.work.output.tell(&line, || json!({ "event": "machine", "machine": host, "at": at, "said": event }));
+    }
+
+    /// The nodes that are Ready.
+    pub(super) async fn ready_nodes(&self) -> Result<BTreeSet<String>, Error> {
+        let answer = self.run("nodeinit status --output json").await?;
+        let status: Value =
+            answer.stdout.lines().last().and_then(|line| serde_json::from_str(line).ok()).unwrap_or_default();
+        let nodes = status["nodes"].as_array().into_iter().flatten();
+        Ok(nodes.filter(|node| node["status"] == "Ready").map(|node| text(&node["name"]).to_owned()).collect())
+    }
+
+    /// Workers' tokens are spent once they have joined.
+    pub(super) async fn retire_tokens(&self) -> Result<(), Error> {
+        self.must("nodeinit phase run worker-tokens").await.map(drop)
+    }
+
+    /// The administrator's kubeconfig.
+    pub(super) async fn admin(&self) -> Result<Secret<String>, Error> {
+        self.must(&format!("cat {ADMIN}")).await.map(Secret::new)
+    }
+
+    async fn run(&self, command: &str) -> Result<Output, Error> {
+        self.session.run(command, b"", SHORT).await.map_err(|e| self.failed(&e))
+    }
+
+    async fn must(&self, command: &str) -> Result<String, Error> {
+        match self.run(command).await? {
+            Output { code: 0, stdout, .. } => Ok(stdout),
+            Output { code, stderr, stdout } => {
+                let says = if stderr.trim().is_empty() { stdout } else { stderr };
+                let what = format!("{}: a command ended with {code}: {}", self.target.name, says.trim());
+                Err(Error::Machine { what, code: 1 })
+            }
+        }
+    }
+
+    fn failed(&self, error: &SshError) -> Error {
+        Error::Machine { what: format!("the connection to {} failed: {}", self.target.name, told(error)), code: 75 }
+    }
+}
+
+/// A machine's own SSH address, its floating IP, or its address.
+fn address(machine: &Machine, inputs: &Inputs) -> Result<std::net::IpAddr, Error> {
+    let addresses = [
+        machine.ssh.address,
+        inputs.floating.get(&machine.name).copied(),
+        machine.address,
+        inputs.addresses.get(&machine.name).copied(),
+    ];
+    addresses.into_iter().flatten().next().ok_or_else(|| Error::Refused {
+        what: format!("{} has no address", machine.name),
+        remedy: "run `provisioner apply` again: its port is missing".to_owned(),
+    })
+}
+
+async fn connect(key: &ClientKey, target: &Target, jump: Option<&Target>, limit: Duration) -> Result<Session, Error> {
+    let begun = Instant::now();
+    loop {
+        let attempt = async {
+            let via = match jump {
+                Some(jump) => Some(Session::connect(jump, None, key, ATTEMPT).await?),
+                None => None,
+            };
+            Session::connect(target, via.as_ref(), key, ATTEMPT).await
+        };
+        let error = match attempt.await {
+            Ok(session) => return Ok(session),
+            Err(error) => error,
+        };
+        // Until cloud-init has made the user, nobody is let in.
+        if !error.is_temporary() && !matches!(error, SshError::Refused { .. }) {
+            return Err(Error::Machine { what: told(&error), code: 1 });
+        }
+        if begun.elapsed() > limit {
+            return Err(Error::Deadline {
+                thing: format!("SSH to {} at {}", target.name, target.address),
+                what: "it lets us in (see its security group, its floating IP, or name a `ssh.jumpHost`)".to_owned(),
+                seconds: limit.as_secs(),
+                last: told(&error),
+            });
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+fn told(error: &SshError) -> String {
+    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
