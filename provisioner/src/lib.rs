@@ -11,6 +11,7 @@ pub mod cloud;
 pub mod destroy;
 pub mod error;
 pub mod lock;
+pub mod machine;
 pub mod openstack;
 pub mod output;
 pub mod report;
