@@ -5,6 +5,9 @@ mod made;
 mod mend;
 mod wait;
 
+#[cfg(test)]
+mod tests;
+
 use crate::{
     error::Error,
     openstack::{Client, Service, listing::Listing},
@@ -24,13 +27,16 @@ use made::Made;
 use nodeinit_config::{Loaded, OpenStack};
 use serde_json::json;
 use std::{
-    cell::Cell,
+    cell::{Cell, RefCell},
+    collections::BTreeMap,
     time::{Duration, Instant},
 };
 use tokio::sync::{Mutex, Semaphore};
 
 /// Lists of servers and volumes are asked for no more often, however many are waited for.
 const LOOK: Duration = Duration::from_secs(1);
+/// A person is told that often what is waited for.
+const PATIENCE: Duration = Duration::from_secs(15);
 /// Ports that are made by one request: all of them or none.
 const PORTS: usize = 20;
 
@@ -51,6 +57,7 @@ pub struct Apply<'a> {
     balancing: Mutex<()>,
     begun: Instant,
     failures: Cell<usize>,
+    under_way: RefCell<BTreeMap<String, Instant>>,
 }
 
 /// What is done at once: one item, or several that one request makes.
@@ -84,6 +91,7 @@ impl<'a> Apply<'a> {
             balancing: Mutex::new(()),
             begun: Instant::now(),
             failures: Cell::new(0),
+            under_way: RefCell::default(),
         }
     }
 
@@ -98,10 +106,32 @@ impl<'a> Apply<'a> {
             }
         }
         let tasks = tasks(self.plan);
-        join_all(tasks.iter().map(|task| self.task(task))).await;
+        let all = join_all(tasks.iter().map(|task| self.task(task)));
+        tokio::select! {
+            _ = all => {}
+            () = self.tell_waits() => {}
+        }
         match self.failures.get() {
             0 => Ok(()),
             failed => Err(Error::Partly { failed, all: tasks.iter().map(|task| task.items.len()).sum() }),
+        }
+    }
+
+    /// Tells now and then what is still under way; never ends.
+    async fn tell_waits(&self) {
+        loop {
+            tokio::time::sleep(PATIENCE).await;
+            let under_way: Vec<String> = self
+                .under_way
+                .borrow()
+                .iter()
+                .map(|(name, since)| format!("{name} ({:.0} s)", since.elapsed().as_secs_f64()))
+                .collect();
+            let at = self.begun.elapsed().as_secs_f64();
+            self.output.tell(
+                &format!("{at:6.1} s  waiting  {}", under_way.join(", ")),
+                || json!({ "event": "waiting", "for": under_way, "at": at }),
+            );
         }
     }
 
@@ -114,7 +144,9 @@ impl<'a> Apply<'a> {
         let outcome = match self.needs(task).await {
             Ok(()) => {
                 let begun = Instant::now();
+                self.under_way.borrow_mut().insert(name.clone(), begun);
                 let done = self.work(task).await;
+                self.under_way.borrow_mut().remove(&name);
                 done.map(|()| begun.elapsed())
             }
             Err(failed) => Err(Error::NotBegun(failed.to_string())),

@@ -44,6 +44,14 @@ pub enum Error {
         /// What to do about it.
         remedy: String,
     },
+    /// Somebody else is at work on the same cluster.
+    #[error("{what}")]
+    Busy {
+        /// Who, since when.
+        what: String,
+        /// What to do about it.
+        remedy: String,
+    },
     /// Some of it failed; each failure was told when it happened.
     #[error("{failed} of {all} failed or were not begun; the rest is done")]
     Partly {
@@ -137,7 +145,9 @@ impl Error {
     /// A lower-case sentence that tells what to do, where there is something.
     pub fn hint(&self) -> Option<String> {
         match self {
-            Self::Configuration { remedy, .. } | Self::Refused { remedy, .. } => Some(remedy.clone()),
+            Self::Configuration { remedy, .. } | Self::Refused { remedy, .. } | Self::Busy { remedy, .. } => {
+                Some(remedy.clone())
+            }
             Self::Api(ApiError::Answer { status: 401, .. }) => {
                 Some("look at user, password, project and domain in clouds.yaml or in the OS_* variables".to_owned())
             }
@@ -168,7 +178,7 @@ impl Error {
             Self::Configuration { .. } => 78,
             Self::Api(ApiError::Answer { status: 401 | 403, .. }) => 77,
             Self::Api(error) if error.may_heal() => 75,
-            Self::Deadline { .. } => 75,
+            Self::Deadline { .. } | Self::Busy { .. } => 75,
             Self::Partly { .. } => 3,
             Self::Machine { code, .. } => *code,
             Self::Usage(_) => 64,

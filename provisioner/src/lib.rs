@@ -12,6 +12,7 @@ pub mod delivery;
 pub mod destroy;
 pub mod error;
 pub mod lock;
+pub mod machine;
 pub mod openstack;
 pub mod output;
 pub mod report;

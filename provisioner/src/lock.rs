@@ -116,7 +116,7 @@ fn is_dead(holder: &str) -> bool {
 }
 
 fn held(holder: &str, since: &str) -> Error {
-    Error::Refused {
+    Error::Busy {
         what: format!("another run is at work on this cluster: {holder}, since {since}"),
         remedy: "wait until it has ended; if it is certain that it is dead, use --break-lock".to_owned(),
     }

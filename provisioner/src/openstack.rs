@@ -6,5 +6,8 @@ pub mod client;
 pub mod listing;
 mod transport;
 
+#[cfg(test)]
+mod tests;
+
 pub use catalogue::Service;
 pub use client::{Client, Method};

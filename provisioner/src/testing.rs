@@ -7,9 +7,11 @@ use crate::resources::{
     diff::{self, Plan},
     facts::{Facts, Flavor, Image, Named, Subnet},
 };
-use nodeinit_config::{Cluster, Layer, OpenStack, load};
+use nodeinit_config::{Cluster, Layer, Loaded, OpenStack, load};
 use serde_json::{Value, json};
 use std::{collections::HashMap, rc::Rc};
+
+pub(crate) mod listener;
 
 pub(crate) const ID: &str = "1b4e28ba-2fa1-41d2-883f-0016d3cca427";
 
@@ -19,6 +21,10 @@ pub(crate) fn cluster(more: &str) -> Cluster {
 }
 
 pub(crate) fn sized(masters: usize, workers: usize, more: &str) -> Cluster {
+    loaded(masters, workers, more).cluster
+}
+
+pub(crate) fn loaded(masters: usize, workers: usize, more: &str) -> Loaded {
     let list = |kind: &str, count: usize, first: usize| -> String {
         (0..count)
             .map(|i| {
@@ -32,7 +38,7 @@ pub(crate) fn sized(masters: usize, workers: usize, more: &str) -> Cluster {
         list("m", masters, 10),
         list("w", workers, 20),
     );
-    load(&[Layer::file("cluster.yaml", text)]).unwrap_or_else(|problems| panic!("{problems}")).cluster
+    load(&[Layer::file("cluster.yaml", text)]).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 /// A cloud with room for everything.

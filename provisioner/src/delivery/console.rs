@@ -1,21 +1,12 @@
 //! Machines' SSH host keys, as they show them on their console: only the cloud and the machine itself can write there.
 
 use super::{Delivery, server, write_private};
-use crate::{
-    error::Error,
-    openstack::{Method, Service},
-    resources::Found,
-};
+use crate::{error::Error, machine, resources::Found};
 use futures_util::future::try_join_all;
-use serde_json::json;
 use std::{
     collections::BTreeMap,
     time::{Duration, Instant},
 };
-
-/// Source: cloud-init's `cc_ssh` and its `write-ssh-key-fingerprints`.
-const BEGIN: &str = "-----BEGIN SSH HOST KEY KEYS-----";
-const END: &str = "-----END SSH HOST KEY KEYS-----";
 
 /// How often a console is read.
 const LOOK: Duration = Duration::from_secs(1);
@@ -33,7 +24,7 @@ pub(super) async fn host_keys(
     let each = names.iter().filter_map(|name| Some((*name, server(found, name)?))).map(async |(name, server)| {
         match known.get(&server.id) {
             Some(keys) => Ok((name, &server.id, keys.clone())),
-            None => watch(work, name, &server.id).await.map(|keys| (name, &server.id, keys)),
+            None => watch(work, name, server).await.map(|keys| (name, &server.id, keys)),
         }
     });
     let all = try_join_all(each).await?;
@@ -53,14 +44,11 @@ fn read(text: &str) -> BTreeMap<String, Vec<String>> {
     all
 }
 
-async fn watch(work: &Delivery<'_>, name: &str, id: &str) -> Result<Vec<String>, Error> {
+async fn watch(work: &Delivery<'_>, name: &str, server: &Found) -> Result<Vec<String>, Error> {
     let (begun, limit) = (Instant::now(), work.loaded.cluster.timeouts.ssh);
     loop {
-        let body = json!({ "os-getConsoleOutput": {} });
-        let path = format!("/servers/{id}/action");
-        let answer = work.client.change(Method::POST, Service::Compute, &path, Some(&body)).await?;
-        let log = answer["output"].as_str().unwrap_or_default();
-        let keys = shown(log);
+        let log = machine::console(work.client, server).await?;
+        let keys = machine::host_keys(&log);
         if !keys.is_empty() {
             return Ok(keys);
         }
@@ -76,33 +64,9 @@ async fn watch(work: &Delivery<'_>, name: &str, id: &str) -> Result<Vec<String>,
     }
 }
 
-/// The keys of the last block that is complete: `type base64`.
-fn shown(log: &str) -> Vec<String> {
-    let Some((before, _)) = log.rsplit_once(END) else { return Vec::new() };
-    let Some((_, block)) = before.rsplit_once(BEGIN) else { return Vec::new() };
-    let key = |line: &str| match line.split_whitespace().collect::<Vec<_>>()[..] {
-        [kind, key, ..] if kind == "ssh-ed25519" || kind.starts_with("ecdsa-sha2-") => Some(format!("{kind} {key}")),
-        _ => None,
-    };
-    block.lines().filter_map(key).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_last_complete_block_counts() {
-        let block = |key: &str| {
-            format!(
-                "{BEGIN}\r\necdsa-sha2-nistp256 AAAAE2Vj{key} root@m1\r\nssh-ed25519 AAAAC3Nz{key} root@m1\r\nssh-rsa AAAAB3 x\r\n{END}\r\n"
-            )
-        };
-        let log = format!("[ 1.0] boot\n{}login: {}[ 9.0]\n{BEGIN}\nssh-ed25519 AAAAcut", block("old"), block("new"));
-        assert_eq!(shown(&log), ["ecdsa-sha2-nistp256 AAAAE2Vjnew", "ssh-ed25519 AAAAC3Nznew"]);
-        assert_eq!(shown("login:"), Vec::<String>::new());
-        assert_eq!(shown(&format!("{END} {BEGIN}")), Vec::<String>::new());
-    }
 
     #[test]
     fn what_was_read_is_known_by_the_servers_id() {
