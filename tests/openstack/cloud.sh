@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# A real OpenStack API on this machine, whose servers are hosts of the lab.
+set -euo pipefail
+here=$(dirname "${BASH_SOURCE[0]}")
+# shellcheck source=lib.sh
+. "$here/lib.sh"
+# shellcheck source=services.sh
+. "$here/services.sh"
+
+usage() {
+  cat <<END
+usage: cloud.sh VERB ...
+  up                      starts what is not running, and makes what is absent; then clouds demo, nodeinit and admin of
+                          $OSLAB_DIR/clouds.yaml let in
+  down                    stops all; the cloud's objects stay
+  reset                   a new cloud in place of the old one
+  status                  SERVICE PORT up|down, a line each
+  stop|start SERVICE...   one service
+END
+}
+
+verb=${1:-help}
+[ $# = 0 ] || shift
+case $verb in help | -h | --help) usage; exit 0 ;; esac
+[ "$(id -u)" = 0 ] || die "the cloud needs root rights; try sudo"
+case $verb in
+up) up ;;
+down) down ;;
+reset)
+  down
+  rm -rf --one-file-system "$state"
+  up
+  ;;
+status)
+  for service in $services; do echo "${service%:*} ${service#*:} $(running "${service%:*}" && echo up || echo down)"; done
+  ;;
+stop) for service in "$@"; do stop "$service"; done ;;
+start) for service in "$@"; do start_and_wait "$service"; done ;;
+*)
+  usage >&2
+  exit 64
+  ;;
+esac
