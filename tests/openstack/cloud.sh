@@ -6,6 +6,8 @@ here=$(dirname "${BASH_SOURCE[0]}")
 . "$here/lib.sh"
 # shellcheck source=services.sh
 . "$here/services.sh"
+# shellcheck source=following.sh
+. "$here/following.sh"
 
 usage() {
   cat <<END
@@ -16,6 +18,10 @@ usage: cloud.sh VERB ...
   reset                   a new cloud in place of the old one
   status                  SERVICE PORT up|down, a line each
   stop|start SERVICE...   one service
+  guests on|off           boots a host of the lab for each server and follows it; removes those hosts. LAB_IMPORTED as in tests/lab
+  guests                  HOST ID ADDRESS NAME of each server, a line each
+  bake FILE PATH          FILE is at PATH of every guest that is made from now on, as if it were in the image
+  os ARGUMENT...          OpenStack's own client, as OS_CLOUD (demo)
 END
 }
 
@@ -25,8 +31,12 @@ case $verb in help | -h | --help) usage; exit 0 ;; esac
 [ "$(id -u)" = 0 ] || die "the cloud needs root rights; try sudo"
 case $verb in
 up) up ;;
-down) down ;;
+down)
+  guests_off
+  down
+  ;;
 reset)
+  guests_off
   down
   rm -rf --one-file-system "$state"
   up
@@ -36,6 +46,11 @@ status)
   ;;
 stop) for service in "$@"; do stop "$service"; done ;;
 start) for service in "$@"; do start_and_wait "$service"; done ;;
+guests)
+  case ${1:-} in on) guests_on ;; off) guests_off ;; '') guests_list ;; *) die "guests on, guests off, or guests" ;; esac
+  ;;
+bake) install -D "${1:?FILE}" "$OSLAB_DIR/image/${2:?PATH}" ;;
+os) in_root openstack --os-cloud "${OS_CLOUD:-demo}" "$@" ;;
 *)
   usage >&2
   exit 64
