@@ -45,3 +45,10 @@ guests_list() { # HOST ID ADDRESS NAME
     echo "$(host_of "$id") $id $(cat "$state/instances/$id/address") $(cat "$state/instances/$id/name")"
   done
 }
+
+guest_named() { # NAME of a server, its id, or its host's name: the host's name
+  local found
+  found=$(guests_list | awk -v name="$1" '$1 == name || $2 == name || $4 == name {print $1}')
+  [ "$(wc -w <<<"$found")" = 1 ] || die "which guest? $1 is $(wc -w <<<"$found") of: $(guests_list | awk '{print $4}' | xargs)"
+  echo "$found"
+}
