@@ -8,6 +8,8 @@ here=$(dirname "${BASH_SOURCE[0]}")
 . "$here/services.sh"
 # shellcheck source=following.sh
 . "$here/following.sh"
+# shellcheck source=faults.sh
+. "$here/faults.sh"
 
 usage() {
   cat <<END
@@ -25,6 +27,25 @@ usage: cloud.sh VERB ...
   groups on|off           security groups and port security are enforced (on), or only stored
   bake FILE PATH          FILE is at PATH of every guest that is made from now on, as if it were in the image
   os ARGUMENT...          OpenStack's own client, as OS_CLOUD (demo)
+looking:
+  objects                 KIND ID NAME of all that project demo has, a line each; nothing of what the lab put there
+  sweep                   deletes all that, whatever its state
+  userdata DIR            writes each server's user-data, as Nova's API has it, to DIR/NAME
+  mark                    prints a mark for the next two
+  calls MARK              clients' calls since then, in the front door's log: TIME SERVICE METHOD PATH STATUS DURATION AGENT
+  writes MARK             writing calls since then, in the services' own logs, tokens left out: SERVICE METHOD PATH
+faults:
+  answer SERVICE WHAT [--times N] [--seconds S] [--method M] [--path REGEX]
+                          WHAT clients get in the service's stead: a status, reset (the connection ends), hang (no answer), lost (it is
+                          done, and the answer is lost), off
+  fail server|volume REGEX|off   those whose names match end in ERROR
+  state server|volume|loadbalancer NAME STATE   puts it into STATE: error, creating, PENDING_UPDATE, ACTIVE...
+  quota KEY=N|KEY=+N|default...  sets demo's quotas; +N is N more than are in use
+  tokens SECONDS          how long new tokens live (3600)
+  catalogue TYPE on|off   takes a service, say load-balancer, out of the catalogue
+  strangers NAME          makes objects of somebody else whose names contain NAME, and prints them like objects
+  console NAME FILE|off   what Nova says is the console log of a server
+  heal                    ends all faults, starts what is stopped
 END
 }
 
@@ -57,6 +78,16 @@ groups)
   case ${1:-} in on) rm -f "$state/groups.off" ;; off) touch "$state/groups.off" ;; *) die "groups on, or groups off" ;; esac
   ;;
 bake) install -D "${1:?FILE}" "$OSLAB_DIR/image/${2:?PATH}" ;;
+objects | sweep | quota | state | catalogue | strangers) admin "$verb" "$@" ;;
+userdata) userdata "${1:?DIR}" ;;
+mark) mark ;;
+calls) since "${1:?MARK}" calls ;;
+writes) writes "${1:?MARK}" ;;
+answer) answer "${@:?SERVICE WHAT}" ;;
+fail) fail "${1:?server or volume}" "${2:?REGEX or off}" ;;
+tokens) tokens "${1:?SECONDS}" ;;
+console) console "${1:?NAME}" "${2:?FILE or off}" ;;
+heal) faults_off ;;
 os) in_root openstack --os-cloud "${OS_CLOUD:-demo}" "$@" ;;
 *)
   usage >&2

@@ -14,7 +14,7 @@ ours() { [ "$(lines "$record")" = "$me" ] && is_alive "$record"; } # until we ar
 # The end of what the host wrote on its console, which is all that a hypervisor keeps.
 console() { # HOST ID
   local from=$LAB_DIR/hosts/$1/console to=$state/instances/$2/console.log
-  if [ ! -e "$from" ] || [ "$from" -ot "$to" ]; then return; fi
+  if [ ! -e "$from" ] || [ "$from" -ot "$to" ] || [ -e "${to%.log}.pinned" ]; then return; fi
   { tail -c 102400 "$from" >"$to.new" && mv "$to.new" "$to"; } 2>/dev/null || true
 }
 
@@ -27,7 +27,10 @@ obey() { # HOST ID ORDER
   *) [ ! -e "$LAB_DIR/hosts/$1/made" ] || "$lab/host.sh" stop "$1" ;;
   esac
   case $3 in
-  on* | reset*) LAB_BAKED=$OSLAB_DIR/image "$lab/host.sh" start "$1" "$(<"$dir/address")" "$dir/config-drive" || return ;;
+  on* | reset*)
+    case $(<"$dir/address") in 10.77.0.*) ;; *) say "$1 is on no network of the lab: not booted"; echo "$3" >"$orders/$2"; return ;; esac
+    LAB_BAKED=$OSLAB_DIR/image "$lab/host.sh" start "$1" "$(<"$dir/address")" "$dir/config-drive" || return
+    ;;
   esac
   echo "$3" >"$orders/$2"
 }
