@@ -6,6 +6,7 @@ import sys
 import openstack
 
 URL = "http://127.0.0.1"
+TENANTS = ("demo", "selftest")
 FRONT = 10000  # clients come in by the front door, services and the lab itself do not
 ENDPOINTS = {  # service type: name, port, path
     "placement": ("placement", 8778, ""),
@@ -59,8 +60,8 @@ def identities():
     """The users and the service catalogue."""
     admin = cloud("admin", "admin")
     user(admin, "service", project(admin, "service"), ["admin", "service"])
-    demo = project(admin, "demo")
-    user(admin, "demo", demo, ["member", "load-balancer_member"])
+    for name in TENANTS:
+        user(admin, name, project(admin, name), ["member", "load-balancer_member"])
     for type_, (name, port, path) in ENDPOINTS.items():
         service = admin.identity.find_service(name) or admin.identity.create_service(type=type_, name=name)
         for interface, at in ("internal", port), ("public", port + FRONT):
@@ -74,19 +75,24 @@ def tenant_resources():
     admin = cloud("admin", "admin")
     network(admin, "public", "203.0.113.0/24", False, is_router_external=True,
             provider_network_type="flat", provider_physical_network="public")
-    demo = project(admin, "demo")
-    if not admin.compute.find_flavor("nodeinit-node"):
-        flavor = admin.compute.create_flavor(name="nodeinit-node", ram=4096, vcpus=2, disk=0, is_public=False)
-        admin.compute.flavor_add_tenant_access(flavor, demo.id)
+    flavor = admin.compute.find_flavor("nodeinit-node") or admin.compute.create_flavor(
+        name="nodeinit-node", ram=4096, vcpus=2, disk=0, is_public=False)
+    let_in = {access["tenant_id"] for access in admin.compute.get_flavor_access(flavor)}
+    for name in TENANTS:
+        if (id_ := project(admin, name).id) not in let_in:
+            admin.compute.flavor_add_tenant_access(flavor, id_)
     if not admin.image.find_image("nodeinit-image"):
         admin.image.create_image(name="nodeinit-image", data=bytes(4 << 20), disk_format="raw", container_format="bare",
                                  visibility="public", min_disk=1, wait=True)
 
-    tenant = cloud("demo", "demo")
-    if not tenant.compute.find_keypair("nodeinit"):
+    tenant, other = (cloud(name, name) for name in TENANTS)
+    key = tenant.compute.find_keypair("nodeinit")
+    if not key:
         key = tenant.compute.create_keypair(name="nodeinit")
         with open(os.open("/oslab/nodeinit.pem", os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600), "w") as file:
             file.write(key.private_key)
+    if not other.compute.find_keypair("nodeinit"):
+        other.compute.create_keypair(name="nodeinit", public_key=tenant.compute.get_keypair("nodeinit").public_key)
     me = tenant.current_user_id
     credential = tenant.identity.find_application_credential(me, "nodeinit")
     if not credential:
@@ -100,7 +106,7 @@ def tenant_resources():
                 "PROJECT_DOMAIN_NAME": "Default"}.items():
             file.write(f"export OS_{key}={value}\n")
     with open("/oslab/clouds.yaml", "w") as file:
-        file.write("clouds:\n" + entry("demo", "demo", "demo") + entry("admin", "admin", "admin") + f"""  nodeinit:
+        file.write("clouds:\n" + "".join(entry(name, name, name) for name in (*TENANTS, "admin")) + f"""  nodeinit:
     region_name: RegionOne
     auth_type: v3applicationcredential
     auth:

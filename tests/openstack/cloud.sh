@@ -14,7 +14,7 @@ here=$(dirname "${BASH_SOURCE[0]}")
 usage() {
   cat <<END
 usage: cloud.sh VERB ...
-  up                      starts what is not running, and makes what is absent; then clouds demo, nodeinit and admin of
+  up                      starts what is not running, and makes what is absent; then clouds demo, nodeinit, selftest and admin of
                           $OSLAB_DIR/clouds.yaml let in
   down                    stops all; the cloud's objects stay
   reset                   a new cloud in place of the old one
@@ -26,9 +26,9 @@ usage: cloud.sh VERB ...
   copy NAME FILE... DEST  copies files into it
   groups on|off           security groups and port security are enforced (on), or only stored
   bake FILE PATH          FILE is at PATH of every guest that is made from now on, as if it were in the image
-  os ARGUMENT...          OpenStack's own client, as OS_CLOUD (demo)
+  os ARGUMENT...          OpenStack's own client, as OS_CLOUD (or OSLAB_PROJECT)
 looking:
-  objects                 KIND ID NAME of all that project demo has, a line each; nothing of what the lab put there
+  objects                 KIND ID NAME of all that the project (OSLAB_PROJECT, demo if unset) has; nothing of what the lab put there
   sweep                   deletes all that, whatever its state
   userdata DIR            writes each server's user-data, as Nova's API has it, to DIR/NAME
   mark                    prints a mark for the next two
@@ -40,7 +40,7 @@ faults:
                           done, and the answer is lost), off
   fail server|volume REGEX|off   those whose names match end in ERROR
   state server|volume|loadbalancer NAME STATE   puts it into STATE: error, creating, PENDING_UPDATE, ACTIVE...
-  quota KEY=N|KEY=+N|default...  sets demo's quotas; +N is N more than are in use
+  quota KEY=N|KEY=+N|default...  sets the project's quotas; +N is N more than are in use
   tokens SECONDS          how long new tokens live (3600)
   catalogue TYPE on|off   takes a service, say load-balancer, out of the catalogue
   strangers NAME          makes objects of somebody else whose names contain NAME, and prints them like objects
@@ -88,7 +88,7 @@ fail) fail "${1:?server or volume}" "${2:?REGEX or off}" ;;
 tokens) tokens "${1:?SECONDS}" ;;
 console) console "${1:?NAME}" "${2:?FILE or off}" ;;
 heal) faults_off ;;
-os) in_root openstack --os-cloud "${OS_CLOUD:-demo}" "$@" ;;
+os) in_root openstack --os-cloud "${OS_CLOUD:-$OSLAB_PROJECT}" "$@" ;;
 *)
   usage >&2
   exit 64

@@ -1,11 +1,13 @@
 """What tests ask of the cloud and do to it: cloud.sh, whose usage says what each verb does. Goes past the front door, so that nothing here is counted."""
 
+import os
 import sys
 import time
 
 import openstack
 import pymysql
 
+TENANT = os.environ["OSLAB_PROJECT"]
 QUOTAS = {
     "compute": ("instances", "cores", "ram", "server_groups", "server_group_members", "key_pairs"),
     "volume": ("volumes", "gigabytes", "snapshots"),
@@ -25,29 +27,31 @@ def fail(text):
     sys.exit(f"lab: {text}")
 
 
-def everything(tenant):
+def everything(tenant, *kinds):
     """Kind, id and name of all that the project has, but for what the lab itself put there; in an order in which it can be deleted."""
     mine = {"project_id": tenant.current_project_id}
-    for kind, found in (
-            ("loadbalancer", tenant.load_balancer.load_balancers()),
-            ("server", tenant.compute.servers()),
-            ("servergroup", tenant.compute.server_groups()),
-            ("floatingip", tenant.network.ips(**mine)),
-            ("router", tenant.network.routers(**mine)),
-            ("port", tenant.network.ports(**mine)),
-            ("volume", tenant.block_storage.volumes()),
-            ("network", tenant.network.networks(**mine)),
-            ("subnet", tenant.network.subnets(**mine)),
-            ("securitygroup", tenant.network.security_groups(**mine)),
-            ("keypair", tenant.compute.keypairs()),
-            ("image", tenant.image.images(owner=tenant.current_project_id))):
-        for one in found:
+    find = {
+        "loadbalancer": lambda: tenant.load_balancer.load_balancers(),
+        "server": lambda: tenant.compute.servers(details=False),
+        "servergroup": lambda: tenant.compute.server_groups(),
+        "floatingip": lambda: tenant.network.ips(**mine),
+        "router": lambda: tenant.network.routers(**mine),
+        "port": lambda: tenant.network.ports(**mine),
+        "volume": lambda: tenant.block_storage.volumes(details=False),
+        "network": lambda: tenant.network.networks(**mine),
+        "subnet": lambda: tenant.network.subnets(**mine),
+        "securitygroup": lambda: tenant.network.security_groups(**mine),
+        "keypair": lambda: tenant.compute.keypairs(),
+        "image": lambda: tenant.image.images(owner=tenant.current_project_id),
+    }
+    for kind in kinds or find:
+        for one in find[kind]():
             if (kind, one.name) not in (("securitygroup", "default"), ("keypair", "nodeinit")):
                 yield kind, one.id, (one.floating_ip_address if kind == "floatingip" else one.name) or "-"
 
 
 def objects():
-    for line in everything(cloud("demo")):
+    for line in everything(cloud(TENANT)):
         print(*line)
 
 
@@ -64,8 +68,10 @@ def patiently(action, *arguments, **options):
 
 def sweep():
     """Deletes all that the project has, whatever state it is in."""
-    tenant, admin = cloud("demo"), cloud("admin")
+    tenant, admin = cloud(TENANT), cloud("admin")
     found = list(everything(tenant))
+    if not found:
+        return
     database("UPDATE load_balancer SET provisioning_status='ERROR' WHERE provisioning_status LIKE 'PENDING%%'")
     for kind, id_, _ in found:
         if kind == "loadbalancer":
@@ -80,7 +86,7 @@ def sweep():
             tenant.image.delete_image(id_)
         elif kind == "floatingip":
             tenant.network.delete_ip(id_)
-    until(60, lambda: not [one for one in everything(tenant) if one[0] in ("loadbalancer", "server")], "servers and balancers are left")
+    until(60, lambda: not list(everything(tenant, "loadbalancer", "server")), "servers and balancers are left")
     for kind, id_, _ in found:
         if kind == "router":
             for port in tenant.network.ports(device_id=id_):
@@ -91,9 +97,8 @@ def sweep():
             admin.block_storage.delete_volume(id_, force=True)
     for kind, delete in ("port", tenant.network.delete_port), ("network", tenant.network.delete_network), (
             "securitygroup", tenant.network.delete_security_group):
-        for found_kind, id_, _ in everything(tenant):
-            if found_kind == kind:
-                patiently(delete, id_)
+        for _, id_, _ in everything(tenant, kind):
+            patiently(delete, id_)
     until(60, lambda: not list(everything(tenant)), "not all is gone")
 
 
@@ -114,13 +119,15 @@ def database(statement, *arguments):
 def userdata():
     """NAME and user-data in Base64 of each server, as Nova has them."""
     admin = cloud("admin")
+    project = admin.identity.find_project(TENANT).id
     for server in admin.compute.servers(all_projects=True):
-        print(server.name, server.user_data or "")
+        if server.project_id == project:
+            print(server.name, server.user_data or "")
 
 
 def quota(*settings):
     admin = cloud("admin")
-    demo = admin.identity.find_project("demo").id
+    demo = admin.identity.find_project(TENANT).id
     for setting in settings:
         if setting == "default":
             admin.delete_compute_quotas(demo)
@@ -145,7 +152,7 @@ def quota(*settings):
 
 def used(service, key, project):
     """How many of these the project has now."""
-    tenant = cloud("demo")
+    tenant = cloud(TENANT)
     if service == "compute":
         names = {"instances": "totalInstancesUsed", "cores": "totalCoresUsed", "ram": "totalRAMUsed", "server_groups": "totalServerGroupsUsed"}
         return tenant.compute.get("/limits").json()["limits"]["absolute"][names[key]]
@@ -161,7 +168,9 @@ def used(service, key, project):
 
 def state(kind, name, wanted):
     """Puts a server, a volume or a load balancer into a state."""
-    found = [one for one in everything(cloud("demo")) if one[0] == kind and name in one[1:]]
+    if kind not in ("server", "volume", "loadbalancer"):
+        fail(f"the state of a {kind} cannot be set")
+    found = [one for one in everything(cloud(TENANT), kind) if name in one[1:]]
     if len(found) != 1:
         fail(f"{len(found)} objects are a {kind} called {name}")
     id_, admin = found[0][1], cloud("admin")
@@ -169,10 +178,8 @@ def state(kind, name, wanted):
         admin.compute.reset_server_state(id_, wanted.lower())
     elif kind == "volume":
         admin.block_storage.reset_volume_status(id_, wanted.lower(), None, None)
-    elif kind == "loadbalancer":
-        database("UPDATE load_balancer SET provisioning_status=%s WHERE id=%s", wanted.upper(), id_)
     else:
-        fail(f"the state of a {kind} cannot be set")
+        database("UPDATE load_balancer SET provisioning_status=%s WHERE id=%s", wanted.upper(), id_)
 
 
 def catalogue(type_, switch):
@@ -186,7 +193,7 @@ def catalogue(type_, switch):
 
 def strangers(cluster):
     """One of everything that belongs to somebody else and whose name contains the cluster's; what is printed is what must be left at the end."""
-    tenant = cloud("demo")
+    tenant = cloud(TENANT)
     before = set(everything(tenant))
     image, flavor = tenant.image.find_image("nodeinit-image"), tenant.compute.find_flavor("nodeinit-node")
     network = tenant.network.create_network(name=f"{cluster}-network")

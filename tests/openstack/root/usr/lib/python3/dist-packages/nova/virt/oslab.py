@@ -33,7 +33,7 @@ class Driver(fake.FakeDriver):
     def spawn(self, context, instance, image_meta, injected_files, admin_password, allocations,
               network_info=None, **kwargs):
         if oslab_faults.strikes("server", instance.display_name):
-            raise exception.InternalError("the lab's hypervisor was told to fail this server")
+            raise exception.BuildAbortException(instance_uuid=instance.uuid, reason="the lab's hypervisor was told to fail this server")
         super().spawn(context, instance, image_meta, injected_files, admin_password, allocations,
                       network_info=network_info, **kwargs)
         metadata = base.InstanceMetadata(instance, content=injected_files, network_info=network_info)
