@@ -9,6 +9,7 @@ guests_on() {
   running nova || die "the cloud is not up: cloud.sh up"
   "$lab/prepare.sh" >/dev/null
   [ -z "${LAB_IMPORTED:-}" ] || "$lab/imported.sh" >/dev/null
+  end_following
   mkdir -p "$state/guests" "$OSLAB_DIR/image" "$LAB_DIR/servers"
   (
     note_process "$BASHPID" >"$state/run/guests"
@@ -20,18 +21,23 @@ guests_on() {
   start wires
 }
 
+end_following() { # it looks at its record, and ends in order without it; so do the parts of one that was killed
+  local leader
+  read -r leader _ 2>/dev/null <"$state/run/guests" || return 0
+  rm "$state/run/guests"
+  while [ -n "$(ps -o pid= -s "$leader")" ]; do sleep 0.1; done
+}
+
 guests_off() { # hosts, addresses and rules go, whatever became of those who made them
   local path names=()
-  rm -f "$state/run/guests.old"
-  [ ! -e "$state/run/guests" ] || mv "$state/run/guests" "$state/run/guests.old" # it sees that, and ends
-  while [ -e "$state/run/guests.old" ] && is_alive "$state/run/guests.old"; do sleep 0.1; done
+  end_following
   stop wires
   ! ip link show labbr0 >/dev/null 2>&1 || in_root python3 -m oslab_wires clear
   for path in "$state"/guests/*; do
     [ ! -e "$path" ] || names+=("$(host_of "${path##*/}")")
   done
   [ ${#names[@]} = 0 ] || "$lab/host.sh" down "${names[@]}"
-  rm -rf "$state/guests" "$state/run/guests.old" "$LAB_DIR/servers/openstack"
+  rm -rf "$state/guests" "$LAB_DIR/servers/openstack"
   network_lock "$lab/host.sh" remove-network
 }
 

@@ -111,6 +111,10 @@ up() {
   for service in $services; do running "${service%:*}" || missing+=" ${service%:*}"; done
   if [ -z "$missing" ] && [ -e "$state/project.done" ]; then return; fi
   only_one openstack
+  if [ -d "$state" ] && [ ! -e "$state/schema.done" ]; then # a start that was cut short
+    down
+    rm -rf --one-file-system "$state"
+  fi
   mkdir -p "$state"/{run,log,lock,faults,mysql,rabbitmq,glance,glance-staging,glance-tasks,cinder,nova,instances,octavia,keystone}
   "$cloud/make-root.sh"
   cp -a --no-preserve=ownership "$cloud/root/." "$root/"
@@ -133,7 +137,7 @@ down() {
   for name in "${names[@]}"; do
     case $name in mariadb | rabbitmq | epmd) ;; *) stop "$name" & stopping+=($!) ;; esac
   done
-  for name in "${stopping[@]}"; do wait "$name"; done
+  wait "${stopping[@]}"
   for name in rabbitmq epmd mariadb; do stop "$name"; done
 }
 
