@@ -75,7 +75,7 @@ console() { # NAME FILE|off
 }
 
 faults_off() { # all of them, and what was stopped runs again
-  rm -f "$state"/faults/* "$state"/instances/*/console.pinned
+  rm -f "$state"/faults/* "$state"/instances/*/console.pinned "$state/groups.off"
   grep -qx 'expiration = 3600' "$root/etc/keystone/keystone.conf" || tokens 3600
   local service
   for service in $services; do running "${service%:*}" || start_and_wait "${service%:*}"; done

@@ -25,7 +25,7 @@ soon() { # SECONDS WHAT COMMAND...
 no() { ! "$@"; }
 of() { echo "$@" | awk '{print $1}'; } # the first of an answer's words
 
-only_one openstack-selftest
+only_one openstack-tests
 cloud up
 was_on=
 ! is_alive "$state/run/guests" || was_on=1

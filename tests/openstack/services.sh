@@ -23,6 +23,7 @@ start() {
   end_orphans "$1"
   (
     note_process "$BASHPID" >"$state/run/$1"
+    renice -n 0 -p "$BASHPID" >/dev/null 2>&1 || true # whoever starts it may be a nice one
     exec_in_root setsid serve "$1"
   ) >>"$state/log/$1.log" 2>&1 </dev/null 8>&- &
   until [ -s "$state/run/$1" ]; do sleep 0.01; done

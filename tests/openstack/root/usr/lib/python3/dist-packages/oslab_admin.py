@@ -122,7 +122,7 @@ def userdata():
     project = admin.identity.find_project(TENANT).id
     for server in admin.compute.servers(all_projects=True):
         if server.project_id == project:
-            print(server.name, server.user_data or "")
+            print(server.name, "".join((server.user_data or "").split()))
 
 
 def quota(*settings):
