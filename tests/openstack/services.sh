@@ -4,7 +4,7 @@
 
 # Service and loopback port (0: none), in the order in which they start. Clients come in by the front door, 10000 above.
 services='mariadb:0 epmd:4370 rabbitmq:5672 keystone:5000 placement:8778 glance:9292 neutron:9696 cinder:8776
-cinder-scheduler:0 cinder-volume:0 nova-conductor:0 nova-scheduler:0 nova-compute:0 nova:8774
+cinder-scheduler:0 cinder-volume:0 nova-conductor:0 nova-scheduler:0 nova-compute:0 nova-compute-2:0 nova:8774
 octavia:9876 octavia-worker:0 octavia-health:0 octavia-heartbeat:0 front:15000'
 
 running() { is_alive "$state/run/$1"; }
@@ -95,7 +95,7 @@ start_apis() {
   [ -e "$state/identities.done" ] || in_root python3 - identities <"$cloud/bootstrap.py"
   touch "$state/identities.done"
   wait_for 120 listens 5672
-  for name in placement glance neutron nova-conductor nova-scheduler nova-compute nova cinder cinder-scheduler cinder-volume octavia \
+  for name in placement glance neutron nova-conductor nova-scheduler nova-compute nova-compute-2 nova cinder cinder-scheduler cinder-volume octavia \
     octavia-worker octavia-health octavia-heartbeat front; do start "$name"; done
   for port in 8778 9292 9696 8776 8774 8775 9876 15000; do wait_for 180 answers $port; done
 }

@@ -16,7 +16,7 @@ INSTANCES = "/oslab/instances"
 class Driver(fake.FakeDriver):
     """Keeps each server's side of the guest in INSTANCES/<id>, as long as the server lives.
 
-    config-drive: what a guest reads; console.log: what a guest writes; name, address: the server's, for whoever boots it;
+    config-drive: what a guest reads; console.log: what a guest writes; name, address, host: the server's, for whoever boots it;
     power: "on", "off" or "reset" (power cut, then on), and the time, so that each order differs from the one before.
     """
 
@@ -24,6 +24,9 @@ class Driver(fake.FakeDriver):
         super().init_host(host)
         for uuid in os.listdir(INSTANCES):
             try:
+                with open(os.path.join(INSTANCES, uuid, "host")) as file:
+                    if file.read() != host:
+                        continue
                 with open(os.path.join(INSTANCES, uuid, "power")) as file:
                     state = power_state.SHUTDOWN if file.read().startswith("off") else power_state.RUNNING
             except FileNotFoundError:
@@ -41,6 +44,7 @@ class Driver(fake.FakeDriver):
             self._write(instance, os.path.join("config-drive", name), content)
         addresses = [ip["address"] for vif in network_info or [] for ip in vif.fixed_ips()]
         self._write(instance, "name", instance.display_name)
+        self._write(instance, "host", instance.host)
         self._write(instance, "address", "".join(addresses[:1]))
         self._order(instance, "on")
 
