@@ -8,8 +8,10 @@ import openstack
 
 URL = "http://127.0.0.1"
 TENANTS = ("demo", "selftest")
-FRONT = 10000  # clients come in by the front door, services and the lab itself do not
+# Clients come in by the front door, services and the lab itself do not.
+FRONT, FRONT_TLS = 10000, 20000
 ENDPOINTS = {  # service type: name, port, path
+    "identity": ("keystone", 5000, "/v3"),
     "placement": ("placement", 8778, ""),
     "image": ("glance", 9292, ""),
     "network": ("neutron", 9696, ""),
@@ -60,15 +62,17 @@ def entry(name, user_name, project_name):
 def identities():
     """The users and the service catalogue."""
     admin = cloud("admin", "admin")
+    if not any(region.id == "RegionTLS" for region in admin.identity.regions()):
+        admin.identity.create_region(id="RegionTLS")
     user(admin, "service", project(admin, "service"), ["admin", "service"])
     for name in TENANTS:
         user(admin, name, project(admin, name), ["member", "load-balancer_member"])
     for type_, (name, port, path) in ENDPOINTS.items():
         service = admin.identity.find_service(name) or admin.identity.create_service(type=type_, name=name)
-        for interface, at in ("internal", port), ("public", port + FRONT):
-            if not list(admin.identity.endpoints(service_id=service.id, interface=interface)):
-                admin.identity.create_endpoint(
-                    service_id=service.id, interface=interface, region_id="RegionOne", url=f"{URL}:{at}{path}")
+        for interface, region, url in (("internal", "RegionOne", f"{URL}:{port}"), ("public", "RegionOne", f"{URL}:{port + FRONT}"),
+                                       ("public", "RegionTLS", f"https://127.0.0.1:{port + FRONT_TLS}")):
+            if not list(admin.identity.endpoints(service_id=service.id, interface=interface, region_id=region)):
+                admin.identity.create_endpoint(service_id=service.id, interface=interface, region_id=region, url=url + path)
 
 
 def second_zone(admin):
@@ -129,7 +133,9 @@ def tenant_resources():
       auth_url: {URL}:{5000 + FRONT}/v3
       application_credential_id: {credential.id}
       application_credential_secret: lab-application-credential
-""")
+""" + entry("tls", "demo", "demo").replace("RegionOne", "RegionTLS").replace(
+            f"{URL}:{5000 + FRONT}", f"https://127.0.0.1:{5000 + FRONT_TLS}").replace(
+                "    auth:", f"    cacert: {os.environ['OSLAB_DIR']}/ca.pem\n    auth:"))
 
 
 {"identities": identities, "tenant": tenant_resources}[sys.argv[1]]()

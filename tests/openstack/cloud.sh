@@ -14,7 +14,7 @@ here=$(dirname "${BASH_SOURCE[0]}")
 usage() {
   cat <<END
 usage: cloud.sh VERB ...
-  up                      starts what is not running, and makes what is absent; then clouds demo, nodeinit, selftest and admin of
+  up                      starts what is not running, and makes what is absent; then clouds demo, nodeinit, tls, selftest and admin of
                           $OSLAB_DIR/clouds.yaml let in
   down                    stops all; the cloud's objects stay
   reset                   a new cloud in place of the old one

@@ -15,7 +15,7 @@ root=$OSLAB_DIR/root-$(sha256sum <"$cloud/make-root.sh" | cut -c1-12)
 exec_in_root() {
   # shellcheck disable=SC2016
   exec unshare --mount sh -c 'mount -t proc proc "$0/proc" && mount --bind "$1" "$0/oslab" && shift && exec chroot "$0" "$@"' \
-    "$root" "$state" env -i HOME=/oslab OS_CLIENT_CONFIG_FILE=/oslab/clouds.yaml OSLAB_PROJECT="$OSLAB_PROJECT" \
+    "$root" "$state" env -i HOME=/oslab OS_CLIENT_CONFIG_FILE=/oslab/clouds.yaml OSLAB_DIR="$OSLAB_DIR" OSLAB_PROJECT="$OSLAB_PROJECT" \
     LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"
 }
 in_root() { (exec_in_root "$@"); }

@@ -202,6 +202,10 @@ cloud tokens 3600
 cloud strangers selftest >"$work/strangers"
 expect "what somebody else has is there" [ -z "$(sort "$work/strangers" | comm -23 - <(cloud objects | sort))" ]
 
+expect "the region with TLS answers who trusts its authority" curl -sf -o /dev/null --cacert "$OSLAB_DIR/ca.pem" https://127.0.0.1:25000/v3
+expect "and nobody else" no curl -s -o /dev/null https://127.0.0.1:25000/v3
+expect "there is a second zone" [ "$(cloud os availability zone list --compute -f value -c "Zone Name" | xargs)" = "nova nova-2" ]
+
 mark=$(cloud mark)
 status "$nova/servers" >/dev/null
 expect "a reading call is counted as one" [ "$(cloud calls "$mark" | grep -c ' nova GET /v2.1/servers 200 ')" = 1 ]

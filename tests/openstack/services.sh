@@ -103,7 +103,7 @@ start_apis() {
 make_project() {
   wait_for 120 in_root nova-manage cell_v2 discover_hosts
   in_root python3 - tenant <"$cloud/bootstrap.py"
-  install -m 600 "$state"/{openrc,clouds.yaml} "$OSLAB_DIR/"
+  install -m 600 "$state"/{openrc,clouds.yaml,ca.pem} "$OSLAB_DIR/"
   touch "$state/project.done"
 }
 

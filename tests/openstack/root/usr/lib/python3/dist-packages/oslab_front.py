@@ -9,10 +9,11 @@ import json
 import pathlib
 import re
 import socket
+import ssl
 import threading
 import time
 
-OFFSET = 10000
+OFFSET, TLS_OFFSET = 10000, 20000  # public endpoints of RegionOne, of RegionTLS
 PORTS = {5000: "keystone", 8774: "nova", 8776: "cinder", 8778: "placement", 9292: "glance", 9696: "neutron", 9876: "octavia"}
 CALLS = pathlib.Path("/oslab/log/calls.log")
 FAULTS = pathlib.Path("/oslab/faults")
@@ -54,7 +55,7 @@ class Door(http.server.BaseHTTPRequestHandler):
 
     def handle_any(self):
         begun = time.monotonic()
-        port = self.server.server_address[1] - OFFSET
+        port = self.server.server_address[1] % 10000
         service = PORTS[port]
         body = self.body()
         does = fault(service, self.command, self.path)
@@ -104,8 +105,12 @@ class Door(http.server.BaseHTTPRequestHandler):
         if not answer:
             self.drop()
             return f"{response.status} lost"
-        self.reply(response.status, [(name, value) for name, value in response.getheaders()
-                                     if name.lower() not in HOP_BY_HOP | {"content-length"}], content, response.getheader("Content-Length"))
+        back = [(name, value) for name, value in response.getheaders() if name.lower() not in HOP_BY_HOP | {"content-length"}]
+        if self.server.tls:  # services know of no TLS; their links are to lead back here
+            here = f"127.0.0.1:{self.server.server_address[1]}"
+            content = content.replace(f"http://{here}".encode(), f"https://{here}".encode())
+            back = [(name, value.replace(f"http://{here}", f"https://{here}")) for name, value in back]
+        self.reply(response.status, back, content, response.getheader("Content-Length"))
         return f"{response.status}"
 
     def reply(self, status, headers, content, length=None):
@@ -141,11 +146,27 @@ class Server(http.server.ThreadingHTTPServer):
     request_queue_size = 128
     allow_reuse_address = True
 
+    def __init__(self, port, tls=None):
+        super().__init__(("127.0.0.1", port), Door)
+        self.tls = tls
+
+    def finish_request(self, request, client_address):
+        """In a thread of its own: a client that is slow to say hello keeps nobody waiting."""
+        if self.tls:
+            request = self.tls.wrap_socket(request, server_side=True)
+        super().finish_request(request, client_address)
+
+    def handle_error(self, request, client_address):
+        pass  # a client that went away, or does not trust us
+
 
 def main():
     FAULTS.mkdir(exist_ok=True)
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    tls.load_cert_chain("/oslab/front/front.crt", "/oslab/front/front.key")
     for port in PORTS:
-        threading.Thread(target=Server(("127.0.0.1", port + OFFSET), Door).serve_forever, daemon=True).start()
+        for server in Server(port + OFFSET), Server(port + TLS_OFFSET, tls):
+            threading.Thread(target=server.serve_forever, daemon=True).start()
     threading.Event().wait()
 
 
