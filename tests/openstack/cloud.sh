@@ -16,9 +16,9 @@ usage() {
 usage: cloud.sh VERB ...
   up                      starts what is not running, and makes what is absent; then clouds demo, nodeinit, tls, selftest and admin of
                           $OSLAB_DIR/clouds.yaml let in
-  down                    stops all; the cloud's objects stay
+  down                    stops all and removes the guests; the cloud's objects stay
   reset                   a new cloud in place of the old one
-  status                  SERVICE PORT up|down, a line each
+  status                  SERVICE PORT up|down, a line each; guests and wires are up with \`guests on\`
   stop|start SERVICE...   one service
   guests on|off           boots a host of the lab for each server and follows it; removes those hosts. LAB_IMPORTED as in tests/lab
   guests                  HOST ID ADDRESS NAME of each server, a line each
@@ -66,7 +66,7 @@ reset)
   up
   ;;
 status)
-  for service in $services; do echo "${service%:*} ${service#*:} $(running "${service%:*}" && echo up || echo down)"; done
+  for service in $services guests:0 wires:0; do echo "${service%:*} ${service#*:} $(running "${service%:*}" && echo up || echo down)"; done
   ;;
 stop) for service in "$@"; do stop "$service"; done ;;
 start) for service in "$@"; do start_and_wait "$service"; done ;;

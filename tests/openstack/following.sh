@@ -5,8 +5,12 @@
 . "$cloud/../lab/network.sh"
 
 guests_on() {
-  ! is_alive "$state/run/guests" || return 0
   running nova || die "the cloud is not up: cloud.sh up"
+  is_alive "$state/run/guests" || start_following
+  start wires
+}
+
+start_following() {
   "$lab/prepare.sh" >/dev/null
   [ -z "${LAB_IMPORTED:-}" ] || "$lab/imported.sh" >/dev/null
   end_following
@@ -18,7 +22,6 @@ guests_on() {
   ) >>"$state/log/guests.log" 2>&1 </dev/null 8>&- &
   until [ -s "$state/run/guests" ] && [ -s "$LAB_DIR/servers/openstack" ]; do sleep 0.01; done
   network_lock "$lab/host.sh" make-network
-  start wires
 }
 
 end_following() { # it looks at its record, and ends in order without it; so do the parts of one that was killed

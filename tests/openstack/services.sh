@@ -76,7 +76,7 @@ check_ports() {
 }
 
 start_database() {
-  [ -d "$state/mysql/mysql" ] || in_root mariadb-install-db --no-defaults --user=root --datadir=/oslab/mysql --skip-test-db >"$state/log/install-db.log"
+  [ -d "$state/mysql/mysql" ] || in_root mariadb-install-db --no-defaults --user=root --datadir=/oslab/mysql --skip-test-db >"$state/log/install-db.log" 2>&1
   start mariadb
   start epmd
   wait_for 60 in_root mariadb-admin --no-defaults --socket=/oslab/run/mysql.sock ping
