@@ -2,14 +2,14 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build check test demo demo-down bench bench-join clean
+.PHONY: help build check test demo demo-down demo-openstack demo-openstack-down bench bench-join clean
 
 target := $(or $(CARGO_TARGET_DIR),target)/x86_64-unknown-linux-gnu
 binary := $(target)/release/nodeinit
 killable := $(target)/debug/nodeinit-failpoints
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## the released binary, static, and its size
 	@tests/tools.sh
@@ -44,6 +44,13 @@ demo: build ## boots five hosts, makes them a Kubernetes cluster, shows it (root
 demo-down: ## removes the demo's hosts
 	tests/lab/host.sh down m1 m2 m3 w1 w2
 	tests/lab/host.sh unserve 6443
+
+demo-openstack: build ## makes a cluster on a real OpenStack API and takes it away again (root; 6 minutes with cold caches)
+	cargo build --release --locked -p provisioner
+	tests/openstack/demo.sh $(binary) $(target)/release/provisioner
+
+demo-openstack-down: ## stops the cloud and removes its hosts; it stays as it is, for the next start
+	tests/openstack/cloud.sh down
 
 bench-join: build ## lets 300 workers join at once, and models 5000 (root; docs/scaling.md)
 	cargo build --locked -p nodeinit-tests --features join --bin join

@@ -31,7 +31,8 @@ usage: host.sh VERB ...
   list                    NAME IP up|down, a line each
   gc                      removes what killed runs left, by the records in $LAB_DIR
 A host made with LAB_OWNER=PID is removed by the next start or gc once that process is gone;
-one made with LAB_IMPORTED=1 has all images in containerd from the start.
+one made with LAB_IMPORTED=1 has all images in containerd from the start; one made with LAB_BAKED=DIR has the files of DIR on its disk.
+ssh and copy come from LAB_FROM, if that is set: an address of this machine.
 END
 }
 
@@ -64,6 +65,7 @@ remember() { sed "s/^/$(cat "$host/ip") /" >"$host/known_hosts"; }
 ssh_options() {
   options=(-i "$LAB_DIR/ssh_key" -o UserKnownHostsFile="$host/known_hosts" -o StrictHostKeyChecking=yes -o LogLevel=ERROR
     -o BatchMode=yes -o ConnectTimeout=3)
+  [ -z "${LAB_FROM:-}" ] || options+=(-o "BindAddress=$LAB_FROM")
 }
 remote() { # over SSH, so that what is started lands in the host's own cgroups
   local options
@@ -92,6 +94,7 @@ create() { # IP SEED: an overlay on the root, and plain folders where containerd
   chmod 700 "$disk/root" "$disk/root/.ssh"
   cp "$LAB_DIR/ssh_key.pub" "$disk/root/.ssh/authorized_keys"
   [ -z "$store" ] || copy_store "$store"
+  [ -z "${LAB_BAKED:-}" ] || cp -r --preserve=mode "$LAB_BAKED/." "$disk/"
   if [ -d "$seed/openstack" ]; then create_from_config_drive "$seed"; else create_plain "$seed"; fi
   touch "$host/made"
 }

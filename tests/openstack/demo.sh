@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# The demo on OpenStack: one `provisioner apply` makes a cluster in the cloud, `destroy` takes it away: demo.sh NODEINIT PROVISIONER [CONFIG...]
+# Each CONFIG is laid over those that are used anyway. LAB_KUBECONFIG is where the provisioner writes the kubeconfig.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=lib.sh
+. "$here/lib.sh"
+nodeinit=$(realpath "${1:?NODEINIT}")
+provisioner=$(realpath "${2:?PROVISIONER}")
+configs=(--config "$here/../../docs/examples/openstack.yaml" --config "$here/../lab/cluster.yaml" --config "$here/cluster.yaml")
+for config in "${@:3}"; do configs+=(--config "$(realpath "$config")"); done
+say() { printf '\n%s==> %s%s\n' "$bold" "$*" "$plain"; }
+bold='' plain=''
+if [ -t 1 ]; then bold=$'\e[1m' plain=$'\e[0m'; fi
+cloud() { "$here/cloud.sh" "$@"; }
+
+say "the cloud"
+cloud up
+[ -z "$(cloud objects)" ] || die "there is something in project $OSLAB_PROJECT already: cloud.sh objects, cloud.sh sweep"
+cloud bake "$nodeinit" /usr/local/bin/nodeinit
+LAB_IMPORTED=1 cloud guests on
+export OS_CLIENT_CONFIG_FILE=$OSLAB_DIR/clouds.yaml
+work=$OSLAB_DIR/demo # the provisioner writes here what it writes
+mkdir -p "$work"
+cd "$work"
+
+say "provisioner apply"
+begun=$SECONDS
+"$provisioner" apply "${configs[@]}"
+echo "apply took $((SECONDS - begun)) s"
+
+say "the cluster, seen from this machine with the written kubeconfig"
+kubeconfig=${LAB_KUBECONFIG:-$(find "$work" -name '*kubeconfig*' -newer "$OSLAB_DIR/image" | head -n 1)}
+kubectl() { "$(bin_dir)/kubectl" --kubeconfig "$kubeconfig" "$@"; }
+kubectl get nodes -o wide
+kubectl get pods -A -o wide
+
+say "and seen from OpenStack"
+cloud objects
+
+say "a second apply changes nothing"
+mark=$(cloud mark)
+begun=$SECONDS
+"$provisioner" apply "${configs[@]}"
+echo "it took $((SECONDS - begun)) s and $(cloud writes "$mark" | wc -l) writing calls"
+
+say "provisioner destroy"
+"$provisioner" destroy --yes "${configs[@]}"
+left=$(cloud objects)
+echo "left in the project: ${left:-nothing}"
+[ -z "$left" ]
