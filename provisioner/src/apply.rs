@@ -27,7 +27,7 @@ use nodeinit_config::{Loaded, OpenStack};
 use serde_json::json;
 use std::{
     cell::{Cell, RefCell},
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     time::{Duration, Instant},
 };
 use tokio::sync::{Mutex, Semaphore};
@@ -56,6 +56,7 @@ pub struct Apply<'a> {
     begun: Instant,
     failures: Cell<usize>,
     under_way: RefCell<BTreeMap<String, Instant>>,
+    finished: RefCell<BTreeMap<Part, Duration>>,
 }
 
 /// What is done at once: one item, or several that one request makes.
@@ -89,6 +90,7 @@ impl<'a> Apply<'a> {
             begun: Instant::now(),
             failures: Cell::new(0),
             under_way: RefCell::default(),
+            finished: RefCell::default(),
         }
     }
 
@@ -103,11 +105,16 @@ impl<'a> Apply<'a> {
             }
         }
         let tasks = tasks(self.plan);
+        let todo: BTreeSet<&Part> = tasks.iter().flat_map(|task| &task.items).map(|item| &item.part).collect();
+        for item in self.plan.items.iter().filter(|item| item.action != Action::Keep && !todo.contains(&item.part)) {
+            self.made.fail(&item.part);
+        }
         let all = join_all(tasks.iter().map(|task| self.task(task)));
         tokio::select! {
             _ = all => {}
             () = self.tell_waits() => {}
         }
+        self.tell_critical_path(&tasks);
         match self.failures.get() {
             0 => Ok(()),
             failed => Err(Error::Partly { failed, all: tasks.iter().map(|task| task.items.len()).sum() }),
@@ -132,6 +139,33 @@ impl<'a> Apply<'a> {
         }
     }
 
+    /// What everything had to wait for, from the last that was done back to the first.
+    fn tell_critical_path(&self, tasks: &[Task<'_>]) {
+        let finished = self.finished.borrow();
+        let Some((mut part, end)) = finished.iter().max_by_key(|(_, at)| **at).map(|(part, at)| (part.clone(), *at))
+        else {
+            return;
+        };
+        let mut path = vec![part.clone()];
+        loop {
+            let task = tasks.iter().find(|task| task.items.iter().any(|item| item.part == part));
+            let wants = task.into_iter().flat_map(|task| &task.items).filter_map(|item| item.want.as_ref());
+            let last = wants
+                .flat_map(|want| &want.needs)
+                .filter(|need| !path.contains(need))
+                .filter_map(|need| Some((finished.get(need)?, need)))
+                .max();
+            let Some((_, need)) = last else { break };
+            part = need.clone();
+            path.insert(0, part.clone());
+        }
+        let steps: Vec<String> =
+            path.iter().map(|part| format!("{part} {:.1} s", finished[part].as_secs_f64())).collect();
+        self.output.tell(&format!("{:6.1} s  in all; the last waited for {}", end.as_secs_f64(), steps.join(" → ")), || {
+            json!({ "event": "critical_path", "seconds": end.as_secs_f64(), "parts": path.iter().map(ToString::to_string).collect::<Vec<_>>() })
+        });
+    }
+
     async fn task(&self, task: &Task<'_>) {
         let parts: Vec<&Part> = task.items.iter().map(|item| &item.part).collect();
         let name = match parts[..] {
@@ -152,6 +186,7 @@ impl<'a> Apply<'a> {
         match outcome {
             Ok(took) => {
                 let verb = verb(&task.items[0].action);
+                self.finished.borrow_mut().extend(parts.iter().map(|part| ((*part).clone(), self.begun.elapsed())));
                 let took = took.as_secs_f64();
                 let text = format!("{at:6.1} s  {verb:<8} {name} ({took:.1} s)");
                 let names: Vec<String> = parts.iter().map(ToString::to_string).collect();
@@ -222,10 +257,8 @@ impl<'a> Apply<'a> {
             addresses: of(Kind::Port),
             floating: of(Kind::FloatingIp),
         };
-        userdata::of(self.loaded, name, &inputs).map_err(|e| Error::Configuration {
-            what: e.to_string(),
-            remedy: "shorten the configuration, or bring parts of it in the image".to_owned(),
-        })
+        userdata::of(self.loaded, name, &inputs)
+            .map_err(|e| Error::Configuration { what: e.to_string(), remedy: e.remedy().to_owned() })
     }
 }
 

@@ -9,11 +9,11 @@ use crate::{
     output::{self, Format, Output},
     report,
     resources::{
-        Marker, Snapshot, desired,
-        diff::{self, Plan},
+        Kind, Marker, Snapshot, desired,
+        diff::{self, Action, Obstacle, Plan},
         observe,
     },
-    userdata,
+    userdata::{self, UserDataError},
 };
 use clap::{Args, Parser, Subcommand};
 use nodeinit_config::{Layer, Loaded, OpenStack, load};
@@ -88,6 +88,9 @@ struct Named {
     name: String,
     #[command(flatten)]
     source: Source,
+    /// Whoever holds the cluster's lock is known to be dead
+    #[arg(long)]
+    break_lock: bool,
 }
 
 #[derive(Args)]
@@ -112,8 +115,8 @@ impl Cli {
             Command::Status(source) => status(&source).await,
             Command::Destroy { source, yes, break_lock } => destroy(&source, yes, break_lock).await,
             Command::Userdata { name, source } => user_data(&source, &name),
-            Command::Worker(Worker::Add(named)) => not_yet(&named, "worker add"),
-            Command::Worker(Worker::Remove(named)) => not_yet(&named, "worker remove"),
+            Command::Worker(Worker::Add(named)) => worker_add(&named).await,
+            Command::Worker(Worker::Remove(named)) => worker_remove(&named).await,
         }
     }
 }
@@ -149,7 +152,14 @@ impl Session {
 
     fn compare(&self, snapshot: &Snapshot) -> Plan {
         let cluster = &self.loaded.cluster;
-        diff::plan(cluster, &self.cloud, desired::of(cluster, &self.cloud), snapshot)
+        let mut plan = diff::plan(cluster, &self.cloud, desired::of(cluster, &self.cloud), snapshot);
+        let servers = plan.items.iter().filter(|item| item.part.kind == Kind::Server && item.action == Action::Create);
+        let told =
+            servers.filter_map(|item| userdata::of(&self.loaded, &item.part.name, &userdata::Inputs::default()).err());
+        let obstacle = |error: UserDataError| Obstacle { what: error.to_string(), remedy: error.remedy().to_owned() };
+        let obstacles: Vec<Obstacle> = told.map(obstacle).collect();
+        plan.obstacles.extend(obstacles);
+        plan
     }
 
     fn told(&self) {
@@ -175,7 +185,13 @@ async fn plan(source: &Source) -> Result<ExitCode, Error> {
 
 async fn apply(source: &Source, break_lock: bool) -> Result<ExitCode, Error> {
     let session = Session::open(source).await?;
-    let (snapshot, first) = session.plan().await?;
+    create(&session, break_lock, None).await
+}
+
+/// Makes all, or one machine `only`.
+async fn create(session: &Session, break_lock: bool, only: Option<&str>) -> Result<ExitCode, Error> {
+    let (snapshot, mut first) = session.plan().await?;
+    restrict(&mut first, only);
     if first.is_blocked() {
         report::plan(&first, session.output);
         return Err(Error::Configuration {
@@ -188,7 +204,7 @@ async fn apply(source: &Source, break_lock: bool) -> Result<ExitCode, Error> {
         if let Some(told) = told {
             session.output.tell(&told, || json!({ "event": "note", "what": told }));
         }
-        let done = locked(&session, snapshot).await;
+        let done = locked(session, snapshot, only).await;
         lock.release().await?;
         done?;
     }
@@ -198,11 +214,20 @@ async fn apply(source: &Source, break_lock: bool) -> Result<ExitCode, Error> {
 }
 
 /// Somebody else may have worked until the lock was ours, so that what is ours is looked at again.
-async fn locked(session: &Session, mut snapshot: Snapshot) -> Result<(), Error> {
+async fn locked(session: &Session, mut snapshot: Snapshot, only: Option<&str>) -> Result<(), Error> {
     snapshot.ours = observe::ours(&session.client, &session.marker).await?;
-    let plan = session.compare(&snapshot);
+    let mut plan = session.compare(&snapshot);
+    restrict(&mut plan, only);
     let parts = (&session.loaded, &session.cloud);
     Apply::new(&session.client, &session.marker, parts, &snapshot, &plan, session.output).run().await
+}
+
+/// Leaves what is not this machine's as it is.
+fn restrict(plan: &mut Plan, only: Option<&str>) {
+    let Some(name) = only else { return };
+    for item in plan.items.iter_mut().filter(|item| item.part.name != name && item.action != Action::Keep) {
+        item.action = Action::Left;
+    }
 }
 
 async fn status(source: &Source) -> Result<ExitCode, Error> {
@@ -249,23 +274,43 @@ fn confirmed(session: &Session, count: usize) -> Result<bool, Error> {
 
 fn user_data(source: &Source, name: &str) -> Result<ExitCode, Error> {
     let loaded = read(source)?;
-    let text = userdata::of(&loaded, name, &userdata::Inputs::default()).map_err(|e| Error::Configuration {
-        what: e.to_string(),
-        remedy: "name a machine of the configuration".to_owned(),
-    })?;
+    let text = userdata::of(&loaded, name, &userdata::Inputs::default())
+        .map_err(|e| Error::Configuration { what: e.to_string(), remedy: e.remedy().to_owned() })?;
     output::line(text.trim_end());
     Ok(ExitCode::SUCCESS)
 }
 
-fn not_yet(named: &Named, verb: &str) -> Result<ExitCode, Error> {
-    let cluster = read(&named.source)?.cluster;
+/// As `apply`, but for one worker alone.
+async fn worker_add(named: &Named) -> Result<ExitCode, Error> {
+    let session = Session::open(&named.source).await?;
+    let cluster = &session.loaded.cluster;
     if !cluster.workers.iter().any(|machine| machine.name == named.name) {
         return Err(Error::Configuration {
             what: format!("the configuration of {} has no worker {}", cluster.name, named.name),
             remedy: "add it to `workers`".to_owned(),
         });
     }
-    Err(Error::Usage(format!("`provisioner {verb}` is not part of this version; nothing was done")))
+    create(&session, named.break_lock, Some(&named.name)).await
+}
+
+/// Deletes a worker's resources. Its node is to be drained and removed from the cluster before.
+async fn worker_remove(named: &Named) -> Result<ExitCode, Error> {
+    let session = Session::open(&named.source).await?;
+    if session.loaded.cluster.masters.iter().any(|machine| machine.name == named.name) {
+        return Err(Error::Usage(format!("{} is a master, and a member of etcd", named.name)));
+    }
+    let ours = observe::ours(&session.client, &session.marker).await?;
+    if !destroy::of_machine(&ours, &named.name).is_empty() {
+        let (lock, _) = lock::take(&session.client, &session.marker, named.break_lock).await?;
+        let done =
+            destroy::machine(&session.client, &session.marker, &session.cloud, &named.name, session.output).await;
+        lock.release().await?;
+        done?;
+    }
+    let gone = format!("nothing of {} is left; take it out of `workers` too", named.name);
+    session.output.tell(&gone, || json!({ "event": "finished" }));
+    session.told();
+    Ok(ExitCode::SUCCESS)
 }
 
 fn read(source: &Source) -> Result<Loaded, Error> {

@@ -32,6 +32,16 @@ pub enum UserDataError {
     },
 }
 
+impl UserDataError {
+    /// What to do about it.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::Unknown(_) => "name a machine of the configuration",
+            Self::TooLong { .. } => "shorten the configuration, or bring parts of it in the image",
+        }
+    }
+}
+
 /// Sources: Nova takes 65,535 characters of Base64, EC2's metadata 16 KiB; DESIGN.md keeps to the latter.
 pub const LARGEST: usize = 16 * 1024;
 
