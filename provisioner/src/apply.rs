@@ -219,7 +219,7 @@ impl<'a> Apply<'a> {
     async fn work(&self, task: &Task<'_>) -> Result<(), Error> {
         let item = task.items[0];
         match (&item.action, &item.want, &item.found) {
-            (Action::Create, Some(_), _) if matches!(item.part.kind, Kind::Rule | Kind::Port) => {
+            (Action::Create, Some(_), _) if task.items.len() > 1 => {
                 let wants: Vec<&Want> = task.items.iter().filter_map(|item| item.want.as_ref()).collect();
                 self.create_many(item.part.kind, &wants).await
             }
@@ -271,7 +271,8 @@ fn tasks(plan: &Plan) -> Vec<Task<'_>> {
         let joins = |task: &&mut Task<'_>| {
             let first = task.items[0];
             let together = match item.part.kind {
-                Kind::Port => task.items.len() < PORTS,
+                // Neutron (Zed) forgets allowed address pairs where it makes several at once.
+                Kind::Port => task.items.len() < PORTS && !has_pairs(first) && !has_pairs(item),
                 // Neutron takes several rules at once, but only of one group.
                 Kind::Rule => group(first) == group(item),
                 _ => false,
@@ -286,6 +287,11 @@ fn tasks(plan: &Plan) -> Vec<Task<'_>> {
         }
     }
     tasks
+}
+
+/// Whether it is a port that may send from other addresses.
+fn has_pairs(item: &Item) -> bool {
+    matches!(item.want.as_ref().map(|want| &want.spec), Some(Spec::Port { pairs, .. }) if !pairs.is_empty())
 }
 
 /// Whose rule it is.
