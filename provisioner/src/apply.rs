@@ -28,7 +28,7 @@ use nodeinit_config::{Loaded, OpenStack};
 use serde_json::json;
 use std::{
     cell::{Cell, RefCell},
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     time::{Duration, Instant},
 };
 use tokio::sync::{Mutex, Semaphore};
@@ -58,6 +58,7 @@ pub struct Apply<'a> {
     begun: Instant,
     failures: Cell<usize>,
     under_way: RefCell<BTreeMap<String, Instant>>,
+    finished: RefCell<BTreeMap<Part, Duration>>,
 }
 
 /// What is done at once: one item, or several that one request makes.
@@ -92,6 +93,7 @@ impl<'a> Apply<'a> {
             begun: Instant::now(),
             failures: Cell::new(0),
             under_way: RefCell::default(),
+            finished: RefCell::default(),
         }
     }
 
@@ -106,11 +108,16 @@ impl<'a> Apply<'a> {
             }
         }
         let tasks = tasks(self.plan);
+        let todo: BTreeSet<&Part> = tasks.iter().flat_map(|task| &task.items).map(|item| &item.part).collect();
+        for item in self.plan.items.iter().filter(|item| item.action != Action::Keep && !todo.contains(&item.part)) {
+            self.made.fail(&item.part);
+        }
         let all = join_all(tasks.iter().map(|task| self.task(task)));
         tokio::select! {
             _ = all => {}
             () = self.tell_waits() => {}
         }
+        self.tell_critical_path(&tasks);
         match self.failures.get() {
             0 => Ok(()),
             failed => Err(Error::Partly { failed, all: tasks.iter().map(|task| task.items.len()).sum() }),
@@ -135,6 +142,33 @@ impl<'a> Apply<'a> {
         }
     }
 
+    /// What everything had to wait for, from the last that was done back to the first.
+    fn tell_critical_path(&self, tasks: &[Task<'_>]) {
+        let finished = self.finished.borrow();
+        let Some((mut part, end)) = finished.iter().max_by_key(|(_, at)| **at).map(|(part, at)| (part.clone(), *at))
+        else {
+            return;
+        };
+        let mut path = vec![part.clone()];
+        loop {
+            let task = tasks.iter().find(|task| task.items.iter().any(|item| item.part == part));
+            let wants = task.into_iter().flat_map(|task| &task.items).filter_map(|item| item.want.as_ref());
+            let last = wants
+                .flat_map(|want| &want.needs)
+                .filter(|need| !path.contains(need))
+                .filter_map(|need| Some((finished.get(need)?, need)))
+                .max();
+            let Some((_, need)) = last else { break };
+            part = need.clone();
+            path.insert(0, part.clone());
+        }
+        let steps: Vec<String> =
+            path.iter().map(|part| format!("{part} {:.1} s", finished[part].as_secs_f64())).collect();
+        self.output.tell(&format!("{:6.1} s  in all; the last waited for {}", end.as_secs_f64(), steps.join(" → ")), || {
+            json!({ "event": "critical_path", "seconds": end.as_secs_f64(), "parts": path.iter().map(ToString::to_string).collect::<Vec<_>>() })
+        });
+    }
+
     async fn task(&self, task: &Task<'_>) {
         let parts: Vec<&Part> = task.items.iter().map(|item| &item.part).collect();
         let name = match parts[..] {
@@ -155,6 +189,7 @@ impl<'a> Apply<'a> {
         match outcome {
             Ok(took) => {
                 let verb = verb(&task.items[0].action);
+                self.finished.borrow_mut().extend(parts.iter().map(|part| ((*part).clone(), self.begun.elapsed())));
                 let took = took.as_secs_f64();
                 let text = format!("{at:6.1} s  {verb:<8} {name} ({took:.1} s)");
                 let names: Vec<String> = parts.iter().map(ToString::to_string).collect();
@@ -187,7 +222,7 @@ impl<'a> Apply<'a> {
     async fn work(&self, task: &Task<'_>) -> Result<(), Error> {
         let item = task.items[0];
         match (&item.action, &item.want, &item.found) {
-            (Action::Create, Some(_), _) if matches!(item.part.kind, Kind::Rule | Kind::Port) => {
+            (Action::Create, Some(_), _) if task.items.len() > 1 => {
                 let wants: Vec<&Want> = task.items.iter().filter_map(|item| item.want.as_ref()).collect();
                 self.create_many(item.part.kind, &wants).await
             }
@@ -216,10 +251,8 @@ impl<'a> Apply<'a> {
     /// A machine's user-data, with what is there by now.
     fn user_data(&self, name: &str) -> Result<String, Error> {
         let inputs = Inputs::of(&self.loaded.cluster, |kind, name| self.made.get(&Part::new(kind, name)));
-        userdata::of(self.loaded, name, &inputs, self.secrets).map_err(|e| Error::Configuration {
-            what: e.to_string(),
-            remedy: "shorten the configuration, or bring parts of it in the image".to_owned(),
-        })
+        userdata::of(self.loaded, name, &inputs, self.secrets)
+            .map_err(|e| Error::Configuration { what: e.to_string(), remedy: e.remedy().to_owned() })
     }
 }
 
@@ -232,7 +265,8 @@ fn tasks(plan: &Plan) -> Vec<Task<'_>> {
         let joins = |task: &&mut Task<'_>| {
             let first = task.items[0];
             let together = match item.part.kind {
-                Kind::Port => task.items.len() < PORTS,
+                // Neutron (Zed) forgets allowed address pairs where it makes several at once.
+                Kind::Port => task.items.len() < PORTS && !has_pairs(first) && !has_pairs(item),
                 // Neutron takes several rules at once, but only of one group.
                 Kind::Rule => group(first) == group(item),
                 _ => false,
@@ -247,6 +281,11 @@ fn tasks(plan: &Plan) -> Vec<Task<'_>> {
         }
     }
     tasks
+}
+
+/// Whether it is a port that may send from other addresses.
+fn has_pairs(item: &Item) -> bool {
+    matches!(item.want.as_ref().map(|want| &want.spec), Some(Spec::Port { pairs, .. }) if !pairs.is_empty())
 }
 
 /// Whose rule it is.

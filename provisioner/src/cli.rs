@@ -11,19 +11,19 @@ use crate::{
     output::{self, Format, Output},
     report,
     resources::{
-        Marker, Snapshot, desired,
-        diff::{self, Plan},
+        Kind, Marker, Snapshot, desired,
+        diff::{self, Action, Obstacle, Plan},
         observe,
     },
     secrets::Secrets,
-    userdata,
+    userdata::{self, UserDataError},
 };
 use clap::{Args, Parser, Subcommand};
 use nodeinit_config::{Layer, Loaded, OpenStack, load};
 use serde_json::json;
 use std::{
     io::{BufRead, IsTerminal, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
     time::Instant,
 };
@@ -74,8 +74,6 @@ enum Command {
         name: String,
         #[command(flatten)]
         source: Source,
-        #[command(flatten)]
-        operator: Operator,
     },
     /// Add or remove a worker
     #[command(subcommand)]
@@ -85,7 +83,12 @@ enum Command {
 #[derive(Subcommand)]
 enum Worker {
     /// Create a worker's resources
-    Add(Named),
+    Add {
+        #[command(flatten)]
+        named: Named,
+        #[command(flatten)]
+        operator: Operator,
+    },
     /// Delete a worker's resources
     Remove(Named),
 }
@@ -96,6 +99,9 @@ struct Named {
     name: String,
     #[command(flatten)]
     source: Source,
+    /// Whoever holds the cluster's lock is known to be dead
+    #[arg(long)]
+    break_lock: bool,
 }
 
 #[derive(Args)]
@@ -103,6 +109,9 @@ struct Source {
     /// A configuration file; repeat it, the later wins
     #[arg(long, value_name = "FILE", default_value = "cluster.yaml")]
     config: Vec<PathBuf>,
+    /// The secrets bundle; made where it is missing and needed
+    #[arg(long, value_name = "FILE", default_value = "secrets.yaml")]
+    secrets: PathBuf,
     /// Text for people, or one JSON object a line
     #[arg(long, value_enum, default_value_t)]
     output: Format,
@@ -111,9 +120,6 @@ struct Source {
 /// What lies on the operator's side.
 #[derive(Args)]
 struct Operator {
-    /// The secrets bundle; made where it is missing
-    #[arg(long, value_name = "FILE", default_value = "secrets.yaml")]
-    secrets: PathBuf,
     /// Where the administrator's kubeconfig is written; CLUSTER.kubeconfig if unset
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
@@ -133,9 +139,9 @@ impl Cli {
             Command::Apply { source, operator, break_lock } => apply(&source, &operator, break_lock).await,
             Command::Status(source) => status(&source).await,
             Command::Destroy { source, yes, break_lock } => destroy(&source, yes, break_lock).await,
-            Command::Userdata { name, source, operator } => user_data(&source, &operator, &name),
-            Command::Worker(Worker::Add(named)) => not_yet(&named, "worker add"),
-            Command::Worker(Worker::Remove(named)) => not_yet(&named, "worker remove"),
+            Command::Userdata { name, source } => user_data(&source, &name),
+            Command::Worker(Worker::Add { named, operator }) => worker_add(&named, &operator).await,
+            Command::Worker(Worker::Remove(named)) => worker_remove(&named).await,
         }
     }
 }
@@ -146,6 +152,7 @@ struct Session {
     cloud: OpenStack,
     marker: Marker,
     client: Client,
+    secrets: PathBuf,
     output: Output,
 }
 
@@ -160,7 +167,8 @@ impl Session {
         let credentials = cloud::find(cloud.cloud.as_deref(), &variables)?;
         let client = Client::connect(credentials, cloud.parallel, cloud.timeouts.request).await?;
         let marker = Marker::new(&cloud.cluster_id);
-        Ok(Self { loaded, marker, client, cloud, output: Output { format: source.output } })
+        let (secrets, output) = (source.secrets.clone(), Output { format: source.output });
+        Ok(Self { loaded, marker, client, cloud, secrets, output })
     }
 
     async fn plan(&self) -> Result<(Snapshot, Plan), Error> {
@@ -171,7 +179,17 @@ impl Session {
 
     fn compare(&self, snapshot: &Snapshot) -> Plan {
         let cluster = &self.loaded.cluster;
-        diff::plan(cluster, &self.cloud, desired::of(cluster, &self.cloud), snapshot)
+        let mut plan = diff::plan(cluster, &self.cloud, desired::of(cluster, &self.cloud), snapshot);
+        let servers = plan.items.iter().filter(|item| item.part.kind == Kind::Server && item.action == Action::Create);
+        // Before there is a bundle, all else can be told.
+        let secrets = self.secrets.exists().then(|| Secrets::open(&self.secrets, None).ok()).flatten();
+        let told = servers.zip(secrets.iter().cycle()).filter_map(|(item, secrets)| {
+            userdata::of(&self.loaded, &item.part.name, &userdata::Inputs::default(), secrets).err()
+        });
+        let obstacle = |error: UserDataError| Obstacle { what: error.to_string(), remedy: error.remedy().to_owned() };
+        let obstacles: Vec<Obstacle> = told.map(obstacle).collect();
+        plan.obstacles.extend(obstacles);
+        plan
     }
 
     fn told(&self) {
@@ -196,9 +214,20 @@ async fn plan(source: &Source) -> Result<ExitCode, Error> {
 }
 
 async fn apply(source: &Source, operator: &Operator, break_lock: bool) -> Result<ExitCode, Error> {
-    let begun = Instant::now();
     let session = Session::open(source).await?;
-    let (snapshot, first) = session.plan().await?;
+    create(&session, operator, break_lock, None).await
+}
+
+/// Makes all, or one machine `only`.
+async fn create(
+    session: &Session,
+    operator: &Operator,
+    break_lock: bool,
+    only: Option<&str>,
+) -> Result<ExitCode, Error> {
+    let begun = Instant::now();
+    let (snapshot, mut first) = session.plan().await?;
+    restrict(&mut first, only);
     if first.is_blocked() {
         report::plan(&first, session.output);
         return Err(Error::Configuration {
@@ -206,13 +235,13 @@ async fn apply(source: &Source, operator: &Operator, break_lock: bool) -> Result
             remedy: "mend what is told above".to_owned(),
         });
     }
-    let secrets = Secrets::open(&operator.secrets, session.cloud.binary.file.as_deref())?;
+    let secrets = Secrets::open(&session.secrets, program(&session.loaded))?;
     if !first.is_empty() {
         let (lock, told) = lock::take(&session.client, &session.marker, break_lock).await?;
         if let Some(told) = told {
             session.output.tell(&told, || json!({ "event": "note", "what": told }));
         }
-        let done = locked(&session, &secrets, snapshot).await;
+        let done = locked(session, &secrets, snapshot, only).await;
         lock.release().await?;
         done?;
     }
@@ -238,11 +267,25 @@ async fn apply(source: &Source, operator: &Operator, break_lock: bool) -> Result
 }
 
 /// Somebody else may have worked until the lock was ours, so that what is ours is looked at again.
-async fn locked(session: &Session, secrets: &Secrets, mut snapshot: Snapshot) -> Result<(), Error> {
+async fn locked(session: &Session, secrets: &Secrets, mut snapshot: Snapshot, only: Option<&str>) -> Result<(), Error> {
     snapshot.ours = observe::ours(&session.client, &session.marker).await?;
-    let plan = session.compare(&snapshot);
+    let mut plan = session.compare(&snapshot);
+    restrict(&mut plan, only);
     let parts = (&session.loaded, &session.cloud, secrets);
     Apply::new(&session.client, &session.marker, parts, &snapshot, &plan, session.output).run().await
+}
+
+/// The nodeinit that machines get, where it lies on this side.
+fn program(loaded: &Loaded) -> Option<&Path> {
+    loaded.cluster.openstack.as_ref()?.binary.file.as_deref()
+}
+
+/// Leaves what is not this machine's as it is.
+fn restrict(plan: &mut Plan, only: Option<&str>) {
+    let Some(name) = only else { return };
+    for item in plan.items.iter_mut().filter(|item| item.part.name != name && item.action != Action::Keep) {
+        item.action = Action::Left;
+    }
 }
 
 async fn status(source: &Source) -> Result<ExitCode, Error> {
@@ -287,26 +330,46 @@ fn confirmed(session: &Session, count: usize) -> Result<bool, Error> {
     Ok(read.is_ok() && answer.trim() == name)
 }
 
-fn user_data(source: &Source, operator: &Operator, name: &str) -> Result<ExitCode, Error> {
+fn user_data(source: &Source, name: &str) -> Result<ExitCode, Error> {
     let loaded = read(source)?;
-    let nodeinit = loaded.cluster.openstack.as_ref().and_then(|cloud| cloud.binary.file.as_deref());
-    let secrets = Secrets::open(&operator.secrets, nodeinit)?;
-    let text = userdata::of(&loaded, name, &userdata::Inputs::default(), &secrets).map_err(|e| {
-        Error::Configuration { what: e.to_string(), remedy: "name a machine of the configuration".to_owned() }
-    })?;
+    let secrets = Secrets::open(&source.secrets, program(&loaded))?;
+    let text = userdata::of(&loaded, name, &userdata::Inputs::default(), &secrets)
+        .map_err(|e| Error::Configuration { what: e.to_string(), remedy: e.remedy().to_owned() })?;
     output::line(text.trim_end());
     Ok(ExitCode::SUCCESS)
 }
 
-fn not_yet(named: &Named, verb: &str) -> Result<ExitCode, Error> {
-    let cluster = read(&named.source)?.cluster;
+/// As `apply`, but for one worker alone.
+async fn worker_add(named: &Named, operator: &Operator) -> Result<ExitCode, Error> {
+    let session = Session::open(&named.source).await?;
+    let cluster = &session.loaded.cluster;
     if !cluster.workers.iter().any(|machine| machine.name == named.name) {
         return Err(Error::Configuration {
             what: format!("the configuration of {} has no worker {}", cluster.name, named.name),
             remedy: "add it to `workers`".to_owned(),
         });
     }
-    Err(Error::Usage(format!("`provisioner {verb}` is not part of this version; nothing was done")))
+    create(&session, operator, named.break_lock, Some(&named.name)).await
+}
+
+/// Deletes a worker's resources. Its node is to be drained and removed from the cluster before.
+async fn worker_remove(named: &Named) -> Result<ExitCode, Error> {
+    let session = Session::open(&named.source).await?;
+    if session.loaded.cluster.masters.iter().any(|machine| machine.name == named.name) {
+        return Err(Error::Usage(format!("{} is a master, and a member of etcd", named.name)));
+    }
+    let ours = observe::ours(&session.client, &session.marker).await?;
+    if !destroy::of_machine(&ours, &named.name).is_empty() {
+        let (lock, _) = lock::take(&session.client, &session.marker, named.break_lock).await?;
+        let done =
+            destroy::machine(&session.client, &session.marker, &session.cloud, &named.name, session.output).await;
+        lock.release().await?;
+        done?;
+    }
+    let gone = format!("nothing of {} is left; take it out of `workers` too", named.name);
+    session.output.tell(&gone, || json!({ "event": "finished" }));
+    session.told();
+    Ok(ExitCode::SUCCESS)
 }
 
 fn read(source: &Source) -> Result<Loaded, Error> {

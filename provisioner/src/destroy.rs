@@ -42,6 +42,36 @@ pub fn doomed(ours: &[Found]) -> Vec<&Found> {
 /// How many could not be deleted; each failure has been told.
 pub async fn run(client: &Client, marker: &Marker, cloud: &OpenStack, output: Output) -> Result<(), Error> {
     let ours = observe::ours(client, marker).await?;
+    delete_all(client, cloud, output, &ours).await
+}
+
+/// Deletes one machine's resources, and takes it out of the balancer's pool.
+///
+/// # Errors
+/// As [`run`].
+pub async fn machine(
+    client: &Client,
+    marker: &Marker,
+    cloud: &OpenStack,
+    name: &str,
+    output: Output,
+) -> Result<(), Error> {
+    let ours = observe::ours(client, marker).await?;
+    if ours.iter().any(|found| found.part.kind == Kind::Member && found.part.name == name) {
+        let others = ours.iter().filter(|found| found.part.kind == Kind::Member && found.part.name != name);
+        let others: Vec<_> = others.filter_map(|found| Some((found.part.name.clone(), found.address()?))).collect();
+        crate::balancer::set_members(client, marker, &others, cloud.timeouts.load_balancer).await?;
+    }
+    delete_all(client, cloud, output, &of_machine(&ours, name)).await
+}
+
+/// What is a machine's alone.
+pub fn of_machine(ours: &[Found], name: &str) -> Vec<Found> {
+    let own = [Kind::Server, Kind::Volume, Kind::Port, Kind::FloatingIp];
+    ours.iter().filter(|found| found.part.name == name && own.contains(&found.part.kind)).cloned().collect()
+}
+
+async fn delete_all(client: &Client, cloud: &OpenStack, output: Output, ours: &[Found]) -> Result<(), Error> {
     let work = Destroy {
         client,
         cloud,
@@ -61,7 +91,7 @@ pub async fn run(client: &Client, marker: &Marker, cloud: &OpenStack, output: Ou
     }
     match work.failures.get() {
         0 => Ok(()),
-        failed => Err(Error::Partly { failed, all: doomed(&ours).len() }),
+        failed => Err(Error::Partly { failed, all: doomed(ours).len() }),
     }
 }
 

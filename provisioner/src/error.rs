@@ -99,8 +99,14 @@ pub enum ApiError {
         request: String,
         /// Why.
         cause: String,
-        /// Whether it never left: the service cannot have done anything.
-        unsent: bool,
+    },
+    /// The service's certificate is not good. Waiting does not change a certificate.
+    #[error("{request}: {cause}")]
+    Untrusted {
+        /// Method, service and path.
+        request: String,
+        /// What is wrong with it.
+        cause: String,
     },
     /// The catalogue has no such service.
     #[error("the cloud's catalogue has no service {service} (interface {interface}{})", .region.as_ref().map(|r| format!(", region {r}")).unwrap_or_default())]
@@ -136,7 +142,7 @@ impl ApiError {
         match self {
             Self::Answer { status, .. } => matches!(status, 408 | 425 | 429 | 500 | 502 | 503 | 504),
             Self::NoAnswer { .. } => true,
-            Self::NoService { .. } | Self::Unreadable { .. } => false,
+            Self::NoService { .. } | Self::Unreadable { .. } | Self::Untrusted { .. } => false,
         }
     }
 }
@@ -155,6 +161,9 @@ impl Error {
                 if message.to_lowercase().contains("quota") =>
             {
                 Some("ask for a larger quota, or make fewer or smaller machines".to_owned())
+            }
+            Self::Api(ApiError::Untrusted { .. }) => {
+                Some("name the authority's certificate as `cacert` in clouds.yaml (OS_CACERT)".to_owned())
             }
             Self::Api(ApiError::NoService { service: "load-balancer", .. }) => {
                 Some("set `openstack.loadBalancer.enabled: false` and `controlPlane.virtualAddress`".to_owned())

@@ -136,3 +136,60 @@ fn generate(path: &Path, nodeinit: Option<&Path>) -> Result<(), Error> {
         remedy: format!("run `nodeinit secrets generate --file {}`", path.display()),
     })
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    const CA: &str = "-----BEGIN CERTIFICATE-----\n\
+        MIIBgDCCASWgAwIBAgIUUmHpzB1mGMtmoeS/2UcJOc/Se8swCgYIKoZIzj0EAwIw\n\
+        FTETMBEGA1UEAwwKa3ViZXJuZXRlczAeFw0yNjExMjExODMyMzJaFw0zNjExMTgx\n\
+        ODMyMzJaMBUxEzARBgNVBAMMCmt1YmVybmV0ZXMwWTATBgcqhkjOPQIBBggqhkjO\n\
+        PQMBBwNCAATgnleO9iVLbkWPR3H6MR/a+vYIwpp6qFtwEbNLsrAsxJIMBTSNFkCs\n\
+        Twu+uosG1NzHEvDr1RScu90mHhD3Erzvo1MwUTAdBgNVHQ4EFgQUHAD7TYkCbRLc\n\
+        9UCVYpzqbNr08x8wHwYDVR0jBBgwFoAUHAD7TYkCbRLc9UCVYpzqbNr08x8wDwYD\n\
+        VR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNJADBGAiEA2us6TSozBKgqURziO59R\n\
+        QKr9rtcWFpq4Ky61tS+rPkQCIQDOP2a0r7VZe40B5oIZZr+BGOy6HE52VtTmCvlS\n\
+        CtrPVQ==\n\
+        -----END CERTIFICATE-----";
+
+    /// Secrets that are none.
+    pub(crate) fn example() -> Secrets {
+        let pair = json!({ "certificate": CA, "key": "KEY" });
+        let bundle = json!({
+            "apiVersion": "nodeinit.dev/v1alpha1", "kind": "Secrets", "certificateAuthorities": { "kubernetes": pair },
+            "encryptionKey": "c2VjcmV0", "sshKey": { "private": "PRIVATE", "public": "ssh-ed25519 AAAA nodeinit" },
+        });
+        Secrets::parse(&bundle.to_string()).unwrap()
+    }
+
+    #[test]
+    fn a_machines_token_is_its_own_and_the_same_at_each_look() {
+        let secrets = example();
+        let token = |worker: &str, machine: &str| secrets.worker_token(worker, machine).expose().clone();
+        assert_eq!(token("w1", "17"), token("w1", "17"));
+        assert!(token("w1", "17") != token("w2", "17") && token("w1", "17") != token("w1", "18"));
+        let (id, secret) = token("w1", "17").split_once('.').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
+        assert_eq!((id.len(), secret.len()), (6, 16));
+        assert!((id + &secret).bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit()));
+    }
+
+    #[test]
+    fn the_first_masters_bundle_has_tokens_and_host_keys() {
+        let secrets = example();
+        let tokens = BTreeMap::from([("w1".to_owned(), secrets.worker_token("w1", "17"))]);
+        let keys = BTreeMap::from([("m2".to_owned(), vec!["ssh-ed25519 BBBB".to_owned()])]);
+        let bundle = yaml::document(secrets.for_first_master(&tokens, &keys).expose()).unwrap();
+        assert_eq!(bundle["workerTokens"]["w1"], *tokens["w1"].expose());
+        assert_eq!(bundle["hostKeys"]["m2"][0], "ssh-ed25519 BBBB");
+        assert_eq!(bundle["kind"], "Secrets");
+    }
+
+    #[test]
+    fn the_pin_is_that_of_openssl() {
+        // openssl x509 -pubkey -noout | openssl pkey -pubin -outform der | sha256sum
+        assert_eq!(example().ca_pin, "sha256:65b8d81fe08a87cfa50a1e46ba9105d0498f3ba3212d53cc24894f0af0e484e5");
+        assert!(Secrets::parse("kind: Secrets").unwrap_err().contains("/encryptionKey is missing"));
+        assert!(Secrets::parse("kind: [").unwrap_err().contains("not YAML"));
+    }
+}

@@ -48,6 +48,18 @@ pub enum UserDataError {
     Secret,
 }
 
+impl UserDataError {
+    /// What to do about it.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::Unknown(_) => "name a machine of the configuration",
+            Self::TooLong { .. } => "shorten the configuration, or bring parts of it in the image",
+            Self::Misfit(_) => "write the machines' addresses and `controlPlane.endpoint` yourself, or mend them",
+            Self::Secret => "leave `secretsDelivery` at `ssh`",
+        }
+    }
+}
+
 /// Sources: Nova takes 65,535 characters of Base64, EC2's metadata 16 KiB; DESIGN.md keeps to the latter.
 pub const LARGEST: usize = 16 * 1024;
 

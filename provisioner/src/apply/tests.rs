@@ -1,6 +1,6 @@
 //! What happens where an answer is lost, or the cloud cannot.
 
-use super::Apply;
+use super::{Apply, tasks};
 use crate::{
     output::{Format, Output},
     resources::{Kind, Marker, Snapshot, diff::Plan},
@@ -40,7 +40,15 @@ fn what_was_made_although_the_answer_was_lost_is_not_made_twice() {
     with_cloud(script, |client, seen| async move {
         let (loaded, snapshot, plan) = only(&[Kind::ServerGroup]);
         let (cloud, marker) = (testing::cloud(&loaded.cluster), Marker::new(testing::ID));
-        let apply = Apply::new(&client, &marker, (&loaded, &cloud), &snapshot, &plan, Output { format: Format::Json });
+        let secrets = crate::secrets::tests::example();
+        let apply = Apply::new(
+            &client,
+            &marker,
+            (&loaded, &cloud, &secrets),
+            &snapshot,
+            &plan,
+            Output { format: Format::Json },
+        );
         apply.run().await.unwrap();
         assert_eq!(posts(&seen), 1);
     });
@@ -59,9 +67,28 @@ fn what_the_cloud_cannot_make_is_told_and_ends_only_what_needs_it() {
     with_cloud(script, |client, seen| async move {
         let (loaded, snapshot, plan) = only(&[Kind::ServerGroup, Kind::Volume]);
         let (cloud, marker) = (testing::cloud(&loaded.cluster), Marker::new(testing::ID));
-        let apply = Apply::new(&client, &marker, (&loaded, &cloud), &snapshot, &plan, Output { format: Format::Json });
+        let secrets = crate::secrets::tests::example();
+        let apply = Apply::new(
+            &client,
+            &marker,
+            (&loaded, &cloud, &secrets),
+            &snapshot,
+            &plan,
+            Output { format: Format::Json },
+        );
         let error = apply.run().await.unwrap_err();
         assert_eq!(error.to_string(), "1 of 2 failed or were not begun; the rest is done");
         assert_eq!(posts(&seen), 2);
     });
+}
+
+#[test]
+fn ports_with_address_pairs_are_made_one_by_one() {
+    let sizes = |more: &str| -> Vec<usize> {
+        let loaded = testing::loaded(3, 30, more);
+        let plan = testing::plan(&loaded.cluster, &Snapshot { ours: Vec::new(), facts: testing::facts() });
+        tasks(&plan).iter().filter(|task| task.items[0].part.kind == Kind::Port).map(|task| task.items.len()).collect()
+    };
+    assert_eq!(sizes(""), [20, 13]);
+    assert_eq!(sizes("  allowedAddressPairs: [10.244.0.0/16]\n"), [1; 33]);
 }

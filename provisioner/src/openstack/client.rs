@@ -246,10 +246,13 @@ fn with_body(request: reqwest::RequestBuilder, body: Option<&Value>) -> reqwest:
 
 /// The answer's body, and Keystone's token where there is one.
 async fn answer(request: String, builder: reqwest::RequestBuilder) -> Result<(Value, Option<String>), ApiError> {
-    let failed = |e: reqwest::Error| ApiError::NoAnswer {
-        request: request.clone(),
-        unsent: e.is_connect(),
-        cause: transport::causes(&e.without_url()),
+    let failed = |e: reqwest::Error| {
+        let (request, cause) = (request.clone(), transport::causes(&e.without_url()));
+        // rustls' own words; its error lies too deep to be looked at.
+        match cause.contains("invalid peer certificate") {
+            true => ApiError::Untrusted { request, cause },
+            false => ApiError::NoAnswer { request, cause },
+        }
     };
     let response = builder.send().await.map_err(failed)?;
     let status = response.status();

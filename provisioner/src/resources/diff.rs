@@ -3,14 +3,18 @@
 use super::{
     Found, Kind, Part, Snapshot,
     desired::{Spec, Want},
-    facts::{self, Facts},
     quota,
     rules::{MASTERS, NODES},
 };
 use ipnet::IpNet;
-use nodeinit_config::{Cluster, OpenStack, openstack::CloudNetwork};
+use nodeinit_config::{Cluster, OpenStack};
 use serde_json::Value;
 use std::{collections::BTreeSet, fmt, net::IpAddr};
+
+mod needs;
+
+#[cfg(test)]
+mod tests;
 
 /// What happens to a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,14 +129,14 @@ impl Plan {
 /// Compares.
 pub fn plan(cluster: &Cluster, cloud: &OpenStack, wants: Vec<Want>, snapshot: &Snapshot) -> Plan {
     let mut obstacles = Vec::new();
-    let place = place(cloud, snapshot, &wants, &mut obstacles);
+    let place = needs::place(cloud, snapshot, &wants, &mut obstacles);
     let compare = Compare { cluster, snapshot, place: &place };
     let wants = without_repetition(wants, place.cidr);
     let wanted: BTreeSet<Part> = wants.iter().map(|want| want.part.clone()).collect();
     let mut items: Vec<Item> = wants.into_iter().map(|want| compare.item(want)).collect();
     begin_below_anew(&mut items);
     items.extend(compare.surplus(&wanted, &items));
-    obstacles.extend(missing(cloud, &items, &snapshot.facts));
+    obstacles.extend(needs::missing(cloud, &items, &snapshot.facts));
     obstacles.extend(quota::shortfalls(&items, &snapshot.facts, cloud));
     let notes = compare.foreign_rules(&items);
     Plan { items, obstacles, place, notes }
@@ -449,285 +453,4 @@ pub fn allowed(access: &[IpNet], subnet: Option<IpNet>) -> Vec<String> {
 
 fn texts(value: &Value) -> impl Iterator<Item = &str> {
     value.as_array().map_or(&[][..], Vec::as_slice).iter().filter_map(Value::as_str)
-}
-
-fn place(cloud: &OpenStack, snapshot: &Snapshot, wants: &[Want], obstacles: &mut Vec<Obstacle>) -> Place {
-    let facts = &snapshot.facts;
-    let balancer = snapshot.of_kind(Kind::Balancer).next().and_then(Found::address);
-    let mut place = Place { balancer, ..Place::default() };
-    match &cloud.network {
-        CloudNetwork::Made(made) => place.cidr = Some(made.cidr),
-        CloudNetwork::Existing { network, subnet } => {
-            match facts::pick(&facts.networks, |(named, _)| named, network, "network") {
-                Ok((named, _)) => {
-                    place.network = Some(named.id.clone());
-                    let inside: Vec<_> = facts.subnets.iter().filter(|one| one.network == named.id).cloned().collect();
-                    let chosen = match (subnet, &inside[..]) {
-                        (Some(asked), _) => facts::pick(&inside, |one| &one.named, asked, "subnet")
-                            .map_err(|what| (what, "openstack.network.subnet")),
-                        (None, [one]) => Ok(one),
-                        (None, all) => Err((
-                            format!("the network {network} has {} subnets", all.len()),
-                            "openstack.network.subnet",
-                        )),
-                    };
-                    match chosen {
-                        Ok(one) => (place.subnet, place.cidr) = (Some(one.named.id.clone()), Some(one.cidr)),
-                        Err((what, key)) => obstacles.push(Obstacle {
-                            what,
-                            remedy: format!("name one by `{key}`: {}", names(inside.iter().map(|s| &s.named.name))),
-                        }),
-                    }
-                }
-                Err(what) => obstacles.push(Obstacle {
-                    what,
-                    remedy: format!("it has: {}", names(facts.networks.iter().map(|(n, _)| &n.name))),
-                }),
-            }
-        }
-    }
-    if wants.iter().any(|want| matches!(want.spec, Spec::Router | Spec::FloatingIp { .. })) {
-        let external: Vec<_> =
-            facts.networks.iter().filter(|(_, external)| *external).map(|(named, _)| named.clone()).collect();
-        let chosen = match (&cloud.external_network, &external[..]) {
-            (Some(asked), _) => facts::pick(&external, |named| named, asked, "external network"),
-            (None, [one]) => Ok(one),
-            (None, all) => Err(format!(
-                "the cloud has {} external networks, and `openstack.externalNetwork` names none",
-                all.len()
-            )),
-        };
-        match chosen {
-            Ok(named) => place.external = Some(named.id.clone()),
-            Err(what) => obstacles
-                .push(Obstacle { what, remedy: format!("it has: {}", names(external.iter().map(|n| &n.name))) }),
-        }
-    }
-    place
-}
-
-/// What the cloud would need, and has not.
-fn missing(cloud: &OpenStack, items: &[Item], facts: &Facts) -> Vec<Obstacle> {
-    let mut all = Vec::new();
-    let mut told = BTreeSet::new();
-    let mut say = |what: String, remedy: String| {
-        if told.insert(what.clone()) {
-            all.push(Obstacle { what, remedy });
-        }
-    };
-    let made = |kind: Kind| {
-        items.iter().any(|i| i.part.kind == kind && matches!(i.action, Action::Create | Action::Replace(_)))
-    };
-    if made(Kind::Volume) {
-        match facts::pick(&facts.images, |image| &image.named, &cloud.image, "image") {
-            Err(what) => say(what, "upload it, or set `openstack.image`".to_owned()),
-            Ok(image) if image.status != "active" => {
-                say(format!("the image {} is {}", cloud.image, image.status), "wait until it is active".to_owned())
-            }
-            Ok(image) if image.min_disk > i64::from(cloud.volume.size) => say(
-                format!(
-                    "the image {} needs {} GiB, and `openstack.volume.size` is {}",
-                    cloud.image, image.min_disk, cloud.volume.size
-                ),
-                format!("write at least {}", image.min_disk),
-            ),
-            Ok(_) => {}
-        }
-        if let Some(kind) = &cloud.volume.kind
-            && let Err(what) = facts::pick(&facts.volume_types, |named| named, kind, "volume type")
-        {
-            say(what, format!("it has: {}", names(facts.volume_types.iter().map(|n| &n.name))));
-        }
-    }
-    for item in items.iter().filter(|item| matches!(item.action, Action::Create | Action::Replace(_))) {
-        let Some(Want { spec: Spec::Server { flavor, zone, .. }, .. }) = &item.want else { continue };
-        if let Err(what) = facts::pick(&facts.flavors, |one| &one.named, flavor, "flavour") {
-            say(what, format!("it has: {}", names(facts.flavors.iter().map(|f| &f.named.name))));
-        }
-        if let Some(zone) = zone.as_ref().filter(|zone| !facts.zones.contains(zone)) {
-            say(format!("the cloud has no availability zone {zone}"), format!("it has: {}", names(facts.zones.iter())));
-        }
-    }
-    if let Some(keypair) =
-        cloud.keypair.as_ref().filter(|keypair| made(Kind::Server) && !facts.keypairs.contains(keypair))
-    {
-        say(format!("you have no keypair {keypair}"), format!("you have: {}", names(facts.keypairs.iter())));
-    }
-    if cloud.load_balancer.enabled && !facts.balancing {
-        say(
-            "the cloud's catalogue has no load balancing (Octavia)".to_owned(),
-            "set `openstack.loadBalancer.enabled: false` and `controlPlane.virtualAddress`, or an endpoint of your own"
-                .to_owned(),
-        );
-    }
-    all
-}
-
-fn names<'n>(all: impl Iterator<Item = &'n String>) -> String {
-    let all: Vec<&str> = all.map(String::as_str).take(20).collect();
-    if all.is_empty() { "none".to_owned() } else { all.join(", ") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{alter, applied, cluster, facts, plan, sized};
-    use serde_json::json;
-
-    const MORE: &str = "  floatingIPs: masters\n  loadBalancer: {floatingIP: true}\n  access: {ssh: [192.0.2.0/24], api: [10.0.0.0/16]}\n";
-
-    fn action(plan: &Plan, part: &str) -> Action {
-        plan.items
-            .iter()
-            .find(|item| item.part.to_string() == part)
-            .map(|item| item.action.clone())
-            .unwrap_or_else(|| panic!("no {part}"))
-    }
-
-    #[test]
-    fn what_was_asked_for_is_what_is_wanted() {
-        let cluster = cluster(MORE);
-        let plan = plan(&cluster, &applied(&cluster));
-        let other: Vec<&Item> = plan.items.iter().filter(|item| item.action != Action::Keep).collect();
-        assert!(plan.is_empty() && other.is_empty() && plan.obstacles.is_empty(), "{other:#?} {:?}", plan.obstacles);
-    }
-
-    #[test]
-    fn nothing_there_means_all_is_made() {
-        let cluster = cluster(MORE);
-        let plan = plan(&cluster, &Snapshot { ours: Vec::new(), facts: facts() });
-        assert!(plan.items.iter().all(|item| item.action == Action::Create) && !plan.is_blocked());
-        // The API's range is that of the subnet: Neutron would refuse the second rule.
-        assert_eq!(plan.items.iter().filter(|item| item.part.name.contains("6443")).count(), 1);
-    }
-
-    #[test]
-    fn drift_is_seen() {
-        let cluster = cluster(MORE);
-        let mut snapshot = applied(&cluster);
-        alter(&mut snapshot, "server/m1", |body| body["status"] = json!("SHUTOFF"));
-        alter(&mut snapshot, "server/m2", |body| {
-            *body = json!({ "id": body["id"], "status": "ERROR", "fault": { "message": "No valid host" } })
-        });
-        alter(&mut snapshot, "server/m3", |body| {
-            body["status"] = json!("ERROR");
-            body["OS-SRV-USG:launched_at"] = json!("2026-01-01");
-        });
-        alter(&mut snapshot, "server/w1", |body| body["status"] = json!("BUILD"));
-        alter(&mut snapshot, "port/w1", |body| body["security_groups"] = json!(["another"]));
-        alter(&mut snapshot, "port/w2", |body| body["fixed_ips"][0]["ip_address"] = json!("10.0.9.9"));
-        alter(&mut snapshot, "floating-ip/m1", |body| body["port_id"] = json!(null));
-        alter(&mut snapshot, "router-port/api", |body| body["device_id"] = json!(""));
-        alter(&mut snapshot, "listener/api", |body| body["allowed_cidrs"] = json!(null));
-        alter(&mut snapshot, "security-group/nodes", |body| {
-            body["security_group_rules"] = json!([{ "id": "x", "direction": "ingress", "protocol": "tcp" }]);
-        });
-        let plan = plan(&cluster, &snapshot);
-        let is = |part: &str| action(&plan, part);
-        assert_eq!(is("server/m1"), Action::Change(vec![Fix::Act("os-start", "SHUTOFF".into())]));
-        assert_eq!(is("server/m2"), Action::Replace("could not be made: No valid host".into()));
-        assert!(matches!(is("server/m3"), Action::Refuse { .. }));
-        assert_eq!(is("server/w1"), Action::Change(vec![Fix::Wait("BUILD".into())]));
-        assert_eq!(is("port/w1"), Action::Change(vec![Fix::Update("lacks a security group".into())]));
-        assert!(matches!(is("port/w2"), Action::Refuse { .. }));
-        assert_eq!(is("floating-ip/m1"), update("leads elsewhere"));
-        assert_eq!(is("router-port/api"), Action::Change(vec![Fix::Attach]));
-        assert!(matches!(is("listener/api"), Action::Change(_)));
-        assert_eq!(is("rule/nodes:tcp/22:192.0.2.0/24"), Action::Create);
-        assert!(plan.notes.iter().any(|note| note.contains("rule x that is not ours")), "{:?}", plan.notes);
-    }
-
-    #[test]
-    fn a_broken_balancer_takes_all_below_with_it_and_keeps_its_address() {
-        let cluster = cluster(MORE);
-        let mut snapshot = applied(&cluster);
-        alter(&mut snapshot, "balancer/api", |body| body["provisioning_status"] = json!("ERROR"));
-        let plan = plan(&cluster, &snapshot);
-        assert!(matches!(action(&plan, "balancer/api"), Action::Replace(_)));
-        for part in ["listener/api", "pool/api", "monitor/api", "member/m1"] {
-            assert_eq!(action(&plan, part), Action::Create, "{part}");
-        }
-        assert_eq!(action(&plan, "floating-ip/api"), update("leads to the old balancer"));
-        assert_eq!(plan.place.balancer, "10.0.200.1".parse().ok());
-    }
-
-    #[test]
-    fn other_masters_stay_members_and_strangers_go() {
-        let cluster = cluster(MORE);
-        let mut snapshot = applied(&cluster);
-        let member = |name: &str, address: &str| {
-            Found::new(Part::new(Kind::Member, name), json!({ "id": address, "address": address })).unwrap()
-        };
-        snapshot.ours.extend([member("m2", "10.0.0.12"), member("x", "10.0.0.99")]);
-        let plan = plan(&cluster, &snapshot);
-        let members: Vec<_> = plan
-            .items
-            .iter()
-            .filter(|item| item.part.kind == Kind::Member)
-            .map(|item| (item.part.name.as_str(), &item.action))
-            .collect();
-        assert_eq!(members, [("m1", &Action::Keep), ("x", &Action::Delete("no master has this address".into()))]);
-    }
-
-    #[test]
-    fn a_machine_that_is_described_no_more_is_left_alone() {
-        let snapshot = applied(&sized(3, 3, MORE));
-        let plan = plan(&sized(3, 2, MORE), &snapshot);
-        assert_eq!(action(&plan, "server/w3"), Action::Left);
-        assert!(plan.is_empty());
-    }
-
-    #[test]
-    fn a_second_volume_is_deleted_where_nothing_uses_it() {
-        let cluster = cluster(MORE);
-        let mut snapshot = applied(&cluster);
-        let second = |id: &str, status: &str| {
-            Found::new(Part::new(Kind::Volume, "m1"), json!({ "id": id, "status": status })).unwrap()
-        };
-        snapshot.ours.push(second("second", "available"));
-        let deleted = |plan: &Plan| {
-            plan.items
-                .iter()
-                .any(|i| matches!(i.action, Action::Delete(_)) && i.found.as_ref().is_some_and(|f| f.id == "second"))
-        };
-        assert!(deleted(&plan(&cluster, &snapshot)));
-        snapshot.ours.push(second("third", "in-use"));
-        assert!(plan(&cluster, &snapshot).is_blocked());
-    }
-
-    #[test]
-    fn all_that_is_missing_comes_in_one_report() {
-        let cluster = cluster("  keypair: me\n  volume: {type: fast}\n  availabilityZones: [az9]\n");
-        let mut facts = facts();
-        facts.images.clear();
-        facts.flavors.clear();
-        facts.networks.clear();
-        facts.balancing = false;
-        facts.quotas.insert("volumes", crate::resources::facts::Quota { limit: Some(10), used: 6 });
-        facts.quotas.insert("ports", crate::resources::facts::Quota { limit: None, used: 600 });
-        let plan = plan(&cluster, &Snapshot { ours: Vec::new(), facts });
-        let told: Vec<&str> = plan.obstacles.iter().map(|obstacle| obstacle.what.as_str()).collect();
-        assert_eq!(
-            told,
-            [
-                "the cloud has 0 external networks, and `openstack.externalNetwork` names none",
-                "the cloud has no image node-image",
-                "the cloud has no volume type fast",
-                "the cloud has no flavour small",
-                "the cloud has no availability zone az9",
-                "you have no keypair me",
-                "the cloud's catalogue has no load balancing (Octavia)",
-                "quota: 5 volumes are needed, and 4 of 10 are free",
-            ]
-        );
-    }
-
-    #[test]
-    fn a_hundred_workers_are_compared_at_once() {
-        let cluster = sized(3, 100, MORE);
-        let snapshot = applied(&cluster);
-        let begun = std::time::Instant::now();
-        assert!(plan(&cluster, &snapshot).is_empty());
-        assert!(begun.elapsed() < std::time::Duration::from_secs(5), "{:?}", begun.elapsed());
-    }
 }

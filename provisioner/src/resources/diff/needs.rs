@@ -1,0 +1,128 @@
+//! What the cloud must have for a plan: networks, images, flavours, zones. All that is missing is told at once.
+
+use super::{Action, Found, Item, Obstacle, Place};
+use crate::resources::{
+    Kind, Snapshot,
+    desired::{Spec, Want},
+    facts::{self, Facts},
+};
+use nodeinit_config::{OpenStack, openstack::CloudNetwork};
+use std::collections::BTreeSet;
+
+/// Where the machines will be; what is missing for it becomes an obstacle.
+pub(super) fn place(cloud: &OpenStack, snapshot: &Snapshot, wants: &[Want], obstacles: &mut Vec<Obstacle>) -> Place {
+    let facts = &snapshot.facts;
+    let balancer = snapshot.of_kind(Kind::Balancer).next().and_then(Found::address);
+    let mut place = Place { balancer, ..Place::default() };
+    match &cloud.network {
+        CloudNetwork::Made(made) => place.cidr = Some(made.cidr),
+        CloudNetwork::Existing { network, subnet } => {
+            match facts::pick(&facts.networks, |(named, _)| named, network, "network") {
+                Ok((named, _)) => {
+                    place.network = Some(named.id.clone());
+                    let inside: Vec<_> = facts.subnets.iter().filter(|one| one.network == named.id).cloned().collect();
+                    let chosen = match (subnet, &inside[..]) {
+                        (Some(asked), _) => facts::pick(&inside, |one| &one.named, asked, "subnet")
+                            .map_err(|what| (what, "openstack.network.subnet")),
+                        (None, [one]) => Ok(one),
+                        (None, all) => Err((
+                            format!("the network {network} has {} subnets", all.len()),
+                            "openstack.network.subnet",
+                        )),
+                    };
+                    match chosen {
+                        Ok(one) => (place.subnet, place.cidr) = (Some(one.named.id.clone()), Some(one.cidr)),
+                        Err((what, key)) => obstacles.push(Obstacle {
+                            what,
+                            remedy: format!("name one by `{key}`: {}", names(inside.iter().map(|s| &s.named.name))),
+                        }),
+                    }
+                }
+                Err(what) => obstacles.push(Obstacle {
+                    what,
+                    remedy: format!("it has: {}", names(facts.networks.iter().map(|(n, _)| &n.name))),
+                }),
+            }
+        }
+    }
+    if wants.iter().any(|want| matches!(want.spec, Spec::Router | Spec::FloatingIp { .. })) {
+        let external: Vec<_> =
+            facts.networks.iter().filter(|(_, external)| *external).map(|(named, _)| named.clone()).collect();
+        let chosen = match (&cloud.external_network, &external[..]) {
+            (Some(asked), _) => facts::pick(&external, |named| named, asked, "external network"),
+            (None, [one]) => Ok(one),
+            (None, all) => Err(format!(
+                "the cloud has {} external networks, and `openstack.externalNetwork` names none",
+                all.len()
+            )),
+        };
+        match chosen {
+            Ok(named) => place.external = Some(named.id.clone()),
+            Err(what) => obstacles
+                .push(Obstacle { what, remedy: format!("it has: {}", names(external.iter().map(|n| &n.name))) }),
+        }
+    }
+    place
+}
+
+/// What the cloud would need, and has not.
+pub(super) fn missing(cloud: &OpenStack, items: &[Item], facts: &Facts) -> Vec<Obstacle> {
+    let mut all = Vec::new();
+    let mut told = BTreeSet::new();
+    let mut say = |what: String, remedy: String| {
+        if told.insert(what.clone()) {
+            all.push(Obstacle { what, remedy });
+        }
+    };
+    let made = |kind: Kind| {
+        items.iter().any(|i| i.part.kind == kind && matches!(i.action, Action::Create | Action::Replace(_)))
+    };
+    if made(Kind::Volume) {
+        match facts::pick(&facts.images, |image| &image.named, &cloud.image, "image") {
+            Err(what) => say(what, "upload it, or set `openstack.image`".to_owned()),
+            Ok(image) if image.status != "active" => {
+                say(format!("the image {} is {}", cloud.image, image.status), "wait until it is active".to_owned())
+            }
+            Ok(image) if image.min_disk > i64::from(cloud.volume.size) => say(
+                format!(
+                    "the image {} needs {} GiB, and `openstack.volume.size` is {}",
+                    cloud.image, image.min_disk, cloud.volume.size
+                ),
+                format!("write at least {}", image.min_disk),
+            ),
+            Ok(_) => {}
+        }
+        if let Some(kind) = &cloud.volume.kind
+            && let Err(what) = facts::pick(&facts.volume_types, |named| named, kind, "volume type")
+        {
+            say(what, format!("it has: {}", names(facts.volume_types.iter().map(|n| &n.name))));
+        }
+    }
+    for item in items.iter().filter(|item| matches!(item.action, Action::Create | Action::Replace(_))) {
+        let Some(Want { spec: Spec::Server { flavor, zone, .. }, .. }) = &item.want else { continue };
+        if let Err(what) = facts::pick(&facts.flavors, |one| &one.named, flavor, "flavour") {
+            say(what, format!("it has: {}", names(facts.flavors.iter().map(|f| &f.named.name))));
+        }
+        if let Some(zone) = zone.as_ref().filter(|zone| !facts.zones.contains(zone)) {
+            say(format!("the cloud has no availability zone {zone}"), format!("it has: {}", names(facts.zones.iter())));
+        }
+    }
+    if let Some(keypair) =
+        cloud.keypair.as_ref().filter(|keypair| made(Kind::Server) && !facts.keypairs.contains(keypair))
+    {
+        say(format!("you have no keypair {keypair}"), format!("you have: {}", names(facts.keypairs.iter())));
+    }
+    if cloud.load_balancer.enabled && !facts.balancing {
+        say(
+            "the cloud's catalogue has no load balancing (Octavia)".to_owned(),
+            "set `openstack.loadBalancer.enabled: false` and `controlPlane.virtualAddress`, or an endpoint of your own"
+                .to_owned(),
+        );
+    }
+    all
+}
+
+fn names<'n>(all: impl Iterator<Item = &'n String>) -> String {
+    let all: Vec<&str> = all.map(String::as_str).take(20).collect();
+    if all.is_empty() { "none".to_owned() } else { all.join(", ") }
+}

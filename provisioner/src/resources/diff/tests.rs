@@ -1,0 +1,163 @@
+//! What there is against what should be, on a simulated cloud.
+
+use super::*;
+use crate::testing::{alter, applied, cluster, facts, plan, sized};
+use serde_json::json;
+
+const MORE: &str =
+    "  floatingIPs: masters\n  loadBalancer: {floatingIP: true}\n  access: {ssh: [192.0.2.0/24], api: [10.0.0.0/16]}\n";
+
+fn action(plan: &Plan, part: &str) -> Action {
+    plan.items
+        .iter()
+        .find(|item| item.part.to_string() == part)
+        .map(|item| item.action.clone())
+        .unwrap_or_else(|| panic!("no {part}"))
+}
+
+#[test]
+fn what_was_asked_for_is_what_is_wanted() {
+    let cluster = cluster(MORE);
+    let plan = plan(&cluster, &applied(&cluster));
+    let other: Vec<&Item> = plan.items.iter().filter(|item| item.action != Action::Keep).collect();
+    assert!(plan.is_empty() && other.is_empty() && plan.obstacles.is_empty(), "{other:#?} {:?}", plan.obstacles);
+}
+
+#[test]
+fn nothing_there_means_all_is_made() {
+    let cluster = cluster(MORE);
+    let plan = plan(&cluster, &Snapshot { ours: Vec::new(), facts: facts() });
+    assert!(plan.items.iter().all(|item| item.action == Action::Create) && !plan.is_blocked());
+    // The API's range is that of the subnet: Neutron would refuse the second rule.
+    assert_eq!(plan.items.iter().filter(|item| item.part.name.contains("6443")).count(), 1);
+}
+
+#[test]
+fn drift_is_seen() {
+    let cluster = cluster(MORE);
+    let mut snapshot = applied(&cluster);
+    alter(&mut snapshot, "server/m1", |body| body["status"] = json!("SHUTOFF"));
+    alter(&mut snapshot, "server/m2", |body| {
+        *body = json!({ "id": body["id"], "status": "ERROR", "fault": { "message": "No valid host" } })
+    });
+    alter(&mut snapshot, "server/m3", |body| {
+        body["status"] = json!("ERROR");
+        body["OS-SRV-USG:launched_at"] = json!("2026-01-01");
+    });
+    alter(&mut snapshot, "server/w1", |body| body["status"] = json!("BUILD"));
+    alter(&mut snapshot, "port/w1", |body| body["security_groups"] = json!(["another"]));
+    alter(&mut snapshot, "port/w2", |body| body["fixed_ips"][0]["ip_address"] = json!("10.0.9.9"));
+    alter(&mut snapshot, "floating-ip/m1", |body| body["port_id"] = json!(null));
+    alter(&mut snapshot, "router-port/api", |body| body["device_id"] = json!(""));
+    alter(&mut snapshot, "listener/api", |body| body["allowed_cidrs"] = json!(null));
+    alter(&mut snapshot, "security-group/nodes", |body| {
+        body["security_group_rules"] = json!([{ "id": "x", "direction": "ingress", "protocol": "tcp" }]);
+    });
+    let plan = plan(&cluster, &snapshot);
+    let is = |part: &str| action(&plan, part);
+    assert_eq!(is("server/m1"), Action::Change(vec![Fix::Act("os-start", "SHUTOFF".into())]));
+    assert_eq!(is("server/m2"), Action::Replace("could not be made: No valid host".into()));
+    assert!(matches!(is("server/m3"), Action::Refuse { .. }));
+    assert_eq!(is("server/w1"), Action::Change(vec![Fix::Wait("BUILD".into())]));
+    assert_eq!(is("port/w1"), Action::Change(vec![Fix::Update("lacks a security group".into())]));
+    assert!(matches!(is("port/w2"), Action::Refuse { .. }));
+    assert_eq!(is("floating-ip/m1"), update("leads elsewhere"));
+    assert_eq!(is("router-port/api"), Action::Change(vec![Fix::Attach]));
+    assert!(matches!(is("listener/api"), Action::Change(_)));
+    assert_eq!(is("rule/nodes:tcp/22:192.0.2.0/24"), Action::Create);
+    assert!(plan.notes.iter().any(|note| note.contains("rule x that is not ours")), "{:?}", plan.notes);
+}
+
+#[test]
+fn a_broken_balancer_takes_all_below_with_it_and_keeps_its_address() {
+    let cluster = cluster(MORE);
+    let mut snapshot = applied(&cluster);
+    alter(&mut snapshot, "balancer/api", |body| body["provisioning_status"] = json!("ERROR"));
+    let plan = plan(&cluster, &snapshot);
+    assert!(matches!(action(&plan, "balancer/api"), Action::Replace(_)));
+    for part in ["listener/api", "pool/api", "monitor/api", "member/m1"] {
+        assert_eq!(action(&plan, part), Action::Create, "{part}");
+    }
+    assert_eq!(action(&plan, "floating-ip/api"), update("leads to the old balancer"));
+    assert_eq!(plan.place.balancer, "10.0.200.1".parse().ok());
+}
+
+#[test]
+fn other_masters_stay_members_and_strangers_go() {
+    let cluster = cluster(MORE);
+    let mut snapshot = applied(&cluster);
+    let member = |name: &str, address: &str| {
+        Found::new(Part::new(Kind::Member, name), json!({ "id": address, "address": address })).unwrap()
+    };
+    snapshot.ours.extend([member("m2", "10.0.0.12"), member("x", "10.0.0.99")]);
+    let plan = plan(&cluster, &snapshot);
+    let members: Vec<_> = plan
+        .items
+        .iter()
+        .filter(|item| item.part.kind == Kind::Member)
+        .map(|item| (item.part.name.as_str(), &item.action))
+        .collect();
+    assert_eq!(members, [("m1", &Action::Keep), ("x", &Action::Delete("no master has this address".into()))]);
+}
+
+#[test]
+fn a_machine_that_is_described_no_more_is_left_alone() {
+    let snapshot = applied(&sized(3, 3, MORE));
+    let plan = plan(&sized(3, 2, MORE), &snapshot);
+    assert_eq!(action(&plan, "server/w3"), Action::Left);
+    assert!(plan.is_empty());
+}
+
+#[test]
+fn a_second_volume_is_deleted_where_nothing_uses_it() {
+    let cluster = cluster(MORE);
+    let mut snapshot = applied(&cluster);
+    let second = |id: &str, status: &str| {
+        Found::new(Part::new(Kind::Volume, "m1"), json!({ "id": id, "status": status })).unwrap()
+    };
+    snapshot.ours.push(second("second", "available"));
+    let deleted = |plan: &Plan| {
+        plan.items
+            .iter()
+            .any(|i| matches!(i.action, Action::Delete(_)) && i.found.as_ref().is_some_and(|f| f.id == "second"))
+    };
+    assert!(deleted(&plan(&cluster, &snapshot)));
+    snapshot.ours.push(second("third", "in-use"));
+    assert!(plan(&cluster, &snapshot).is_blocked());
+}
+
+#[test]
+fn all_that_is_missing_comes_in_one_report() {
+    let cluster = cluster("  keypair: me\n  volume: {type: fast}\n  availabilityZones: [az9]\n");
+    let mut facts = facts();
+    facts.images.clear();
+    facts.flavors.clear();
+    facts.networks.clear();
+    facts.balancing = false;
+    facts.quotas.insert("volumes", crate::resources::facts::Quota { limit: Some(10), used: 6 });
+    facts.quotas.insert("ports", crate::resources::facts::Quota { limit: None, used: 600 });
+    let plan = plan(&cluster, &Snapshot { ours: Vec::new(), facts });
+    let told: Vec<&str> = plan.obstacles.iter().map(|obstacle| obstacle.what.as_str()).collect();
+    assert_eq!(
+        told,
+        [
+            "the cloud has 0 external networks, and `openstack.externalNetwork` names none",
+            "the cloud has no image node-image",
+            "the cloud has no volume type fast",
+            "the cloud has no flavour small",
+            "the cloud has no availability zone az9",
+            "you have no keypair me",
+            "the cloud's catalogue has no load balancing (Octavia)",
+            "quota: 5 volumes are needed, and 4 of 10 are free",
+        ]
+    );
+}
+
+#[test]
+fn a_hundred_workers_are_compared_at_once() {
+    let cluster = sized(3, 100, MORE);
+    let snapshot = applied(&cluster);
+    let begun = std::time::Instant::now();
+    assert!(plan(&cluster, &snapshot).is_empty());
+    assert!(begun.elapsed() < std::time::Duration::from_secs(5), "{:?}", begun.elapsed());
+}
