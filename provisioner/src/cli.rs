@@ -300,8 +300,9 @@ async fn destroy(source: &Source, yes: bool, break_lock: bool) -> Result<ExitCod
     let ours = observe::ours(&session.client, &session.marker).await?;
     let doomed = destroy::doomed(&ours);
     report::doomed(&doomed, session.output);
-    if !doomed.is_empty() {
-        if !yes && !confirmed(&session, doomed.len())? {
+    // A lock may be all that a killed run has left.
+    if !ours.is_empty() {
+        if !doomed.is_empty() && !yes && !confirmed(&session, doomed.len())? {
             session.output.text("nothing was deleted");
             return Ok(ExitCode::from(1));
         }
