@@ -92,7 +92,7 @@ def second_zone(admin):
 def tenant_resources():
     """What a project finds, and the files that let a client in."""
     admin = cloud("admin", "admin")
-    network(admin, "public", "203.0.113.0/24", False, is_router_external=True,
+    network(admin, "public", "198.51.100.0/24", False, is_router_external=True,
             provider_network_type="flat", provider_physical_network="public")
     flavor = admin.compute.find_flavor("nodeinit-node") or admin.compute.create_flavor(
         name="nodeinit-node", ram=4096, vcpus=2, disk=0, is_public=False)
