@@ -55,7 +55,7 @@ fn lab(program: &str) -> String {
 }
 
 /// A binary that the environment names; `make test` does.
-fn binary(variable: &str) -> String {
+pub(crate) fn binary(variable: &str) -> String {
     std::env::var(variable).unwrap_or_else(|_| panic!("{variable} does not name a binary: run `make test`"))
 }
 

@@ -1,0 +1,90 @@
+//! Services that do not answer as they should, for a while.
+
+use nodeinit_tests::Cloud;
+
+#[test]
+fn answers_that_fail_or_are_lost() {
+    let cloud = Cloud::empty();
+    // Done, and nobody was told: it must not be done again.
+    for (service, path) in [
+        ("neutron", "/security-groups$"),
+        ("neutron", "/networks$"),
+        ("neutron", "/ports$"),
+        ("neutron", "/floatingips$"),
+        ("cinder", "/volumes$"),
+        ("nova", "/os-server-groups$"),
+        ("nova", "/servers$"),
+        ("octavia", "/loadbalancers$"),
+        ("octavia", "/listeners$"),
+        ("octavia", "/members$"),
+    ] {
+        cloud.verb(&["answer", service, "lost", "--times", "1", "--method", "POST", "--path", path]);
+    }
+    // Not done.
+    cloud.verb(&["answer", "neutron", "500", "--times", "2", "--method", "POST", "--path", "/routers$"]);
+    cloud.verb(&["answer", "nova", "503", "--times", "3"]);
+    cloud.verb(&["answer", "cinder", "reset", "--times", "2", "--method", "POST"]);
+    cloud.verb(&["answer", "octavia", "500", "--times", "2", "--path", "/pools"]);
+    cloud.verb(&["answer", "keystone", "503", "--times", "2"]);
+    let mark = cloud.mark();
+    cloud.apply();
+    let calls = cloud.calls(&mark);
+    let count = |what: &str| calls.lines().filter(|line| line.contains(what)).count();
+    assert_eq!(
+        (count(" lost "), count(" reset "), count(" 503 fault "), count(" 500 fault ")),
+        (10, 2, 5, 4),
+        "{calls}"
+    );
+    cloud.all_is_well();
+}
+
+#[test]
+fn a_service_that_does_not_answer() {
+    let cloud = Cloud::as_it_is();
+    cloud.configure("openstack: {timeouts: {request: 5s}}");
+    cloud.verb(&["answer", "neutron", "hang"]);
+    let ended = cloud.run("plan").exits(75);
+    ended.says(&["get network /", "no answer", "run it again"]);
+    assert!(ended.seconds < 60.0, "it took {} s", ended.seconds);
+    cloud.verb(&["answer", "neutron", "503"]);
+    cloud.run("apply --resources-only").exits(75).says(&["answered 503"]);
+    cloud.verb(&["answer", "neutron", "off"]);
+    cloud.configure("");
+    cloud.apply();
+    cloud.all_is_well();
+}
+
+#[test]
+fn a_token_that_ends_in_the_middle() {
+    let cloud = Cloud::empty();
+    cloud.verb(&["tokens", "6"]);
+    let mark = cloud.mark();
+    cloud.apply();
+    let calls = cloud.calls(&mark);
+    let refused = calls.lines().filter(|line| line.contains(" 401 ")).count();
+    let tokens = calls.lines().filter(|line| line.contains("POST /v3/auth/tokens 201 ")).count();
+    assert!(refused > 0 && tokens > 1, "{refused} refused, {tokens} tokens: {calls}");
+    cloud.verb(&["tokens", "3600"]);
+    cloud.all_is_well();
+}
+
+#[test]
+fn a_balancer_that_is_being_changed() {
+    let cloud = Cloud::as_it_is();
+    cloud.apply();
+    let monitor = cloud.verb(&["os", "loadbalancer", "healthmonitor", "list", "-f", "value", "-c", "id"]);
+    cloud.verb(&["os", "loadbalancer", "healthmonitor", "delete", monitor.trim()]);
+    let settled = || cloud.part("balancer/api")["state"] == "ACTIVE";
+    cloud.until("the balancer is ACTIVE", 60, settled);
+    // Whoever looks before the change sees it ACTIVE; Octavia refuses all the same.
+    cloud.verb(&["answer", "octavia", "409", "--times", "2", "--method", "POST"]);
+    cloud.verb(&["state", "loadbalancer", "trial", "PENDING_UPDATE"]);
+    let mark = cloud.mark();
+    let apply = cloud.start("apply --resources-only");
+    let looks = || cloud.calls(&mark).lines().filter(|line| line.contains("GET /v2.0/lbaas/loadbalancers/")).count();
+    cloud.until("it waits for the balancer", 60, || looks() > 2);
+    cloud.verb(&["state", "loadbalancer", "trial", "ACTIVE"]);
+    apply.wait().exits(0).says(&["created  monitor/api"]);
+    assert_eq!(cloud.calls(&mark).lines().filter(|line| line.contains(" 409 fault ")).count(), 2);
+    cloud.all_is_well();
+}

@@ -1,0 +1,43 @@
+//! The provisioner is killed after the answer to a writing request, again and again, and goes on.
+
+use nodeinit_tests::Cloud;
+
+/// What a process that called abort ends with, as `timeout` tells it.
+const DIED: i32 = 128 + 6;
+
+/// Lets a command be killed after each first step that it does, until there is none left; returns how often it was.
+#[track_caller]
+fn killed_all_the_way(cloud: &Cloud, command: &str) -> usize {
+    // With the lock asked for, and with the lock taken and nothing done.
+    let mut killed = 0;
+    for writes in [1, 2] {
+        let ended = cloud.killed_after(writes, command);
+        assert_eq!(ended.code, DIED, "{}", ended.text());
+        killed += 1;
+    }
+    // The first two requests take the lock over from the one before.
+    loop {
+        let ended = cloud.killed_after(3, command);
+        if ended.code != DIED {
+            ended.exits(0);
+            eprintln!("{command} was killed {killed} times");
+            return killed;
+        }
+        killed += 1;
+        assert!(killed < 80, "{command} comes to no end:\n{}", ended.text());
+    }
+}
+
+#[test]
+fn killed_after_each_writing_request() {
+    let cloud = Cloud::empty();
+    let killed = killed_all_the_way(&cloud, "apply --resources-only");
+    assert!(killed > 12, "apply was killed {killed} times only");
+    cloud.apply();
+    cloud.all_is_well();
+
+    let killed = killed_all_the_way(&cloud, "destroy --yes");
+    assert!(killed > 5, "destroy was killed {killed} times only");
+    cloud.run("destroy --yes").exits(0).says(&["nothing of this cluster is left"]);
+    assert_eq!(cloud.objects(), [""; 0]);
+}

@@ -1,0 +1,56 @@
+//! Machines that are not what they seem.
+
+use nodeinit_tests::{Cloud, Server};
+
+#[test]
+fn a_host_key_that_is_not_that_of_the_console() {
+    let cloud = Cloud::with_guests();
+    cloud.machines(&["t1"], &[]);
+    cloud.apply();
+    cloud.until("the console shows host keys", 180, || cloud.console("t1").contains("END SSH HOST KEY KEYS"));
+    let other = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKSJP7bvRVpAlmJMb4lLdWVlqsA4FxgYDbSw1LRxlPyo";
+    cloud.put(
+        "console",
+        &format!("-----BEGIN SSH HOST KEY KEYS-----\n{other} root@t1\n-----END SSH HOST KEY KEYS-----\n"),
+    );
+    cloud.verb(&["console", "t1", &cloud.path("console").display().to_string()]);
+    cloud.run("apply").exits(1).says(&["t1", "host key"]);
+    // Nobody has logged in, and nothing was sent.
+    cloud.verb(&[
+        "ssh",
+        "t1",
+        "! test -e /etc/nodeinit/secrets.yaml && ! journalctl --no-pager | grep 'Accepted publickey for debian'",
+    ]);
+    cloud.verb(&["console", "t1", "off"]);
+    cloud.until("the console is its own again", 60, || !cloud.console("t1").contains(other));
+    let up = cloud.run("apply").exits(0);
+    up.says(&["lets us in, with the host key of its console"]);
+}
+
+#[test]
+fn a_program_with_a_wrong_digest() {
+    let cloud = Cloud::with_guests();
+    cloud.machines(&["t1"], &[]);
+    let good = std::env::var("NODEINIT_LAB").unwrap();
+    cloud.without_baked("usr/local/bin/nodeinit");
+    let digest = cloud.digest(&good);
+    let mirror = cloud.path("mirror");
+    let _ = std::fs::remove_dir_all(&mirror);
+    std::fs::create_dir(&mirror).unwrap();
+    cloud.put("mirror/nodeinit", "#!/bin/sh\ntouch /root/it-was-run\n");
+    let served = Server::of(&mirror.display().to_string(), 8172, None);
+    cloud.configure(&format!("openstack: {{binary: {{urls: [\"{}/nodeinit\"], sha256: {digest}}}}}", served.url()));
+    let apply = cloud.start("apply");
+    let said = format!("not {digest}: not used");
+    cloud.until("the console tells", 240, || {
+        // Nova knows no such server at first.
+        cloud.try_verb(&["os", "console", "log", "show", "t1"]).text().contains(&said)
+    });
+    cloud.verb(&["ssh", "t1", "! test -e /usr/local/bin/nodeinit && ! test -e /root/it-was-run"]);
+    // As soon as the right one is there, it goes on.
+    std::fs::copy(&good, mirror.join("new")).unwrap();
+    std::fs::rename(mirror.join("new"), mirror.join("nodeinit")).unwrap();
+    apply.wait().exits(0);
+    cloud.verb(&["ssh", "t1", &format!("sha256sum /usr/local/bin/nodeinit | grep -q {digest}")]);
+    cloud.kubectl(&["get", "node", "t1"]).exits(0).says(&[" Ready "]);
+}

@@ -1,0 +1,63 @@
+//! What the cloud could not make, or what broke later, is told with the cloud's words and made anew.
+
+use nodeinit_tests::Cloud;
+
+#[test]
+fn a_server_and_a_volume_that_cannot_be_made() {
+    let cloud = Cloud::empty();
+    cloud.verb(&["fail", "server", "t4"]);
+    cloud.verb(&["fail", "volume", ".*t1"]);
+    let failed = cloud.run("apply --resources-only").exits(3);
+    failed.says(&[
+        "FAILED   volume/t1: volume/t1: the cloud could not make it: it is in the state error",
+        "FAILED   server/t1: not begun: volume/t1 failed",
+        "FAILED   server/t4: server/t4: the cloud could not make it: ",
+        "told to fail",
+        "run it again",
+    ]);
+    cloud.run("plan").exits(2).says(&["replace  volume/t1", "replace  server/t4", "told to fail"]);
+    cloud.verb(&["fail", "server", "off"]);
+    cloud.verb(&["fail", "volume", "off"]);
+    cloud.apply().says(&["replaced server/t4", "replaced volume/t1"]);
+    cloud.all_is_well();
+}
+
+#[test]
+fn a_server_in_error_that_has_run() {
+    let cloud = Cloud::as_it_is();
+    cloud.apply();
+    cloud.verb(&["state", "server", "t4", "error"]);
+    let id = cloud.part("server/t4")["id"].clone();
+    cloud.run("apply --resources-only").exits(78).says(&["server/t4 is ERROR", "repair it, or delete the server"]);
+    assert_eq!(cloud.part("server/t4")["id"], id, "it was made anew");
+    cloud.verb(&["state", "server", "t4", "active"]);
+    cloud.all_is_well();
+}
+
+#[test]
+fn a_volume_that_stays_on_its_way() {
+    let cloud = Cloud::empty();
+    cloud.configure("openstack: {timeouts: {volume: 8s}}");
+    cloud.verb(&["stop", "cinder-volume"]);
+    let failed = cloud.run("apply --resources-only").exits(3);
+    failed
+        .says(&["volume/t1: waited 8 s until the volume holds its image; last seen: creating", "`openstack.timeouts`"]);
+    cloud.verb(&["start", "cinder-volume"]);
+    cloud.configure("");
+    cloud.apply();
+    cloud.all_is_well();
+}
+
+#[test]
+fn a_balancer_in_error_comes_back_with_its_address() {
+    let cloud = Cloud::as_it_is();
+    cloud.apply();
+    let before = cloud.part("balancer/api");
+    cloud.verb(&["state", "loadbalancer", "trial", "ERROR"]);
+    cloud.run("plan").exits(2).says(&["replace  balancer/api"]);
+    cloud.apply();
+    let after = cloud.part("balancer/api");
+    assert_ne!(before["id"], after["id"]);
+    assert_eq!(before["address"], after["address"]);
+    cloud.all_is_well();
+}
