@@ -7,6 +7,7 @@ SHELL := /bin/bash
 target := $(or $(CARGO_TARGET_DIR),target)/x86_64-unknown-linux-gnu
 binary := $(target)/release/nodeinit
 killable := $(target)/debug/nodeinit-failpoints
+provisioner := $(target)/debug/provisioner
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,8 +36,15 @@ test: build ## everything, with real hosts and real Kubernetes (root; 25 minutes
 	tests/lab/selftest.sh
 	cargo build --locked -p nodeinit --features failpoints
 	cp $(target)/debug/nodeinit $(killable)
+	cargo build --locked -p provisioner --features failpoints
+	cp $(provisioner) $(provisioner)-failpoints
+	cargo build --locked -p provisioner
+	cp $(provisioner) $(provisioner)-lab
+	tests/openstack/cloud.sh up
 	NODEINIT_LAB=$(abspath $(binary)) NODEINIT_LAB_FAILPOINTS=$(abspath $(killable)) \
+	PROVISIONER_LAB=$(abspath $(provisioner))-lab PROVISIONER_LAB_FAILPOINTS=$(abspath $(provisioner))-failpoints \
 	  cargo test --workspace --features nodeinit-tests/lab --locked -- --show-output
+	tests/openstack/cloud.sh sweep
 
 demo: build ## boots five hosts, makes them a Kubernetes cluster, shows it (root)
 	tests/lab/demo.sh $(binary)
