@@ -49,6 +49,7 @@ impl Cloud {
         // What a run has left that was killed; those of this process end in order.
         static FIRST: Once = Once::new();
         FIRST.call_once(|| {
+            File::create(at_work()).unwrap().lock().unwrap();
             cloud.verb(&["guests", "off"]);
             cloud.verb(&["heal"]);
         });
@@ -206,7 +207,7 @@ impl Cloud {
     /// Ends the test unless all is there, and once.
     #[track_caller]
     pub fn all_is_well(&self) {
-        self.run("plan").exits(0).says(&[" 0 to create, 0 to change, 0 to delete, "]);
+        self.run("plan").exits(0).says(&["0 to create, 0 to change, 0 to delete, "]);
         self.nothing_is_double();
     }
 
@@ -228,7 +229,10 @@ impl Cloud {
         let work = self.work.display().to_string();
         let clouds = format!("OS_CLIENT_CONFIG_FILE={}", directory().join("clouds.yaml").display());
         let dies_after = format!("PROVISIONER_DIES_AFTER_WRITE={dies_after}");
-        let mut argv = vec!["env", "-C", &work, &clouds, &dies_after, &program];
+        // One whose test was killed holds it still: whoever comes next waits until it has ended.
+        let lock = at_work().display().to_string();
+        let mut argv =
+            vec!["flock", "--shared", "--no-fork", &lock, "env", "-C", &work, &clouds, &dies_after, &program];
         argv.extend(arguments.split_whitespace());
         let layers: Vec<String> = layers.iter().map(|layer| layer.display().to_string()).collect();
         layers.iter().for_each(|layer| argv.extend(["--config", layer.as_str()]));
@@ -298,6 +302,11 @@ impl Drop for Cloud {
 
 fn script() -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("openstack/cloud.sh").display().to_string()
+}
+
+/// A lock that each run of the provisioner shares.
+fn at_work() -> PathBuf {
+    lab_directory().join("lock/openstack-provisioner")
 }
 
 /// Where the cloud keeps what it makes.
