@@ -66,16 +66,26 @@ tokens() { # SECONDS: Keystone starts anew
   start_and_wait keystone
 }
 
+unpin() { # PINNED...: the host's own console is shown again, though it has written nothing since
+  local pinned
+  for pinned in "$@"; do
+    [ -e "$pinned" ] || continue
+    touch -d @0 "${pinned%.pinned}.log"
+    rm -f "$pinned"
+  done
+}
+
 console() { # NAME FILE|off
   local id
   id=$(guests_list | awk -v host="$(guest_named "$1")" '$1 == host {print $2}')
-  if [ "$2" = off ]; then rm -f "$state/instances/$id/console.pinned"; return; fi
+  if [ "$2" = off ]; then unpin "$state/instances/$id/console.pinned"; return; fi
   touch "$state/instances/$id/console.pinned"
   cp "$2" "$state/instances/$id/console.log"
 }
 
 faults_off() { # all of them, and what was stopped runs again
-  rm -f "$state"/faults/* "$state"/instances/*/console.pinned "$state/groups.off"
+  rm -f "$state"/faults/* "$state/groups.off"
+  unpin "$state"/instances/*/console.pinned
   grep -qx 'expiration = 3600' "$root/etc/keystone/keystone.conf" || tokens 3600
   local service
   for service in $services; do running "${service%:*}" || start_and_wait "${service%:*}"; done

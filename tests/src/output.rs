@@ -2,6 +2,7 @@
 
 use std::{
     io::Read,
+    os::unix::process::ExitStatusExt,
     process::{Child, Command, Stdio},
     thread,
     time::Instant,
@@ -76,8 +77,8 @@ impl Running {
         let stdout = text(&mut self.child.stdout.take().unwrap());
         let stderr = errors.join().unwrap();
         let status = self.child.wait().unwrap();
-        // `timeout` tells a signal as a shell does.
-        let code = status.code().unwrap_or(-1);
+        // `timeout` tells a signal as a shell does, but for those that leave a core: it dies of them itself.
+        let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(-1);
         Output { code, stdout, stderr, seconds: self.begun.elapsed().as_secs_f64(), what: self.what }
     }
 }

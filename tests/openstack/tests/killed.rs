@@ -2,7 +2,7 @@
 
 use nodeinit_tests::Cloud;
 
-/// What a process that called abort ends with, as `timeout` tells it.
+/// How a process ends that called abort.
 const DIED: i32 = 128 + 6;
 
 /// Lets a command be killed after each first step that it does, until there is none left; returns how often it was.
