@@ -78,7 +78,11 @@ impl Delivery<'_> {
         let bundle = self.secrets.for_first_master(&tokens, &host_keys);
         let config = userdata::master_config(self.loaded, &inputs)
             .map_err(|e| Error::Configuration { what: e.to_string(), remedy: "mend the configuration".to_owned() })?;
-        let machine = FirstMaster::reach(self, &inputs, &host_keys).await?;
+        let reached = FirstMaster::reach(self, &inputs, &host_keys).await;
+        if matches!(reached, Err(Error::Machine { .. })) {
+            console::forget(self);
+        }
+        let machine = reached?;
         machine.equip(&config, &bundle).await?;
         let ended = machine.up().await;
         let ready = machine.ready_nodes().await.unwrap_or_default();

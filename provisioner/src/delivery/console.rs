@@ -33,6 +33,11 @@ pub(super) async fn host_keys(
     Ok(all.into_iter().map(|(name, _, keys)| (name.to_owned(), keys)).collect())
 }
 
+/// What was read is not what answers: the next run reads the consoles again.
+pub(super) fn forget(work: &Delivery<'_>) {
+    let _ = std::fs::remove_file(&work.known_hosts);
+}
+
 /// Our own file: as OpenSSH's known_hosts, with the server's id as the comment.
 fn read(text: &str) -> BTreeMap<String, Vec<String>> {
     let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();
