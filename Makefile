@@ -26,7 +26,7 @@ check: ## what needs neither root nor the lab: format, lints, unit tests, docume
 	tests/shellcheck.sh
 	cargo test --workspace --locked
 
-test: build ## everything, with real hosts and real Kubernetes (root; 25 minutes with cold caches)
+test: build ## everything, with real hosts and real Kubernetes (root; 40 minutes with cold caches)
 	@tests/tools.sh
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --features nodeinit-tests/lab --locked -- -D warnings
