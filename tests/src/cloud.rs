@@ -9,7 +9,7 @@ use std::{
     collections::BTreeMap,
     fs::{self, File},
     path::{Path, PathBuf},
-    sync::{MutexGuard, Once},
+    sync::{MutexGuard, Once, OnceLock},
     thread,
     time::{Duration, Instant},
 };
@@ -29,7 +29,6 @@ pub struct Cloud {
     guests: bool,
     work: PathBuf,
     // Behind all else, so that it is over before another test may begin.
-    _alone: File,
     _only: MutexGuard<'static, ()>,
 }
 
@@ -40,11 +39,16 @@ impl Cloud {
         let only = only();
         let locks = lab_directory().join("lock");
         fs::create_dir_all(&locks).unwrap();
-        let alone = File::create(locks.join("openstack-tests")).unwrap();
-        alone.lock().unwrap();
+        // For the whole run: a test may leave a cluster to the next one.
+        static ALONE: OnceLock<File> = OnceLock::new();
+        ALONE.get_or_init(|| {
+            let alone = File::create(locks.join("openstack-tests")).unwrap();
+            alone.lock().unwrap();
+            alone
+        });
         let work = lab_directory().join("cloud-tests");
         fs::create_dir_all(&work).unwrap();
-        let cloud = Self { guests: false, work, _alone: alone, _only: only };
+        let cloud = Self { guests: false, work, _only: only };
         cloud.verb(&["up"]);
         // What a run has left that was killed; those of this process end in order.
         static FIRST: Once = Once::new();
