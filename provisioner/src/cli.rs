@@ -236,7 +236,9 @@ async fn create(
         });
     }
     let secrets = Secrets::open(&session.secrets, program(&session.loaded))?;
-    if !first.is_empty() {
+    if first.is_empty() {
+        lock::clear(&session.client, &snapshot.ours).await?;
+    } else {
         let (lock, told) = lock::take(&session.client, &session.marker, break_lock).await?;
         if let Some(told) = told {
             session.output.tell(&told, || json!({ "event": "note", "what": told }));

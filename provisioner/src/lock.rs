@@ -46,6 +46,17 @@ pub async fn take<'a>(client: &'a Client, marker: &Marker, broken: bool) -> Resu
     Ok((lock, told))
 }
 
+/// Takes away what dead runs of this machine have left, for one who has nothing to do and needs no lock.
+///
+/// # Errors
+/// As the service says.
+pub async fn clear(client: &Client, ours: &[Found]) -> Result<(), Error> {
+    for left in ours.iter().filter(|found| found.part.kind == Kind::Lock && is_dead(&holder(found))) {
+        client.delete(collection(Kind::Lock).0, &format!("{}/{}", collection(Kind::Lock).1, left.id)).await?;
+    }
+    Ok(())
+}
+
 impl Lock<'_> {
     /// Gives the lock back.
     ///
