@@ -82,15 +82,20 @@ enum Command {
 
 #[derive(Subcommand)]
 enum Worker {
-    /// Create a worker's resources
+    /// Create a worker, which joins
     Add {
         #[command(flatten)]
         named: Named,
         #[command(flatten)]
         operator: Operator,
     },
-    /// Delete a worker's resources
-    Remove(Named),
+    /// Drain a worker, and delete its node and its resources
+    Remove {
+        #[command(flatten)]
+        named: Named,
+        #[command(flatten)]
+        operator: Operator,
+    },
 }
 
 #[derive(Args)]
@@ -123,7 +128,7 @@ struct Operator {
     /// Where the administrator's kubeconfig is written; CLUSTER.kubeconfig if unset
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// Make the resources only, and leave the machines to themselves
+    /// See to the resources only, and leave the machines to themselves
     #[arg(long)]
     resources_only: bool,
 }
@@ -141,7 +146,7 @@ impl Cli {
             Command::Destroy { source, yes, break_lock } => destroy(&source, yes, break_lock).await,
             Command::Userdata { name, source } => user_data(&source, &name),
             Command::Worker(Worker::Add { named, operator }) => worker_add(&named, &operator).await,
-            Command::Worker(Worker::Remove(named)) => worker_remove(&named).await,
+            Command::Worker(Worker::Remove { named, operator }) => worker_remove(&named, &operator).await,
         }
     }
 }
@@ -248,20 +253,7 @@ async fn create(
         done?;
     }
     if !operator.resources_only {
-        let name = &session.loaded.cluster.name;
-        let beside = |end: &str| PathBuf::from(format!("{name}.{end}"));
-        let delivery = Delivery {
-            client: &session.client,
-            marker: &session.marker,
-            loaded: &session.loaded,
-            cloud: &session.cloud,
-            secrets: &secrets,
-            kubeconfig: operator.kubeconfig.clone().unwrap_or_else(|| beside("kubeconfig")),
-            known_hosts: beside("known_hosts"),
-            output: session.output,
-            begun,
-        };
-        delivery.run().await?;
+        delivery(session, operator, &secrets, begun).run().await?;
     }
     session.output.tell("all is as it should be", || json!({ "event": "finished" }));
     session.told();
@@ -275,6 +267,21 @@ async fn locked(session: &Session, secrets: &Secrets, mut snapshot: Snapshot, on
     restrict(&mut plan, only);
     let parts = (&session.loaded, &session.cloud, secrets);
     Apply::new(&session.client, &session.marker, parts, &snapshot, &plan, session.output).run().await
+}
+
+fn delivery<'s>(session: &'s Session, operator: &Operator, secrets: &'s Secrets, begun: Instant) -> Delivery<'s> {
+    let beside = |end: &str| PathBuf::from(format!("{}.{end}", session.loaded.cluster.name));
+    Delivery {
+        client: &session.client,
+        marker: &session.marker,
+        loaded: &session.loaded,
+        cloud: &session.cloud,
+        secrets,
+        kubeconfig: operator.kubeconfig.clone().unwrap_or_else(|| beside("kubeconfig")),
+        known_hosts: beside("known_hosts"),
+        output: session.output,
+        begun,
+    }
 }
 
 /// The nodeinit that machines get, where it lies on this side.
@@ -355,14 +362,18 @@ async fn worker_add(named: &Named, operator: &Operator) -> Result<ExitCode, Erro
     create(&session, operator, named.break_lock, Some(&named.name)).await
 }
 
-/// Deletes a worker's resources. Its node is to be drained and removed from the cluster before.
-async fn worker_remove(named: &Named) -> Result<ExitCode, Error> {
+/// Drains a worker, deletes its node, then its resources.
+async fn worker_remove(named: &Named, operator: &Operator) -> Result<ExitCode, Error> {
     let session = Session::open(&named.source).await?;
     if session.loaded.cluster.masters.iter().any(|machine| machine.name == named.name) {
         return Err(Error::Usage(format!("{} is a master, and a member of etcd", named.name)));
     }
     let ours = observe::ours(&session.client, &session.marker).await?;
     if !destroy::of_machine(&ours, &named.name).is_empty() {
+        if !operator.resources_only {
+            let secrets = Secrets::open(&session.secrets, None)?;
+            delivery(&session, operator, &secrets, Instant::now()).remove_worker(&named.name).await?;
+        }
         let (lock, _) = lock::take(&session.client, &session.marker, named.break_lock).await?;
         let done =
             destroy::machine(&session.client, &session.marker, &session.cloud, &named.name, session.output).await;

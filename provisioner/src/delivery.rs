@@ -16,7 +16,7 @@ use crate::{
 use first_master::FirstMaster;
 use nodeinit_config::{
     Cluster, Loaded, OpenStack, Secret,
-    cluster::{API_PORT, Endpoint},
+    cluster::{API_PORT, Endpoint, Machine},
 };
 use serde_json::json;
 use std::{
@@ -58,19 +58,10 @@ impl Delivery<'_> {
     /// # Errors
     /// What could not be reached or did not come up, by name.
     pub async fn run(&self) -> Result<(), Error> {
-        let found = observe::ours(self.client, self.marker).await?;
         let cluster = &self.loaded.cluster;
-        let part = |kind, name: &str| found.iter().find(|f| f.part.kind == kind && f.part.name == name).cloned();
-        let inputs = Inputs::of(cluster, |kind, name| part(kind, name).map(Rc::new));
-        let Some(first) = cluster.masters.first() else { return Ok(()) };
         let workers_come = userdata::workers_come(self.loaded);
         let reached = cluster.masters.iter().chain(cluster.workers.iter().filter(|_| !workers_come));
-        let reached: Vec<&str> = reached.filter(|m| m.host_keys.is_empty()).map(|m| m.name.as_str()).collect();
-        let mut host_keys = console::host_keys(self, &found, &reached).await?;
-        if !first.host_keys.is_empty() {
-            host_keys.insert(first.name.clone(), first.host_keys.clone());
-        }
-
+        let (inputs, host_keys) = self.look(&reached.collect::<Vec<_>>()).await?;
         let tokens = match workers_come {
             true => cluster.workers.iter().filter_map(|w| self.token(&w.name, &inputs)).collect(),
             false => BTreeMap::new(),
@@ -86,14 +77,42 @@ impl Delivery<'_> {
         machine.equip(&config, &bundle).await?;
         let ended = machine.up().await;
         let ready = machine.ready_nodes().await.unwrap_or_default();
-        self.balance(&inputs, |name| ended.is_ok() || ready.contains(name)).await?;
-        self.write_kubeconfig(&machine.admin().await?, &inputs)?;
+        if ended.is_ok() || !ready.is_empty() {
+            self.balance(&inputs, |name| ended.is_ok() || ready.contains(name)).await?;
+            self.write_kubeconfig(&machine.admin().await?, &inputs)?;
+        }
         ended?;
         if workers_come {
             self.wait_for_workers(&machine).await?;
             machine.retire_tokens().await?;
         }
         Ok(())
+    }
+
+    /// Takes a worker out of the cluster: drained, its node deleted.
+    ///
+    /// # Errors
+    /// Where the first master cannot be reached, or pods do not go.
+    pub async fn remove_worker(&self, name: &str) -> Result<(), Error> {
+        let Some(first) = self.loaded.cluster.masters.first() else { return Ok(()) };
+        let (inputs, host_keys) = self.look(&[first]).await?;
+        let machine = FirstMaster::reach(self, &inputs, &host_keys).await?;
+        machine.remove_worker(name).await?;
+        self.tell(&format!("{name} is drained, and no node of the cluster any more"));
+        Ok(())
+    }
+
+    /// What is there, and the host keys of these machines.
+    async fn look(&self, machines: &[&Machine]) -> Result<(Inputs, BTreeMap<String, Vec<String>>), Error> {
+        let found = observe::ours(self.client, self.marker).await?;
+        let part = |kind, name: &str| found.iter().find(|f| f.part.kind == kind && f.part.name == name).cloned();
+        let inputs = Inputs::of(&self.loaded.cluster, |kind, name| part(kind, name).map(Rc::new));
+        let (known, unknown): (Vec<&Machine>, Vec<&Machine>) =
+            machines.iter().copied().partition(|machine| !machine.host_keys.is_empty());
+        let unknown: Vec<&str> = unknown.iter().map(|machine| machine.name.as_str()).collect();
+        let mut host_keys = console::host_keys(self, &found, &unknown).await?;
+        host_keys.extend(known.iter().map(|machine| (machine.name.clone(), machine.host_keys.clone())));
+        Ok((inputs, host_keys))
     }
 
     fn token(&self, worker: &str, inputs: &Inputs) -> Option<(String, Secret<String>)> {

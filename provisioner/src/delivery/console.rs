@@ -1,7 +1,11 @@
 //! Machines' SSH host keys, as they show them on their console: only the cloud and the machine itself can write there.
 
 use super::{Delivery, server, write_private};
-use crate::{error::Error, machine, resources::Found};
+use crate::{
+    error::Error,
+    machine,
+    resources::{Found, Kind},
+};
 use futures_util::future::try_join_all;
 use std::{
     collections::BTreeMap,
@@ -28,8 +32,14 @@ pub(super) async fn host_keys(
         }
     });
     let all = try_join_all(each).await?;
-    let lines = all.iter().flat_map(|(name, id, keys)| keys.iter().map(move |key| format!("{name} {key} {id}\n")));
-    write_private(&work.known_hosts, &lines.collect::<String>())?;
+    let others = found.iter().filter(|f| f.part.kind == Kind::Server && !names.contains(&f.part.name.as_str()));
+    let others =
+        others.filter_map(|server| Some((server.part.name.as_str(), &server.id, known.get(&server.id)?.clone())));
+    let lines = |(name, id, keys): &(&str, &String, Vec<String>)| -> String {
+        keys.iter().map(|key| format!("{name} {key} {id}\n")).collect()
+    };
+    let text: String = others.collect::<Vec<_>>().iter().chain(&all).map(lines).collect();
+    write_private(&work.known_hosts, &text)?;
     Ok(all.into_iter().map(|(name, _, keys)| (name.to_owned(), keys)).collect())
 }
 

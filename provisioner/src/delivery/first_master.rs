@@ -191,6 +191,15 @@ impl<'a> FirstMaster<'a> {
         self.must("nodeinit phase run worker-tokens").await.map(drop)
     }
 
+    /// Drains a worker and deletes its node; one that is none is well.
+    pub(super) async fn remove_worker(&self, name: &str) -> Result<(), Error> {
+        self.must(&format!(
+            "nodeinit worker remove {name} 2>&1 || ! nodeinit status --output json | grep -q '\"name\":\"{name}\"'"
+        ))
+        .await
+        .map(drop)
+    }
+
     /// The administrator's kubeconfig.
     pub(super) async fn admin(&self) -> Result<Secret<String>, Error> {
         self.must(&format!("cat {ADMIN}")).await.map(Secret::new)
