@@ -74,7 +74,7 @@ pub async fn set_members(
     active(client, &balancer.id, limit).await?;
     let (service, path, _) = collection(Kind::Member);
     client
-        .change(Method::PUT, service, &format!("{path}/{}/members", pool.id), Some(&json!({ "members": body })))
+        .send(Method::PUT, service, &format!("{path}/{}/members", pool.id), Some(&json!({ "members": body })))
         .await?;
     active(client, &balancer.id, limit).await?;
     Ok(true)

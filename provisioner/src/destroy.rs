@@ -170,7 +170,7 @@ impl Destroy<'_> {
         let body = json!({ "port_id": found.id });
         let mut backoff = Backoff::new(self.client.limit());
         loop {
-            match self.client.change(Method::PUT, Service::Network, &path, Some(&body)).await {
+            match self.client.send(Method::PUT, Service::Network, &path, Some(&body)).await {
                 Err(error) if error.status() == Some(404) => return Ok(()),
                 // Floating IPs through the router hold it.
                 Err(error) if error.status() == Some(409) && backoff.pause().await => {}

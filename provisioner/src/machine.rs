@@ -2,7 +2,7 @@
 
 use crate::{
     error::Error,
-    openstack::{Client, Service},
+    openstack::{Client, Method, Service},
     resources::Found,
 };
 use nodeinit_config::format::HOST_KEY;
@@ -16,14 +16,8 @@ pub async fn console(client: &Client, server: &Found) -> Result<String, Error> {
     let path = format!("/servers/{}/action", server.id);
     // An action that changes nothing, so that it may be asked for again.
     let body = json!({ "os-getConsoleOutput": {} });
-    let mut backoff = crate::openstack::backoff::Backoff::new(client.limit());
-    loop {
-        match client.once(Service::Compute, &path, &body).await {
-            Ok(answer) => return Ok(answer["output"].as_str().unwrap_or_default().to_owned()),
-            Err(error) if error.may_heal() && backoff.pause().await => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
+    let answer = client.send(Method::POST, Service::Compute, &path, Some(&body)).await?;
+    Ok(answer["output"].as_str().unwrap_or_default().to_owned())
 }
 
 const BEGIN: &str = "-----BEGIN SSH HOST KEY KEYS-----";

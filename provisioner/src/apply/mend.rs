@@ -60,7 +60,7 @@ impl Apply<'_> {
         let (service, path, key) = collection(want.part.kind);
         let mut answer = self
             .client
-            .change(Method::PUT, service, &format!("{path}/{}", found.id), Some(&json!({ key: body })))
+            .send(Method::PUT, service, &format!("{path}/{}", found.id), Some(&json!({ key: body })))
             .await?;
         Ok(Found::new(want.part.clone(), answer[key].take()).unwrap_or_else(|| found.clone()))
     }
@@ -71,7 +71,7 @@ impl Apply<'_> {
         let router = self.made.get(&router).ok_or_else(|| Error::Defect(format!("{router} is not there")))?;
         let path = format!("/routers/{}/add_router_interface", router.id);
         let body = json!({ "port_id": port.id });
-        match self.client.change(Method::PUT, Service::Network, &path, Some(&body)).await {
+        match self.client.send(Method::PUT, Service::Network, &path, Some(&body)).await {
             // A first try whose answer was lost has put it there.
             Err(error) if error.status() == Some(409) && self.is_attached(&port.id, &router.id).await? => {}
             other => drop(other?),

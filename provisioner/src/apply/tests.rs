@@ -2,6 +2,8 @@
 
 use super::{Apply, tasks};
 use crate::{
+    error::Error,
+    openstack::Client,
     output::{Format, Output},
     resources::{Kind, Marker, Snapshot, diff::Plan},
     testing::{
@@ -9,16 +11,24 @@ use crate::{
         listener::{Request, Seen, with_cloud},
     },
 };
+use nodeinit_config::Loaded;
 use serde_json::{Value, json};
 use std::{cell::RefCell, rc::Rc};
 
 /// The parts of some kinds alone.
-fn only(kinds: &[Kind]) -> (nodeinit_config::Loaded, Snapshot, Plan) {
+fn only(kinds: &[Kind]) -> (Loaded, Snapshot, Plan) {
     let loaded = testing::loaded(1, 0, "");
     let snapshot = Snapshot { ours: Vec::new(), facts: testing::facts() };
     let mut plan = testing::plan(&loaded.cluster, &snapshot);
     plan.items.retain(|item| kinds.contains(&item.part.kind));
     (loaded, snapshot, plan)
+}
+
+async fn run(client: &Client, (loaded, snapshot, plan): &(Loaded, Snapshot, Plan)) -> Result<(), Error> {
+    let (cloud, marker) = (testing::cloud(&loaded.cluster), Marker::new(testing::ID));
+    let secrets = crate::secrets::tests::example();
+    let output = Output { format: Format::Json };
+    Apply::new(client, &marker, (loaded, &cloud, &secrets), snapshot, plan, output).run().await
 }
 
 fn posts(seen: &Seen) -> usize {
@@ -38,18 +48,7 @@ fn what_was_made_although_the_answer_was_lost_is_not_made_twice() {
         Some((200, json!({ "server_groups": *made.borrow() })))
     };
     with_cloud(script, |client, seen| async move {
-        let (loaded, snapshot, plan) = only(&[Kind::ServerGroup]);
-        let (cloud, marker) = (testing::cloud(&loaded.cluster), Marker::new(testing::ID));
-        let secrets = crate::secrets::tests::example();
-        let apply = Apply::new(
-            &client,
-            &marker,
-            (&loaded, &cloud, &secrets),
-            &snapshot,
-            &plan,
-            Output { format: Format::Json },
-        );
-        apply.run().await.unwrap();
+        run(&client, &only(&[Kind::ServerGroup])).await.unwrap();
         assert_eq!(posts(&seen), 1);
     });
 }
@@ -65,18 +64,7 @@ fn what_the_cloud_cannot_make_is_told_and_ends_only_what_needs_it() {
         _ => Some((404, json!({}))),
     };
     with_cloud(script, |client, seen| async move {
-        let (loaded, snapshot, plan) = only(&[Kind::ServerGroup, Kind::Volume]);
-        let (cloud, marker) = (testing::cloud(&loaded.cluster), Marker::new(testing::ID));
-        let secrets = crate::secrets::tests::example();
-        let apply = Apply::new(
-            &client,
-            &marker,
-            (&loaded, &cloud, &secrets),
-            &snapshot,
-            &plan,
-            Output { format: Format::Json },
-        );
-        let error = apply.run().await.unwrap_err();
+        let error = run(&client, &only(&[Kind::ServerGroup, Kind::Volume])).await.unwrap_err();
         assert_eq!(error.to_string(), "1 of 2 failed or were not begun; the rest is done");
         assert_eq!(posts(&seen), 2);
     });

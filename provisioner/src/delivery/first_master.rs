@@ -1,14 +1,17 @@
 //! The first master, over SSH.
 
 use super::Delivery;
-use crate::{error::Error, secrets::hex, userdata::Inputs};
+use crate::{
+    error::{Error, causes},
+    secrets::hex,
+    userdata::Inputs,
+};
 use nodeinit_config::{Secret, cluster::Machine};
 use nodeinit_ssh::{ClientKey, Output, Session, SshError, Target};
 use ring::digest;
 use serde_json::{Value, json};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    error::Error as _,
     net::SocketAddr,
     time::{Duration, Instant},
 };
@@ -152,7 +155,11 @@ impl<'a> FirstMaster<'a> {
                     return Err(Error::Machine { what, code: u8::try_from(code).unwrap_or(1) });
                 }
                 Err(e @ SshError::Broken { .. }) => {
-                    self.work.tell(&format!("{}; {} goes on by itself, reaching it again", told(&e), self.target.name));
+                    self.work.tell(&format!(
+                        "{}; {} goes on by itself, reaching it again",
+                        causes(&e),
+                        self.target.name
+                    ));
                     let limit = self.work.loaded.cluster.timeouts.ssh;
                     anew = Some(connect(&self.key, &self.target, self.jump.as_ref(), limit).await?);
                 }
@@ -221,7 +228,7 @@ impl<'a> FirstMaster<'a> {
     }
 
     fn failed(&self, error: &SshError) -> Error {
-        Error::Machine { what: format!("the connection to {} failed: {}", self.target.name, told(error)), code: 75 }
+        Error::Machine { what: format!("the connection to {} failed: {}", self.target.name, causes(error)), code: 75 }
     }
 }
 
@@ -255,23 +262,18 @@ async fn connect(key: &ClientKey, target: &Target, jump: Option<&Target>, limit:
         };
         // Until cloud-init has made the user, nobody is let in.
         if !error.is_temporary() && !matches!(error, SshError::Refused { .. }) {
-            return Err(Error::Machine { what: told(&error), code: 1 });
+            return Err(Error::Machine { what: causes(&error), code: 1 });
         }
         if begun.elapsed() > limit {
             return Err(Error::Deadline {
                 thing: format!("SSH to {} at {}", target.name, target.address),
                 what: "it lets us in (see its security group, its floating IP, or name a `ssh.jumpHost`)".to_owned(),
                 seconds: limit.as_secs(),
-                last: told(&error),
+                last: causes(&error),
             });
         }
         tokio::time::sleep(PAUSE).await;
     }
-}
-
-fn told(error: &SshError) -> String {
-    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 fn text(value: &Value) -> &str {

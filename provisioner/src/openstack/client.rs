@@ -3,7 +3,7 @@
 use super::{Service, backoff::Backoff, catalogue::Catalogue, transport};
 use crate::{
     cloud::Cloud,
-    error::{ApiError, Error},
+    error::{self, ApiError, Error},
 };
 use nodeinit_config::Secret;
 use serde_json::Value;
@@ -111,18 +111,25 @@ impl Client {
         Ok(all)
     }
 
-    /// Changes or deletes, with retries: such a request may be repeated.
+    /// Any request that may be repeated, with retries.
     ///
     /// # Errors
     /// As the service says.
-    pub async fn change(
+    pub async fn send(
         &self,
         method: Method,
         service: Service,
         path: &str,
         body: Option<&Value>,
     ) -> Result<Value, ApiError> {
-        self.send(method, service, path, body).await
+        let mut backoff = Backoff::new(self.limit);
+        loop {
+            let left = backoff.left().max(Duration::from_secs(1));
+            match self.attempt(&method, service, path, body, left.min(TRY)).await {
+                Err(error) if (error.may_heal() || is_pending(service, &error)) && backoff.pause().await => {}
+                other => return other,
+            }
+        }
     }
 
     /// Deletes; what is gone already is well.
@@ -142,23 +149,6 @@ impl Client {
     /// As the service says. [`ApiError::may_heal`] means that nobody knows whether it was done.
     pub async fn once(&self, service: Service, path: &str, body: &Value) -> Result<Value, ApiError> {
         self.attempt(&Method::POST, service, path, Some(body), TRY.min(self.limit)).await
-    }
-
-    async fn send(
-        &self,
-        method: Method,
-        service: Service,
-        path: &str,
-        body: Option<&Value>,
-    ) -> Result<Value, ApiError> {
-        let mut backoff = Backoff::new(self.limit);
-        loop {
-            let left = backoff.left().max(Duration::from_secs(1));
-            match self.attempt(&method, service, path, body, left.min(TRY)).await {
-                Err(error) if (error.may_heal() || is_pending(service, &error)) && backoff.pause().await => {}
-                other => return other,
-            }
-        }
     }
 
     async fn attempt(
@@ -247,7 +237,7 @@ fn with_body(request: reqwest::RequestBuilder, body: Option<&Value>) -> reqwest:
 /// The answer's body, and Keystone's token where there is one.
 async fn answer(request: String, builder: reqwest::RequestBuilder) -> Result<(Value, Option<String>), ApiError> {
     let failed = |e: reqwest::Error| {
-        let (request, cause) = (request.clone(), transport::causes(&e.without_url()));
+        let (request, cause) = (request.clone(), error::causes(&e.without_url()));
         // rustls' own words; its error lies too deep to be looked at.
         match cause.contains("invalid peer certificate") {
             true => ApiError::Untrusted { request, cause },

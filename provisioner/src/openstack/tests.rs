@@ -75,7 +75,7 @@ fn a_balancer_that_is_being_changed_is_waited_for() {
     };
     with_cloud(script, |client: Client, seen| async move {
         client
-            .change(Method::PUT, Service::LoadBalancer, "/pools/p/members", Some(&json!({ "members": [] })))
+            .send(Method::PUT, Service::LoadBalancer, "/pools/p/members", Some(&json!({ "members": [] })))
             .await
             .unwrap();
         assert_eq!(seen.borrow().len(), 3);

@@ -27,21 +27,7 @@ pub(super) fn http(cloud: &Cloud) -> Result<reqwest::Client, Error> {
             builder = builder.add_root_certificate(certificate);
         }
     }
-    builder.build().map_err(|e| Error::Defect(format!("no HTTP client: {}", causes(&e))))
-}
-
-/// An error with all that led to it.
-pub(super) fn causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        next = cause.source();
-    }
-    text
+    builder.build().map_err(|e| Error::Defect(format!("no HTTP client: {}", crate::error::causes(&e))))
 }
 
 /// The service's own words: each has another place for them.
