@@ -73,7 +73,7 @@ impl Delivery<'_> {
         if matches!(reached, Err(Error::Machine { .. })) {
             console::forget(self);
         }
-        let machine = reached?;
+        let mut machine = reached?;
         machine.equip(&config, &bundle).await?;
         let ended = machine.up().await;
         let ready = machine.ready_nodes().await.unwrap_or_default();

@@ -126,13 +126,11 @@ impl<'a> FirstMaster<'a> {
     }
 
     /// Runs `nodeinit up` there and tells what it tells. It goes on even where the connection breaks: then it is found again.
-    pub(super) async fn up(&self) -> Result<(), Error> {
+    pub(super) async fn up(&mut self) -> Result<(), Error> {
         let t = &self.work.loaded.cluster.timeouts;
         let limit = 2 * (t.download + t.image_import + t.kubelet + t.etcd + t.control_plane + t.join + t.node);
         let begun = Instant::now();
-        let mut anew: Option<Session> = None;
         for _ in 0..CONNECTIONS {
-            let session = anew.as_ref().unwrap_or(&self.session);
             let mut failures = Vec::new();
             let mut busy = false;
             let each = |line: &str| {
@@ -146,7 +144,8 @@ impl<'a> FirstMaster<'a> {
                     self.relay(&event);
                 }
             };
-            match session.lines("exec nodeinit up --output json", b"", limit, each).await {
+            let ended = self.session.lines("exec nodeinit up --output json", b"", limit, each).await;
+            match ended {
                 Ok(Output { code: 0, .. }) => return Ok(()),
                 Ok(Output { code: 75, .. }) if busy && begun.elapsed() < limit => tokio::time::sleep(PAUSE).await,
                 Ok(Output { code, stderr, .. }) => {
@@ -161,7 +160,7 @@ impl<'a> FirstMaster<'a> {
                         self.target.name
                     ));
                     let limit = self.work.loaded.cluster.timeouts.ssh;
-                    anew = Some(connect(&self.key, &self.target, self.jump.as_ref(), limit).await?);
+                    self.session = connect(&self.key, &self.target, self.jump.as_ref(), limit).await?;
                 }
                 Err(e) => return Err(self.failed(&e)),
             }
