@@ -37,7 +37,7 @@ test: build ## everything, with real hosts and real Kubernetes, but the cloud (r
 	cargo build --locked -p nodeinit --features failpoints
 	cp $(target)/debug/nodeinit $(killable)
 	NODEINIT_LAB=$(abspath $(binary)) NODEINIT_LAB_FAILPOINTS=$(abspath $(killable)) \
-	  cargo test --workspace --features nodeinit-tests/lab --locked -- --show-output
+	  cargo test --workspace --features nodeinit-tests/lab --locked
 
 test-openstack: build ## the provisioner, on a real OpenStack API whose servers boot (root; after `make test`, which makes the lab)
 	tests/lab/prepare.sh
@@ -48,7 +48,7 @@ test-openstack: build ## the provisioner, on a real OpenStack API whose servers 
 	tests/openstack/cloud.sh up
 	NODEINIT_LAB=$(abspath $(binary)) PROVISIONER_LAB=$(abspath $(provisioner))-lab \
 	PROVISIONER_LAB_FAILPOINTS=$(abspath $(provisioner))-failpoints \
-	  cargo test -p nodeinit-tests --features cloud --locked --test cloud -- --show-output --test-threads=1
+	  cargo test -p nodeinit-tests --features cloud --locked --test cloud -- --test-threads=1
 	tests/openstack/cloud.sh sweep
 
 demo: build ## boots five hosts, makes them a Kubernetes cluster, shows it (root)

@@ -2,21 +2,22 @@
 
 use nodeinit_tests::{Cluster, Host};
 
-/// Free: no host of tests has it.
-const ADDRESS: &str = "10.77.0.99";
+/// Free: no host of tests has one of them. One a test, since tests run at once on one network.
+const ADDRESSES: [&str; 2] = ["10.77.0.98", "10.77.0.99"];
 
 #[test]
 fn the_api_answers_at_the_virtual_address() {
+    let address = ADDRESSES[0];
     let host = Host::with_images();
     host.import_addons(&["kube-vip"]);
-    configure(&host);
+    configure(&host, address);
     let addresses = "ip -4 -oneline address | awk '{print $2, $4}'";
     let before = host.must(addresses);
     host.up();
-    host.kubectl(&format!("--server https://{ADDRESS}:6443 get --raw /readyz"));
+    host.kubectl(&format!("--server https://{address}:6443 get --raw /readyz"));
     assert_eq!(
         host.kubectl("config view -o jsonpath='{.clusters[0].cluster.server}'"),
-        format!("https://{ADDRESS}:6443")
+        format!("https://{address}:6443")
     );
     host.up().says(&["nothing to do"]);
     host.check_pods();
@@ -26,7 +27,7 @@ fn the_api_answers_at_the_virtual_address() {
     let seconds = host.until(
         "the address after a power cut",
         120.0,
-        &format!("curl -s -m 1 --cacert /etc/kubernetes/pki/ca.crt https://{ADDRESS}:6443/readyz"),
+        &format!("curl -s -m 1 --cacert /etc/kubernetes/pki/ca.crt https://{address}:6443/readyz"),
     );
     eprintln!("the address was back {seconds:.1} s after the boot");
 
@@ -36,37 +37,38 @@ fn the_api_answers_at_the_virtual_address() {
 
 #[test]
 fn the_address_moves_when_its_holder_is_gone() {
+    let address = ADDRESSES[1];
     let cluster = Cluster::with_images(3, 1);
     for master in &cluster.masters {
         master.import_addons(&["kube-vip"]);
     }
-    configure(cluster.first());
+    configure(cluster.first(), address);
     cluster.up();
     let worker = &cluster.workers[0];
-    let held = holder(&cluster);
+    let held = holder(&cluster, address);
     assert_eq!(held.len(), 1, "{held:?}");
     let lost = cluster.masters.iter().find(|master| master.name() == held[0]).unwrap();
     lost.cut_power();
-    let answers = format!("curl -s -m 1 --cacert /etc/kubernetes/pki/ca.crt https://{ADDRESS}:6443/readyz");
+    let answers = format!("curl -s -m 1 --cacert /etc/kubernetes/pki/ca.crt https://{address}:6443/readyz");
     let seconds = worker.until("the address on another master", 60.0, &answers);
     eprintln!("the API answered at the address {seconds:.1} s after the power cut");
-    let new = holder(&cluster);
+    let new = holder(&cluster, address);
     assert!(new.len() == 1 && new != held, "{new:?}");
 
     lost.boot();
     lost.until("its API server", 120.0, "curl -sk -m 1 -f https://127.0.0.1:6443/readyz");
     cluster.up();
-    assert_eq!(holder(&cluster).len(), 1, "one holds it, and no other");
+    assert_eq!(holder(&cluster, address).len(), 1, "one holds it, and no other");
 }
 
-fn configure(host: &Host) {
+fn configure(host: &Host, address: &str) {
     host.configure(&format!(
-        "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\ncontrolPlane: {{virtualAddress: {ADDRESS}}}\n"
+        "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\ncontrolPlane: {{virtualAddress: {address}}}\n"
     ));
 }
 
 /// The masters that have the address on a card; one whose power is cut has none.
-fn holder(cluster: &Cluster) -> Vec<&str> {
-    let has = |host: &&Host| host.run(&format!("ip -4 -oneline address | grep -q ' {ADDRESS}/'")).code == 0;
+fn holder<'a>(cluster: &'a Cluster, address: &str) -> Vec<&'a str> {
+    let has = |host: &&Host| host.run(&format!("ip -4 -oneline address | grep -q ' {address}/'")).code == 0;
     cluster.masters.iter().filter(has).map(Host::name).collect()
 }
