@@ -13,7 +13,7 @@ use crate::{
     openstack::{Client, Service, listing::Listing},
     output::Output,
     resources::{
-        Kind, Marker, Part, Snapshot,
+        Found, Kind, Marker, Part, Snapshot,
         body::Context,
         desired::{Spec, Want},
         diff::{Action, Item, Plan},
@@ -97,11 +97,11 @@ impl<'a> Apply<'a> {
         }
     }
 
-    /// Does everything; a failure ends only what depends on it.
+    /// Does everything; a failure ends only what depends on it. Returns what is there then.
     ///
     /// # Errors
     /// How many parts failed; each failure has been told.
-    pub async fn run(self) -> Result<(), Error> {
+    pub async fn run(self) -> Result<Vec<Found>, Error> {
         for item in &self.plan.items {
             if let (Action::Keep, Some(found)) = (&item.action, &item.found) {
                 self.made.add(item.part.clone(), found.clone());
@@ -119,7 +119,12 @@ impl<'a> Apply<'a> {
         }
         self.tell_critical_path(&tasks);
         match self.failures.get() {
-            0 => Ok(()),
+            0 => {
+                let mut there = self.made.all();
+                let untouched = self.snapshot.ours.iter().filter(|one| self.made.get(&one.part).is_none()).cloned();
+                there.extend(untouched);
+                Ok(there)
+            }
             failed => Err(Error::Partly { failed, all: tasks.iter().map(|task| task.items.len()).sum() }),
         }
     }
@@ -237,7 +242,7 @@ impl<'a> Apply<'a> {
         }
     }
 
-    fn context<'c>(&'c self, made: &'c dyn Fn(&Part) -> Option<std::rc::Rc<crate::resources::Found>>) -> Context<'c> {
+    fn context<'c>(&'c self, made: &'c dyn Fn(&Part) -> Option<std::rc::Rc<Found>>) -> Context<'c> {
         Context {
             name: &self.loaded.cluster.name,
             marker: self.marker,

@@ -11,7 +11,7 @@ use crate::{
     output::{self, Format, Output},
     report,
     resources::{
-        Kind, Marker, Snapshot, desired,
+        Found, Kind, Marker, Snapshot, desired,
         diff::{self, Action, Obstacle, Plan},
         observe,
     },
@@ -241,8 +241,9 @@ async fn create(
         });
     }
     let secrets = Secrets::open(&session.secrets, program(&session.loaded))?;
-    if first.is_empty() {
+    let found = if first.is_empty() {
         lock::clear(&session.client, &snapshot.ours).await?;
+        snapshot.ours
     } else {
         let (lock, told) = lock::take(&session.client, &session.marker, break_lock).await?;
         if let Some(told) = told {
@@ -250,10 +251,10 @@ async fn create(
         }
         let done = locked(session, &secrets, snapshot, only).await;
         lock.release().await?;
-        done?;
-    }
+        done?
+    };
     if !operator.resources_only {
-        delivery(session, operator, &secrets, begun).run().await?;
+        delivery(session, operator, &secrets, found, begun).run().await?;
     }
     session.output.tell("all is as it should be", || json!({ "event": "finished" }));
     session.told();
@@ -261,7 +262,12 @@ async fn create(
 }
 
 /// Somebody else may have worked until the lock was ours, so that what is ours is looked at again.
-async fn locked(session: &Session, secrets: &Secrets, mut snapshot: Snapshot, only: Option<&str>) -> Result<(), Error> {
+async fn locked(
+    session: &Session,
+    secrets: &Secrets,
+    mut snapshot: Snapshot,
+    only: Option<&str>,
+) -> Result<Vec<Found>, Error> {
     snapshot.ours = observe::ours(&session.client, &session.marker).await?;
     let mut plan = session.compare(&snapshot);
     restrict(&mut plan, only);
@@ -269,9 +275,16 @@ async fn locked(session: &Session, secrets: &Secrets, mut snapshot: Snapshot, on
     Apply::new(&session.client, &session.marker, parts, &snapshot, &plan, session.output).run().await
 }
 
-fn delivery<'s>(session: &'s Session, operator: &Operator, secrets: &'s Secrets, begun: Instant) -> Delivery<'s> {
+fn delivery<'s>(
+    session: &'s Session,
+    operator: &Operator,
+    secrets: &'s Secrets,
+    found: Vec<Found>,
+    begun: Instant,
+) -> Delivery<'s> {
     let beside = |end: &str| PathBuf::from(format!("{}.{end}", session.loaded.cluster.name));
     Delivery {
+        found,
         client: &session.client,
         marker: &session.marker,
         loaded: &session.loaded,
@@ -372,7 +385,7 @@ async fn worker_remove(named: &Named, operator: &Operator) -> Result<ExitCode, E
     if !destroy::of_machine(&ours, &named.name).is_empty() {
         if !operator.resources_only {
             let secrets = Secrets::open(&session.secrets, None)?;
-            delivery(&session, operator, &secrets, Instant::now()).remove_worker(&named.name).await?;
+            delivery(&session, operator, &secrets, ours, Instant::now()).remove_worker(&named.name).await?;
         }
         let (lock, _) = lock::take(&session.client, &session.marker, named.break_lock).await?;
         let done =

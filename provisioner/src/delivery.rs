@@ -9,7 +9,7 @@ use crate::{
     error::Error,
     openstack::Client,
     output::Output,
-    resources::{Found, Kind, Marker, observe},
+    resources::{Found, Kind, Marker},
     secrets::Secrets,
     userdata::{self, Inputs},
 };
@@ -32,6 +32,8 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// All that it needs.
 pub struct Delivery<'a> {
+    /// What is there.
+    pub found: Vec<Found>,
     /// The cloud.
     pub client: &'a Client,
     /// What is ours there.
@@ -61,7 +63,8 @@ impl Delivery<'_> {
         let cluster = &self.loaded.cluster;
         let workers_come = userdata::workers_come(self.loaded);
         let reached = cluster.masters.iter().chain(cluster.workers.iter().filter(|_| !workers_come));
-        let (inputs, host_keys) = self.look(&reached.collect::<Vec<_>>()).await?;
+        let inputs = self.inputs();
+        let host_keys = self.host_keys(&reached.collect::<Vec<_>>()).await?;
         let tokens = match workers_come {
             true => cluster.workers.iter().filter_map(|w| self.token(&w.name, &inputs)).collect(),
             false => BTreeMap::new(),
@@ -83,7 +86,7 @@ impl Delivery<'_> {
         }
         ended?;
         if workers_come {
-            self.wait_for_workers(&machine).await?;
+            self.wait_for_workers(&machine, ready).await?;
             machine.retire_tokens().await?;
         }
         Ok(())
@@ -95,24 +98,27 @@ impl Delivery<'_> {
     /// Where the first master cannot be reached, or pods do not go.
     pub async fn remove_worker(&self, name: &str) -> Result<(), Error> {
         let Some(first) = self.loaded.cluster.masters.first() else { return Ok(()) };
-        let (inputs, host_keys) = self.look(&[first]).await?;
-        let machine = FirstMaster::reach(self, &inputs, &host_keys).await?;
+        let host_keys = self.host_keys(&[first]).await?;
+        let machine = FirstMaster::reach(self, &self.inputs(), &host_keys).await?;
         machine.remove_worker(name).await?;
         self.tell(&format!("{name} is drained, and no node of the cluster any more"));
         Ok(())
     }
 
-    /// What is there, and the host keys of these machines.
-    async fn look(&self, machines: &[&Machine]) -> Result<(Inputs, BTreeMap<String, Vec<String>>), Error> {
-        let found = observe::ours(self.client, self.marker).await?;
-        let part = |kind, name: &str| found.iter().find(|f| f.part.kind == kind && f.part.name == name).cloned();
-        let inputs = Inputs::of(&self.loaded.cluster, |kind, name| part(kind, name).map(Rc::new));
+    /// What is there, for a machine's configuration.
+    fn inputs(&self) -> Inputs {
+        let part = |kind, name: &str| self.found.iter().find(|f| f.part.kind == kind && f.part.name == name).cloned();
+        Inputs::of(&self.loaded.cluster, |kind, name| part(kind, name).map(Rc::new))
+    }
+
+    /// The host keys of these machines: those of the configuration, else those of their consoles.
+    async fn host_keys(&self, machines: &[&Machine]) -> Result<BTreeMap<String, Vec<String>>, Error> {
         let (known, unknown): (Vec<&Machine>, Vec<&Machine>) =
             machines.iter().copied().partition(|machine| !machine.host_keys.is_empty());
         let unknown: Vec<&str> = unknown.iter().map(|machine| machine.name.as_str()).collect();
-        let mut host_keys = console::host_keys(self, &found, &unknown).await?;
+        let mut host_keys = console::host_keys(self, &unknown).await?;
         host_keys.extend(known.iter().map(|machine| (machine.name.clone(), machine.host_keys.clone())));
-        Ok((inputs, host_keys))
+        Ok(host_keys)
     }
 
     fn token(&self, worker: &str, inputs: &Inputs) -> Option<(String, Secret<String>)> {
@@ -129,6 +135,11 @@ impl Delivery<'_> {
         let members: Vec<(String, IpAddr)> = up
             .filter_map(|(_, m)| Some((m.name.clone(), m.address.or(inputs.addresses.get(&m.name).copied())?)))
             .collect();
+        let has = self.found.iter().filter(|found| found.part.kind == Kind::Member);
+        let has: BTreeSet<Option<IpAddr>> = has.map(Found::address).collect();
+        if has == members.iter().map(|(_, address)| Some(*address)).collect() {
+            return Ok(());
+        }
         if balancer::set_members(self.client, self.marker, &members, self.cloud.timeouts.load_balancer).await? {
             let names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
             self.tell(&format!("the balancer's members are {}", names.join(", ")));
@@ -136,15 +147,18 @@ impl Delivery<'_> {
         Ok(())
     }
 
-    async fn wait_for_workers(&self, machine: &FirstMaster<'_>) -> Result<(), Error> {
+    /// Until all of them are Ready; `ready` are those that are.
+    async fn wait_for_workers(&self, machine: &FirstMaster<'_>, mut ready: BTreeSet<String>) -> Result<(), Error> {
         let cluster = &self.loaded.cluster;
         let limit = cluster.timeouts.join + cluster.timeouts.node;
         let mut waited: BTreeSet<&str> = cluster.workers.iter().map(|worker| worker.name.as_str()).collect();
         let begun = Instant::now();
-        while !waited.is_empty() {
-            let ready = machine.ready_nodes().await?;
+        loop {
             for worker in ready.iter().filter(|name| waited.remove(name.as_str())) {
                 self.tell(&format!("worker {worker} is Ready"));
+            }
+            if waited.is_empty() {
+                return Ok(());
             }
             if begun.elapsed() > limit {
                 let thing = waited.into_iter().collect::<Vec<_>>().join(", ");
@@ -152,11 +166,9 @@ impl Delivery<'_> {
                 let last = "not Ready: `journalctl -u nodeinit` and the console of that server tell why".to_owned();
                 return Err(Error::Deadline { thing, what, seconds: limit.as_secs(), last });
             }
-            if !waited.is_empty() {
-                tokio::time::sleep(LOOK).await;
-            }
+            tokio::time::sleep(LOOK).await;
+            ready = machine.ready_nodes().await?;
         }
-        Ok(())
     }
 
     /// The administrator's kubeconfig, for this side of the network.
@@ -213,9 +225,4 @@ fn write_private(path: &Path, text: &str) -> Result<(), Error> {
         what: format!("cannot write {}: {e}", path.display()),
         remedy: "make room, or name another place".to_owned(),
     })
-}
-
-/// The server of a machine.
-fn server<'f>(found: &'f [Found], name: &str) -> Option<&'f Found> {
-    found.iter().find(|found| found.part.kind == Kind::Server && found.part.name == name)
 }

@@ -27,6 +27,11 @@ impl Made {
         self.parts.borrow().get(part).cloned().flatten()
     }
 
+    /// All that is there.
+    pub(super) fn all(&self) -> Vec<Found> {
+        self.parts.borrow().values().flatten().map(|found| Found::clone(found)).collect()
+    }
+
     /// Until the part is there. `Err`: it will not come.
     pub(super) async fn wait(&self, part: &Part) -> Result<Rc<Found>, ()> {
         loop {

@@ -28,7 +28,7 @@ async fn run(client: &Client, (loaded, snapshot, plan): &(Loaded, Snapshot, Plan
     let (cloud, marker) = (testing::cloud(&loaded.cluster), Marker::new(testing::ID));
     let secrets = crate::secrets::tests::example();
     let output = Output { format: Format::Json };
-    Apply::new(client, &marker, (loaded, &cloud, &secrets), snapshot, plan, output).run().await
+    Apply::new(client, &marker, (loaded, &cloud, &secrets), snapshot, plan, output).run().await.map(drop)
 }
 
 fn posts(seen: &Seen) -> usize {

@@ -1,6 +1,6 @@
 //! Machines' SSH host keys, as they show them on their console: only the cloud and the machine itself can write there.
 
-use super::{Delivery, server, write_private};
+use super::{Delivery, write_private};
 use crate::{
     error::Error,
     machine,
@@ -19,20 +19,18 @@ const LOOK: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// A console that shows none at the deadline.
-pub(super) async fn host_keys(
-    work: &Delivery<'_>,
-    found: &[Found],
-    names: &[&str],
-) -> Result<BTreeMap<String, Vec<String>>, Error> {
+pub(super) async fn host_keys(work: &Delivery<'_>, names: &[&str]) -> Result<BTreeMap<String, Vec<String>>, Error> {
     let known = read(&std::fs::read_to_string(&work.known_hosts).unwrap_or_default());
-    let each = names.iter().filter_map(|name| Some((*name, server(found, name)?))).map(async |(name, server)| {
+    let servers = || work.found.iter().filter(|found| found.part.kind == Kind::Server);
+    let server = |name: &str| servers().find(|server| server.part.name == name);
+    let each = names.iter().filter_map(|name| Some((*name, server(name)?))).map(async |(name, server)| {
         match known.get(&server.id) {
             Some(keys) => Ok((name, &server.id, keys.clone())),
             None => watch(work, name, server).await.map(|keys| (name, &server.id, keys)),
         }
     });
     let all = try_join_all(each).await?;
-    let others = found.iter().filter(|f| f.part.kind == Kind::Server && !names.contains(&f.part.name.as_str()));
+    let others = servers().filter(|server| !names.contains(&server.part.name.as_str()));
     let others =
         others.filter_map(|server| Some((server.part.name.as_str(), &server.id, known.get(&server.id)?.clone())));
     let lines = |(name, id, keys): &(&str, &String, Vec<String>)| -> String {
