@@ -5,10 +5,7 @@ use crate::{
     resources::{Found, Kind, desired::API},
     secrets::{Secrets, hex},
 };
-use nodeinit_config::{
-    Cluster, Loaded, Made, OpenStack, Problems,
-    cluster::{API_PORT, Endpoint, SecretsDelivery},
-};
+use nodeinit_config::{Cluster, Loaded, Made, OpenStack, Problems, cluster::SecretsDelivery};
 use std::{collections::BTreeMap, fmt::Write, net::IpAddr, rc::Rc};
 
 /// What is known only when the resources are there.
@@ -144,7 +141,9 @@ pub fn of(loaded: &Loaded, name: &str, inputs: &Inputs, secrets: &Secrets) -> Re
         }
         (None, Some(_)) if workers_come(loaded) => {
             let whole = loaded.made(&inputs.made(false)).map_err(UserDataError::Misfit)?;
-            let trust = secrets.trust(endpoints(&whole));
+            let first = whole.cluster.masters.first().and_then(|master| master.address);
+            let endpoints = first.map(|first| whole.cluster.join_endpoints(first)).unwrap_or_default();
+            let trust = secrets.trust(endpoints.iter().map(ToString::to_string).collect());
             let part = whole.part_of_worker(name, &trust).unwrap_or_default();
             files += &file("/etc/nodeinit/config.yaml", "0644", &part);
             let machine = inputs.ports.get(name).map_or("", String::as_str);
@@ -177,19 +176,6 @@ pub fn of(loaded: &Loaded, name: &str, inputs: &Inputs, secrets: &Secrets) -> Re
     match text.len() > LARGEST {
         true => Err(UserDataError::TooLong { name: name.to_owned(), size: text.len() }),
         false => Ok(text),
-    }
-}
-
-/// Where workers find the API: what stands before the masters, else each of them.
-fn endpoints(whole: &Loaded) -> Vec<String> {
-    let cluster = &whole.cluster;
-    let addresses: Vec<IpAddr> = cluster.masters.iter().filter_map(|master| master.address).collect();
-    let control_plane = &cluster.control_plane;
-    match (&control_plane.endpoint, control_plane.virtual_address, addresses.first()) {
-        (None, None, _) | (_, _, None) => {
-            addresses.iter().map(|a| Endpoint { host: a.to_string(), port: API_PORT }.to_string()).collect()
-        }
-        (_, _, Some(first)) => vec![cluster.endpoint(*first).to_string()],
     }
 }
 

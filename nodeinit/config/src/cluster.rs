@@ -386,6 +386,21 @@ impl Cluster {
         self.control_plane.endpoint.clone().unwrap_or_else(otherwise)
     }
 
+    /// Where a worker looks for the API: at the [endpoint](Self::endpoint), then at those of `join`; where nothing stands before
+    /// the masters, at each of them.
+    #[must_use]
+    pub fn join_endpoints(&self, fallback: IpAddr) -> Vec<Endpoint> {
+        let first = self.endpoint(fallback);
+        let others = if self.control_plane.endpoint.is_none() && self.control_plane.virtual_address.is_none() {
+            let addresses = self.masters.iter().filter_map(|master| master.address);
+            addresses.map(|address| Endpoint { host: address.to_string(), port: API_PORT }).collect()
+        } else {
+            self.join.endpoints.clone()
+        };
+        let others = others.into_iter().filter(|other| *other != first);
+        std::iter::once(first.clone()).chain(others).collect()
+    }
+
     /// The full name of an image of Kubernetes itself, such as `registry.k8s.io/kube-apiserver:v1.34.4`.
     #[must_use]
     pub fn image(&self, component: KubernetesImage) -> String {

@@ -7,6 +7,7 @@ use crate::{
         cluster::Node,
         encryption_config::EncryptionConfig,
         etcd::EtcdMember,
+        first_api_server::FirstApiServer,
         images,
         kubeconfig::Kubeconfigs,
         kubelet::{KubeletConfig, KubeletHealthy, KubeletService},
@@ -21,11 +22,12 @@ use crate::{
 use nodeinit_config::{Cluster, cluster::Role};
 
 /// Everything that does not need the others comes first, so that only membership in etcd waits for its turn; the control
-/// plane begins the moment that this machine votes. What the cluster holds as a whole is the first master's.
+/// plane begins when this machine votes and the first master's API answers. What the cluster holds as a whole is the first master's.
 #[must_use]
 pub fn plan(cluster: &Cluster) -> Plan {
     let mut plan = prepared(cluster);
     plan.push(Box::new(EtcdMember(Role::Master)));
+    plan.push(Box::new(FirstApiServer));
     for component in Component::ALL {
         if component != Component::Etcd {
             plan.push(Box::new(Manifest(component, Role::Master)));

@@ -16,7 +16,7 @@ use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
 use nodeinit_config::cluster::Cni;
 use serde_json::Value;
-use std::{ops::ControlFlow, path::Path, time::Duration};
+use std::{net::IpAddr, ops::ControlFlow, path::Path, time::Duration};
 
 /// How many requests are under way at once: enough to keep a starting API server busy.
 const AT_ONCE: usize = 8;
@@ -51,6 +51,25 @@ pub(super) async fn ready(cx: &Context) -> ControlFlow<(), String> {
             ControlFlow::Continue(format!("{status}: {}", lacking.join(", ")))
         }
         Err(e) => ControlFlow::Continue(e.to_string()),
+    }
+}
+
+/// One look at another machine's API may take this long: nobody answers for an address that nobody holds.
+const LOOK_LIMIT: Duration = Duration::from_secs(1);
+
+/// Whether the API at another machine's address is ready; else what it lacks.
+pub(super) async fn ready_at(cx: &Context, address: IpAddr) -> ControlFlow<(), String> {
+    let path = Path::new(render::paths::KUBERNETES).join(User::SuperAdmin.file_name());
+    let kubeconfig = match cx.files.read_text(&path) {
+        Ok(text) => text.unwrap_or_default(),
+        Err(e) => return ControlFlow::Continue(e.to_string()),
+    };
+    let ask = async { KubeClient::from_kubeconfig(&kubeconfig, local_api(address))?.health("/readyz").await };
+    match tokio::time::timeout(LOOK_LIMIT, ask).await {
+        Ok(Ok((status, _))) if status.is_success() => ControlFlow::Break(()),
+        Ok(Ok((status, _))) => ControlFlow::Continue(status.to_string()),
+        Ok(Err(e)) => ControlFlow::Continue(e.to_string()),
+        Err(_) => ControlFlow::Continue("no answer".to_owned()),
     }
 }
 

@@ -7,6 +7,7 @@ pub mod cluster;
 pub mod encryption_config;
 pub mod etcd;
 pub mod fanout;
+pub mod first_api_server;
 pub mod images;
 pub mod join;
 pub mod kubeconfig;

@@ -16,7 +16,7 @@ use crate::{
         self,
         static_pod::{self, StaticPod},
     },
-    steps::{cluster, etcd, kubelet},
+    steps::{cluster, etcd, first_api_server, kubelet},
 };
 use async_trait::async_trait;
 use nodeinit_config::{cluster::Role, yaml};
@@ -94,6 +94,15 @@ impl Component {
         }
     }
 
+    /// Between two looks at its health.
+    fn pause(self) -> Duration {
+        match self {
+            Self::Etcd | Self::ApiServer => Duration::from_millis(50),
+            // The kernel goes through all connections of the machine to tell who listens.
+            Self::ControllerManager | Self::Scheduler => Duration::from_millis(250),
+        }
+    }
+
     /// Its containers, the newest first.
     pub(super) async fn containers(self) -> Result<Vec<cri::Container>, CriError> {
         let mut found = Cri::connect(cri::SOCKET).await?.containers().await?;
@@ -145,11 +154,14 @@ impl Step for Manifest {
                 needs.push("api-server-config".into());
                 // It gives up on an etcd that does not let it in; a learner lets nobody in.
                 if self.1 != Role::FirstMaster {
-                    needs.push(etcd::MEMBER.into());
+                    needs.extend([etcd::MEMBER.into(), first_api_server::NAME.into()]);
                 }
             }
-            // Until then the two that all wait for have the processor to themselves.
-            Component::ControllerManager | Component::Scheduler => needs.push(Component::Etcd.name().into()),
+            // Until then those that all wait for have the processor to themselves.
+            Component::ControllerManager | Component::Scheduler => {
+                let before = if self.1 == Role::FirstMaster { Component::Etcd } else { Component::ApiServer };
+                needs.push(before.name().into());
+            }
         }
         // Its claims of directories come before anything is written there.
         needs.push("kubelet-config".into());
@@ -210,7 +222,7 @@ impl Step for Healthy {
             if self.0 == Component::Etcd { cx.cluster.timeouts.etcd } else { cx.cluster.timeouts.control_plane };
         let command = self.0.command(cx)?;
         let mut watch = BackOffWatch::new(self.0);
-        let wait = Wait::new(format!("a healthy {}", self.0.name()), limit);
+        let wait = Wait::new(format!("a healthy {}", self.0.name()), limit).at_most_every(self.0.pause());
         let look = async || {
             let ControlFlow::Continue(seen) = self.health(cx, &command).await else {
                 return ControlFlow::Break(Ok(()));
@@ -235,17 +247,17 @@ impl Step for Healthy {
 impl Healthy {
     /// Whether the component with these flags is healthy.
     async fn health(&self, cx: &Context, command: &[String]) -> ControlFlow<(), String> {
-        // Asked first: a former one that still ends its requests would answer in the place of one that only starts.
+        let health = self.0.health(cx).await;
+        if health.is_continue() {
+            return health;
+        }
+        // A former one that still ends its requests may have answered in the place of one that only starts.
         let former = match self.0.containers().await {
             Ok(containers) => containers.iter().skip(1).any(|c| c.state == ContainerState::Running),
             Err(e) => return ControlFlow::Continue(e.to_string()),
         };
         if former || !processes::runs(&cx.files, command) {
-            // Not healthy, but its own words tell more than that it does not run yet.
-            let health = self.0.health(cx).await;
-            return ControlFlow::Continue(
-                health.continue_value().unwrap_or_else(|| format!("the former {} still runs", self.0.name())),
-            );
+            return ControlFlow::Continue(format!("the former {} still runs", self.0.name()));
         }
         self.0.health(cx).await
     }

@@ -1,7 +1,6 @@
 //! The virtual address: a static pod on every master, of which one at a time holds the address.
 
 use crate::{
-    api::kube::{KubeClient, local_api},
     context::Context,
     engine::{
         error::StepError,
@@ -9,10 +8,11 @@ use crate::{
         wait::Wait,
     },
     host::files::NewFile,
-    render::{self, kubeconfig::User, static_pod},
+    render::{self, static_pod},
+    steps::cluster,
 };
 use async_trait::async_trait;
-use std::{net::IpAddr, ops::ControlFlow, path::Path, time::Duration};
+use std::{net::IpAddr, path::Path};
 
 /// The name of the wait, for steps that lean on the address.
 pub const ANSWERS: &str = "virtual-address";
@@ -68,26 +68,6 @@ impl Step for Manifest {
 /// Step `virtual-address`: the API answers at it. Workers, other masters and the pod network come to it.
 pub struct Answers(pub IpAddr);
 
-impl Answers {
-    async fn look(&self, cx: &Context) -> ControlFlow<(), String> {
-        let path = Path::new(render::paths::KUBERNETES).join(User::SuperAdmin.file_name());
-        let kubeconfig = match cx.files.read_text(&path) {
-            Ok(text) => text.unwrap_or_default(),
-            Err(e) => return ControlFlow::Continue(e.to_string()),
-        };
-        let ask = async { KubeClient::from_kubeconfig(&kubeconfig, local_api(self.0))?.health("/readyz").await };
-        match tokio::time::timeout(LIMIT, ask).await {
-            Ok(Ok((status, _))) if status.is_success() => ControlFlow::Break(()),
-            Ok(Ok((status, _))) => ControlFlow::Continue(status.to_string()),
-            Ok(Err(e)) => ControlFlow::Continue(e.to_string()),
-            Err(_) => ControlFlow::Continue("no answer".to_owned()),
-        }
-    }
-}
-
-/// One look may take this long: nobody answers for an address that nobody holds.
-const LIMIT: Duration = Duration::from_secs(1);
-
 #[async_trait(?Send)]
 impl Step for Answers {
     fn name(&self) -> String {
@@ -104,14 +84,14 @@ impl Step for Answers {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        Ok(if self.look(cx).await.is_break() { State::Done } else { State::needed(self.title()) })
+        Ok(if cluster::ready_at(cx, self.0).await.is_break() { State::Done } else { State::needed(self.title()) })
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
         let wait = Wait::new(format!("the API at the virtual address {}", self.0), cx.cluster.timeouts.control_plane);
         let logs = format!("/var/log/pods/kube-system_kube-vip-{}_*", cx.node.name);
         let hint = format!("see {logs}, and whether another machine has the address; then run `nodeinit up` again");
-        wait.until(async || self.look(cx).await).await.map_err(|late| StepError::from(late).hint(hint))
+        wait.until(async || cluster::ready_at(cx, self.0).await).await.map_err(|late| StepError::from(late).hint(hint))
     }
 }
 

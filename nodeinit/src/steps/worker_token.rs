@@ -18,10 +18,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use base64::{Engine, prelude::BASE64_STANDARD};
-use nodeinit_config::{
-    Secret, Trust,
-    cluster::{API_PORT, Endpoint},
-};
+use nodeinit_config::{Secret, Trust};
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -77,17 +74,7 @@ pub fn trust(cx: &Context) -> Result<Trust, StepError> {
     };
     let certificate = Certificate::from_pem(ca.as_bytes())
         .map_err(|e| StepError::caused(format!("cannot use {}", path.display()), e))?;
-    let first = cx.cluster.endpoint(cx.node.address);
-    let control_plane = &cx.cluster.control_plane;
-    let others = if control_plane.endpoint.is_none() && control_plane.virtual_address.is_none() {
-        // Nothing stands before the masters, so that each has to be known.
-        let addresses = cx.cluster.masters.iter().filter_map(|master| master.address);
-        addresses.map(|address| Endpoint { host: address.to_string(), port: API_PORT }).collect()
-    } else {
-        cx.cluster.join.endpoints.clone()
-    };
-    let others = others.iter().filter(|other| **other != first);
-    let endpoints = std::iter::once(&first).chain(others).map(ToString::to_string).collect();
+    let endpoints = cx.cluster.join_endpoints(cx.node.address).iter().map(ToString::to_string).collect();
     Ok(Trust { endpoints, ca_certificate: ca, ca_pin: format!("sha256:{}", hex(&certificate.pin)) })
 }
 

@@ -1,0 +1,63 @@
+//! A further master's API server begins when the first master's answers.
+
+use crate::{
+    context::Context,
+    engine::{
+        error::StepError,
+        step::{State, Step},
+        wait::Wait,
+    },
+    host::files::FileError,
+    render::paths::STATIC_PODS,
+    steps::{cluster, etcd, static_pods::Component},
+};
+use async_trait::async_trait;
+use std::{path::Path, time::Duration};
+
+/// The step's name.
+pub const NAME: &str = "first-api-server";
+
+/// A first API server that takes longer has trouble of its own, and the others do without it.
+const COURTESY: Duration = Duration::from_secs(30);
+/// Each look is a request to a server that is busy.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Step `first-api-server`: API servers that begin on an empty etcd at once all write the same objects, while every node waits
+/// for the first one that answers.
+pub struct FirstApiServer;
+
+/// Whether this machine's own was begun before.
+fn is_begun(cx: &Context) -> Result<bool, FileError> {
+    let manifest = Path::new(STATIC_PODS).join(format!("{}.yaml", Component::ApiServer.name()));
+    Ok(cx.files.read(manifest)?.is_some())
+}
+
+#[async_trait(?Send)]
+impl Step for FirstApiServer {
+    fn name(&self) -> String {
+        NAME.into()
+    }
+
+    fn needs(&self) -> Vec<String> {
+        vec!["kubeconfig".into(), etcd::MEMBER.into()]
+    }
+
+    fn title(&self) -> String {
+        "wait for the first master's API server".into()
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        let Some(first) = cx.cluster.masters.first().and_then(|master| master.address) else { return Ok(State::Done) };
+        let over = is_begun(cx)? || cluster::ready_at(cx, first).await.is_break();
+        Ok(if over { State::Done } else { State::needed(self.title()) })
+    }
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        let Some(first) = cx.cluster.masters.first().and_then(|master| master.address) else { return Ok(()) };
+        let wait = Wait::new(format!("the API server at {first}"), COURTESY).at_most_every(PAUSE);
+        if let Err(late) = wait.until(async || cluster::ready_at(cx, first).await).await {
+            cx.report.note(NAME, format!("{late}; going on without it"));
+        }
+        Ok(())
+    }
+}
