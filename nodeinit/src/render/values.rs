@@ -51,6 +51,7 @@ impl Renderer<'_> {
             ("flannelNetwork", json!(flannel_network(&network.pod_cidr.to_string()))),
             ("flexVolumeDirectory", self.flex_volume_directory()),
             ("kubeProxyImage", image(KubernetesImage::Proxy)),
+            ("kubeProxyLooks", json!(if cluster.addons.kube_proxy { KUBE_PROXY_LOOKS } else { 0 }.to_string())),
             ("kubernetesVersion", json!(cluster.version.to_string())),
             ("localhost", json!(localhost)),
             ("localhostURLHost", json!(url_host(localhost))),
@@ -126,6 +127,9 @@ fn etcd_probe(args: &BTreeMap<String, String>, localhost: &str) -> Probe {
         scheme: if scheme == "https" { "HTTPS" } else { default.scheme },
     }
 }
+
+/// How often flannel looks for kube-proxy's rules, five times a second, before it does without: other modes have no chain.
+const KUBE_PROXY_LOOKS: u32 = 50;
 
 /// The part of flannel's `net-conf.json` that depends on the family of the pods' addresses.
 fn flannel_network(pods: &str) -> String {
