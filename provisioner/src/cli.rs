@@ -1,5 +1,7 @@
 //! The command line: arguments in, a command chosen.
 
+mod by_hand;
+
 use crate::{
     apply::Apply,
     cloud,
@@ -8,7 +10,7 @@ use crate::{
     error::Error,
     lock,
     openstack::Client,
-    output::{self, Format, Output},
+    output::{Format, Output},
     report,
     resources::{
         Found, Kind, Marker, Snapshot, desired,
@@ -68,10 +70,20 @@ enum Command {
         #[arg(long)]
         break_lock: bool,
     },
-    /// The user-data of one machine
+    /// The user-data of one machine, without the cloud
     Userdata {
         /// The machine's name in the configuration
         name: String,
+        #[command(flatten)]
+        source: Source,
+    },
+    /// The secrets of one machine, without the cloud: what belongs at /etc/nodeinit/secrets.yaml there
+    Bundle {
+        /// The machine's name in the configuration
+        name: String,
+        /// Write them into this file, mode 0600, instead of printing them
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
         #[command(flatten)]
         source: Source,
     },
@@ -144,7 +156,8 @@ impl Cli {
             Command::Apply { source, operator, break_lock } => apply(&source, &operator, break_lock).await,
             Command::Status(source) => status(&source).await,
             Command::Destroy { source, yes, break_lock } => destroy(&source, yes, break_lock).await,
-            Command::Userdata { name, source } => user_data(&source, &name),
+            Command::Userdata { name, source } => by_hand::user_data(&source, &name),
+            Command::Bundle { name, out, source } => by_hand::bundle(&source, &name, out.as_deref()),
             Command::Worker(Worker::Add { named, operator }) => worker_add(&named, &operator).await,
             Command::Worker(Worker::Remove { named, operator }) => worker_remove(&named, &operator).await,
         }
@@ -351,15 +364,6 @@ fn confirmed(session: &Session, count: usize) -> Result<bool, Error> {
     let mut answer = String::new();
     let read = std::io::stdin().lock().read_line(&mut answer);
     Ok(read.is_ok() && answer.trim() == name)
-}
-
-fn user_data(source: &Source, name: &str) -> Result<ExitCode, Error> {
-    let loaded = read(source)?;
-    let secrets = Secrets::open(&source.secrets, program(&loaded))?;
-    let text = userdata::of(&loaded, name, &userdata::Inputs::default(), &secrets)
-        .map_err(|e| Error::Configuration { what: e.to_string(), remedy: e.remedy().to_owned() })?;
-    output::line(text.trim_end());
-    Ok(ExitCode::SUCCESS)
 }
 
 /// As `apply`, but for one worker alone.

@@ -8,7 +8,7 @@ use crate::{
     balancer,
     error::Error,
     openstack::Client,
-    output::Output,
+    output::{Output, write_private},
     resources::{Found, Kind, Marker},
     secrets::Secrets,
     userdata::{self, Inputs},
@@ -22,7 +22,7 @@ use serde_json::json;
 use std::{
     collections::{BTreeMap, BTreeSet},
     net::IpAddr,
-    path::{Path, PathBuf},
+    path::PathBuf,
     rc::Rc,
     time::{Duration, Instant},
 };
@@ -204,25 +204,4 @@ fn public_endpoint(cluster: &Cluster, inputs: &Inputs) -> Option<Endpoint> {
     let address = addresses.into_iter().flatten().next()?;
     let otherwise = Endpoint { host: address.to_string(), port: API_PORT };
     Some(cluster.control_plane.endpoint.clone().unwrap_or(otherwise))
-}
-
-/// Writes a file that only its owner may read; whole, or not at all.
-fn write_private(path: &Path, text: &str) -> Result<(), Error> {
-    use std::{io::Write, os::unix::fs::OpenOptionsExt};
-    if std::fs::read_to_string(path).is_ok_and(|there| there == text) {
-        return Ok(());
-    }
-    let mut part = path.as_os_str().to_owned();
-    part.push(".new");
-    let write = || {
-        let _ = std::fs::remove_file(&part);
-        let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        std::fs::rename(&part, path)
-    };
-    write().map_err(|e: std::io::Error| Error::Refused {
-        what: format!("cannot write {}: {e}", path.display()),
-        remedy: "make room, or name another place".to_owned(),
-    })
 }

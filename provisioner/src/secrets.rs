@@ -77,6 +77,17 @@ impl Secrets {
         Secret::new(format!("{}.{}", &text[..6], &text[6..]))
     }
 
+    /// What a worker gets that joins by itself: its own token, as `/etc/nodeinit/secrets.yaml`.
+    #[must_use]
+    pub fn for_worker(&self, worker: &str, machine: &str) -> Secret<String> {
+        let token = self.worker_token(worker, machine);
+        // Quoted: some tokens look like numbers.
+        Secret::new(format!(
+            "apiVersion: nodeinit.dev/v1alpha1\nkind: WorkerSecrets\nbootstrapToken: \"{}\"\n",
+            token.expose()
+        ))
+    }
+
     /// The bundle as the first master gets it: with workers' tokens, and the host keys of machines that it reaches. JSON,
     /// which is YAML.
     #[must_use]

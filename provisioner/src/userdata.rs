@@ -5,7 +5,10 @@ use crate::{
     resources::{Found, Kind, desired::API},
     secrets::{Secrets, hex},
 };
-use nodeinit_config::{Cluster, Loaded, Made, OpenStack, Problems, cluster::SecretsDelivery};
+use nodeinit_config::{
+    Cluster, Loaded, Made, OpenStack, Problems, Secret,
+    cluster::{Machine, Role, SecretsDelivery},
+};
 use std::{collections::BTreeMap, fmt::Write, net::IpAddr, rc::Rc};
 
 /// What is known only when the resources are there.
@@ -63,6 +66,8 @@ pub const LARGEST: usize = 16 * 1024;
 /// The unit that starts nodeinit at each boot.
 pub const UNIT: &str = include_str!("../../systemd/nodeinit.service");
 const FETCH: &str = include_str!("fetch.py");
+/// In the place of a port's id, where no cloud has made the machine.
+const BY_HAND: &str = "";
 const FETCH_AT: &str = "/usr/local/lib/nodeinit/fetch.py";
 /// Whoever the machine is reached as may become root. Source: cloud-init's own default user.
 const SUDO: &str = "ALL=(ALL) NOPASSWD:ALL";
@@ -125,34 +130,27 @@ pub fn of(loaded: &Loaded, name: &str, inputs: &Inputs, secrets: &Secrets) -> Re
     if cluster.secrets_delivery == SecretsDelivery::UserData {
         return Err(UserDataError::Secret);
     }
-    let position = |machines: &[nodeinit_config::cluster::Machine]| machines.iter().position(|m| m.name == name);
-    let (master, worker) = (position(&cluster.masters), position(&cluster.workers));
+    let role = role(cluster, name).ok_or_else(|| UserDataError::Unknown(name.to_owned()))?;
     let mut files = String::new();
     let mut commands: Vec<String> = Vec::new();
     let fetch = cluster.openstack.as_ref().and_then(fetch);
     if let Some(fetch) = &fetch {
         files += &file(FETCH_AT, "0644", fetch);
     }
-    match (master, worker) {
-        // Other masters get theirs from the first.
-        (Some(0), _) => {
+    match role {
+        Role::FirstMaster => {
             files += &file("/etc/nodeinit/config.yaml", "0644", &master_config(loaded, inputs)?);
             files += &file("/etc/systemd/system/nodeinit.service", "0644", &bare(UNIT));
         }
-        (None, Some(_)) if workers_come(loaded) => {
+        Role::Worker if workers_come(loaded) => {
             let whole = loaded.made(&inputs.made(false)).map_err(UserDataError::Misfit)?;
             let first = whole.cluster.masters.first().and_then(|master| master.address);
             let endpoints = first.map(|first| whole.cluster.join_endpoints(first)).unwrap_or_default();
             let trust = secrets.trust(endpoints.iter().map(ToString::to_string).collect());
             let part = whole.part_of_worker(name, &trust).unwrap_or_default();
             files += &file("/etc/nodeinit/config.yaml", "0644", &part);
-            let machine = inputs.ports.get(name).map_or("", String::as_str);
-            let token = secrets.worker_token(name, machine);
-            let text = format!(
-                "apiVersion: nodeinit.dev/v1alpha1\nkind: WorkerSecrets\nbootstrapToken: \"{}\"\n",
-                token.expose()
-            );
-            files += &file("/etc/nodeinit/secrets.yaml", "0600", &text);
+            let port = inputs.ports.get(name).map_or(BY_HAND, String::as_str);
+            files += &file("/etc/nodeinit/secrets.yaml", "0600", secrets.for_worker(name, port).expose());
             files += &file("/etc/systemd/system/nodeinit.service", "0644", &bare(UNIT));
             let before = fetch.as_ref().map(|_| format!("ExecStartPre=python3 {FETCH_AT}\n")).unwrap_or_default();
             let more = format!("[Service]\nStandardOutput=journal+console\n{before}");
@@ -160,8 +158,8 @@ pub fn of(loaded: &Loaded, name: &str, inputs: &Inputs, secrets: &Secrets) -> Re
             commands.push("systemctl daemon-reload".into());
             commands.push("systemctl enable --now --no-block nodeinit.service".into());
         }
-        (None, None) => return Err(UserDataError::Unknown(name.to_owned())),
-        _ => {}
+        // They get theirs from the first master.
+        Role::Master | Role::Worker => {}
     }
     if fetch.is_some() && commands.is_empty() {
         commands.push(format!("python3 {FETCH_AT}"));
@@ -176,6 +174,36 @@ pub fn of(loaded: &Loaded, name: &str, inputs: &Inputs, secrets: &Secrets) -> Re
     match text.len() > LARGEST {
         true => Err(UserDataError::TooLong { name: name.to_owned(), size: text.len() }),
         false => Ok(text),
+    }
+}
+
+/// The secrets of the machine `name`, which no cloud has made. `None`: the first master brings it all.
+///
+/// # Errors
+/// [`UserDataError::Unknown`].
+pub fn secrets_of(loaded: &Loaded, name: &str, secrets: &Secrets) -> Result<Option<Secret<String>>, UserDataError> {
+    let cluster = &loaded.cluster;
+    let workers = cluster.workers.iter().filter(|_| workers_come(loaded)).map(|worker| worker.name.as_str());
+    match role(cluster, name).ok_or_else(|| UserDataError::Unknown(name.to_owned()))? {
+        Role::FirstMaster => {
+            let tokens = workers.map(|worker| (worker.to_owned(), secrets.worker_token(worker, BY_HAND))).collect();
+            // The host keys that are known stand in its configuration.
+            Ok(Some(secrets.for_first_master(&tokens, &BTreeMap::new())))
+        }
+        Role::Worker if workers_come(loaded) => Ok(Some(secrets.for_worker(name, BY_HAND))),
+        Role::Master | Role::Worker => Ok(None),
+    }
+}
+
+/// What a machine of the configuration is.
+#[must_use]
+pub fn role(cluster: &Cluster, name: &str) -> Option<Role> {
+    let listed = |machines: &[Machine]| machines.iter().position(|machine| machine.name == name);
+    match (listed(&cluster.masters), listed(&cluster.workers)) {
+        (Some(0), _) => Some(Role::FirstMaster),
+        (Some(_), _) => Some(Role::Master),
+        (None, Some(_)) => Some(Role::Worker),
+        (None, None) => None,
     }
 }
 

@@ -1,9 +1,10 @@
 //! Machines' SSH host keys, as they show them on their console: only the cloud and the machine itself can write there.
 
-use super::{Delivery, write_private};
+use super::Delivery;
 use crate::{
     error::Error,
     machine,
+    output::write_private,
     resources::{Found, Kind},
 };
 use futures_util::future::try_join_all;

@@ -1,0 +1,98 @@
+//! Without a cloud: what is written for each machine is what nodeinit there reads.
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests end where something is not as they expect, and run the program"
+)]
+
+use nodeinit::pki::{bundle::Bundle, worker_secrets::WorkerSecrets};
+use nodeinit_config::{Layer, load};
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    process::{Command, Output},
+    time::SystemTime,
+};
+use tempfile::TempDir;
+
+const CLUSTER: &str = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nname: demo\n\
+    masters: [{name: m1, address: 10.9.0.1}, {name: m2, address: 10.9.0.2}]\n\
+    workers: [{name: w1, address: 10.9.0.3}, {name: w2}]\n";
+
+/// A place with a configuration and a bundle.
+fn place(more: &str) -> TempDir {
+    let place = tempfile::tempdir().unwrap();
+    fs::write(place.path().join("cluster.yaml"), format!("{CLUSTER}{more}")).unwrap();
+    let bundle = Bundle::generate(SystemTime::now()).unwrap();
+    fs::write(place.path().join("secrets.yaml"), bundle.text().expose()).unwrap();
+    place
+}
+
+fn run(place: &TempDir, arguments: &str) -> Output {
+    let program = env!("CARGO_BIN_EXE_provisioner");
+    Command::new(program).args(arguments.split(' ')).current_dir(place.path()).output().unwrap()
+}
+
+#[track_caller]
+fn printed(place: &TempDir, arguments: &str) -> String {
+    let output = run(place, arguments);
+    assert!(output.status.success(), "{arguments}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A file of a machine's user-data.
+fn written(user_data: &str, path: &str) -> String {
+    let (_, rest) = user_data.split_once(&format!("- path: {path}\n")).unwrap();
+    let (_, rest) = rest.split_once("  content: |\n").unwrap();
+    let lines = rest.lines().take_while(|line| line.is_empty() || line.starts_with("    "));
+    lines.fold(String::new(), |text, line| text + line.trim_start_matches("    ") + "\n")
+}
+
+#[test]
+fn each_machine_reads_what_is_printed_for_it() {
+    let place = place("");
+    let first = Bundle::parse(&printed(&place, "bundle m1"), SystemTime::now()).unwrap();
+    assert!(first.ssh_key.is_some());
+    for worker in ["w1", "w2"] {
+        let text = printed(&place, &format!("bundle {worker}"));
+        let own = WorkerSecrets::parse(&text).unwrap().bootstrap_token;
+        assert_eq!(first.worker_tokens[worker], own, "the first master makes another token valid");
+        let user_data = printed(&place, &format!("userdata {worker}"));
+        assert_eq!(written(&user_data, "/etc/nodeinit/secrets.yaml"), text);
+        let config = load(&[Layer::file(worker, written(&user_data, "/etc/nodeinit/config.yaml"))]).unwrap();
+        assert!(config.cluster.join.ca_certificate.is_some());
+    }
+    assert_ne!(first.worker_tokens["w1"], first.worker_tokens["w2"]);
+    let config = written(&printed(&place, "userdata m1"), "/etc/nodeinit/config.yaml");
+    assert_eq!(load(&[Layer::file("m1", config)]).unwrap().cluster.masters.len(), 2);
+}
+
+#[test]
+fn who_is_served_by_the_first_master_needs_nothing() {
+    let says = "needs no secrets of its own: the first master brings it";
+    for (more, machines) in [("", &["m2"][..]), ("secretsDelivery: ssh-only\n", &["m2", "w1"])] {
+        let place = place(more);
+        for machine in machines {
+            let output = run(&place, &format!("bundle {machine} --out {machine}.yaml"));
+            assert!(output.status.success() && output.stdout.is_empty());
+            assert!(String::from_utf8_lossy(&output.stderr).contains(says), "{machine}");
+            assert!(!place.path().join(format!("{machine}.yaml")).exists());
+        }
+        assert!(Bundle::parse(&printed(&place, "bundle m1"), SystemTime::now()).is_ok());
+    }
+    assert_eq!(run(&place(""), "bundle m3").status.code(), Some(78));
+}
+
+#[test]
+fn the_file_is_its_owners_alone() {
+    let place = place("");
+    let file = place.path().join("w1.yaml");
+    let text = printed(&place, "bundle w1");
+    // The same text, which others could read.
+    fs::write(&file, &text).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(printed(&place, "bundle w1 --out w1.yaml"), "");
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(fs::read_to_string(&file).unwrap(), text);
+    assert_eq!(run(&place, "bundle w1 --out none/w1.yaml").status.code(), Some(1));
+}
