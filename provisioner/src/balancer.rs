@@ -3,7 +3,7 @@
 use crate::{
     error::Error,
     openstack::{Client, Method, Service},
-    resources::{Kind, Marker, Part, body::collection, desired::API, observe},
+    resources::{Found, Kind, Marker, Part, body::collection, desired::API, observe},
 };
 use nodeinit_config::cluster::API_PORT;
 use serde_json::{Value, json};
@@ -44,6 +44,12 @@ pub async fn active(client: &Client, id: &str, limit: Duration) -> Result<(), Er
     }
 }
 
+/// The members that there are, by name and address.
+pub fn members(ours: &[Found]) -> Vec<(String, IpAddr)> {
+    let members = ours.iter().filter(|found| found.part.kind == Kind::Member);
+    members.filter_map(|member| Some((member.part.name.clone(), member.address()?))).collect()
+}
+
 /// Makes the balancer's members exactly these masters, given by name and address, by one request. `false`: they were
 /// so already, and nothing was written.
 ///
@@ -59,7 +65,7 @@ pub async fn set_members(
     let of = |kind: Kind| ours.iter().filter(move |found| found.part.kind == kind);
     let balancer = of(Kind::Balancer).next().ok_or_else(|| missing("balancer"))?;
     let pool = of(Kind::Pool).next().ok_or_else(|| missing("pool"))?;
-    let has: BTreeSet<IpAddr> = of(Kind::Member).filter_map(|member| member.address()).collect();
+    let has: BTreeSet<IpAddr> = members(&ours).into_iter().map(|(_, address)| address).collect();
     let wanted: BTreeSet<IpAddr> = masters.iter().map(|(_, address)| *address).collect();
     if has == wanted {
         return Ok(false);

@@ -1,6 +1,7 @@
 //! The command line: arguments in, a command chosen.
 
 mod by_hand;
+mod machines;
 
 use crate::{
     apply::Apply,
@@ -8,7 +9,7 @@ use crate::{
     delivery::Delivery,
     destroy,
     error::Error,
-    lock,
+    lock::{self, Lock},
     openstack::Client,
     output::{Format, Output},
     report,
@@ -21,7 +22,8 @@ use crate::{
     userdata::{self, UserDataError},
 };
 use clap::{Args, Parser, Subcommand};
-use nodeinit_config::{Layer, Loaded, OpenStack, load};
+use machines::Machine;
+use nodeinit_config::{Layer, Loaded, OpenStack, cluster::Role, load};
 use serde_json::json;
 use std::{
     io::{BufRead, IsTerminal, Write},
@@ -87,38 +89,12 @@ enum Command {
         #[command(flatten)]
         source: Source,
     },
-    /// Add or remove a worker
+    /// The other masters
     #[command(subcommand)]
-    Worker(Worker),
-}
-
-#[derive(Subcommand)]
-enum Worker {
-    /// Create a worker, which joins
-    Add {
-        #[command(flatten)]
-        named: Named,
-        #[command(flatten)]
-        operator: Operator,
-    },
-    /// Drain a worker, and delete its node and its resources
-    Remove {
-        #[command(flatten)]
-        named: Named,
-        #[command(flatten)]
-        operator: Operator,
-    },
-}
-
-#[derive(Args)]
-struct Named {
-    /// The worker's name in the configuration
-    name: String,
-    #[command(flatten)]
-    source: Source,
-    /// Whoever holds the cluster's lock is known to be dead
-    #[arg(long)]
-    break_lock: bool,
+    Master(Machine),
+    /// The workers
+    #[command(subcommand)]
+    Worker(Machine),
 }
 
 #[derive(Args)]
@@ -158,8 +134,8 @@ impl Cli {
             Command::Destroy { source, yes, break_lock } => destroy(&source, yes, break_lock).await,
             Command::Userdata { name, source } => by_hand::user_data(&source, &name),
             Command::Bundle { name, out, source } => by_hand::bundle(&source, &name, out.as_deref()),
-            Command::Worker(Worker::Add { named, operator }) => worker_add(&named, &operator).await,
-            Command::Worker(Worker::Remove { named, operator }) => worker_remove(&named, &operator).await,
+            Command::Master(machine) => machines::run(&machine, Role::Master).await,
+            Command::Worker(machine) => machines::run(&machine, Role::Worker).await,
         }
     }
 }
@@ -210,6 +186,15 @@ impl Session {
         plan
     }
 
+    /// Takes the cluster's lock, and tells where it was another's.
+    async fn lock(&self, break_lock: bool) -> Result<Lock<'_>, Error> {
+        let (lock, told) = lock::take(&self.client, &self.marker, break_lock).await?;
+        if let Some(told) = told {
+            self.output.tell(&told, || json!({ "event": "note", "what": told }));
+        }
+        Ok(lock)
+    }
+
     fn told(&self) {
         let count = self.client.count();
         self.output.tell(
@@ -241,11 +226,12 @@ async fn create(
     session: &Session,
     operator: &Operator,
     break_lock: bool,
-    only: Option<&str>,
+    only: Option<(&str, Role)>,
 ) -> Result<ExitCode, Error> {
+    let alone = only.map(|(name, _)| name);
     let begun = Instant::now();
     let (snapshot, mut first) = session.plan().await?;
-    restrict(&mut first, only);
+    restrict(&mut first, alone);
     if first.is_blocked() {
         report::plan(&first, session.output);
         return Err(Error::Configuration {
@@ -258,16 +244,13 @@ async fn create(
         lock::clear(&session.client, &snapshot.ours).await?;
         snapshot.ours
     } else {
-        let (lock, told) = lock::take(&session.client, &session.marker, break_lock).await?;
-        if let Some(told) = told {
-            session.output.tell(&told, || json!({ "event": "note", "what": told }));
-        }
-        let done = locked(session, &secrets, snapshot, only).await;
+        let lock = session.lock(break_lock).await?;
+        let done = locked(session, &secrets, snapshot, alone).await;
         lock.release().await?;
         done?
     };
     if !operator.resources_only {
-        delivery(session, operator, &secrets, found, begun).run().await?;
+        delivery(session, operator, &secrets, found, begun).run(only).await?;
     }
     session.output.tell("all is as it should be", || json!({ "event": "finished" }));
     session.told();
@@ -341,7 +324,7 @@ async fn destroy(source: &Source, yes: bool, break_lock: bool) -> Result<ExitCod
             session.output.text("nothing was deleted");
             return Ok(ExitCode::from(1));
         }
-        let (lock, _) = lock::take(&session.client, &session.marker, break_lock).await?;
+        let lock = session.lock(break_lock).await?;
         destroy::run(&session.client, &session.marker, &session.cloud, session.output).await?;
         lock.release().await?;
     }
@@ -364,43 +347,6 @@ fn confirmed(session: &Session, count: usize) -> Result<bool, Error> {
     let mut answer = String::new();
     let read = std::io::stdin().lock().read_line(&mut answer);
     Ok(read.is_ok() && answer.trim() == name)
-}
-
-/// As `apply`, but for one worker alone.
-async fn worker_add(named: &Named, operator: &Operator) -> Result<ExitCode, Error> {
-    let session = Session::open(&named.source).await?;
-    let cluster = &session.loaded.cluster;
-    if !cluster.workers.iter().any(|machine| machine.name == named.name) {
-        return Err(Error::Configuration {
-            what: format!("the configuration of {} has no worker {}", cluster.name, named.name),
-            remedy: "add it to `workers`".to_owned(),
-        });
-    }
-    create(&session, operator, named.break_lock, Some(&named.name)).await
-}
-
-/// Drains a worker, deletes its node, then its resources.
-async fn worker_remove(named: &Named, operator: &Operator) -> Result<ExitCode, Error> {
-    let session = Session::open(&named.source).await?;
-    if session.loaded.cluster.masters.iter().any(|machine| machine.name == named.name) {
-        return Err(Error::Usage(format!("{} is a master, and a member of etcd", named.name)));
-    }
-    let ours = observe::ours(&session.client, &session.marker).await?;
-    if !destroy::of_machine(&ours, &named.name).is_empty() {
-        if !operator.resources_only {
-            let secrets = Secrets::open(&session.secrets, None)?;
-            delivery(&session, operator, &secrets, ours, Instant::now()).remove_worker(&named.name).await?;
-        }
-        let (lock, _) = lock::take(&session.client, &session.marker, named.break_lock).await?;
-        let done =
-            destroy::machine(&session.client, &session.marker, &session.cloud, &named.name, session.output).await;
-        lock.release().await?;
-        done?;
-    }
-    let gone = format!("nothing of {} is left; take it out of `workers` too", named.name);
-    session.output.tell(&gone, || json!({ "event": "finished" }));
-    session.told();
-    Ok(ExitCode::SUCCESS)
 }
 
 fn read(source: &Source) -> Result<Loaded, Error> {

@@ -3,6 +3,7 @@
 
 mod console;
 mod first_master;
+mod state;
 
 use crate::{
     balancer,
@@ -16,7 +17,7 @@ use crate::{
 use first_master::FirstMaster;
 use nodeinit_config::{
     Cluster, Loaded, OpenStack, Secret,
-    cluster::{API_PORT, Endpoint, Machine},
+    cluster::{API_PORT, Endpoint, Machine, Role},
 };
 use serde_json::json;
 use std::{
@@ -55,11 +56,11 @@ pub struct Delivery<'a> {
 }
 
 impl Delivery<'_> {
-    /// Brings the cluster up on its machines; on one that is up nothing is changed.
+    /// Brings the cluster up on its machines, or on one machine `only`; on one that is up nothing is changed.
     ///
     /// # Errors
     /// What could not be reached or did not come up, by name.
-    pub async fn run(&self) -> Result<(), Error> {
+    pub async fn run(&self, only: Option<(&str, Role)>) -> Result<(), Error> {
         let cluster = &self.loaded.cluster;
         let workers_come = userdata::workers_come(self.loaded);
         let reached = cluster.masters.iter().chain(cluster.workers.iter().filter(|_| !workers_come));
@@ -78,30 +79,39 @@ impl Delivery<'_> {
         }
         let mut machine = reached?;
         machine.equip(&config, &bundle).await?;
-        let ended = machine.up().await;
+        let ended = match only {
+            Some((name, role)) => machine.nodeinit(&format!("{role} add {name}")).await,
+            None => machine.nodeinit("up").await,
+        };
         let ready = machine.ready_nodes().await.unwrap_or_default();
         if ended.is_ok() || !ready.is_empty() {
-            self.balance(&inputs, |name| ended.is_ok() || ready.contains(name)).await?;
+            match only {
+                Some((name, Role::Master)) if ended.is_ok() => self.add_member(name, &inputs).await?,
+                Some(_) => {}
+                None => self.balance(&inputs, |name| ended.is_ok() || ready.contains(name)).await?,
+            }
             self.write_kubeconfig(&machine.admin().await?, &inputs)?;
         }
         ended?;
         if workers_come {
-            self.wait_for_workers(&machine, ready).await?;
+            let workers = cluster.workers.iter().map(|worker| worker.name.as_str());
+            let awaited = workers.filter(|name| only.is_none_or(|(one, _)| one == *name)).collect();
+            self.wait_for_workers(&machine, awaited, ready).await?;
             machine.retire_tokens().await?;
         }
         Ok(())
     }
 
-    /// Takes a worker out of the cluster: drained, its node deleted.
+    /// Takes a machine out of the cluster: drained, out of etcd, its node deleted.
     ///
     /// # Errors
-    /// Where the first master cannot be reached, or pods do not go.
-    pub async fn remove_worker(&self, name: &str) -> Result<(), Error> {
+    /// Where the first master cannot be reached, pods do not go, or etcd would lose its quorum.
+    pub async fn remove(&self, name: &str, role: Role, force: bool) -> Result<(), Error> {
         let Some(first) = self.loaded.cluster.masters.first() else { return Ok(()) };
         let host_keys = self.host_keys(&[first]).await?;
-        let machine = FirstMaster::reach(self, &self.inputs(), &host_keys).await?;
-        machine.remove_worker(name).await?;
-        self.tell(&format!("{name} is drained, and no node of the cluster any more"));
+        let mut machine = FirstMaster::reach(self, &self.inputs(), &host_keys).await?;
+        machine.remove(name, role, force).await?;
+        self.tell(&format!("{name} is drained, and no {role} of the cluster any more"));
         Ok(())
     }
 
@@ -147,11 +157,21 @@ impl Delivery<'_> {
         Ok(())
     }
 
-    /// Until all of them are Ready; `ready` are those that are.
-    async fn wait_for_workers(&self, machine: &FirstMaster<'_>, mut ready: BTreeSet<String>) -> Result<(), Error> {
-        let cluster = &self.loaded.cluster;
-        let limit = cluster.timeouts.join + cluster.timeouts.node;
-        let mut waited: BTreeSet<&str> = cluster.workers.iter().map(|worker| worker.name.as_str()).collect();
+    /// Makes a master one of the balancer's members, beside those that there are.
+    async fn add_member(&self, name: &str, inputs: &Inputs) -> Result<(), Error> {
+        let there = balancer::members(&self.found);
+        self.balance(inputs, |master| master == name || there.iter().any(|(member, _)| member == master)).await
+    }
+
+    /// Until all that are `waited` for are Ready; `ready` are those that are.
+    async fn wait_for_workers(
+        &self,
+        machine: &FirstMaster<'_>,
+        mut waited: BTreeSet<&str>,
+        mut ready: BTreeSet<String>,
+    ) -> Result<(), Error> {
+        let timeouts = &self.loaded.cluster.timeouts;
+        let limit = timeouts.join + timeouts.node;
         let begun = Instant::now();
         loop {
             for worker in ready.iter().filter(|name| waited.remove(name.as_str())) {

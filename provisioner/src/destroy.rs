@@ -45,24 +45,18 @@ pub async fn run(client: &Client, marker: &Marker, cloud: &OpenStack, output: Ou
     delete_all(client, cloud, output, &ours).await
 }
 
-/// Deletes one machine's resources, and takes it out of the balancer's pool.
+/// Deletes one machine's resources.
 ///
 /// # Errors
 /// As [`run`].
 pub async fn machine(
     client: &Client,
-    marker: &Marker,
     cloud: &OpenStack,
     name: &str,
     output: Output,
+    ours: &[Found],
 ) -> Result<(), Error> {
-    let ours = observe::ours(client, marker).await?;
-    if ours.iter().any(|found| found.part.kind == Kind::Member && found.part.name == name) {
-        let others = ours.iter().filter(|found| found.part.kind == Kind::Member && found.part.name != name);
-        let others: Vec<_> = others.filter_map(|found| Some((found.part.name.clone(), found.address()?))).collect();
-        crate::balancer::set_members(client, marker, &others, cloud.timeouts.load_balancer).await?;
-    }
-    delete_all(client, cloud, output, &of_machine(&ours, name)).await
+    delete_all(client, cloud, output, &of_machine(ours, name)).await
 }
 
 /// What is a machine's alone.

@@ -1,12 +1,15 @@
 //! The first master, over SSH.
 
-use super::Delivery;
+use super::{Delivery, state::State};
 use crate::{
     error::{Error, causes},
     secrets::hex,
     userdata::Inputs,
 };
-use nodeinit_config::{Secret, cluster::Machine};
+use nodeinit_config::{
+    Secret,
+    cluster::{Machine, Role},
+};
 use nodeinit_ssh::{ClientKey, Output, Session, SshError, Target};
 use ring::digest;
 use serde_json::{Value, json};
@@ -125,8 +128,9 @@ impl<'a> FirstMaster<'a> {
         }
     }
 
-    /// Runs `nodeinit up` there and tells what it tells. It goes on even where the connection breaks: then it is found again.
-    pub(super) async fn up(&mut self) -> Result<(), Error> {
+    /// Runs a command of nodeinit there and tells what it tells. It goes on even where the connection breaks: then it is
+    /// found again.
+    pub(super) async fn nodeinit(&mut self, command: &str) -> Result<(), Error> {
         let t = &self.work.loaded.cluster.timeouts;
         let limit = 2 * (t.download + t.image_import + t.kubelet + t.etcd + t.control_plane + t.join + t.node);
         let begun = Instant::now();
@@ -144,13 +148,14 @@ impl<'a> FirstMaster<'a> {
                     self.relay(&event);
                 }
             };
-            let ended = self.session.lines("exec nodeinit up --output json", b"", limit, each).await;
+            let line = format!("exec nodeinit {command} --output json");
+            let ended = self.session.lines(&line, b"", limit, each).await;
             match ended {
                 Ok(Output { code: 0, .. }) => return Ok(()),
                 Ok(Output { code: 75, .. }) if busy && begun.elapsed() < limit => tokio::time::sleep(PAUSE).await,
                 Ok(Output { code, stderr, .. }) => {
                     let why = if failures.is_empty() { stderr.trim().to_owned() } else { failures.join("; ") };
-                    let what = format!("`nodeinit up` on {} ended with {code}: {why}", self.target.name);
+                    let what = format!("`nodeinit {command}` on {} ended with {code}: {why}", self.target.name);
                     return Err(Error::Machine { what, code: u8::try_from(code).unwrap_or(1) });
                 }
                 Err(e @ SshError::Broken { .. }) => {
@@ -185,11 +190,13 @@ impl<'a> FirstMaster<'a> {
 
     /// The nodes that are Ready.
     pub(super) async fn ready_nodes(&self) -> Result<BTreeSet<String>, Error> {
-        let answer = self.run("nodeinit status --output json").await?;
-        let status: Value =
-            answer.stdout.lines().last().and_then(|line| serde_json::from_str(line).ok()).unwrap_or_default();
-        let nodes = status["nodes"].as_array().into_iter().flatten();
-        Ok(nodes.filter(|node| node["status"] == "Ready").map(|node| text(&node["name"]).to_owned()).collect())
+        Ok(State::read(&self.run("nodeinit status --output json").await?.stdout).ready())
+    }
+
+    /// What it knows of the cluster's machines.
+    pub(super) async fn state(&self) -> Result<State, Error> {
+        let both = "nodeinit status --output json; nodeinit etcd members --output json";
+        Ok(State::read(&self.run(both).await?.stdout))
     }
 
     /// Workers' tokens are spent once they have joined.
@@ -197,13 +204,17 @@ impl<'a> FirstMaster<'a> {
         self.must("nodeinit phase run worker-tokens").await.map(drop)
     }
 
-    /// Drains a worker and deletes its node; one that is none is well.
-    pub(super) async fn remove_worker(&self, name: &str) -> Result<(), Error> {
-        self.must(&format!(
-            "nodeinit worker remove {name} 2>&1 || ! nodeinit status --output json | grep -q '\"name\":\"{name}\"'"
-        ))
-        .await
-        .map(drop)
+    /// Takes a machine out of the cluster; one that is no part of it is well.
+    pub(super) async fn remove(&mut self, name: &str, role: Role, force: bool) -> Result<(), Error> {
+        let force = if force { " --force" } else { "" };
+        let refused = match self.nodeinit(&format!("{role} remove {name}{force}")).await {
+            Err(error @ Error::Machine { .. }) => error,
+            other => return other,
+        };
+        match self.state().await?.is_without(name, &self.target.name) {
+            true => Ok(()),
+            false => Err(refused),
+        }
     }
 
     /// The administrator's kubeconfig.

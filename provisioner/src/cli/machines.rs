@@ -1,0 +1,135 @@
+//! One master or worker comes or goes.
+
+use super::{Operator, Session, Source, create, delivery};
+use crate::{
+    balancer, destroy,
+    error::Error,
+    resources::{Found, observe},
+    secrets::Secrets,
+    userdata,
+};
+use clap::{Args, Subcommand};
+use nodeinit_config::{Cluster, cluster::Role};
+use serde_json::json;
+use std::{process::ExitCode, time::Instant};
+
+#[derive(Subcommand)]
+pub(super) enum Machine {
+    /// Create one machine of the configuration, and make it a part of the cluster
+    Add(Named),
+    /// Take one machine out of the cluster, drained, and delete its resources
+    Remove {
+        #[command(flatten)]
+        named: Named,
+        /// Even if etcd loses its quorum, and pods are lost that nothing makes anew
+        #[arg(long)]
+        force: bool,
+    },
+}
+
+#[derive(Args)]
+pub(super) struct Named {
+    /// The machine's name in the configuration
+    name: String,
+    #[command(flatten)]
+    source: Source,
+    /// Whoever holds the cluster's lock is known to be dead
+    #[arg(long)]
+    break_lock: bool,
+    #[command(flatten)]
+    operator: Operator,
+}
+
+pub(super) async fn run(machine: &Machine, role: Role) -> Result<ExitCode, Error> {
+    match machine {
+        Machine::Add(named) => add(named, role).await,
+        Machine::Remove { named, force } => remove(named, role, *force).await,
+    }
+}
+
+/// As `apply`, but for one machine alone.
+async fn add(named: &Named, role: Role) -> Result<ExitCode, Error> {
+    let session = Session::open(&named.source).await?;
+    let cluster = &session.loaded.cluster;
+    fits(cluster, &named.name, role)?;
+    if userdata::role(cluster, &named.name).is_none() {
+        return Err(Error::Configuration {
+            what: format!("the configuration of {} has no {role} {}", cluster.name, named.name),
+            remedy: format!("add it to `{role}s`"),
+        });
+    }
+    create(&session, &named.operator, named.break_lock, Some((&named.name, role))).await
+}
+
+/// Takes a machine out of the balancer and the cluster, then deletes its resources.
+async fn remove(named: &Named, role: Role, force: bool) -> Result<ExitCode, Error> {
+    let session = Session::open(&named.source).await?;
+    fits(&session.loaded.cluster, &named.name, role)?;
+    let ours = observe::ours(&session.client, &session.marker).await?;
+    if !destroy::of_machine(&ours, &named.name).is_empty() {
+        let lock = session.lock(named.break_lock).await?;
+        let done = leave(&session, named, role, force, &ours).await;
+        lock.release().await?;
+        done?;
+    }
+    let gone = format!("nothing of {} is left; take it out of `{role}s` too", named.name);
+    session.output.tell(&gone, || json!({ "event": "finished" }));
+    session.told();
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn leave(session: &Session, named: &Named, role: Role, force: bool, ours: &[Found]) -> Result<(), Error> {
+    let (client, marker, limit) = (&session.client, &session.marker, session.cloud.timeouts.load_balancer);
+    let members = balancer::members(ours);
+    let others: Vec<_> = members.iter().filter(|(name, _)| *name != named.name).cloned().collect();
+    let is_member = others.len() < members.len();
+    if is_member {
+        balancer::set_members(client, marker, &others, limit).await?;
+    }
+    if !named.operator.resources_only {
+        let secrets = Secrets::open(&session.secrets, None)?;
+        let delivery = delivery(session, &named.operator, &secrets, ours.to_vec(), Instant::now());
+        if let Err(refused) = delivery.remove(&named.name, role, force).await {
+            // It is of the control plane still.
+            if is_member {
+                balancer::set_members(client, marker, &members, limit).await?;
+            }
+            return Err(refused);
+        }
+    }
+    destroy::machine(client, &session.cloud, &named.name, session.output, ours).await
+}
+
+/// Whether this command is for such a machine.
+fn fits(cluster: &Cluster, name: &str, role: Role) -> Result<(), Error> {
+    match userdata::role(cluster, name) {
+        Some(Role::FirstMaster) => Err(Error::Usage(format!(
+            "{name} is the first master, with which the cluster begins and through which all others come and go: `apply` \
+             creates it, `destroy` deletes it with all the rest"
+        ))),
+        Some(other) if other != role => {
+            Err(Error::Usage(format!("{name} is a {other}: use `provisioner {other} add` and `{other} remove`")))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::cluster;
+
+    #[test]
+    fn each_command_is_for_machines_of_its_kind() {
+        let cluster = cluster("");
+        let said = |name: &str, role| fits(&cluster, name, role).err().map(|error| error.to_string());
+        for (name, role) in [("m2", Role::Master), ("w1", Role::Worker), ("gone", Role::Master), ("gone", Role::Worker)] {
+            assert_eq!(said(name, role), None, "{name}");
+        }
+        for role in [Role::Master, Role::Worker] {
+            assert!(said("m1", role).is_some_and(|said| said.starts_with("m1 is the first master")));
+        }
+        assert!(said("w1", Role::Master).is_some_and(|said| said.contains("`provisioner worker add`")));
+        assert!(said("m2", Role::Worker).is_some_and(|said| said.contains("`provisioner master add`")));
+    }
+}

@@ -1,0 +1,86 @@
+//! The cluster as the first master tells it.
+
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What `nodeinit status` and `nodeinit etcd members` say there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct State {
+    /// Each node, `Ready` or `NotReady`. Empty: the API does not answer.
+    pub nodes: BTreeMap<String, String>,
+    /// Each member of etcd: `leader`, `voter` or `learner`. Empty: etcd does not answer.
+    pub members: BTreeMap<String, String>,
+    /// The first master's steps that are not done.
+    pub pending: Vec<String>,
+}
+
+impl State {
+    /// From what both commands print as JSON, in any order.
+    #[must_use]
+    pub fn read(told: &str) -> Self {
+        let mut state = Self::default();
+        for object in told.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+            for node in object["nodes"].as_array().into_iter().flatten() {
+                state.nodes.insert(text(&node["name"]), text(&node["status"]));
+            }
+            let steps = object["steps"].as_array().into_iter().flatten();
+            state.pending.extend(steps.filter(|step| step["state"] != "done").map(|step| text(&step["step"])));
+            if let Some(votes) = object["voter"].as_bool() {
+                let word = match (object["leader"] == true, votes) {
+                    (true, _) => "leader",
+                    (false, true) => "voter",
+                    (false, false) => "learner",
+                };
+                state.members.insert(text(&object["name"]), word.to_owned());
+            }
+        }
+        state
+    }
+
+    /// The nodes that are Ready.
+    #[must_use]
+    pub fn ready(&self) -> BTreeSet<String> {
+        self.nodes.iter().filter(|(_, status)| *status == "Ready").map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Whether it is certain that a machine is no part of the cluster: who does not see `first`, the first master itself,
+    /// sees nothing.
+    #[must_use]
+    pub fn is_without(&self, machine: &str, first: &str) -> bool {
+        let lacks = |all: &BTreeMap<String, String>| all.contains_key(first) && !all.contains_key(machine);
+        lacks(&self.nodes) && lacks(&self.members)
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOLD: &str = r#"{"machine":"m1","done":false,"steps":[{"step":"etcd","state":"done"},{"step":"coredns","state":"needed"}],"nodes":[{"name":"m1","status":"Ready"},{"name":"w1","status":"NotReady"}]}
+{"name":"m1","voter":true,"leader":true}
+{"name":"m2","voter":false,"leader":false}
+"#;
+
+    #[test]
+    fn nodes_members_and_steps_are_read() {
+        let state = State::read(TOLD);
+        assert_eq!(state.ready(), BTreeSet::from(["m1".to_owned()]));
+        assert_eq!(state.nodes["w1"], "NotReady");
+        assert_eq!((state.members["m1"].as_str(), state.members["m2"].as_str()), ("leader", "learner"));
+        assert_eq!(state.pending, ["coredns"]);
+    }
+
+    #[test]
+    fn a_machine_is_gone_only_where_the_rest_is_seen() {
+        let state = State::read(TOLD);
+        assert!(state.is_without("w2", "m1"));
+        // A node, a member that is no node yet; and nothing is seen at all.
+        assert!(!state.is_without("w1", "m1") && !state.is_without("m2", "m1"));
+        assert!(!State::read("").is_without("w2", "m1"));
+        assert!(!State::read(r#"{"event":"failed","step":"etcd"}"#).is_without("w2", "m1"));
+    }
+}
