@@ -2,6 +2,7 @@
 
 mod by_hand;
 mod machines;
+mod status;
 
 use crate::{
     apply::Apply,
@@ -59,8 +60,14 @@ enum Command {
         #[arg(long)]
         break_lock: bool,
     },
-    /// What there is
-    Status(Source),
+    /// What there is, with each machine's node, part in etcd and place behind the balancer
+    Status {
+        #[command(flatten)]
+        source: Source,
+        /// Tell of the cloud's resources only, and ask no machine
+        #[arg(long)]
+        resources_only: bool,
+    },
     /// Delete what this cluster owns
     Destroy {
         #[command(flatten)]
@@ -111,7 +118,7 @@ struct Source {
 }
 
 /// What lies on the operator's side.
-#[derive(Args)]
+#[derive(Args, Default)]
 struct Operator {
     /// Where the administrator's kubeconfig is written; CLUSTER.kubeconfig if unset
     #[arg(long, value_name = "FILE")]
@@ -130,7 +137,7 @@ impl Cli {
         match self.command {
             Command::Plan(source) => plan(&source).await,
             Command::Apply { source, operator, break_lock } => apply(&source, &operator, break_lock).await,
-            Command::Status(source) => status(&source).await,
+            Command::Status { source, resources_only } => status::run(&source, resources_only).await,
             Command::Destroy { source, yes, break_lock } => destroy(&source, yes, break_lock).await,
             Command::Userdata { name, source } => by_hand::user_data(&source, &name),
             Command::Bundle { name, out, source } => by_hand::bundle(&source, &name, out.as_deref()),
@@ -288,6 +295,7 @@ fn delivery<'s>(
         secrets,
         kubeconfig: operator.kubeconfig.clone().unwrap_or_else(|| beside("kubeconfig")),
         known_hosts: beside("known_hosts"),
+        patience: session.loaded.cluster.timeouts.ssh,
         output: session.output,
         begun,
     }
@@ -304,13 +312,6 @@ fn restrict(plan: &mut Plan, only: Option<&str>) {
     for item in plan.items.iter_mut().filter(|item| item.part.name != name && item.action != Action::Keep) {
         item.action = Action::Left;
     }
-}
-
-async fn status(source: &Source) -> Result<ExitCode, Error> {
-    let session = Session::open(source).await?;
-    let ours = observe::ours(&session.client, &session.marker).await?;
-    report::status(&ours, session.output);
-    Ok(ExitCode::SUCCESS)
 }
 
 async fn destroy(source: &Source, yes: bool, break_lock: bool) -> Result<ExitCode, Error> {

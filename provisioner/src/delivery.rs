@@ -10,7 +10,7 @@ use crate::{
     error::Error,
     openstack::Client,
     output::{Output, write_private},
-    resources::{Found, Kind, Marker},
+    resources::{Found, Kind, Marker, Part},
     secrets::Secrets,
     userdata::{self, Inputs},
 };
@@ -20,6 +20,7 @@ use nodeinit_config::{
     cluster::{API_PORT, Endpoint, Machine, Role},
 };
 use serde_json::json;
+pub use state::State;
 use std::{
     collections::{BTreeMap, BTreeSet},
     net::IpAddr,
@@ -49,6 +50,8 @@ pub struct Delivery<'a> {
     pub kubeconfig: PathBuf,
     /// Where machines' host keys are kept, so that not each run reads each console.
     pub known_hosts: PathBuf,
+    /// How long a machine may take to let us in.
+    pub patience: Duration,
     /// Who is told.
     pub output: Output,
     /// Since when.
@@ -78,6 +81,7 @@ impl Delivery<'_> {
             console::forget(self);
         }
         let mut machine = reached?;
+        self.tell(&format!("{} lets us in, with the host key of its console", machine.shown()));
         machine.equip(&config, &bundle).await?;
         let ended = match only {
             Some((name, role)) => machine.nodeinit(&format!("{role} add {name}")).await,
@@ -113,6 +117,21 @@ impl Delivery<'_> {
         machine.remove(name, role, force).await?;
         self.tell(&format!("{name} is drained, and no {role} of the cluster any more"));
         Ok(())
+    }
+
+    /// The cluster as its first master tells it.
+    ///
+    /// # Errors
+    /// Where it does not let us in within `patience`.
+    pub async fn state(&self) -> Result<State, Error> {
+        let is_there = |name: &str| self.found.iter().any(|one| one.part == Part::new(Kind::Server, name));
+        let first = self.loaded.cluster.masters.first().filter(|first| is_there(&first.name));
+        let first = first.ok_or_else(|| Error::Refused {
+            what: "there is no first master yet".to_owned(),
+            remedy: "run `provisioner apply`".to_owned(),
+        })?;
+        let host_keys = self.host_keys(&[first]).await?;
+        FirstMaster::reach(self, &self.inputs(), &host_keys).await?.state().await
     }
 
     /// What is there, for a machine's configuration.

@@ -36,6 +36,13 @@ impl Output {
         }
     }
 
+    /// An object that has no text of its own.
+    pub fn object(self, object: impl FnOnce() -> Value) {
+        if self.format == Format::Json {
+            line(&object().to_string());
+        }
+    }
+
     /// Text that has no object.
     pub fn text(self, text: &str) {
         if self.format == Format::Text {

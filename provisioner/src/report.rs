@@ -1,13 +1,17 @@
 //! A plan and a state, told.
 
 use crate::{
+    delivery::State,
+    error::Error,
     output::Output,
     resources::{
         Found, Kind,
         desired::Spec,
         diff::{Action, Item, Plan},
     },
+    userdata,
 };
+use nodeinit_config::Cluster;
 use serde_json::json;
 
 /// The whole plan, with all that stands against it.
@@ -96,6 +100,91 @@ pub fn status(ours: &[Found], output: Output) {
     }
 }
 
+/// A machine, as cloud, cluster and balancer see it; what is not known is not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Row {
+    machine: String,
+    role: Option<String>,
+    server: Option<String>,
+    node: Option<String>,
+    etcd: Option<String>,
+    member: Option<String>,
+}
+
+/// One row a machine, of the configuration or beside it, with what its first master has told.
+pub fn machines(cluster: &Cluster, ours: &[Found], told: &Result<State, Error>, output: Output) {
+    let rows = rows(cluster, ours, told.as_ref().ok());
+    output.text("");
+    table(&rows, told.as_ref().ok(), output);
+    for row in &rows {
+        output.object(|| {
+            json!({
+                "event": "machine-status", "machine": row.machine, "role": row.role, "server": row.server,
+                "node": row.node, "etcd": row.etcd, "member": row.member,
+            })
+        });
+    }
+    let note = match told {
+        Err(error) => {
+            let hint = error.hint().map(|hint| format!("\n  hint:  {hint}")).unwrap_or_default();
+            Some(format!("the first master was not reached: {error}{hint}"))
+        }
+        Ok(state) if state.nodes.is_empty() => Some("the first master sees no nodes: its API does not answer".to_owned()),
+        Ok(state) if !state.pending.is_empty() => {
+            Some(format!("not done on the first master: {}", state.pending.join(", ")))
+        }
+        Ok(_) => None,
+    };
+    if let Some(note) = note {
+        output.tell(&note, || json!({ "event": "note", "what": note }));
+    }
+}
+
+fn rows(cluster: &Cluster, ours: &[Found], state: Option<&State>) -> Vec<Row> {
+    let listed = cluster.masters.iter().chain(&cluster.workers).map(|machine| machine.name.as_str());
+    let servers = ours.iter().filter(|found| found.part.kind == Kind::Server).map(|found| found.part.name.as_str());
+    let nodes = state.into_iter().flat_map(|state| state.nodes.keys().map(String::as_str));
+    let mut names: Vec<&str> = Vec::new();
+    for name in listed.chain(servers).chain(nodes) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let text = |kind: Kind, name: &str, key: &str| {
+        let found = ours.iter().find(|found| found.part.kind == kind && found.part.name == name)?;
+        Some(found.text(key).to_owned())
+    };
+    let row = |name: &str| Row {
+        machine: name.to_owned(),
+        role: userdata::role(cluster, name).map(|role| role.to_string()),
+        server: text(Kind::Server, name, "status"),
+        node: state.and_then(|state| state.nodes.get(name).cloned()),
+        etcd: state.and_then(|state| state.members.get(name).cloned()),
+        member: text(Kind::Member, name, "operating_status"),
+    };
+    names.into_iter().map(row).collect()
+}
+
+fn table(rows: &[Row], state: Option<&State>, output: Output) {
+    let nothing = || "-".to_owned();
+    let node = |row: &Row| match state {
+        None => "not reached".to_owned(),
+        Some(state) if state.nodes.is_empty() => "no answer".to_owned(),
+        Some(_) => row.node.clone().unwrap_or_else(nothing),
+    };
+    let mut lines = vec![["machine", "role", "server", "node", "etcd", "balancer"].map(str::to_owned)];
+    lines.extend(rows.iter().map(|row| {
+        let text = |text: &Option<String>| text.clone().unwrap_or_else(nothing);
+        [row.machine.clone(), text(&row.role), text(&row.server), node(row), text(&row.etcd), text(&row.member)]
+    }));
+    let width = |column: usize| lines.iter().map(|line| line[column].len()).max().unwrap_or_default();
+    let widths: Vec<usize> = (0..6).map(width).collect();
+    for line in &lines {
+        let cells = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        output.text(cells.collect::<Vec<_>>().join("  ").trim_end());
+    }
+}
+
 /// What will be deleted.
 pub fn doomed(all: &[&Found], output: Output) {
     for found in all {
@@ -104,5 +193,44 @@ pub fn doomed(all: &[&Found], output: Output) {
             &format!("delete   {part:<28} {}", found.id),
             || json!({ "event": "item", "part": part, "action": "delete", "id": found.id }),
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{alter, applied, sized};
+
+    #[test]
+    fn a_row_for_each_machine() {
+        let cluster = sized(2, 1, "");
+        let mut cloud = applied(&cluster);
+        alter(&mut cloud, "member/m1", |body| body["operating_status"] = json!("ONLINE"));
+        cloud.ours.retain(|found| found.part.to_string() != "server/w1");
+        let told = concat!(
+            r#"{"nodes":[{"name":"m1","status":"Ready"},{"name":"other","status":"NotReady"}],"steps":[]}"#,
+            "\n",
+            r#"{"name":"m1","voter":true,"leader":true}"#
+        );
+        let state = State::read(told);
+        let told = |state: Option<&State>| -> Vec<String> {
+            let rows = rows(&cluster, &cloud.ours, state).into_iter();
+            let text = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+            rows.map(|row| {
+                let cells = [row.role, row.server, row.node, row.etcd, row.member].map(text);
+                format!("{} {}", row.machine, cells.join(" "))
+            })
+            .collect()
+        };
+        assert_eq!(
+            told(Some(&state)),
+            [
+                "m1 first-master ACTIVE Ready leader ONLINE",
+                "m2 master ACTIVE - - -",
+                "w1 worker - - - -",
+                "other - - NotReady - -",
+            ]
+        );
+        assert_eq!(told(None)[0], "m1 first-master ACTIVE - - ONLINE");
     }
 }

@@ -59,7 +59,7 @@ fn read(text: &str) -> BTreeMap<String, Vec<String>> {
 }
 
 async fn watch(work: &Delivery<'_>, name: &str, server: &Found) -> Result<Vec<String>, Error> {
-    let (begun, limit) = (Instant::now(), work.loaded.cluster.timeouts.ssh);
+    let (begun, limit) = (Instant::now(), work.patience);
     loop {
         let log = machine::console(work.client, server).await?;
         let keys = machine::host_keys(&log);

@@ -46,7 +46,7 @@ impl<'a> FirstMaster<'a> {
     /// Logs in as soon as it lets us in.
     ///
     /// # Errors
-    /// At the deadline `timeouts.ssh`; at once where another machine answers.
+    /// At the end of our patience; at once where another machine answers.
     pub(super) async fn reach(
         work: &'a Delivery<'a>,
         inputs: &Inputs,
@@ -72,9 +72,13 @@ impl<'a> FirstMaster<'a> {
             host_keys: jump.host_keys.clone(),
             trust_on_first_use: false,
         });
-        let session = connect(&key, &target, jump.as_ref(), cluster.timeouts.ssh).await?;
-        work.tell(&format!("{} at {} lets us in, with the host key of its console", target.name, target.address));
+        let session = connect(&key, &target, jump.as_ref(), work.patience).await?;
         Ok(Self { work, key, target, jump, session })
+    }
+
+    /// Its name and address.
+    pub(super) fn shown(&self) -> String {
+        format!("{} at {}", self.target.name, self.target.address)
     }
 
     /// Brings program, configuration and secrets, as far as they differ.
@@ -164,8 +168,8 @@ impl<'a> FirstMaster<'a> {
                         causes(&e),
                         self.target.name
                     ));
-                    let limit = self.work.loaded.cluster.timeouts.ssh;
-                    self.session = connect(&self.key, &self.target, self.jump.as_ref(), limit).await?;
+                    self.session =
+                        connect(&self.key, &self.target, self.jump.as_ref(), self.work.patience).await?;
                 }
                 Err(e) => return Err(self.failed(&e)),
             }
@@ -258,13 +262,14 @@ fn address(machine: &Machine, inputs: &Inputs) -> Result<std::net::IpAddr, Error
 
 async fn connect(key: &ClientKey, target: &Target, jump: Option<&Target>, limit: Duration) -> Result<Session, Error> {
     let begun = Instant::now();
+    let attempt_limit = ATTEMPT.min(limit);
     loop {
         let attempt = async {
             let via = match jump {
-                Some(jump) => Some(Session::connect(jump, None, key, ATTEMPT).await?),
+                Some(jump) => Some(Session::connect(jump, None, key, attempt_limit).await?),
                 None => None,
             };
-            Session::connect(target, via.as_ref(), key, ATTEMPT).await
+            Session::connect(target, via.as_ref(), key, attempt_limit).await
         };
         let error = match attempt.await {
             Ok(session) => return Ok(session),

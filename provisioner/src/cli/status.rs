@@ -1,0 +1,42 @@
+//! What there is in the cloud, and what the first master says of the cluster.
+
+use super::{Operator, Session, Source, delivery};
+use crate::{
+    delivery::State,
+    error::Error,
+    report,
+    resources::{Found, observe},
+    secrets::Secrets,
+};
+use std::{
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+/// So soon must the first master let us in: whoever asks for the status waits for nothing to come up.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+pub(super) async fn run(source: &Source, resources_only: bool) -> Result<ExitCode, Error> {
+    let session = Session::open(source).await?;
+    let ours = observe::ours(&session.client, &session.marker).await?;
+    report::status(&ours, session.output);
+    if !resources_only && !ours.is_empty() {
+        let told = ask(&session, &ours).await;
+        report::machines(&session.loaded.cluster, &ours, &told, session.output);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn ask(session: &Session, ours: &[Found]) -> Result<State, Error> {
+    // Nothing is made for a look.
+    if !session.secrets.exists() {
+        return Err(Error::Refused {
+            what: format!("there is no {}, which opens the machines", session.secrets.display()),
+            remedy: "name the cluster's bundle with --secrets".to_owned(),
+        });
+    }
+    let secrets = Secrets::open(&session.secrets, None)?;
+    let mut delivery = delivery(session, &Operator::default(), &secrets, ours.to_vec(), Instant::now());
+    delivery.patience = PATIENCE;
+    delivery.state().await
+}
