@@ -246,7 +246,7 @@ impl Cloud {
     /// Each part of the cluster as `status` tells it.
     #[must_use]
     pub fn status(&self) -> Vec<Value> {
-        let told = self.run("status --output json").exits(0).stdout;
+        let told = self.run("status --resources-only --output json").exits(0).stdout;
         let lines = told.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         lines.filter(|line| line["event"] == "resource").collect()
     }
