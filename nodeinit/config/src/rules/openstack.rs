@@ -35,6 +35,7 @@ pub(super) fn check(tree: &Node, verdict: &mut Verdict) {
     }
     network(tree, section, &machines, errors);
     binary(section, errors);
+    given_out(section, &machines, &mut verdict.warnings);
     reachability(tree, section, &mut verdict.warnings);
 }
 
@@ -120,6 +121,33 @@ fn taken(
     }
 }
 
+/// Machines' addresses in the range from which the cloud takes what nobody has written: it may be faster.
+fn given_out(section: &Node, machines: &[(String, &Node)], warnings: &mut Findings) {
+    let Some(made) = section.get("network.create") else { return };
+    let Some((cidr, at)) = made.read("cidr", format::cidr) else { return };
+    let is_on = section.get("loadBalancer.enabled").is_some_and(|node| node.scalar() == Some("true"));
+    let balancer_takes = is_on && section.get("loadBalancer.address").is_none();
+    let bound = |key: &str| made.read(key, format::address);
+    let written = bound("firstAddress").is_some() || bound("lastAddress").is_some();
+    if !written && !balancer_takes {
+        return;
+    }
+    let (first, at) = bound("firstAddress").unwrap_or((cidr.network(), at));
+    let last = bound("lastAddress").map_or(cidr.broadcast(), |(address, _)| address);
+    let address = |machine: &Node| Some(machine.read("address", format::address)?.0);
+    let inside = machines.iter().filter(|(_, machine)| address(machine).is_some_and(|a| (first..=last).contains(&a)));
+    let names: Vec<&str> = inside.filter_map(|(_, machine)| machine.get("name").and_then(Node::scalar)).collect();
+    let shown = match names[..] {
+        [] => return,
+        [a, b, c, _, ..] => format!("{a}, {b}, {c} and {} more", names.len() - 3),
+        _ => names.join(", "),
+    };
+    let taker = if balancer_takes { "the balancer" } else { "something else" };
+    let what = format!("the cloud gives out {first} to {last} by itself: {taker} may get the address of {shown}");
+    let remedy = "write `firstAddress` and `lastAddress` of a range apart from the machines' addresses";
+    warnings.add(at, "openstack.network.create", what, remedy);
+}
+
 fn binary(section: &Node, errors: &mut Findings) {
     if let Some(urls) = section.get("binary.urls")
         && !urls.items().is_empty()
@@ -203,6 +231,28 @@ mod tests {
         assert!(all("{create: {cidr: 10.0.0.0/24, gateway: 10.0.0.11}}").contains("is the gateway's"));
         assert!(all("{create: {dhcp: false}}").contains("create.cidr: missing"));
         assert!(all("{create: {cdir: 10.0.0.0/24}}").contains("did you mean `cidr`"));
+    }
+
+    #[test]
+    fn machines_are_apart_from_what_the_cloud_gives_out() {
+        let warned = |create: &str, balancer: &str| {
+            let text = format!(
+                "{GOOD}openstack: {{clusterID: 1b4e28ba-2fa1-41d2-883f-0016d3cca427, image: i, flavor: f, \
+                 loadBalancer: {{{balancer}}}, network: {{create: {{cidr: 10.0.0.0/24{create}}}}}}}\n"
+            );
+            let found = load(&[Layer::file("x", text)]).unwrap().warnings;
+            let one = found.iter().find(|warning| warning.path == "openstack.network.create");
+            one.map(|warning| warning.what.clone()).unwrap_or_default()
+        };
+        let all = "the cloud gives out 10.0.0.0 to 10.0.0.255 by itself: the balancer may get the address of m1";
+        assert_eq!(warned("", ""), all);
+        assert!(warned(", firstAddress: 10.0.0.5, lastAddress: 10.0.0.11", "").contains("10.0.0.5 to 10.0.0.11"));
+        assert!(warned(", lastAddress: 10.0.0.11", "address: 10.0.0.2").contains("something else"));
+        for (create, balancer) in
+            [(", firstAddress: 10.0.0.12", ""), ("", "address: 10.0.0.2"), ("", "enabled: false")]
+        {
+            assert_eq!(warned(create, balancer), "", "{create} {balancer}");
+        }
     }
 
     #[test]
