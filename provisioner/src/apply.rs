@@ -133,6 +133,9 @@ impl<'a> Apply<'a> {
     async fn tell_waits(&self) {
         loop {
             tokio::time::sleep(PATIENCE).await;
+            if self.output.is_live() {
+                continue;
+            }
             let under_way: Vec<String> = self
                 .under_way
                 .borrow()
@@ -184,7 +187,9 @@ impl<'a> Apply<'a> {
             Ok(()) => {
                 let begun = Instant::now();
                 self.under_way.borrow_mut().insert(name.clone(), begun);
+                self.output.begin(&name, verbs(&task.items[0].action).0);
                 let done = self.work(task).await;
+                self.output.end(&name);
                 self.under_way.borrow_mut().remove(&name);
                 done.map(|()| begun.elapsed())
             }
@@ -193,7 +198,7 @@ impl<'a> Apply<'a> {
         let at = self.begun.elapsed().as_secs_f64();
         match outcome {
             Ok(took) => {
-                let verb = verb(&task.items[0].action);
+                let (_, verb) = verbs(&task.items[0].action);
                 self.finished.borrow_mut().extend(parts.iter().map(|part| ((*part).clone(), self.begun.elapsed())));
                 let took = took.as_secs_f64();
                 let text = format!("{at:6.1} s  {verb:<8} {name} ({took:.1} s)");
@@ -301,11 +306,12 @@ fn group(item: &Item) -> Option<&'static str> {
     }
 }
 
-fn verb(action: &Action) -> &'static str {
+/// What is being done, and what is done then.
+fn verbs(action: &Action) -> (&'static str, &'static str) {
     match action {
-        Action::Create => "created",
-        Action::Change(_) => "changed",
-        Action::Replace(_) => "replaced",
-        _ => "deleted",
+        Action::Create => ("creating", "created"),
+        Action::Change(_) => ("changing", "changed"),
+        Action::Replace(_) => ("replacing", "replaced"),
+        _ => ("deleting", "deleted"),
     }
 }

@@ -168,7 +168,7 @@ impl Session {
         let credentials = cloud::find(cloud.cloud.as_deref(), &variables)?;
         let client = Client::connect(credentials, cloud.parallel, cloud.timeouts.request).await?;
         let marker = Marker::new(&cloud.cluster_id);
-        let (secrets, output) = (source.secrets.clone(), Output { format: source.output });
+        let (secrets, output) = (source.secrets.clone(), Output::new(source.output));
         Ok(Self { loaded, marker, client, cloud, secrets, output })
     }
 
@@ -214,7 +214,7 @@ impl Session {
 async fn plan(source: &Source) -> Result<ExitCode, Error> {
     let session = Session::open(source).await?;
     let (_, plan) = session.plan().await?;
-    report::plan(&plan, session.output);
+    report::plan(&plan, &session.output);
     session.told();
     Ok(match (plan.is_blocked(), plan.is_empty()) {
         (true, _) => ExitCode::from(78),
@@ -240,7 +240,7 @@ async fn create(
     let (snapshot, mut first) = session.plan().await?;
     restrict(&mut first, alone);
     if first.is_blocked() {
-        report::plan(&first, session.output);
+        report::plan(&first, &session.output);
         return Err(Error::Configuration {
             what: "something stands in the way; nothing was done".to_owned(),
             remedy: "mend what is told above".to_owned(),
@@ -252,12 +252,12 @@ async fn create(
         snapshot.ours
     } else {
         let lock = session.lock(break_lock).await?;
-        let done = locked(session, &secrets, snapshot, alone).await;
+        let done = session.output.live(locked(session, &secrets, snapshot, alone)).await;
         lock.release().await?;
         done?
     };
     if !operator.resources_only {
-        delivery(session, operator, &secrets, found, begun).run(only).await?;
+        session.output.live(delivery(session, operator, &secrets, found, begun).run(only)).await?;
     }
     session.output.tell("all is as it should be", || json!({ "event": "finished" }));
     session.told();
@@ -275,7 +275,7 @@ async fn locked(
     let mut plan = session.compare(&snapshot);
     restrict(&mut plan, only);
     let parts = (&session.loaded, &session.cloud, secrets);
-    Apply::new(&session.client, &session.marker, parts, &snapshot, &plan, session.output).run().await
+    Apply::new(&session.client, &session.marker, parts, &snapshot, &plan, session.output.clone()).run().await
 }
 
 fn delivery<'s>(
@@ -296,7 +296,7 @@ fn delivery<'s>(
         kubeconfig: operator.kubeconfig.clone().unwrap_or_else(|| beside("kubeconfig")),
         known_hosts: beside("known_hosts"),
         patience: session.loaded.cluster.timeouts.ssh,
-        output: session.output,
+        output: session.output.clone(),
         begun,
     }
 }
@@ -318,7 +318,7 @@ async fn destroy(source: &Source, yes: bool, break_lock: bool) -> Result<ExitCod
     let session = Session::open(source).await?;
     let ours = observe::ours(&session.client, &session.marker).await?;
     let doomed = destroy::doomed(&ours);
-    report::doomed(&doomed, session.output);
+    report::doomed(&doomed, &session.output);
     // A lock may be all that a killed run has left.
     if !ours.is_empty() {
         if !doomed.is_empty() && !yes && !confirmed(&session, doomed.len())? {
@@ -326,7 +326,8 @@ async fn destroy(source: &Source, yes: bool, break_lock: bool) -> Result<ExitCod
             return Ok(ExitCode::from(1));
         }
         let lock = session.lock(break_lock).await?;
-        destroy::run(&session.client, &session.marker, &session.cloud, session.output).await?;
+        let output = &session.output;
+        output.live(destroy::run(&session.client, &session.marker, &session.cloud, output)).await?;
         lock.release().await?;
     }
     session.output.tell("nothing of this cluster is left", || json!({ "event": "finished" }));

@@ -191,9 +191,11 @@ impl Delivery<'_> {
     ) -> Result<(), Error> {
         let timeouts = &self.loaded.cluster.timeouts;
         let limit = timeouts.join + timeouts.node;
+        waited.iter().for_each(|worker| self.output.begin(worker, "joins until its node is Ready"));
         let begun = Instant::now();
         loop {
             for worker in ready.iter().filter(|name| waited.remove(name.as_str())) {
+                self.output.end(worker);
                 self.tell(&format!("worker {worker} is Ready"));
             }
             if waited.is_empty() {

@@ -40,7 +40,7 @@ pub fn doomed(ours: &[Found]) -> Vec<&Found> {
 ///
 /// # Errors
 /// How many could not be deleted; each failure has been told.
-pub async fn run(client: &Client, marker: &Marker, cloud: &OpenStack, output: Output) -> Result<(), Error> {
+pub async fn run(client: &Client, marker: &Marker, cloud: &OpenStack, output: &Output) -> Result<(), Error> {
     let ours = observe::ours(client, marker).await?;
     delete_all(client, cloud, output, &ours).await
 }
@@ -53,7 +53,7 @@ pub async fn machine(
     client: &Client,
     cloud: &OpenStack,
     name: &str,
-    output: Output,
+    output: &Output,
     ours: &[Found],
 ) -> Result<(), Error> {
     delete_all(client, cloud, output, &of_machine(ours, name)).await
@@ -65,7 +65,7 @@ pub fn of_machine(ours: &[Found], name: &str) -> Vec<Found> {
     ours.iter().filter(|found| found.part.name == name && own.contains(&found.part.kind)).cloned().collect()
 }
 
-async fn delete_all(client: &Client, cloud: &OpenStack, output: Output, ours: &[Found]) -> Result<(), Error> {
+async fn delete_all(client: &Client, cloud: &OpenStack, output: &Output, ours: &[Found]) -> Result<(), Error> {
     let work = Destroy {
         client,
         cloud,
@@ -92,7 +92,7 @@ async fn delete_all(client: &Client, cloud: &OpenStack, output: Output, ours: &[
 struct Destroy<'a> {
     client: &'a Client,
     cloud: &'a OpenStack,
-    output: Output,
+    output: &'a Output,
     servers: Listing<'a>,
     volumes: Listing<'a>,
     begun: Instant,
@@ -102,9 +102,11 @@ struct Destroy<'a> {
 impl Destroy<'_> {
     async fn one(&self, found: &Found) {
         let begun = Instant::now();
-        let outcome = self.delete(found).await;
-        let (at, took) = (self.begun.elapsed().as_secs_f64(), begun.elapsed().as_secs_f64());
         let part = found.part.to_string();
+        self.output.begin(&part, "deleting");
+        let outcome = self.delete(found).await;
+        self.output.end(&part);
+        let (at, took) = (self.begun.elapsed().as_secs_f64(), begun.elapsed().as_secs_f64());
         match outcome {
             Ok(()) if found.part.kind == Kind::Lock => {}
             Ok(()) => self.output.tell(

@@ -2,13 +2,21 @@
 
 use crate::error::Error;
 use clap::ValueEnum;
+use nodeinit_screen::Screen;
 use serde_json::Value;
 use std::{
+    cell::RefCell,
+    convert::Infallible,
     fs,
-    io::{self, Write},
+    io::{self, IsTerminal, Write},
     os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::Path,
+    rc::Rc,
+    time::{Duration, Instant},
 };
+
+/// How often what is under way is drawn anew.
+const TICK: Duration = Duration::from_millis(100);
 
 /// How to tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -20,34 +28,80 @@ pub enum Format {
     Json,
 }
 
-/// Where results go.
-#[derive(Clone, Copy, Debug)]
+/// Where results go. Cheap to clone.
+#[derive(Clone)]
 pub struct Output {
-    /// How.
-    pub format: Format,
+    format: Format,
+    screen: Rc<RefCell<Screen>>,
+    begun: Instant,
 }
 
 impl Output {
+    /// Standard output. On a terminal, what is under way stands at its foot.
+    #[must_use]
+    pub fn new(format: Format) -> Self {
+        let live = format == Format::Text && io::stdout().is_terminal();
+        let screen = Rc::new(RefCell::new(Screen::new(io::stdout(), live)));
+        Self { format, screen, begun: Instant::now() }
+    }
+
     /// One thing: a line of text, or an object.
-    pub fn tell(self, text: &str, object: impl FnOnce() -> Value) {
+    pub fn tell(&self, text: &str, object: impl FnOnce() -> Value) {
         match self.format {
-            Format::Text => line(text),
-            Format::Json => line(&object().to_string()),
+            Format::Text => self.line(text),
+            Format::Json => self.line(&object().to_string()),
         }
     }
 
     /// An object that has no text of its own.
-    pub fn object(self, object: impl FnOnce() -> Value) {
+    pub fn object(&self, object: impl FnOnce() -> Value) {
         if self.format == Format::Json {
-            line(&object().to_string());
+            self.line(&object().to_string());
         }
     }
 
     /// Text that has no object.
-    pub fn text(self, text: &str) {
+    pub fn text(&self, text: &str) {
         if self.format == Format::Text {
-            line(text);
+            self.line(text);
         }
+    }
+
+    /// Something is under way from now on.
+    pub fn begin(&self, name: &str, what: &str) {
+        self.screen.borrow_mut().begin(name, what, self.begun.elapsed());
+    }
+
+    /// It is under way no more.
+    pub fn end(&self, name: &str) {
+        self.screen.borrow_mut().end(name);
+    }
+
+    /// Whether what is under way is seen.
+    #[must_use]
+    pub fn is_live(&self) -> bool {
+        self.screen.borrow().is_live()
+    }
+
+    /// Does some work, with what is under way of it at the foot.
+    pub async fn live<T>(&self, work: impl Future<Output = T>) -> T {
+        let done = tokio::select! {
+            done = work => done,
+            never = self.redraw() => match never {},
+        };
+        self.screen.borrow_mut().clear();
+        done
+    }
+
+    async fn redraw(&self) -> Infallible {
+        loop {
+            tokio::time::sleep(TICK).await;
+            self.screen.borrow_mut().draw(self.begun.elapsed());
+        }
+    }
+
+    fn line(&self, text: &str) {
+        self.screen.borrow_mut().print(text, self.begun.elapsed());
     }
 }
 

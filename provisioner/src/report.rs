@@ -15,7 +15,7 @@ use nodeinit_config::Cluster;
 use serde_json::json;
 
 /// The whole plan, with all that stands against it.
-pub fn plan(plan: &Plan, output: Output) {
+pub fn plan(plan: &Plan, output: &Output) {
     for item in &plan.items {
         let (word, what) = told(item);
         let part = item.part.to_string();
@@ -83,7 +83,7 @@ fn spec(spec: &Spec) -> String {
 }
 
 /// What there is, with states.
-pub fn status(ours: &[Found], output: Output) {
+pub fn status(ours: &[Found], output: &Output) {
     let mut all: Vec<&Found> = ours.iter().filter(|found| found.part.kind != Kind::Rule).collect();
     all.sort_by(|a, b| a.part.cmp(&b.part));
     for found in &all {
@@ -112,9 +112,8 @@ struct Row {
 }
 
 /// One row a machine, of the configuration or beside it, with what its first master has told.
-pub fn machines(cluster: &Cluster, ours: &[Found], told: &Result<State, Error>, output: Output) {
+pub fn machines(cluster: &Cluster, ours: &[Found], told: &Result<State, Error>, output: &Output) {
     let rows = rows(cluster, ours, told.as_ref().ok());
-    output.text("");
     table(&rows, told.as_ref().ok(), output);
     for row in &rows {
         output.object(|| {
@@ -165,7 +164,7 @@ fn rows(cluster: &Cluster, ours: &[Found], state: Option<&State>) -> Vec<Row> {
     names.into_iter().map(row).collect()
 }
 
-fn table(rows: &[Row], state: Option<&State>, output: Output) {
+fn table(rows: &[Row], state: Option<&State>, output: &Output) {
     let nothing = || "-".to_owned();
     let node = |row: &Row| match state {
         None => "not reached".to_owned(),
@@ -179,14 +178,15 @@ fn table(rows: &[Row], state: Option<&State>, output: Output) {
     }));
     let width = |column: usize| lines.iter().map(|line| line[column].len()).max().unwrap_or_default();
     let widths: Vec<usize> = (0..6).map(width).collect();
-    for line in &lines {
+    for (n, line) in lines.iter().enumerate() {
         let cells = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
-        output.text(cells.collect::<Vec<_>>().join("  ").trim_end());
+        let apart = if n == 0 { "\n" } else { "" };
+        output.text(format!("{apart}{}", cells.collect::<Vec<_>>().join("  ")).trim_end());
     }
 }
 
 /// What will be deleted.
-pub fn doomed(all: &[&Found], output: Output) {
+pub fn doomed(all: &[&Found], output: &Output) {
     for found in all {
         let part = found.part.to_string();
         output.tell(

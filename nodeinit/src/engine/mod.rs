@@ -4,7 +4,6 @@ pub mod error;
 pub mod journal;
 pub mod report;
 pub mod runner;
-mod screen;
 pub mod step;
 pub mod timeline;
 pub mod wait;

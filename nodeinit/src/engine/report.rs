@@ -1,6 +1,7 @@
 //! Progress for people and programs.
 
-use crate::engine::{error::StepError, screen::Screen};
+use crate::engine::error::StepError;
+use nodeinit_screen::Screen;
 use serde::{Deserialize, Serialize};
 use std::{
     fmt,

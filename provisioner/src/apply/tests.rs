@@ -27,7 +27,7 @@ fn only(kinds: &[Kind]) -> (Loaded, Snapshot, Plan) {
 async fn run(client: &Client, (loaded, snapshot, plan): &(Loaded, Snapshot, Plan)) -> Result<(), Error> {
     let (cloud, marker) = (testing::cloud(&loaded.cluster), Marker::new(testing::ID));
     let secrets = crate::secrets::tests::example();
-    let output = Output { format: Format::Json };
+    let output = Output::new(Format::Json);
     Apply::new(client, &marker, (loaded, &cloud, &secrets), snapshot, plan, output).run().await.map(drop)
 }
 

@@ -68,7 +68,7 @@ async fn remove(named: &Named, role: Role, force: bool) -> Result<ExitCode, Erro
     let ours = observe::ours(&session.client, &session.marker).await?;
     if !destroy::of_machine(&ours, &named.name).is_empty() {
         let lock = session.lock(named.break_lock).await?;
-        let done = leave(&session, named, role, force, &ours).await;
+        let done = session.output.live(leave(&session, named, role, force, &ours)).await;
         lock.release().await?;
         done?;
     }
@@ -97,7 +97,7 @@ async fn leave(session: &Session, named: &Named, role: Role, force: bool, ours: 
             return Err(refused);
         }
     }
-    destroy::machine(client, &session.cloud, &named.name, session.output, ours).await
+    destroy::machine(client, &session.cloud, &named.name, &session.output, ours).await
 }
 
 /// Whether this command is for such a machine.

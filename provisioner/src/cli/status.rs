@@ -19,10 +19,10 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(super) async fn run(source: &Source, resources_only: bool) -> Result<ExitCode, Error> {
     let session = Session::open(source).await?;
     let ours = observe::ours(&session.client, &session.marker).await?;
-    report::status(&ours, session.output);
+    report::status(&ours, &session.output);
     if !resources_only && !ours.is_empty() {
         let told = ask(&session, &ours).await;
-        report::machines(&session.loaded.cluster, &ours, &told, session.output);
+        report::machines(&session.loaded.cluster, &ours, &told, &session.output);
     }
     Ok(ExitCode::SUCCESS)
 }

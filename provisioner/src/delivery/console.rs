@@ -27,7 +27,12 @@ pub(super) async fn host_keys(work: &Delivery<'_>, names: &[&str]) -> Result<BTr
     let each = names.iter().filter_map(|name| Some((*name, server(name)?))).map(async |(name, server)| {
         match known.get(&server.id) {
             Some(keys) => Ok((name, &server.id, keys.clone())),
-            None => watch(work, name, server).await.map(|keys| (name, &server.id, keys)),
+            None => {
+                work.output.begin(name, "boots until its console shows its SSH host keys");
+                let keys = watch(work, name, server).await;
+                work.output.end(name);
+                keys.map(|keys| (name, &server.id, keys))
+            }
         }
     });
     let all = try_join_all(each).await?;

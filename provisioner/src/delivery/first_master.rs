@@ -72,8 +72,10 @@ impl<'a> FirstMaster<'a> {
             host_keys: jump.host_keys.clone(),
             trust_on_first_use: false,
         });
-        let session = connect(&key, &target, jump.as_ref(), work.patience).await?;
-        Ok(Self { work, key, target, jump, session })
+        work.output.begin(&target.name, "boots until it lets us in");
+        let session = connect(&key, &target, jump.as_ref(), work.patience).await;
+        work.output.end(&target.name);
+        Ok(Self { session: session?, work, key, target, jump })
     }
 
     /// Its name and address.
@@ -179,6 +181,12 @@ impl<'a> FirstMaster<'a> {
 
     fn relay(&self, event: &Value) {
         let host = event["host"].as_str().unwrap_or(&self.target.name);
+        let row = format!("{host}: {}", text(&event["step"]));
+        match event["event"].as_str() {
+            Some("started") => self.work.output.begin(&row, text(&event["title"])),
+            Some("done" | "failed") => self.work.output.end(&row),
+            _ => {}
+        }
         let said = match event["event"].as_str().unwrap_or_default() {
             "done" if event["changed"] == true => {
                 format!("done ({:.1} s)", event["seconds"].as_f64().unwrap_or_default())
@@ -188,7 +196,7 @@ impl<'a> FirstMaster<'a> {
             _ => return,
         };
         let at = self.work.begun.elapsed().as_secs_f64();
-        let line = format!("{at:6.1} s  {host}: {}: {said}", text(&event["step"]));
+        let line = format!("{at:6.1} s  {row}: {said}");
         self.work.output.tell(&line, || json!({ "event": "machine", "machine": host, "at": at, "said": event }));
     }
 

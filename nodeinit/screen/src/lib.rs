@@ -1,4 +1,4 @@
-//! A terminal with the steps under way at its foot, or a plain stream of lines.
+//! A terminal with what is under way at its foot, or a plain stream of lines.
 
 use std::{
     io::{self, Write},
@@ -15,7 +15,7 @@ struct Row {
 }
 
 /// Where lines are printed.
-pub(super) struct Screen {
+pub struct Screen {
     out: Box<dyn Write + Send>,
     live: bool,
     rows: Vec<Row>,
@@ -25,33 +25,35 @@ pub(super) struct Screen {
 
 impl Screen {
     /// `live`: it is a terminal, and rows can be drawn again.
-    pub(super) fn new(out: impl Write + Send + 'static, live: bool) -> Self {
+    pub fn new(out: impl Write + Send + 'static, live: bool) -> Self {
         Self { out: Box::new(out), live, rows: Vec::new(), drawn: 0 }
     }
 
-    pub(super) fn is_live(&self) -> bool {
+    /// Whether rows are drawn.
+    #[must_use]
+    pub fn is_live(&self) -> bool {
         self.live
     }
 
     /// Adds a row; the next drawing shows it.
-    pub(super) fn begin(&mut self, step: &str, title: &str, now: Duration) {
+    pub fn begin(&mut self, step: &str, title: &str, now: Duration) {
         self.rows.push(Row { step: step.into(), title: title.into(), since: now });
     }
 
     /// Says what a row's step is about now.
-    pub(super) fn detail(&mut self, step: &str, text: &str) {
+    pub fn detail(&mut self, step: &str, text: &str) {
         if let Some(row) = self.rows.iter_mut().find(|row| row.step == step) {
             text.clone_into(&mut row.title);
         }
     }
 
     /// Takes a row away.
-    pub(super) fn end(&mut self, step: &str) {
+    pub fn end(&mut self, step: &str) {
         self.rows.retain(|row| row.step != step);
     }
 
     /// Prints a line above the rows; an empty one only draws them anew.
-    pub(super) fn print(&mut self, line: &str, now: Duration) {
+    pub fn print(&mut self, line: &str, now: Duration) {
         let mut text = self.erased();
         if !line.is_empty() {
             text += line;
@@ -62,10 +64,17 @@ impl Screen {
     }
 
     /// Draws the rows anew.
-    pub(super) fn draw(&mut self, now: Duration) {
+    pub fn draw(&mut self, now: Duration) {
         if self.live && (self.drawn > 0 || !self.rows.is_empty()) {
             self.print("", now);
         }
+    }
+
+    /// Takes all rows away, and what is drawn of them.
+    pub fn clear(&mut self) {
+        self.rows.clear();
+        let text = self.erased();
+        self.write(&text);
     }
 
     fn erased(&mut self) -> String {
@@ -133,6 +142,17 @@ mod tests {
         screen.end("etcd");
         screen.print("✓ etcd", Duration::from_secs(3));
         assert_eq!(out.text(), "\x1b[?7l   2.0s  … etcd: wait for etcd\n\x1b[?7h\x1b[1A\x1b[J✓ etcd\n");
+    }
+
+    #[test]
+    fn nothing_is_left_of_rows_that_are_cleared() {
+        let out = Shared::default();
+        let mut screen = Screen::new(out.clone(), true);
+        screen.begin("etcd", "wait", Duration::ZERO);
+        screen.draw(Duration::ZERO);
+        screen.clear();
+        screen.draw(Duration::ZERO);
+        assert!(out.text().ends_with("\x1b[1A\x1b[J"), "{:?}", out.text());
     }
 
     #[test]
