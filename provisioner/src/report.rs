@@ -128,7 +128,9 @@ pub fn machines(cluster: &Cluster, ours: &[Found], told: &Result<State, Error>, 
             let hint = error.hint().map(|hint| format!("\n  hint:  {hint}")).unwrap_or_default();
             Some(format!("the first master was not reached: {error}{hint}"))
         }
-        Ok(state) if state.nodes.is_empty() => Some("the first master sees no nodes: its API does not answer".to_owned()),
+        Ok(state) if state.nodes.is_empty() => {
+            Some("the first master sees no nodes: its API does not answer".to_owned())
+        }
         Ok(state) if !state.pending.is_empty() => {
             Some(format!("not done on the first master: {}", state.pending.join(", ")))
         }

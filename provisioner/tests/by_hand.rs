@@ -45,7 +45,7 @@ fn written(user_data: &str, path: &str) -> String {
     let (_, rest) = user_data.split_once(&format!("- path: {path}\n")).unwrap();
     let (_, rest) = rest.split_once("  content: |\n").unwrap();
     let lines = rest.lines().take_while(|line| line.is_empty() || line.starts_with("    "));
-    lines.fold(String::new(), |text, line| text + line.trim_start_matches("    ") + "\n")
+    lines.fold(String::new(), |text, line| text + line.get(4..).unwrap_or_default() + "\n")
 }
 
 #[test]

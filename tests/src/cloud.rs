@@ -202,6 +202,13 @@ impl Cloud {
         output
     }
 
+    /// Runs the provisioner on a terminal.
+    #[must_use]
+    pub fn on_a_terminal(&self, arguments: &str) -> Output {
+        let argv = self.argv("PROVISIONER_LAB", "", arguments);
+        start(&format!("provisioner {arguments}"), LIMIT, &["script", "-qefc", &argv.join(" "), "/dev/null"]).wait()
+    }
+
     /// Makes the resources, and nothing on the machines; all must be well.
     #[track_caller]
     pub fn apply(&self) -> Output {
@@ -221,6 +228,11 @@ impl Cloud {
     }
 
     fn start_as(&self, variable: &str, dies_after: &str, arguments: &str) -> Running {
+        let argv = self.argv(variable, dies_after, arguments);
+        start(&format!("provisioner {arguments}"), LIMIT, &argv.iter().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    fn argv(&self, variable: &str, dies_after: &str, arguments: &str) -> Vec<String> {
         let program = binary(variable);
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let layers = [
@@ -235,12 +247,9 @@ impl Cloud {
         let dies_after = format!("PROVISIONER_DIES_AFTER_WRITE={dies_after}");
         // One whose test was killed holds it still: whoever comes next waits until it has ended.
         let lock = at_work().display().to_string();
-        let mut argv =
-            vec!["flock", "--shared", "--no-fork", &lock, "env", "-C", &work, &clouds, &dies_after, &program];
-        argv.extend(arguments.split_whitespace());
-        let layers: Vec<String> = layers.iter().map(|layer| layer.display().to_string()).collect();
-        layers.iter().for_each(|layer| argv.extend(["--config", layer.as_str()]));
-        start(&format!("provisioner {arguments}"), LIMIT, &argv)
+        let before = ["flock", "--shared", "--no-fork", &lock, "env", "-C", &work, &clouds, &dies_after, &program];
+        let layers = layers.iter().flat_map(|layer| ["--config".to_owned(), layer.display().to_string()]);
+        before.into_iter().chain(arguments.split_whitespace()).map(str::to_owned).chain(layers).collect()
     }
 
     /// Each part of the cluster as `status` tells it.

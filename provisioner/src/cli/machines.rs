@@ -123,7 +123,8 @@ mod tests {
     fn each_command_is_for_machines_of_its_kind() {
         let cluster = cluster("");
         let said = |name: &str, role| fits(&cluster, name, role).err().map(|error| error.to_string());
-        for (name, role) in [("m2", Role::Master), ("w1", Role::Worker), ("gone", Role::Master), ("gone", Role::Worker)] {
+        for (name, role) in [("m2", Role::Master), ("w1", Role::Worker), ("gone", Role::Master), ("gone", Role::Worker)]
+        {
             assert_eq!(said(name, role), None, "{name}");
         }
         for role in [Role::Master, Role::Worker] {

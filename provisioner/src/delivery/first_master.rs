@@ -72,7 +72,7 @@ impl<'a> FirstMaster<'a> {
             host_keys: jump.host_keys.clone(),
             trust_on_first_use: false,
         });
-        work.output.begin(&target.name, "boots until it lets us in");
+        work.output.begin(&target.name, "is reached by SSH as soon as it lets us in");
         let session = connect(&key, &target, jump.as_ref(), work.patience).await;
         work.output.end(&target.name);
         Ok(Self { session: session?, work, key, target, jump })
@@ -170,8 +170,7 @@ impl<'a> FirstMaster<'a> {
                         causes(&e),
                         self.target.name
                     ));
-                    self.session =
-                        connect(&self.key, &self.target, self.jump.as_ref(), self.work.patience).await?;
+                    self.session = connect(&self.key, &self.target, self.jump.as_ref(), self.work.patience).await?;
                 }
                 Err(e) => return Err(self.failed(&e)),
             }
@@ -192,7 +191,10 @@ impl<'a> FirstMaster<'a> {
                 format!("done ({:.1} s)", event["seconds"].as_f64().unwrap_or_default())
             }
             "note" => text(&event["text"]).to_owned(),
-            "failed" => format!("FAILED: {}", text(&event["error"])),
+            "failed" => match event["hint"].as_str() {
+                Some(hint) => format!("FAILED: {}; {hint}", text(&event["error"])),
+                None => format!("FAILED: {}", text(&event["error"])),
+            },
             _ => return,
         };
         let at = self.work.begun.elapsed().as_secs_f64();

@@ -3,9 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it expects")]
 
 mod at_once;
+mod come_and_go;
 mod faults;
 mod killed;
 mod machines;
 mod refused;
 mod states;
+mod terminal;
 mod whole;

@@ -248,8 +248,7 @@ mod tests {
         assert_eq!(warned("", ""), all);
         assert!(warned(", firstAddress: 10.0.0.5, lastAddress: 10.0.0.11", "").contains("10.0.0.5 to 10.0.0.11"));
         assert!(warned(", lastAddress: 10.0.0.11", "address: 10.0.0.2").contains("something else"));
-        for (create, balancer) in
-            [(", firstAddress: 10.0.0.12", ""), ("", "address: 10.0.0.2"), ("", "enabled: false")]
+        for (create, balancer) in [(", firstAddress: 10.0.0.12", ""), ("", "address: 10.0.0.2"), ("", "enabled: false")]
         {
             assert_eq!(warned(create, balancer), "", "{create} {balancer}");
         }

@@ -1,0 +1,569 @@
+#compdef provisioner
+
+autoload -U is-at-least
+
+_provisioner() {
+    typeset -A opt_args
+    typeset -a _arguments_options
+    local ret=1
+
+    if is-at-least 5.2; then
+        _arguments_options=(-s -S -C)
+    else
+        _arguments_options=(-s -C)
+    fi
+
+    local context curcontext="$curcontext" state line
+    _arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+'-V[Print version]' \
+'--version[Print version]' \
+":: :_provisioner_commands" \
+"*::: :->provisioner" \
+&& ret=0
+    case $state in
+    (provisioner)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:provisioner-command-$line[1]:"
+        case $line[1] in
+            (plan)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file; repeat it, the later wins]:FILE:_files' \
+'--secrets=[The secrets bundle; made where it is missing and needed]:FILE:_files' \
+'--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(apply)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file; repeat it, the later wins]:FILE:_files' \
+'--secrets=[The secrets bundle; made where it is missing and needed]:FILE:_files' \
+'--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'--kubeconfig=[Where the administrator'\''s kubeconfig is written; CLUSTER.kubeconfig if unset]:FILE:_files' \
+'--resources-only[See to the resources only, and leave the machines to themselves]' \
+'--break-lock[Whoever holds the cluster'\''s lock is known to be dead]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(status)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file; repeat it, the later wins]:FILE:_files' \
+'--secrets=[The secrets bundle; made where it is missing and needed]:FILE:_files' \
+'--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'--resources-only[Tell of the cloud'\''s resources only, and ask no machine]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(destroy)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file; repeat it, the later wins]:FILE:_files' \
+'--secrets=[The secrets bundle; made where it is missing and needed]:FILE:_files' \
+'--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'--yes[Do not ask]' \
+'--break-lock[Whoever holds the cluster'\''s lock is known to be dead]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(userdata)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file; repeat it, the later wins]:FILE:_files' \
+'--secrets=[The secrets bundle; made where it is missing and needed]:FILE:_files' \
+'--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':name -- The machine'\''s name in the configuration:_default' \
+&& ret=0
+;;
+(bundle)
+_arguments "${_arguments_options[@]}" : \
+'--out=[Write them into this file, mode 0600, instead of printing them]:FILE:_files' \
+'*--config=[A configuration file; repeat it, the later wins]:FILE:_files' \
+'--secrets=[The secrets bundle; made where it is missing and needed]:FILE:_files' \
+'--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':name -- The machine'\''s name in the configuration:_default' \
+&& ret=0
+;;
+(master)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_provisioner__subcmd__master_commands" \
+"*::: :->master" \
+&& ret=0
+
+    case $state in
+    (master)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:provisioner-master-command-$line[1]:"
+        case $line[1] in
+            (add)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file; repeat it, the later wins]:FILE:_files' \
+'--secrets=[The secrets bundle; made where it is missing and needed]:FILE:_files' \
+'--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'--kubeconfig=[Where the administrator'\''s kubeconfig is written; CLUSTER.kubeconfig if unset]:FILE:_files' \
+'--break-lock[Whoever holds the cluster'\''s lock is known to be dead]' \
+'--resources-only[See to the resources only, and leave the machines to themselves]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':name -- The machine'\''s name in the configuration:_default' \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file; repeat it, the later wins]:FILE:_files' \
+'--secrets=[The secrets bundle; made where it is missing and needed]:FILE:_files' \
+'--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'--kubeconfig=[Where the administrator'\''s kubeconfig is written; CLUSTER.kubeconfig if unset]:FILE:_files' \
+'--break-lock[Whoever holds the cluster'\''s lock is known to be dead]' \
+'--resources-only[See to the resources only, and leave the machines to themselves]' \
+'--force[Even if etcd loses its quorum, and pods are lost that nothing makes anew]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':name -- The machine'\''s name in the configuration:_default' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_provisioner__subcmd__master__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:provisioner-master-help-command-$line[1]:"
+        case $line[1] in
+            (add)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(worker)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_provisioner__subcmd__worker_commands" \
+"*::: :->worker" \
+&& ret=0
+
+    case $state in
+    (worker)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:provisioner-worker-command-$line[1]:"
+        case $line[1] in
+            (add)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file; repeat it, the later wins]:FILE:_files' \
+'--secrets=[The secrets bundle; made where it is missing and needed]:FILE:_files' \
+'--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'--kubeconfig=[Where the administrator'\''s kubeconfig is written; CLUSTER.kubeconfig if unset]:FILE:_files' \
+'--break-lock[Whoever holds the cluster'\''s lock is known to be dead]' \
+'--resources-only[See to the resources only, and leave the machines to themselves]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':name -- The machine'\''s name in the configuration:_default' \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file; repeat it, the later wins]:FILE:_files' \
+'--secrets=[The secrets bundle; made where it is missing and needed]:FILE:_files' \
+'--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'--kubeconfig=[Where the administrator'\''s kubeconfig is written; CLUSTER.kubeconfig if unset]:FILE:_files' \
+'--break-lock[Whoever holds the cluster'\''s lock is known to be dead]' \
+'--resources-only[See to the resources only, and leave the machines to themselves]' \
+'--force[Even if etcd loses its quorum, and pods are lost that nothing makes anew]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':name -- The machine'\''s name in the configuration:_default' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_provisioner__subcmd__worker__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:provisioner-worker-help-command-$line[1]:"
+        case $line[1] in
+            (add)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_provisioner__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:provisioner-help-command-$line[1]:"
+        case $line[1] in
+            (plan)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(apply)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(status)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(destroy)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(userdata)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(bundle)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(master)
+_arguments "${_arguments_options[@]}" : \
+":: :_provisioner__subcmd__help__subcmd__master_commands" \
+"*::: :->master" \
+&& ret=0
+
+    case $state in
+    (master)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:provisioner-help-master-command-$line[1]:"
+        case $line[1] in
+            (add)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+(worker)
+_arguments "${_arguments_options[@]}" : \
+":: :_provisioner__subcmd__help__subcmd__worker_commands" \
+"*::: :->worker" \
+&& ret=0
+
+    case $state in
+    (worker)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:provisioner-help-worker-command-$line[1]:"
+        case $line[1] in
+            (add)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+}
+
+(( $+functions[_provisioner_commands] )) ||
+_provisioner_commands() {
+    local commands; commands=(
+'plan:What \`apply\` would create, change and delete; exit 0\: nothing, 2\: something, 78\: something stands in the way' \
+'apply:Create what is missing, mend what was changed, and bring up the cluster on its machines' \
+'status:What there is, with each machine'\''s node, part in etcd and place behind the balancer' \
+'destroy:Delete what this cluster owns' \
+'userdata:The user-data of one machine, without the cloud' \
+'bundle:The secrets of one machine, without the cloud\: what belongs at /etc/nodeinit/secrets.yaml there' \
+'master:The other masters' \
+'worker:The workers' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'provisioner commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__apply_commands] )) ||
+_provisioner__subcmd__apply_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner apply commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__bundle_commands] )) ||
+_provisioner__subcmd__bundle_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner bundle commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__destroy_commands] )) ||
+_provisioner__subcmd__destroy_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner destroy commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__help_commands] )) ||
+_provisioner__subcmd__help_commands() {
+    local commands; commands=(
+'plan:What \`apply\` would create, change and delete; exit 0\: nothing, 2\: something, 78\: something stands in the way' \
+'apply:Create what is missing, mend what was changed, and bring up the cluster on its machines' \
+'status:What there is, with each machine'\''s node, part in etcd and place behind the balancer' \
+'destroy:Delete what this cluster owns' \
+'userdata:The user-data of one machine, without the cloud' \
+'bundle:The secrets of one machine, without the cloud\: what belongs at /etc/nodeinit/secrets.yaml there' \
+'master:The other masters' \
+'worker:The workers' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'provisioner help commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__help__subcmd__apply_commands] )) ||
+_provisioner__subcmd__help__subcmd__apply_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner help apply commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__help__subcmd__bundle_commands] )) ||
+_provisioner__subcmd__help__subcmd__bundle_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner help bundle commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__help__subcmd__destroy_commands] )) ||
+_provisioner__subcmd__help__subcmd__destroy_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner help destroy commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__help__subcmd__help_commands] )) ||
+_provisioner__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner help help commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__help__subcmd__master_commands] )) ||
+_provisioner__subcmd__help__subcmd__master_commands() {
+    local commands; commands=(
+'add:Create one machine of the configuration, and make it a part of the cluster' \
+'remove:Take one machine out of the cluster, drained, and delete its resources' \
+    )
+    _describe -t commands 'provisioner help master commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__help__subcmd__master__subcmd__add_commands] )) ||
+_provisioner__subcmd__help__subcmd__master__subcmd__add_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner help master add commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__help__subcmd__master__subcmd__remove_commands] )) ||
+_provisioner__subcmd__help__subcmd__master__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner help master remove commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__help__subcmd__plan_commands] )) ||
+_provisioner__subcmd__help__subcmd__plan_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner help plan commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__help__subcmd__status_commands] )) ||
+_provisioner__subcmd__help__subcmd__status_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner help status commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__help__subcmd__userdata_commands] )) ||
+_provisioner__subcmd__help__subcmd__userdata_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner help userdata commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__help__subcmd__worker_commands] )) ||
+_provisioner__subcmd__help__subcmd__worker_commands() {
+    local commands; commands=(
+'add:Create one machine of the configuration, and make it a part of the cluster' \
+'remove:Take one machine out of the cluster, drained, and delete its resources' \
+    )
+    _describe -t commands 'provisioner help worker commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__help__subcmd__worker__subcmd__add_commands] )) ||
+_provisioner__subcmd__help__subcmd__worker__subcmd__add_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner help worker add commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__help__subcmd__worker__subcmd__remove_commands] )) ||
+_provisioner__subcmd__help__subcmd__worker__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner help worker remove commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__master_commands] )) ||
+_provisioner__subcmd__master_commands() {
+    local commands; commands=(
+'add:Create one machine of the configuration, and make it a part of the cluster' \
+'remove:Take one machine out of the cluster, drained, and delete its resources' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'provisioner master commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__master__subcmd__add_commands] )) ||
+_provisioner__subcmd__master__subcmd__add_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner master add commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__master__subcmd__help_commands] )) ||
+_provisioner__subcmd__master__subcmd__help_commands() {
+    local commands; commands=(
+'add:Create one machine of the configuration, and make it a part of the cluster' \
+'remove:Take one machine out of the cluster, drained, and delete its resources' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'provisioner master help commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__master__subcmd__help__subcmd__add_commands] )) ||
+_provisioner__subcmd__master__subcmd__help__subcmd__add_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner master help add commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__master__subcmd__help__subcmd__help_commands] )) ||
+_provisioner__subcmd__master__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner master help help commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__master__subcmd__help__subcmd__remove_commands] )) ||
+_provisioner__subcmd__master__subcmd__help__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner master help remove commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__master__subcmd__remove_commands] )) ||
+_provisioner__subcmd__master__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner master remove commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__plan_commands] )) ||
+_provisioner__subcmd__plan_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner plan commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__status_commands] )) ||
+_provisioner__subcmd__status_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner status commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__userdata_commands] )) ||
+_provisioner__subcmd__userdata_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner userdata commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__worker_commands] )) ||
+_provisioner__subcmd__worker_commands() {
+    local commands; commands=(
+'add:Create one machine of the configuration, and make it a part of the cluster' \
+'remove:Take one machine out of the cluster, drained, and delete its resources' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'provisioner worker commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__worker__subcmd__add_commands] )) ||
+_provisioner__subcmd__worker__subcmd__add_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner worker add commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__worker__subcmd__help_commands] )) ||
+_provisioner__subcmd__worker__subcmd__help_commands() {
+    local commands; commands=(
+'add:Create one machine of the configuration, and make it a part of the cluster' \
+'remove:Take one machine out of the cluster, drained, and delete its resources' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'provisioner worker help commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__worker__subcmd__help__subcmd__add_commands] )) ||
+_provisioner__subcmd__worker__subcmd__help__subcmd__add_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner worker help add commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__worker__subcmd__help__subcmd__help_commands] )) ||
+_provisioner__subcmd__worker__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner worker help help commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__worker__subcmd__help__subcmd__remove_commands] )) ||
+_provisioner__subcmd__worker__subcmd__help__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner worker help remove commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__worker__subcmd__remove_commands] )) ||
+_provisioner__subcmd__worker__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner worker remove commands' commands "$@"
+}
+
+if [ "$funcstack[1]" = "_provisioner" ]; then
+    _provisioner "$@"
+else
+    compdef _provisioner provisioner
+fi
