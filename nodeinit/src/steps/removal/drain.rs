@@ -37,10 +37,8 @@ pub async fn drain(cx: &Context, client: &KubeClient, node: &Value, force: bool)
         return Err(StepError::new(what).hint("delete them yourself, or add --force"));
     }
     cx.report.note("drain", format!("{} pods are evicted from {name}", pods.len()));
-    // A dead node's kubelet confirms nothing; its pods go with the node.
-    let alive = is_ready(node);
     let limit = cx.cluster.timeouts.node;
-    let look = async || match round(client, name, alive).await {
+    let look = async || match round(client, name).await {
         Ok(left) if left.is_empty() => ControlFlow::Break(()),
         Ok(left) => {
             ControlFlow::Continue(left.iter().map(|(pod, why)| format!("{pod}: {why}")).collect::<Vec<_>>().join("; "))
@@ -56,7 +54,9 @@ pub async fn drain(cx: &Context, client: &KubeClient, node: &Value, force: bool)
 }
 
 /// Evicts those that are not going yet; those that are left, with why.
-async fn round(client: &KubeClient, node: &str, alive: bool) -> Result<BTreeMap<String, String>, ApiError> {
+async fn round(client: &KubeClient, node: &str) -> Result<BTreeMap<String, String>, ApiError> {
+    // A dead node's kubelet confirms nothing; its pods go with the node. That it is dead is seen only after a while.
+    let alive = client.find(&format!("/api/v1/nodes/{node}")).await?.is_some_and(|node| is_ready(&node));
     let mut left = BTreeMap::new();
     for pod in pods(client, node).await? {
         let going = !pod["metadata"]["deletionTimestamp"].is_null();
