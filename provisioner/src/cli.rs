@@ -259,6 +259,7 @@ async fn create(
     if !operator.resources_only {
         session.output.live(delivery(session, operator, &secrets, found, begun).run(only)).await?;
     }
+    session.output.tell_timeline();
     session.output.tell("all is as it should be", || json!({ "event": "finished" }));
     session.told();
     Ok(ExitCode::SUCCESS)

@@ -20,4 +20,5 @@ pub mod resources;
 pub mod secrets;
 #[cfg(test)]
 mod testing;
+pub mod timeline;
 pub mod userdata;

@@ -1,11 +1,12 @@
 //! What people and programs read: lines of text, or one JSON object a line.
 
-use crate::error::Error;
+use crate::{error::Error, timeline::Timeline};
 use clap::ValueEnum;
 use nodeinit_screen::Screen;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{
     cell::RefCell,
+    collections::BTreeMap,
     convert::Infallible,
     fs,
     io::{self, IsTerminal, Write},
@@ -34,6 +35,8 @@ pub struct Output {
     format: Format,
     screen: Rc<RefCell<Screen>>,
     begun: Instant,
+    under_way: Rc<RefCell<BTreeMap<String, (String, Duration)>>>,
+    timeline: Rc<Timeline>,
 }
 
 impl Output {
@@ -42,7 +45,7 @@ impl Output {
     pub fn new(format: Format) -> Self {
         let live = format == Format::Text && io::stdout().is_terminal();
         let screen = Rc::new(RefCell::new(Screen::new(io::stdout(), live)));
-        Self { format, screen, begun: Instant::now() }
+        Self { format, screen, begun: Instant::now(), under_way: Rc::default(), timeline: Rc::default() }
     }
 
     /// One thing: a line of text, or an object.
@@ -69,12 +72,24 @@ impl Output {
 
     /// Something is under way from now on.
     pub fn begin(&self, name: &str, what: &str) {
-        self.screen.borrow_mut().begin(name, what, self.begun.elapsed());
+        let now = self.begun.elapsed();
+        self.under_way.borrow_mut().insert(name.to_owned(), (row(name, what), now));
+        self.screen.borrow_mut().begin(name, what, now);
     }
 
     /// It is under way no more.
     pub fn end(&self, name: &str) {
+        if let Some((row, start)) = self.under_way.borrow_mut().remove(name) {
+            self.timeline.add(&row, start, self.begun.elapsed());
+        }
         self.screen.borrow_mut().end(name);
+    }
+
+    /// Tells what took how long.
+    pub fn tell_timeline(&self) {
+        let seconds = self.begun.elapsed().as_secs_f64();
+        let text = format!("{seconds:6.1} s  in all, of which\n{}", self.timeline.text());
+        self.tell(text.trim_end(), || json!({ "event": "timeline", "seconds": seconds, "rows": self.timeline.rows() }));
     }
 
     /// Whether what is under way is seen.
@@ -102,6 +117,15 @@ impl Output {
 
     fn line(&self, text: &str) {
         self.screen.borrow_mut().print(text, self.begun.elapsed());
+    }
+}
+
+/// The timeline's row of what is under way: the parts of a kind share one, and so do a machine's waits of a kind.
+fn row(name: &str, what: &str) -> String {
+    match (name.split_once('/'), name.contains(": ")) {
+        (Some((kind, _)), _) => kind.to_owned(),
+        (None, true) => name.to_owned(),
+        (None, false) => format!("{name}: {}", what.split(' ').next().unwrap_or_default()),
     }
 }
 

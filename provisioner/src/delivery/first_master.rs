@@ -72,7 +72,7 @@ impl<'a> FirstMaster<'a> {
             host_keys: jump.host_keys.clone(),
             trust_on_first_use: false,
         });
-        work.output.begin(&target.name, "is reached by SSH as soon as it lets us in");
+        work.output.begin(&target.name, "answers SSH when it lets us in");
         let session = connect(&key, &target, jump.as_ref(), work.patience).await;
         work.output.end(&target.name);
         Ok(Self { session: session?, work, key, target, jump })
@@ -182,6 +182,8 @@ impl<'a> FirstMaster<'a> {
         let host = event["host"].as_str().unwrap_or(&self.target.name);
         let row = format!("{host}: {}", text(&event["step"]));
         match event["event"].as_str() {
+            // The other machines tell their own steps.
+            _ if text(&event["step"]).starts_with("host-") => {}
             Some("started") => self.work.output.begin(&row, text(&event["title"])),
             Some("done" | "failed") => self.work.output.end(&row),
             _ => {}
