@@ -38,7 +38,7 @@ impl Renderer<'_> {
             ("controlPlanePort", json!(endpoint.port.to_string())),
             ("controllerManagerImage", image(KubernetesImage::ControllerManager)),
             ("controllerManagerProbeHost", self.probe_host(Component::ControllerManager)),
-            ("coreDNSAntiAffinity", coredns_anti_affinity(cluster.masters.len() + cluster.workers.len() > 1)),
+            ("coreDNSDomains", json!((cluster.masters.len() + cluster.workers.len()).clamp(1, 2))),
             ("coreDNSImage", image(KubernetesImage::CoreDns)),
             ("dnsAddress", json!(network.dns_service())),
             ("dnsDomain", json!(network.dns_domain)),
@@ -84,16 +84,6 @@ impl Renderer<'_> {
             Some(directory) => json!(directory),
             None => json!("/usr/libexec/kubernetes/kubelet-plugins/volume/exec"),
         }
-    }
-}
-
-/// kubeadm's, and where there are several machines the same as a demand.
-fn coredns_anti_affinity(several: bool) -> Value {
-    let selector = json!({"matchExpressions": [{"key": "k8s-app", "operator": "In", "values": ["kube-dns"]}]});
-    let term = json!({"labelSelector": selector, "topologyKey": "kubernetes.io/hostname"});
-    match several {
-        true => json!({"requiredDuringSchedulingIgnoredDuringExecution": [term]}),
-        false => json!({"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "podAffinityTerm": term}]}),
     }
 }
 

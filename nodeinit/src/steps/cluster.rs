@@ -399,8 +399,8 @@ async fn lacking(cx: &Context, workloads: &[Value]) -> Result<Option<String>, St
             Some("DaemonSet") => (number("desiredNumberScheduled").max(1), number("numberAvailable")),
             _ => (live["spec"]["replicas"].as_i64().unwrap_or(1), number("availableReplicas")),
         };
-        let required = "/spec/template/spec/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution";
-        let one_a_node = live["kind"] == "DaemonSet" || live.pointer(required).is_some();
+        let domains = live.pointer("/spec/template/spec/topologySpreadConstraints/0/minDomains");
+        let one_a_node = live["kind"] == "DaemonSet" || domains.and_then(Value::as_i64) > Some(1);
         if running < wanted && one_a_node {
             // A node whose machine is gone is told of elsewhere; the others are not to wait for it.
             wanted = wanted.min(ready_nodes(client).await.map_err(|e| refused(workload, e))?);
