@@ -68,12 +68,11 @@ impl Delivery<'_> {
         let workers_come = userdata::workers_come(self.loaded);
         let reached = cluster.masters.iter().chain(cluster.workers.iter().filter(|_| !workers_come));
         let inputs = self.inputs();
-        let host_keys = self.host_keys(&reached.collect::<Vec<_>>()).await?;
+        let mut host_keys = self.host_keys(&reached.collect::<Vec<_>>()).await?;
         let tokens = match workers_come {
             true => cluster.workers.iter().filter_map(|w| self.token(&w.name, &inputs)).collect(),
             false => BTreeMap::new(),
         };
-        let bundle = self.secrets.for_first_master(&tokens, &host_keys);
         let config = userdata::master_config(self.loaded, &inputs)
             .map_err(|e| Error::Configuration { what: e.to_string(), remedy: "mend the configuration".to_owned() })?;
         let reached = FirstMaster::reach(self, &inputs, &host_keys).await;
@@ -82,6 +81,9 @@ impl Delivery<'_> {
         }
         let mut machine = reached?;
         self.tell(&format!("{} lets us in, with the host key of its console", machine.shown()));
+        // From inside nobody goes to the bastion.
+        self.cloud.bastion.iter().for_each(|bastion| drop(host_keys.remove(&bastion.name)));
+        let bundle = self.secrets.for_first_master(&tokens, &host_keys);
         machine.equip(&config, &bundle).await?;
         let ended = match only {
             Some((name, role)) => machine.nodeinit(&format!("{role} add {name}")).await,
@@ -140,11 +142,12 @@ impl Delivery<'_> {
         Inputs::of(&self.loaded.cluster, |kind, name| part(kind, name).map(Rc::new))
     }
 
-    /// The host keys of these machines: those of the configuration, else those of their consoles.
+    /// The host keys of these machines and of the bastion: those of the configuration, else those of their consoles.
     async fn host_keys(&self, machines: &[&Machine]) -> Result<BTreeMap<String, Vec<String>>, Error> {
         let (known, unknown): (Vec<&Machine>, Vec<&Machine>) =
             machines.iter().copied().partition(|machine| !machine.host_keys.is_empty());
-        let unknown: Vec<&str> = unknown.iter().map(|machine| machine.name.as_str()).collect();
+        let mut unknown: Vec<&str> = unknown.iter().map(|machine| machine.name.as_str()).collect();
+        unknown.extend(self.cloud.bastion.iter().map(|bastion| bastion.name.as_str()));
         let mut host_keys = console::host_keys(self, &unknown).await?;
         host_keys.extend(known.iter().map(|machine| (machine.name.clone(), machine.host_keys.clone())));
         Ok(host_keys)

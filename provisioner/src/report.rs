@@ -71,7 +71,7 @@ fn spec(spec: &Spec) -> String {
         Spec::RouterPort { address } | Spec::Port { address: Some(address), .. } => address.to_string(),
         Spec::Rule(rule) => rule.reason.to_owned(),
         Spec::ServerGroup { policy } => (*policy).to_owned(),
-        Spec::Volume { size, zone } => {
+        Spec::Volume { size, zone, .. } => {
             [Some(format!("{size} GiB")), zone.clone()].into_iter().flatten().collect::<Vec<_>>().join(", ")
         }
         Spec::Server { flavor, zone, .. } => {

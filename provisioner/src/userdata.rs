@@ -24,6 +24,8 @@ pub struct Inputs {
     pub ports: BTreeMap<String, String>,
     /// Each machine's floating IP, by its name.
     pub floating: BTreeMap<String, IpAddr>,
+    /// The bastion's floating IP.
+    pub bastion: Option<IpAddr>,
 }
 
 /// Why there is no user-data.
@@ -80,12 +82,14 @@ impl Inputs {
         let machines = || cluster.masters.iter().chain(&cluster.workers).map(|machine| machine.name.clone());
         let of = |kind: Kind| machines().filter_map(|name| Some((name.clone(), address(kind, &name)?))).collect();
         let port = |name: &str| find(Kind::Port, name).map(|found| found.id.clone());
+        let bastion = cluster.openstack.as_ref().and_then(|cloud| cloud.bastion.as_ref());
         Self {
             balancer: address(Kind::Balancer, API),
             balancer_floating: address(Kind::FloatingIp, API),
             addresses: of(Kind::Port),
             ports: machines().filter_map(|name| Some((name.clone(), port(&name)?))).collect(),
             floating: of(Kind::FloatingIp),
+            bastion: bastion.and_then(|bastion| address(Kind::FloatingIp, &bastion.name)),
         }
     }
 
@@ -130,19 +134,25 @@ pub fn of(loaded: &Loaded, name: &str, inputs: &Inputs, secrets: &Secrets) -> Re
     if cluster.secrets_delivery == SecretsDelivery::UserData {
         return Err(UserDataError::Secret);
     }
-    let role = role(cluster, name).ok_or_else(|| UserDataError::Unknown(name.to_owned()))?;
+    let cloud = cluster.openstack.as_ref();
+    let is_bastion = cloud.and_then(|cloud| cloud.bastion.as_ref()).is_some_and(|bastion| bastion.name == name);
+    let role = role(cluster, name);
+    if role.is_none() && !is_bastion {
+        return Err(UserDataError::Unknown(name.to_owned()));
+    }
     let mut files = String::new();
     let mut commands: Vec<String> = Vec::new();
-    let fetch = cluster.openstack.as_ref().and_then(fetch);
+    // The bastion is led through, and runs nothing of ours.
+    let fetch = cloud.filter(|_| !is_bastion).and_then(fetch);
     if let Some(fetch) = &fetch {
         files += &file(FETCH_AT, "0644", fetch);
     }
     match role {
-        Role::FirstMaster => {
+        Some(Role::FirstMaster) => {
             files += &file("/etc/nodeinit/config.yaml", "0644", &master_config(loaded, inputs)?);
             files += &file("/etc/systemd/system/nodeinit.service", "0644", &bare(UNIT));
         }
-        Role::Worker if workers_come(loaded) => {
+        Some(Role::Worker) if workers_come(loaded) => {
             let whole = loaded.made(&inputs.made(false)).map_err(UserDataError::Misfit)?;
             let first = whole.cluster.masters.first().and_then(|master| master.address);
             let endpoints = first.map(|first| whole.cluster.join_endpoints(first)).unwrap_or_default();
@@ -159,7 +169,7 @@ pub fn of(loaded: &Loaded, name: &str, inputs: &Inputs, secrets: &Secrets) -> Re
             commands.push("systemctl enable --now --no-block nodeinit.service".into());
         }
         // They get theirs from the first master.
-        Role::Master | Role::Worker => {}
+        _ => {}
     }
     if fetch.is_some() && commands.is_empty() {
         commands.push(format!("python3 {FETCH_AT}"));
@@ -241,4 +251,23 @@ fn file(path: &str, mode: &str, content: &str) -> String {
         let _ = if line.is_empty() { writeln!(text) } else { writeln!(text, "    {line}") };
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bastion_gets_a_public_key_and_nothing_else() {
+        let sha256 = "0".repeat(64);
+        let more = format!(
+            "  bastion: {{name: gate}}\n  binary: {{urls: [\"https://a/b\"], sha256: \"{sha256}\"}}\nssh: {{user: debian}}\n"
+        );
+        let loaded = crate::testing::loaded(1, 0, &more);
+        let secrets = crate::secrets::tests::example();
+        let text = of(&loaded, "gate", &Inputs::default(), &secrets).unwrap();
+        assert!(text.contains("- name: debian\n") && text.contains(&secrets.ssh_public), "{text}");
+        assert!(!text.contains("write_files") && !text.contains("runcmd"), "{text}");
+        assert_eq!(of(&loaded, "other", &Inputs::default(), &secrets), Err(UserDataError::Unknown("other".into())));
+    }
 }

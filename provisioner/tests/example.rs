@@ -27,7 +27,7 @@ fn what_stands_in_comments_is_good_too() {
         load(&[Layer::file("openstack.yaml", text.join("\n"))]).unwrap_or_else(|problems| panic!("{problems}"));
     let cloud = loaded.cluster.openstack.unwrap();
     assert_eq!(
-        (cloud.binary.urls.len(), cloud.availability_zones.len(), cloud.cloud.as_deref()),
-        (1, 3, Some("mycloud"))
+        (cloud.binary.urls.len(), cloud.availability_zones.len(), cloud.cloud.as_deref(), cloud.bastion.is_some()),
+        (1, 3, Some("mycloud"), true)
     );
 }

@@ -76,8 +76,9 @@ pub fn load(layers: &[Layer]) -> Result<Loaded, Problems> {
     sources.extend(layers.iter().map(Layer::source));
     let mut verdict = Verdict { errors: Findings::default(), warnings: Findings::default() };
     let mut tree = defaults::layer();
-    // A cloud's defaults mean nothing where no layer says that there is a cloud.
-    let (mut first, mut readable, mut described) = (None, true, false);
+    // Their defaults mean nothing where no layer says that there is such a thing.
+    let mut absent = vec!["openstack", "openstack.bastion"];
+    let (mut first, mut readable) = (None, true);
     for (index, layer) in layers.iter().enumerate() {
         let before = verdict.errors.len();
         let parsed = layer.parse(index + 1, &mut verdict.errors);
@@ -86,13 +87,11 @@ pub fn load(layers: &[Layer]) -> Result<Loaded, Problems> {
         readable &= checked.is_some() || verdict.errors.len() == before;
         if let Some(checked) = checked {
             first = first.or(Some(index + 1));
-            described |= checked.get("openstack").is_some();
+            absent.retain(|section| checked.get(section).is_none());
             merge(&mut tree, checked);
         }
     }
-    if !described {
-        tree.remove("openstack");
-    }
+    absent.into_iter().for_each(|section| tree.remove(section));
     if readable {
         rules::check(&tree, first, &mut verdict);
     }

@@ -100,10 +100,12 @@ impl Node {
         }
     }
 
-    /// Takes a key out of a map, if it is there.
-    pub(crate) fn remove(&mut self, key: &str) {
-        if let Value::Map(entries) = &mut self.value {
-            entries.retain(|entry| entry.key != key);
+    /// Takes the value below a path of plain keys out of its map, if it is there.
+    pub(crate) fn remove(&mut self, path: &str) {
+        let Value::Map(entries) = &mut self.value else { return };
+        match path.split_once('.') {
+            Some((key, rest)) => entries.iter_mut().filter(|e| e.key == key).for_each(|e| e.node.remove(rest)),
+            None => entries.retain(|entry| entry.key != path),
         }
     }
 

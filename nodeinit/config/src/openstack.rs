@@ -32,6 +32,8 @@ pub struct OpenStack {
     pub floating_ips: FloatingIps,
     /// `loadBalancer`.
     pub load_balancer: LoadBalancer,
+    /// `bastion`. `None`: there is none.
+    pub bastion: Option<Bastion>,
     /// `access`.
     pub access: Access,
     /// `allowedAddressPairs`, of every machine, beside the virtual address.
@@ -121,6 +123,19 @@ pub struct LoadBalancer {
     pub address: Option<IpAddr>,
     /// Octavia's driver. `None`: the cloud's default.
     pub provider: Option<String>,
+}
+
+/// The machine between the operator and all others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bastion {
+    /// `name`. Default `bastion`.
+    pub name: String,
+    /// `address`, beside its floating IP. `None`: the cloud chooses.
+    pub address: Option<IpAddr>,
+    /// `flavor`. `None`: `openstack.flavor`.
+    pub flavor: Option<String>,
+    /// `image`. `None`: `openstack.image`.
+    pub image: Option<String>,
 }
 
 /// Who may connect.

@@ -14,14 +14,22 @@ const HOST_KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKSJP7bvRVpAlmJMb4lL
 
 const FULL: &str = include_str!("every_key.yaml");
 
+/// The same with a bastion, which cannot be beside a jump host.
+#[allow(clippy::unwrap_used, reason = "only tests call it")]
+fn with_bastion() -> String {
+    let (before, after) = FULL.split_once("  jumpHost:\n").unwrap();
+    let after = after.split_once("\njoin:").unwrap().1;
+    format!("{before}join:{after}").replace("# bastion:", "bastion:")
+}
+
 #[test]
 fn every_key_is_in_the_example() {
-    let loaded = load(&[Layer::file("every_key.yaml", FULL)]).unwrap_or_else(|p| panic!("{p}"));
-    let json = loaded.json();
-    let origins = json["origins"].as_object().unwrap();
+    let texts = [FULL.to_owned(), with_bastion()];
+    let all = texts.map(|text| load(&[Layer::file("every_key.yaml", text)]).unwrap_or_else(|p| panic!("{p}")).json());
     let mut missing = Vec::new();
     leaves("", CLUSTER, &mut |path| {
-        let written = origins.iter().any(|(p, o)| p.starts_with(&path) && o["file"] == "every_key.yaml");
+        let mut origins = all.iter().flat_map(|json| json["origins"].as_object().unwrap());
+        let written = origins.any(|(p, o)| p.starts_with(&path) && o["file"] == "every_key.yaml");
         if !written {
             missing.push(path);
         }
@@ -154,6 +162,18 @@ fn every_value_arrives() {
     assert_eq!(cluster, expected);
 }
 
+#[test]
+fn the_bastion_arrives() {
+    let cluster = load(&[Layer::file("every_key.yaml", with_bastion())]).unwrap_or_else(|p| panic!("{p}")).cluster;
+    let expected = Bastion {
+        name: "gate".into(),
+        address: Some("10.9.0.5".parse().unwrap()),
+        flavor: Some("c1".into()),
+        image: Some("small-image".into()),
+    };
+    assert_eq!(cluster.openstack.unwrap().bastion, Some(expected));
+}
+
 #[allow(clippy::unwrap_used, reason = "only tests call it")]
 fn openstack(digest: [u8; 32]) -> OpenStack {
     let net = |text: &str| vec![text.parse().unwrap()];
@@ -186,6 +206,7 @@ fn openstack(digest: [u8; 32]) -> OpenStack {
             address: Some("10.9.0.10".parse().unwrap()),
             provider: Some("ovn".into()),
         },
+        bastion: None,
         access: Access {
             ssh: net("192.0.2.0/24"),
             api: net("198.51.100.0/24"),

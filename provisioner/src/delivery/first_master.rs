@@ -60,27 +60,22 @@ impl<'a> FirstMaster<'a> {
         })?;
         let target = Target {
             name: first.name.clone(),
-            address: SocketAddr::new(address(first, inputs)?, first.ssh.port.unwrap_or(cluster.ssh.port)),
+            address: SocketAddr::new(address(work, first, inputs)?, first.ssh.port.unwrap_or(cluster.ssh.port)),
             user: first.ssh.user.clone().unwrap_or_else(|| cluster.ssh.user.clone()),
             host_keys: host_keys.get(&first.name).cloned().unwrap_or_default(),
             trust_on_first_use: false,
         };
-        let jump = cluster.ssh.jump_host.as_ref().map(|jump| Target {
-            name: "jump-host".into(),
-            address: SocketAddr::new(jump.address, jump.port),
-            user: jump.user.clone(),
-            host_keys: jump.host_keys.clone(),
-            trust_on_first_use: false,
-        });
+        let jump = jump_host(work, inputs, host_keys)?;
         work.output.begin(&target.name, "answers SSH when it lets us in");
         let session = connect(&key, &target, jump.as_ref(), work.patience).await;
         work.output.end(&target.name);
         Ok(Self { session: session?, work, key, target, jump })
     }
 
-    /// Its name and address.
+    /// Its name and address, and the way there.
     pub(super) fn shown(&self) -> String {
-        format!("{} at {}", self.target.name, self.target.address)
+        let through = self.jump.as_ref().map(|jump| format!(" through {} at {}", jump.name, jump.address));
+        format!("{} at {}{}", self.target.name, self.target.address, through.unwrap_or_default())
     }
 
     /// Brings program, configuration and secrets, as far as they differ.
@@ -258,14 +253,41 @@ impl<'a> FirstMaster<'a> {
     }
 }
 
-/// A machine's own SSH address, its floating IP, or its address.
-fn address(machine: &Machine, inputs: &Inputs) -> Result<std::net::IpAddr, Error> {
-    let addresses = [
-        machine.ssh.address,
-        inputs.floating.get(&machine.name).copied(),
-        machine.address,
-        inputs.addresses.get(&machine.name).copied(),
-    ];
+/// The machine through which the first master is reached, where there is one.
+fn jump_host(
+    work: &Delivery<'_>,
+    inputs: &Inputs,
+    host_keys: &BTreeMap<String, Vec<String>>,
+) -> Result<Option<Target>, Error> {
+    let ssh = &work.loaded.cluster.ssh;
+    if let Some(jump) = &ssh.jump_host {
+        return Ok(Some(Target {
+            name: "jump-host".into(),
+            address: SocketAddr::new(jump.address, jump.port),
+            user: jump.user.clone(),
+            host_keys: jump.host_keys.clone(),
+            trust_on_first_use: false,
+        }));
+    }
+    let Some(bastion) = &work.cloud.bastion else { return Ok(None) };
+    let address = inputs.bastion.ok_or_else(|| Error::Refused {
+        what: format!("{} has no floating IP", bastion.name),
+        remedy: "run `provisioner apply` again: it is missing".to_owned(),
+    })?;
+    Ok(Some(Target {
+        name: bastion.name.clone(),
+        address: SocketAddr::new(address, ssh.port),
+        user: ssh.user.clone(),
+        host_keys: host_keys.get(&bastion.name).cloned().unwrap_or_default(),
+        trust_on_first_use: false,
+    }))
+}
+
+/// A machine's own SSH address, its floating IP, or its address; the bastion leads to the last alone.
+fn address(work: &Delivery<'_>, machine: &Machine, inputs: &Inputs) -> Result<std::net::IpAddr, Error> {
+    let floating = inputs.floating.get(&machine.name).filter(|_| work.cloud.bastion.is_none());
+    let addresses =
+        [machine.ssh.address, floating.copied(), machine.address, inputs.addresses.get(&machine.name).copied()];
     addresses.into_iter().flatten().next().ok_or_else(|| Error::Refused {
         what: format!("{} has no address", machine.name),
         remedy: "run `provisioner apply` again: its port is missing".to_owned(),
@@ -294,7 +316,8 @@ async fn connect(key: &ClientKey, target: &Target, jump: Option<&Target>, limit:
         if begun.elapsed() > limit {
             return Err(Error::Deadline {
                 thing: format!("SSH to {} at {}", target.name, target.address),
-                what: "it lets us in (see its security group, its floating IP, or name a `ssh.jumpHost`)".to_owned(),
+                what: "it lets us in (see its security group and floating IP, or describe a bastion or `ssh.jumpHost`)"
+                    .to_owned(),
                 seconds: limit.as_secs(),
                 last: causes(&error),
             });

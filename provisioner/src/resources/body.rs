@@ -5,7 +5,7 @@ use super::{
     desired::{API, Spec, Want},
     diff::{Place, allowed},
     facts::{self, Facts},
-    rules::{self, MASTERS, NODES},
+    rules,
 };
 use crate::openstack::Service;
 use nodeinit_config::{OpenStack, cluster::API_PORT};
@@ -112,8 +112,8 @@ impl Context<'_> {
                 body["fixed_ips"] = json!([fixed]);
                 body
             }
-            Spec::Volume { size, zone } => {
-                let image = facts::pick(&self.facts.images, |image| &image.named, &self.cloud.image, "image").ok()?;
+            Spec::Volume { size, image, zone } => {
+                let image = facts::pick(&self.facts.images, |image| &image.named, image, "image").ok()?;
                 let mut body = json!({
                     "name": name, "size": size, "imageRef": image.named.id, "metadata": self.marker.metadata(part),
                 });
@@ -126,7 +126,7 @@ impl Context<'_> {
                 }
                 body
             }
-            Spec::Server { flavor, zone, master } => self.server(part, flavor, zone.as_deref(), *master, user_data)?,
+            Spec::Server { flavor, zone, group } => self.server(part, flavor, zone.as_deref(), *group, user_data)?,
             Spec::FloatingIp { of } => json!({
                 "floating_network_id": self.place.external, "port_id": self.target(of)?, "description": mark,
             }),
@@ -166,7 +166,7 @@ impl Context<'_> {
         part: &Part,
         flavor: &str,
         zone: Option<&str>,
-        master: bool,
+        group: Option<&str>,
         user_data: Option<&str>,
     ) -> Option<Value> {
         let flavor = facts::pick(&self.facts.flavors, |one| &one.named, flavor, "flavour").ok()?;
@@ -188,10 +188,11 @@ impl Context<'_> {
         if let Some(user_data) = user_data {
             body["user_data"] = json!(user_data);
         }
-        let hints = self.id(Kind::ServerGroup, if master { "masters" } else { "workers" });
         // The hints stand beside the server.
-        Some(match hints {
-            Some(group) => json!({ "server": body, "os:scheduler_hints": { "group": group } }),
+        Some(match group {
+            Some(group) => {
+                json!({ "server": body, "os:scheduler_hints": { "group": self.id(Kind::ServerGroup, group)? } })
+            }
             None => json!({ "server": body }),
         })
     }
@@ -210,13 +211,9 @@ impl Context<'_> {
         Some(match &want.spec {
             Spec::Subnet { made, .. } => json!({ "dns_nameservers": made.dns_servers, "enable_dhcp": made.dhcp }),
             Spec::Router => json!({ "external_gateway_info": { "network_id": self.place.external } }),
-            Spec::Port { master, pairs, .. } => {
-                let own = [Some(NODES), master.then_some(MASTERS)];
-                let mut groups = own
-                    .into_iter()
-                    .flatten()
-                    .map(|name| self.id(Kind::SecurityGroup, name))
-                    .collect::<Option<Vec<_>>>()?;
+            Spec::Port { groups, pairs, .. } => {
+                let mut groups =
+                    groups.iter().map(|name| self.id(Kind::SecurityGroup, name)).collect::<Option<Vec<_>>>()?;
                 let mut all: Vec<Value> = pairs.iter().map(|pair| json!({ "ip_address": pair.to_string() })).collect();
                 if let Some(found) = found {
                     let has = found.body["security_groups"].as_array().into_iter().flatten().filter_map(Value::as_str);

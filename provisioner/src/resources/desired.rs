@@ -2,13 +2,13 @@
 
 use super::{
     Kind, Part,
-    rules::{self, MASTERS, NODES, Rule},
+    rules::{self, BASTION, MASTERS, NODES, Rule},
 };
 use ipnet::IpNet;
 use nodeinit_config::{
     Cluster, OpenStack,
     cluster::{Cni, Machine},
-    openstack::{AntiAffinity, CloudNetwork, FloatingIps, MadeNetwork},
+    openstack::{AntiAffinity, Bastion, CloudNetwork, FloatingIps, MadeNetwork},
 };
 use std::net::IpAddr;
 
@@ -58,8 +58,8 @@ pub enum Spec {
     Port {
         /// Its fixed address. `None`: the cloud chooses.
         address: Option<IpAddr>,
-        /// Whether it is a master's.
-        master: bool,
+        /// The security groups that it is of.
+        groups: &'static [&'static str],
         /// What it may send from beside.
         pairs: Vec<IpNet>,
     },
@@ -67,6 +67,8 @@ pub enum Spec {
     Volume {
         /// In GiB.
         size: u32,
+        /// What it is made from: name or id.
+        image: String,
         /// Where. `None`: the cloud chooses.
         zone: Option<String>,
     },
@@ -76,8 +78,8 @@ pub enum Spec {
         flavor: String,
         /// Where. `None`: the cloud chooses.
         zone: Option<String>,
-        /// Whether it is a master.
-        master: bool,
+        /// The server group that it is of, where such are made.
+        group: Option<&'static str>,
     },
     /// A floating IP of a port or of the balancer.
     FloatingIp {
@@ -114,7 +116,13 @@ pub fn of(cluster: &Cluster, cloud: &OpenStack) -> Vec<Want> {
     let machines = machines(cluster);
     wants.extend(server_groups(cluster, cloud));
     wants.extend(machines.iter().map(|machine| machine.port(cluster, cloud)));
-    wants.extend(machines.iter().filter(|machine| machine.floats(cloud)).map(|machine| machine.floating_ip(cloud)));
+    wants.extend(
+        machines
+            .iter()
+            .filter(|machine| machine.floats(cloud))
+            .map(|machine| floating_ip(cloud, &machine.machine.name)),
+    );
+    wants.extend(cloud.bastion.iter().flat_map(|own| bastion(own, cloud)));
     wants.extend(balancer(cluster, cloud));
     wants.extend(machines.iter().map(|machine| machine.volume(cloud)));
     wants.extend(machines.iter().map(|machine| machine.server(cloud)));
@@ -163,7 +171,8 @@ fn security(cluster: &Cluster, cloud: &OpenStack) -> Vec<Want> {
         }
         Want { part: rule.part(), needs, spec: Spec::Rule(rule) }
     };
-    [group(NODES), group(MASTERS)].into_iter().chain(rules::of(cluster, cloud).into_iter().map(rule)).collect()
+    let groups = [NODES, MASTERS].into_iter().chain(cloud.bastion.as_ref().map(|_| BASTION));
+    groups.map(group).chain(rules::of(cluster, cloud).into_iter().map(rule)).collect()
 }
 
 fn server_groups(cluster: &Cluster, cloud: &OpenStack) -> Vec<Want> {
@@ -201,6 +210,33 @@ fn balancer(cluster: &Cluster, cloud: &OpenStack) -> Vec<Want> {
     wants
 }
 
+/// The floating IP of a machine's port.
+fn floating_ip(cloud: &OpenStack, name: &str) -> Want {
+    let of = Part::new(Kind::Port, name);
+    let mut needs = way_out(cloud);
+    needs.push(of.clone());
+    want(Kind::FloatingIp, name, Spec::FloatingIp { of }, needs)
+}
+
+/// The bastion is made as machines are, and waits for nothing of theirs.
+fn bastion(own: &Bastion, cloud: &OpenStack) -> [Want; 4] {
+    let (name, zone) = (own.name.as_str(), cloud.availability_zones.first().cloned());
+    let part = |kind| Part::new(kind, name);
+    let mut needs = subnet(cloud);
+    needs.push(Part::new(Kind::SecurityGroup, BASTION));
+    let port = Spec::Port { address: own.address, groups: &[BASTION], pairs: Vec::new() };
+    let image = own.image.clone().unwrap_or_else(|| cloud.image.clone());
+    let volume = Spec::Volume { size: cloud.volume.size, image, zone: zone.clone() };
+    let flavor = own.flavor.clone().or_else(|| cloud.flavor.clone()).unwrap_or_default();
+    let server = Spec::Server { flavor, zone, group: None };
+    [
+        want(Kind::Port, name, port, needs),
+        floating_ip(cloud, name),
+        want(Kind::Volume, name, volume, Vec::new()),
+        want(Kind::Server, name, server, vec![part(Kind::Port), part(Kind::Volume)]),
+    ]
+}
+
 /// A machine with its place among its kind.
 struct OneMachine<'c> {
     machine: &'c Machine,
@@ -228,10 +264,10 @@ impl OneMachine<'_> {
             pairs.push(cluster.network.pod_cidr);
         }
         pairs.extend(cluster.control_plane.virtual_address.filter(|_| self.master).map(IpNet::from));
+        let groups: &[&str] = if self.master { &[NODES, MASTERS] } else { &[NODES] };
         let mut needs = subnet(cloud);
-        needs.push(Part::new(Kind::SecurityGroup, NODES));
-        needs.extend(self.master.then(|| Part::new(Kind::SecurityGroup, MASTERS)));
-        let spec = Spec::Port { address: self.machine.address, master: self.master, pairs };
+        needs.extend(groups.iter().map(|group| Part::new(Kind::SecurityGroup, *group)));
+        let spec = Spec::Port { address: self.machine.address, groups, pairs };
         Want { part: self.part(Kind::Port), spec, needs }
     }
 
@@ -243,23 +279,16 @@ impl OneMachine<'_> {
         }
     }
 
-    fn floating_ip(&self, cloud: &OpenStack) -> Want {
-        let of = self.part(Kind::Port);
-        let mut needs = way_out(cloud);
-        needs.push(of.clone());
-        Want { part: self.part(Kind::FloatingIp), spec: Spec::FloatingIp { of }, needs }
-    }
-
     fn volume(&self, cloud: &OpenStack) -> Want {
-        let spec = Spec::Volume { size: cloud.volume.size, zone: self.zone(cloud) };
+        let spec = Spec::Volume { size: cloud.volume.size, image: cloud.image.clone(), zone: self.zone(cloud) };
         Want { part: self.part(Kind::Volume), spec, needs: Vec::new() }
     }
 
     fn server(&self, cloud: &OpenStack) -> Want {
         let mut needs = vec![self.part(Kind::Port), self.part(Kind::Volume)];
-        if cloud.anti_affinity != AntiAffinity::None {
-            needs.push(Part::new(Kind::ServerGroup, if self.master { "masters" } else { "workers" }));
-        }
+        let group =
+            (cloud.anti_affinity != AntiAffinity::None).then_some(if self.master { "masters" } else { "workers" });
+        needs.extend(group.map(|group| Part::new(Kind::ServerGroup, group)));
         // What the machine is told names the balancer's address, which is known as soon as the balancer is begun.
         if cloud.load_balancer.enabled {
             needs.push(Part::new(Kind::Balancer, API));
@@ -267,11 +296,7 @@ impl OneMachine<'_> {
         }
         needs.extend(self.floats(cloud).then(|| self.part(Kind::FloatingIp)));
         let flavor = self.machine.flavor.clone().or_else(|| cloud.flavor.clone()).unwrap_or_default();
-        Want {
-            part: self.part(Kind::Server),
-            spec: Spec::Server { flavor, zone: self.zone(cloud), master: self.master },
-            needs,
-        }
+        Want { part: self.part(Kind::Server), spec: Spec::Server { flavor, zone: self.zone(cloud), group }, needs }
     }
 
     fn zone(&self, cloud: &OpenStack) -> Option<String> {
@@ -294,7 +319,7 @@ mod tests {
 
     #[test]
     fn each_part_is_named_once_and_needs_what_is_made() {
-        let wants = wants("  floatingIPs: masters\n  loadBalancer: {floatingIP: true}\n");
+        let wants = wants("  floatingIPs: masters\n  loadBalancer: {floatingIP: true}\n  bastion: {}\n");
         let parts: BTreeSet<&Part> = wants.iter().map(|want| &want.part).collect();
         assert_eq!(parts.len(), wants.len());
         for want in &wants {
@@ -310,6 +335,17 @@ mod tests {
             .filter_map(|w| if let Spec::Server { zone, .. } = &w.spec { zone.as_deref() } else { None })
             .collect();
         assert_eq!(zones, ["a", "b", "a", "a", "b"]);
+    }
+
+    #[test]
+    fn a_bastion_is_no_machine_of_the_cluster() {
+        let wants = wants("  bastion: {name: gate, flavor: tiny, image: plain, address: 10.0.0.5}\n");
+        let own = |kind: Kind| wants.iter().find(|want| want.part == Part::new(kind, "gate")).unwrap();
+        let address = "10.0.0.5".parse().ok();
+        assert_eq!(own(Kind::Port).spec, Spec::Port { address, groups: &[BASTION], pairs: Vec::new() });
+        assert_eq!(own(Kind::FloatingIp).spec, Spec::FloatingIp { of: Part::new(Kind::Port, "gate") });
+        assert_eq!(own(Kind::Volume).spec, Spec::Volume { size: 20, image: "plain".into(), zone: None });
+        assert_eq!(own(Kind::Server).spec, Spec::Server { flavor: "tiny".into(), zone: None, group: None });
     }
 
     #[test]

@@ -4,7 +4,6 @@ use super::{
     Found, Kind, Part, Snapshot,
     desired::{Spec, Want},
     quota,
-    rules::{MASTERS, NODES},
 };
 use ipnet::IpNet;
 use nodeinit_config::{Cluster, OpenStack};
@@ -137,7 +136,8 @@ pub fn plan(cluster: &Cluster, cloud: &OpenStack, wants: Vec<Want>, snapshot: &S
     begin_below_anew(&mut items);
     items.extend(compare.surplus(&wanted, &items));
     obstacles.extend(needs::missing(cloud, &items, &snapshot.facts));
-    obstacles.extend(quota::shortfalls(&items, &snapshot.facts, cloud));
+    obstacles.extend(needs::way_in(cluster, cloud, &items));
+    obstacles.extend(quota::shortfalls(&items, &snapshot.facts));
     let notes = compare.foreign_rules(&items);
     Plan { items, obstacles, place, notes }
 }
@@ -216,7 +216,7 @@ impl Compare<'_> {
         match &want.spec {
             Spec::Server { .. } => self.server(found),
             Spec::Volume { size, .. } => volume(found, *size),
-            Spec::Port { address, master, pairs } => self.port(found, *address, *master, pairs),
+            Spec::Port { address, groups, pairs } => self.port(found, *address, groups, pairs),
             Spec::RouterPort { .. } if found.text("device_id").is_empty() => Action::Change(vec![Fix::Attach]),
             Spec::Router if found.body["external_gateway_info"].is_null() => update("leads to no external network"),
             Spec::FloatingIp { of } => self.floating_ip(found, of),
@@ -251,26 +251,22 @@ impl Compare<'_> {
         }
     }
 
-    fn port(&self, found: &Found, address: Option<IpAddr>, master: bool, pairs: &[IpNet]) -> Action {
-        let has = found.address();
-        if let Some(address) = address.filter(|address| has != Some(*address)) {
+    fn port(&self, found: &Found, address: Option<IpAddr>, groups: &[&str], pairs: &[IpNet]) -> Action {
+        let own = found.address();
+        if let Some(address) = address.filter(|address| own != Some(*address)) {
             let what = format!(
                 "{} has the address {}, and should have {address}",
                 found.part,
-                has.map(|a| a.to_string()).unwrap_or_default()
+                own.map(|a| a.to_string()).unwrap_or_default()
             );
             let remedy = "a machine's address cannot change: remove the machine and add it again".to_owned();
             return Action::Refuse { what, remedy };
         }
         let mut fixes = Vec::new();
-        let wanted: BTreeSet<&str> = [Some(NODES), master.then_some(MASTERS)]
-            .into_iter()
-            .flatten()
-            .filter_map(|name| self.id(Kind::SecurityGroup, name))
-            .collect();
-        let groups: BTreeSet<&str> = texts(&found.body["security_groups"]).collect();
+        let wanted: BTreeSet<&str> = groups.iter().filter_map(|name| self.id(Kind::SecurityGroup, name)).collect();
+        let has: BTreeSet<&str> = texts(&found.body["security_groups"]).collect();
         // Groups that somebody added stay; ours that are gone come back.
-        if wanted.len() < 1 + usize::from(master) || !wanted.is_subset(&groups) {
+        if wanted.len() < groups.len() || !wanted.is_subset(&has) {
             fixes.push(Fix::Update("lacks a security group".to_owned()));
         }
         let pair = |pair: &Value| {

@@ -8,10 +8,10 @@ use crate::{
     error::{ApiError, Error},
     openstack::{Client, Service},
 };
-use futures_util::future::try_join;
+use futures_util::future::{try_join, try_join_all};
 use nodeinit_config::OpenStack;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tokio::try_join;
 
 /// The lists that are asked for again while things are being made.
@@ -150,7 +150,7 @@ fn collect(all: Vec<Value>, part: impl Fn(&Value) -> Option<Part>) -> Vec<Found>
 /// What the cloud offers.
 async fn facts(client: &Client, wanted: &OpenStack) -> Result<Facts, ApiError> {
     let (images, flavors, zones, volume_zones, volume_types, keypairs, networks, subnets, quotas) = try_join!(
-        images(client, &wanted.image),
+        images(client, wanted),
         client.list(Service::Compute, "/flavors/detail", "flavors"),
         zones(client, Service::Compute),
         zones(client, Service::Volume),
@@ -190,7 +190,18 @@ async fn asked(
     if wanted { request.await } else { Ok(Vec::new()) }
 }
 
-async fn images(client: &Client, asked: &str) -> Result<Vec<Image>, ApiError> {
+/// The machines' image, and the bastion's.
+async fn images(client: &Client, wanted: &OpenStack) -> Result<Vec<Image>, ApiError> {
+    let own = wanted.bastion.as_ref().and_then(|bastion| bastion.image.as_ref());
+    let asked = BTreeSet::from_iter(own.into_iter().chain([&wanted.image]));
+    let mut all = try_join_all(asked.into_iter().map(|asked| image(client, asked))).await?.concat();
+    // One may be asked for by its name and by its id.
+    all.sort_by(|a, b| a.named.id.cmp(&b.named.id));
+    all.dedup();
+    Ok(all)
+}
+
+async fn image(client: &Client, asked: &str) -> Result<Vec<Image>, ApiError> {
     let image = |body: &Value| Image {
         named: named(body),
         status: body["status"].as_str().unwrap_or_default().to_owned(),

@@ -6,14 +6,13 @@ use super::{
     diff::{Action, Item, Obstacle},
     facts::{self, Facts},
 };
-use nodeinit_config::OpenStack;
 use std::collections::BTreeMap;
 
 /// Every quota that is too small, with by how much.
-pub fn shortfalls(items: &[Item], facts: &Facts, cloud: &OpenStack) -> Vec<Obstacle> {
+pub fn shortfalls(items: &[Item], facts: &Facts) -> Vec<Obstacle> {
     let mut needs: BTreeMap<&'static str, i64> = BTreeMap::new();
     for item in items.iter().filter(|item| item.action == Action::Create) {
-        for (word, amount) in uses(item, facts, cloud) {
+        for (word, amount) in uses(item, facts) {
             *needs.entry(word).or_default() += amount;
         }
     }
@@ -32,7 +31,8 @@ pub fn shortfalls(items: &[Item], facts: &Facts, cloud: &OpenStack) -> Vec<Obsta
     needs.into_iter().filter_map(short).collect()
 }
 
-fn uses(item: &Item, facts: &Facts, cloud: &OpenStack) -> Vec<(&'static str, i64)> {
+fn uses(item: &Item, facts: &Facts) -> Vec<(&'static str, i64)> {
+    let spec = item.want.as_ref().map(|want| &want.spec);
     match item.part.kind {
         Kind::Network => vec![("networks", 1)],
         Kind::Subnet => vec![("subnets", 1)],
@@ -44,11 +44,12 @@ fn uses(item: &Item, facts: &Facts, cloud: &OpenStack) -> Vec<(&'static str, i64
         Kind::Rule => vec![("security group rules", 1)],
         Kind::FloatingIp => vec![("floating IPs", 1)],
         Kind::ServerGroup => vec![("server groups", 1)],
-        Kind::Volume => vec![("volumes", 1), ("GiB of volumes", i64::from(cloud.volume.size))],
+        Kind::Volume => {
+            let Some(Spec::Volume { size, .. }) = spec else { return Vec::new() };
+            vec![("volumes", 1), ("GiB of volumes", i64::from(*size))]
+        }
         Kind::Server => {
-            let Some(Spec::Server { flavor, .. }) = item.want.as_ref().map(|want| &want.spec) else {
-                return Vec::new();
-            };
+            let Some(Spec::Server { flavor, .. }) = spec else { return Vec::new() };
             let size = facts::pick(&facts.flavors, |one| &one.named, flavor, "flavour")
                 .map_or((0, 0), |f| (f.cores, f.memory));
             vec![("servers", 1), ("cores", size.0), ("MiB of memory", size.1)]

@@ -14,6 +14,8 @@ use std::collections::BTreeSet;
 pub const NODES: &str = "nodes";
 /// The group of masters, beside that of every machine.
 pub const MASTERS: &str = "masters";
+/// The group of the bastion, which is in no other.
+pub const BASTION: &str = "bastion";
 
 /// Where connections come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +31,7 @@ pub enum From {
 /// What may come in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// Whose rule it is: [`NODES`] or [`MASTERS`].
+    /// Whose rule it is: [`NODES`], [`MASTERS`] or [`BASTION`].
     pub group: &'static str,
     /// The protocol and its ports.
     pub opening: Opening,
@@ -98,9 +100,18 @@ pub fn of(cluster: &Cluster, cloud: &OpenStack) -> Vec<Rule> {
     rules.extend(
         cloud.access.api.iter().map(|range| rule(MASTERS, tcp(API_PORT, API_PORT), From::Range(*range), "API")),
     );
+    let outside = |group, port| {
+        cloud.access.ssh.iter().map(move |range| rule(group, tcp(port, port), From::Range(*range), "SSH"))
+    };
     for port in ssh_ports(cluster) {
         rules.push(rule(NODES, tcp(port, port), From::Group(MASTERS), "SSH"));
-        rules.extend(cloud.access.ssh.iter().map(|range| rule(NODES, tcp(port, port), From::Range(*range), "SSH")));
+        match cloud.bastion {
+            Some(_) => rules.push(rule(NODES, tcp(port, port), From::Group(BASTION), "SSH")),
+            None => rules.extend(outside(NODES, port)),
+        }
+    }
+    if cloud.bastion.is_some() {
+        rules.extend(outside(BASTION, cluster.ssh.port));
     }
     if cluster.addons.cni == Cni::Flannel {
         rules.push(rule(NODES, udp(8472, 8472), From::Group(NODES), "pod network"));
@@ -169,6 +180,14 @@ mod tests {
             assert!(told.iter().any(|t| t == rule), "{rule} in {told:?}");
         }
         assert!(!told.iter().any(|t| t.ends_with(":subnet")));
+    }
+
+    #[test]
+    fn behind_a_bastion_machines_take_ssh_from_it_alone() {
+        let told = told("  access: {ssh: [192.0.2.0/24]}\n  bastion: {}\n");
+        let ssh: Vec<&str> = told.iter().filter(|t| t.contains("tcp/22:")).map(String::as_str).collect();
+        assert_eq!(ssh, ["nodes:tcp/22:masters", "nodes:tcp/22:bastion", "bastion:tcp/22:192.0.2.0/24"]);
+        assert!(told.iter().filter(|t| t.starts_with("bastion:")).count() == 1);
     }
 
     #[test]

@@ -35,6 +35,15 @@ pub(super) fn openstack(node: &Node) -> Option<OpenStack> {
             address: address(balancer, "address"),
             provider: text(balancer, "provider"),
         },
+        bastion: match node.get("bastion") {
+            Some(bastion) => Some(Bastion {
+                name: text(bastion, "name")?,
+                address: address(bastion, "address"),
+                flavor: text(bastion, "flavor"),
+                image: text(bastion, "image"),
+            }),
+            None => None,
+        },
         access: access(node.get("access")?),
         allowed_address_pairs: ranges(node.get("allowedAddressPairs")),
         binary: binary(node.get("binary")?),

@@ -79,7 +79,7 @@ pub(super) const OPENSTACK: &[Field] = &[
     Field {
         key: "floatingIPs",
         kind: Choice(&[
-            ("none", "machines are reached through `ssh.jumpHost`, or directly from where you are"),
+            ("none", "machines are reached through `bastion` or `ssh.jumpHost`, or directly from where you are"),
             ("first-master", "the first master only"),
             ("masters", "each master"),
         ]),
@@ -91,6 +91,13 @@ pub(super) const OPENSTACK: &[Field] = &[
         kind: Group(LOAD_BALANCER),
         default: Empty(""),
         doc: "The balancer in front of the API servers.",
+    },
+    Field {
+        key: "bastion",
+        kind: Group(BASTION),
+        default: Words("none", "{flavor: m1.small}"),
+        doc: "A machine with a floating IP that is no node, through which all others are reached: where it is described, if \
+              only by `bastion: {}`, it alone takes SSH from `access.ssh`, and machines take it from the bastion.",
     },
     Field { key: "access", kind: Group(ACCESS), default: Empty(""), doc: "Who may connect from outside the cluster." },
     Field {
@@ -225,12 +232,39 @@ const LOAD_BALANCER: &[Field] = &[
     },
 ];
 
+const BASTION: &[Field] = &[
+    Field {
+        key: "name",
+        kind: Text(&f::NODE_NAME),
+        default: Value("bastion"),
+        doc: "Its name; no machine has the same.",
+    },
+    Field {
+        key: "address",
+        kind: Text(&f::ADDRESS),
+        default: Words("the cloud's choice", "10.0.0.5"),
+        doc: "Its address in the machines' subnet, beside its floating IP.",
+    },
+    Field {
+        key: "flavor",
+        kind: Text(&f::CLOUD_NAME),
+        default: Words("`openstack.flavor`", "m1.small"),
+        doc: "How large it is: a flavour's name or id.",
+    },
+    Field {
+        key: "image",
+        kind: Text(&f::CLOUD_NAME),
+        default: Words("`openstack.image`", "debian-12"),
+        doc: "What it boots from, by name or id; an image with cloud-init.",
+    },
+];
+
 const ACCESS: &[Field] = &[
     Field {
         key: "ssh",
         kind: List(&Text(&f::CIDR)),
         default: Words("nobody", "[192.0.2.0/24]"),
-        doc: "Who reaches the machines' SSH. Masters reach the others anyway.",
+        doc: "Who reaches the machines' SSH, or the bastion's where there is one. Masters reach the others anyway.",
     },
     Field {
         key: "api",

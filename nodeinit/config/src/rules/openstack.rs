@@ -34,6 +34,9 @@ pub(super) fn check(tree: &Node, verdict: &mut Verdict) {
         errors.add(section.at, "masters", "missing: a cluster in a cloud needs a list of them", "name at least one");
     }
     network(tree, section, &machines, errors);
+    if let Some(own) = section.get("bastion") {
+        bastion(tree, section, own, &machines, errors);
+    }
     binary(section, errors);
     given_out(section, &machines, &mut verdict.warnings);
     reachability(tree, section, &mut verdict.warnings);
@@ -87,6 +90,7 @@ fn network(tree: &Node, section: &Node, machines: &[(String, &Node)], errors: &m
         inside(format!("openstack.network.create.{key}"), made, key);
     }
     inside("openstack.loadBalancer.address".to_owned(), section, "loadBalancer.address");
+    inside("openstack.bastion.address".to_owned(), section, "bastion.address");
     inside("controlPlane.virtualAddress".to_owned(), tree, "controlPlane.virtualAddress");
     for (path, machine) in machines {
         inside(format!("{path}.address"), machine, "address");
@@ -115,6 +119,7 @@ fn taken(
     };
     let own = section.read("loadBalancer.address", format::address);
     refuse("openstack.loadBalancer.address", own, &[gateway]);
+    refuse("openstack.bastion.address", section.read("bastion.address", format::address), &[gateway]);
     refuse("controlPlane.virtualAddress", virtual_address, &[gateway, balancer]);
     for (path, machine) in machines {
         refuse(&format!("{path}.address"), machine.read("address", format::address), &[gateway, balancer]);
@@ -148,6 +153,37 @@ fn given_out(section: &Node, machines: &[(String, &Node)], warnings: &mut Findin
     warnings.add(at, "openstack.network.create", what, remedy);
 }
 
+/// The bastion is a machine beside the others, and the only way in.
+fn bastion(tree: &Node, section: &Node, own: &Node, machines: &[(String, &Node)], errors: &mut Findings) {
+    if section.get("flavor").or(own.get("flavor")).is_none() {
+        let what = "missing: nothing says how large the bastion is";
+        errors.add(own.at, "openstack.bastion.flavor", what, "write it, or `openstack.flavor` for all");
+    }
+    let mut refuse = |key: &str, other: Option<&Node>, whose: &str| {
+        if let (Some(node), Some(other)) = (own.get(key), other)
+            && node.scalar() == other.scalar()
+            && let Some(text) = node.scalar()
+        {
+            errors.add(
+                node.at,
+                &format!("openstack.bastion.{key}"),
+                format!("{text} is {whose}'s {key}"),
+                "give each its own",
+            );
+        }
+    };
+    for (path, machine) in machines {
+        refuse("name", machine.get("name"), path);
+        refuse("address", machine.get("address"), path);
+    }
+    refuse("address", section.get("loadBalancer.address"), "the balancer");
+    refuse("address", tree.get("controlPlane.virtualAddress"), "controlPlane.virtualAddress");
+    if let Some(jump) = tree.get("ssh.jumpHost").filter(|jump| jump.get("address").is_some()) {
+        let what = "a second way in: machines are reached through `openstack.bastion`";
+        errors.add(jump.at, "ssh.jumpHost", what, "leave one of the two out");
+    }
+}
+
 fn binary(section: &Node, errors: &mut Findings) {
     if let Some(urls) = section.get("binary.urls")
         && !urls.items().is_empty()
@@ -166,12 +202,14 @@ fn reachability(tree: &Node, section: &Node, warnings: &mut Findings) {
         warnings.add(section.at, "openstack.access.api", what, "name the address ranges of those who may");
     }
     let floating = section.get("floatingIPs").and_then(Node::scalar).is_some_and(|text| text != "none");
+    // Into a network that is made there is no other way, which `provisioner plan` tells.
+    let made = section.get("network.create.cidr").is_some();
     if empty("access.ssh") && tree.get("ssh.jumpHost.address").is_none() {
         let what = "missing: nobody outside of the cluster reaches a machine by SSH, so that no secret can be brought";
         warnings.add(section.at, "openstack.access.ssh", what, "name the address range that you come from");
-    } else if !floating && tree.get("ssh.jumpHost.address").is_none() {
-        let what = "there is neither a floating IP for the first master nor a jump host";
-        let remedy = "set `openstack.floatingIPs: first-master` or `ssh.jumpHost`, unless there is a route from here";
+    } else if !floating && !made && section.get("bastion").is_none() && tree.get("ssh.jumpHost.address").is_none() {
+        let what = "there is neither a floating IP for the first master, nor a bastion, nor a jump host";
+        let remedy = "set `openstack.floatingIPs: first-master`, `openstack.bastion` or `ssh.jumpHost`, unless there is a route from here";
         warnings.add(section.at, "openstack.floatingIPs", what, remedy);
     }
 }
@@ -252,6 +290,45 @@ mod tests {
         {
             assert_eq!(warned(create, balancer), "", "{create} {balancer}");
         }
+    }
+
+    #[test]
+    fn a_bastion_is_beside_the_machines_and_the_only_way_in() {
+        let cloud = "clusterID: 1b4e28ba-2fa1-41d2-883f-0016d3cca427, image: i, network: {create: {cidr: 10.0.0.0/24}}";
+        let found = |bastion: &str, more: &str| {
+            let found =
+                problems(&format!("{{{cloud}, loadBalancer: {{address: 10.0.0.9}}, bastion: {bastion}}}\n{more}"));
+            found.into_iter().filter(|p| !p.starts_with("masters[0].flavor")).collect::<Vec<_>>().join("\n")
+        };
+        assert_eq!(found("{flavor: f}", ""), "");
+        assert!(found("{}", "").contains("openstack.bastion.flavor: missing"));
+        assert!(found("{flavor: f, name: m1}", "").contains("openstack.bastion.name: m1 is masters[0]'s name"));
+        for (address, what) in [
+            ("10.0.1.5", "10.0.1.5 lies outside of openstack.network.create.cidr 10.0.0.0/24"),
+            ("10.0.0.1", "10.0.0.1 is the gateway's address"),
+            ("10.0.0.9", "10.0.0.9 is the balancer's address"),
+            ("10.0.0.11", "10.0.0.11 is masters[0]'s address"),
+        ] {
+            let found = found(&format!("{{flavor: f, address: {address}}}"), "");
+            assert!(found.contains(&format!("openstack.bastion.address: {what}")), "{found}");
+        }
+        let both = found("{flavor: f}", "ssh: {jumpHost: {address: 192.0.2.1}}");
+        assert!(both.starts_with("ssh.jumpHost: a second way in"), "{both}");
+    }
+
+    #[test]
+    fn a_bastion_is_there_where_it_is_described() {
+        let cluster = |bastion: &str| {
+            let cloud = "clusterID: 1b4e28ba-2fa1-41d2-883f-0016d3cca427, image: i, flavor: f, network: {name: n}";
+            let loaded = load(&[Layer::file("x", format!("{GOOD}openstack: {{{cloud}{bastion}}}\n"))]).unwrap();
+            // What is shown means the same.
+            let again = load(&[Layer::file("x", loaded.text())]).unwrap();
+            assert_eq!(again.cluster, loaded.cluster);
+            loaded.cluster.openstack.unwrap().bastion.map(|bastion| bastion.name)
+        };
+        assert_eq!(cluster(""), None);
+        assert_eq!(cluster(", bastion: {}").as_deref(), Some("bastion"));
+        assert_eq!(cluster(", bastion: {name: gate}").as_deref(), Some("gate"));
     }
 
     #[test]

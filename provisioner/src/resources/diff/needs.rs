@@ -2,11 +2,11 @@
 
 use super::{Action, Found, Item, Obstacle, Place};
 use crate::resources::{
-    Kind, Snapshot,
+    Kind, Part, Snapshot,
     desired::{Spec, Want},
     facts::{self, Facts},
 };
-use nodeinit_config::{OpenStack, openstack::CloudNetwork};
+use nodeinit_config::{Cluster, OpenStack, openstack::CloudNetwork};
 use std::collections::BTreeSet;
 
 /// Where the machines will be; what is missing for it becomes an obstacle.
@@ -77,29 +77,31 @@ pub(super) fn missing(cloud: &OpenStack, items: &[Item], facts: &Facts) -> Vec<O
     let made = |kind: Kind| {
         items.iter().any(|i| i.part.kind == kind && matches!(i.action, Action::Create | Action::Replace(_)))
     };
-    if made(Kind::Volume) {
-        match facts::pick(&facts.images, |image| &image.named, &cloud.image, "image") {
-            Err(what) => say(what, "upload it, or set `openstack.image`".to_owned()),
+    let specs = || {
+        let made = items.iter().filter(|item| matches!(item.action, Action::Create | Action::Replace(_)));
+        made.filter_map(|item| item.want.as_ref()).map(|want| &want.spec)
+    };
+    for spec in specs() {
+        let Spec::Volume { size, image: asked, .. } = spec else { continue };
+        match facts::pick(&facts.images, |image| &image.named, asked, "image") {
+            Err(what) => say(what, "upload it, or name another one".to_owned()),
             Ok(image) if image.status != "active" => {
-                say(format!("the image {} is {}", cloud.image, image.status), "wait until it is active".to_owned())
+                say(format!("the image {asked} is {}", image.status), "wait until it is active".to_owned())
             }
-            Ok(image) if image.min_disk > i64::from(cloud.volume.size) => say(
-                format!(
-                    "the image {} needs {} GiB, and `openstack.volume.size` is {}",
-                    cloud.image, image.min_disk, cloud.volume.size
-                ),
+            Ok(image) if image.min_disk > i64::from(*size) => say(
+                format!("the image {asked} needs {} GiB, and `openstack.volume.size` is {size}", image.min_disk),
                 format!("write at least {}", image.min_disk),
             ),
             Ok(_) => {}
         }
-        if let Some(kind) = &cloud.volume.kind
-            && let Err(what) = facts::pick(&facts.volume_types, |named| named, kind, "volume type")
-        {
-            say(what, format!("it has: {}", names(facts.volume_types.iter().map(|n| &n.name))));
-        }
     }
-    for item in items.iter().filter(|item| matches!(item.action, Action::Create | Action::Replace(_))) {
-        let Some(Want { spec: Spec::Server { flavor, zone, .. }, .. }) = &item.want else { continue };
+    if let Some(kind) = cloud.volume.kind.as_ref().filter(|_| made(Kind::Volume))
+        && let Err(what) = facts::pick(&facts.volume_types, |named| named, kind, "volume type")
+    {
+        say(what, format!("it has: {}", names(facts.volume_types.iter().map(|n| &n.name))));
+    }
+    for spec in specs() {
+        let Spec::Server { flavor, zone, .. } = spec else { continue };
         if let Err(what) = facts::pick(&facts.flavors, |one| &one.named, flavor, "flavour") {
             say(what, format!("it has: {}", names(facts.flavors.iter().map(|f| &f.named.name))));
         }
@@ -120,6 +122,28 @@ pub(super) fn missing(cloud: &OpenStack, items: &[Item], facts: &Facts) -> Vec<O
         );
     }
     all
+}
+
+/// The first master is brought its secrets by SSH, and into a network that is made nobody comes by himself.
+pub(super) fn way_in(cluster: &Cluster, cloud: &OpenStack, items: &[Item]) -> Option<Obstacle> {
+    let first = cluster.masters.first()?;
+    // One that is in no configuration any more is used, too.
+    let floating = Part::new(Kind::FloatingIp, &first.name);
+    let has_one = matches!(cloud.network, CloudNetwork::Existing { .. })
+        || cloud.bastion.is_some()
+        || cluster.ssh.jump_host.is_some()
+        || first.ssh.address.is_some()
+        || items.iter().any(|item| item.part == floating);
+    (!has_one).then(|| Obstacle {
+        what: format!(
+            "{} cannot be reached: it has no floating IP, and there is neither a bastion nor a jump host",
+            first.name
+        ),
+        remedy:
+            "set `openstack.floatingIPs: first-master`, `openstack.bastion` or `ssh.jumpHost`, or its `ssh.address` \
+                 where there is a route"
+                .to_owned(),
+    })
 }
 
 fn names<'n>(all: impl Iterator<Item = &'n String>) -> String {

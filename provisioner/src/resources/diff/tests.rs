@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::testing::{alter, applied, cluster, facts, plan, sized};
+use nodeinit_config::openstack::CloudNetwork;
 use serde_json::json;
 
 const MORE: &str =
@@ -148,9 +149,52 @@ fn all_that_is_missing_comes_in_one_report() {
             "the cloud has no availability zone az9",
             "you have no keypair me",
             "the cloud's catalogue has no load balancing (Octavia)",
+            "m1 cannot be reached: it has no floating IP, and there is neither a bastion nor a jump host",
             "quota: 5 volumes are needed, and 4 of 10 are free",
         ]
     );
+}
+
+#[test]
+fn a_bastion_is_kept_as_machines_are() {
+    let cluster = cluster("  bastion: {image: plain}\n");
+    let nothing = plan(&cluster, &Snapshot { ours: Vec::new(), facts: facts() });
+    let told: Vec<&str> = nothing.obstacles.iter().map(|obstacle| obstacle.what.as_str()).collect();
+    assert_eq!(told, ["the cloud has no image plain"]);
+
+    let cluster = self::cluster("  bastion: {}\n");
+    let mut snapshot = applied(&cluster);
+    assert!(plan(&cluster, &snapshot).is_empty());
+    alter(&mut snapshot, "port/bastion", |body| body["security_groups"] = json!([]));
+    alter(&mut snapshot, "server/bastion", |body| body["status"] = json!("SHUTOFF"));
+    alter(&mut snapshot, "floating-ip/bastion", |body| body["port_id"] = json!("port/m1"));
+    let mended = plan(&cluster, &snapshot);
+    assert_eq!(action(&mended, "port/bastion"), update("lacks a security group"));
+    assert_eq!(action(&mended, "server/bastion"), Action::Change(vec![Fix::Act("os-start", "SHUTOFF".into())]));
+    assert_eq!(action(&mended, "floating-ip/bastion"), update("leads elsewhere"));
+
+    // Described no more, it is left alone, and machines take SSH from it no longer.
+    let without = plan(&self::cluster("  floatingIPs: masters\n"), &snapshot);
+    assert_eq!(action(&without, "server/bastion"), Action::Left);
+    assert_eq!(action(&without, "rule/nodes:tcp/22:bastion"), Action::Delete("nothing asks for it".into()));
+}
+
+#[test]
+fn a_first_master_that_nobody_reaches_is_told() {
+    let nothing = Snapshot { ours: Vec::new(), facts: facts() };
+    let told = |cluster: &Cluster| plan(cluster, &nothing).obstacles;
+    assert!(told(&cluster(""))[0].what.starts_with("m1 cannot be reached"));
+    for way in ["  floatingIPs: first-master\n", "  bastion: {}\n", "ssh: {jumpHost: {address: 192.0.2.1}}\n"] {
+        assert!(told(&cluster(way)).is_empty(), "{way}");
+    }
+    // Into a network that is there already, a way may lead.
+    let mut existing = cluster("");
+    let cloud = existing.openstack.as_mut().unwrap();
+    cloud.network = CloudNetwork::Existing { network: "private".into(), subnet: None };
+    assert!(told(&existing).is_empty());
+    // One that was taken out of the configuration is there still.
+    let snapshot = applied(&cluster("  floatingIPs: masters\n"));
+    assert!(plan(&cluster(""), &snapshot).obstacles.is_empty());
 }
 
 #[test]
