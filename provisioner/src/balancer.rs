@@ -70,9 +70,12 @@ pub async fn set_members(
     if has == wanted {
         return Ok(false);
     }
+    // The machines' subnet, which may be another one than the balancer's; the first master is a member from the start.
+    let subnet = of(Kind::Member).map(|member| member.text("subnet_id")).find(|id| !id.is_empty());
+    let subnet = subnet.unwrap_or(balancer.text("vip_subnet_id"));
     let member = |(name, address): &(String, IpAddr)| {
         json!({
-            "name": name, "address": address, "protocol_port": API_PORT, "subnet_id": balancer.text("vip_subnet_id"),
+            "name": name, "address": address, "protocol_port": API_PORT, "subnet_id": subnet,
             "tags": marker.tags(&Part::new(Kind::Member, name)),
         })
     };

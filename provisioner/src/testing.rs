@@ -7,7 +7,7 @@ use crate::resources::{
     diff::{self, Plan},
     facts::{Facts, Flavor, Image, Named, Subnet},
 };
-use nodeinit_config::{Cluster, Layer, Loaded, OpenStack, load};
+use nodeinit_config::{Cluster, Layer, Loaded, OpenStack, load, openstack::CloudNetwork};
 use serde_json::{Value, json};
 use std::{collections::HashMap, rc::Rc};
 
@@ -22,6 +22,15 @@ pub(crate) fn cluster(more: &str) -> Cluster {
 
 pub(crate) fn sized(masters: usize, workers: usize, more: &str) -> Cluster {
     loaded(masters, workers, more).cluster
+}
+
+/// The same with a second network.
+pub(crate) fn with_public_network(more: &str) -> Cluster {
+    let mut cluster = cluster(more);
+    if let Some(OpenStack { network: CloudNetwork::Made(made), .. }) = &mut cluster.openstack {
+        made.public = "10.1.0.0/24".parse().ok();
+    }
+    cluster
 }
 
 pub(crate) fn loaded(masters: usize, workers: usize, more: &str) -> Loaded {

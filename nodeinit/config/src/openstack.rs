@@ -99,6 +99,8 @@ pub struct MadeNetwork {
     pub dns_servers: Vec<IpAddr>,
     /// A router to the external network. Default true.
     pub router: bool,
+    /// `publicCIDR`: a second network, of the bastion and the balancer. `None`: they are among the machines.
+    pub public: Option<IpNet>,
 }
 
 /// Which machines get a floating IP.

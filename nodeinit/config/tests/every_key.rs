@@ -14,17 +14,19 @@ const HOST_KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKSJP7bvRVpAlmJMb4lL
 
 const FULL: &str = include_str!("every_key.yaml");
 
-/// The same with a bastion, which cannot be beside a jump host.
+/// The same with what cannot be beside something of it: a bastion for the jump host, and a second network with a router.
 #[allow(clippy::unwrap_used, reason = "only tests call it")]
-fn with_bastion() -> String {
+fn with_what_is_excluded() -> String {
     let (before, after) = FULL.split_once("  jumpHost:\n").unwrap();
     let after = after.split_once("\njoin:").unwrap().1;
-    format!("{before}join:{after}").replace("# bastion:", "bastion:")
+    let text =
+        format!("{before}join:{after}").replace("# bastion:", "bastion:").replace("# publicCIDR:", "publicCIDR:");
+    text.replace("router: false", "router: true").replace("address: 10.9.0.10,", "address: 10.9.4.10,")
 }
 
 #[test]
 fn every_key_is_in_the_example() {
-    let texts = [FULL.to_owned(), with_bastion()];
+    let texts = [FULL.to_owned(), with_what_is_excluded()];
     let all = texts.map(|text| load(&[Layer::file("every_key.yaml", text)]).unwrap_or_else(|p| panic!("{p}")).json());
     let mut missing = Vec::new();
     leaves("", CLUSTER, &mut |path| {
@@ -163,15 +165,19 @@ fn every_value_arrives() {
 }
 
 #[test]
-fn the_bastion_arrives() {
-    let cluster = load(&[Layer::file("every_key.yaml", with_bastion())]).unwrap_or_else(|p| panic!("{p}")).cluster;
+fn the_bastion_and_the_second_network_arrive() {
+    let cluster =
+        load(&[Layer::file("every_key.yaml", with_what_is_excluded())]).unwrap_or_else(|p| panic!("{p}")).cluster;
     let expected = Bastion {
         name: "gate".into(),
-        address: Some("10.9.0.5".parse().unwrap()),
+        address: Some("10.9.4.5".parse().unwrap()),
         flavor: Some("c1".into()),
         image: Some("small-image".into()),
     };
-    assert_eq!(cluster.openstack.unwrap().bastion, Some(expected));
+    let cloud = cluster.openstack.unwrap();
+    assert_eq!(cloud.bastion, Some(expected));
+    let CloudNetwork::Made(made) = cloud.network else { panic!("an existing network") };
+    assert_eq!(made.public, "10.9.4.0/24".parse().ok());
 }
 
 #[allow(clippy::unwrap_used, reason = "only tests call it")]
@@ -197,6 +203,7 @@ fn openstack(digest: [u8; 32]) -> OpenStack {
             dhcp: false,
             dns_servers: vec!["192.0.2.53".parse().unwrap()],
             router: false,
+            public: None,
         }),
         external_network: Some("public".into()),
         floating_ips: FloatingIps::FirstMaster,

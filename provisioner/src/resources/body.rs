@@ -54,12 +54,13 @@ impl Context<'_> {
         Some((self.made)(&Part::new(kind, name))?.id.clone())
     }
 
-    fn network(&self) -> Option<String> {
-        self.place.network.clone().or_else(|| self.id(Kind::Network, API))
+    /// An existing network, or one that is made.
+    fn network(&self, name: &str) -> Option<String> {
+        self.place.network.clone().or_else(|| self.id(Kind::Network, name))
     }
 
-    fn subnet(&self) -> Option<String> {
-        self.place.subnet.clone().or_else(|| self.id(Kind::Subnet, API))
+    fn subnet(&self, network: &str) -> Option<String> {
+        self.place.subnet.clone().or_else(|| self.id(Kind::Subnet, network))
     }
 
     /// What creates the part, without the key around it. `user_data`: a server's, as Base64.
@@ -72,7 +73,7 @@ impl Context<'_> {
             Spec::Network { name } => json!({ "name": name, "description": mark }),
             Spec::Subnet { name, made } => {
                 let mut body = json!({
-                    "name": name, "description": mark, "network_id": self.network()?, "cidr": made.cidr.to_string(),
+                    "name": name, "description": mark, "network_id": self.network(&part.name)?, "cidr": made.cidr.to_string(),
                     "ip_version": if made.cidr.addr().is_ipv4() { 4 } else { 6 }, "gateway_ip": made.gateway.to_string(),
                     "enable_dhcp": made.dhcp, "dns_nameservers": made.dns_servers,
                 });
@@ -85,8 +86,8 @@ impl Context<'_> {
                 "name": self.name, "description": mark, "external_gateway_info": { "network_id": self.place.external },
             }),
             Spec::RouterPort { address } => json!({
-                "name": format!("{}-router", self.name), "description": mark, "network_id": self.network()?,
-                "fixed_ips": [{ "subnet_id": self.subnet()?, "ip_address": address }],
+                "name": format!("{name}-router"), "description": mark, "network_id": self.network(&part.name)?,
+                "fixed_ips": [{ "subnet_id": self.subnet(&part.name)?, "ip_address": address }],
             }),
             Spec::SecurityGroup => json!({ "name": name, "description": mark }),
             Spec::Rule(rule) => {
@@ -100,15 +101,15 @@ impl Context<'_> {
                 body
             }
             Spec::ServerGroup { policy } => json!({ "name": mark, "policy": policy }),
-            Spec::Port { address, .. } => {
-                let mut fixed = json!({ "subnet_id": self.subnet()? });
+            Spec::Port { network, address, .. } => {
+                let mut fixed = json!({ "subnet_id": self.subnet(network)? });
                 if let Some(address) = address {
                     fixed["ip_address"] = json!(address);
                 }
                 let mut body = self.update(want, None)?;
                 body["name"] = json!(name);
                 body["description"] = json!(mark);
-                body["network_id"] = json!(self.network()?);
+                body["network_id"] = json!(self.network(network)?);
                 body["fixed_ips"] = json!([fixed]);
                 body
             }
@@ -130,9 +131,8 @@ impl Context<'_> {
             Spec::FloatingIp { of } => json!({
                 "floating_network_id": self.place.external, "port_id": self.target(of)?, "description": mark,
             }),
-            Spec::Balancer => {
-                let mut body =
-                    json!({ "name": self.name, "vip_subnet_id": self.subnet()?, "tags": self.marker.tags(part) });
+            Spec::Balancer { network } => {
+                let mut body = json!({ "name": self.name, "vip_subnet_id": self.subnet(network)?, "tags": self.marker.tags(part) });
                 if let Some(address) = self.cloud.load_balancer.address.or(self.place.balancer) {
                     body["vip_address"] = json!(address);
                 }
@@ -155,7 +155,7 @@ impl Context<'_> {
             Spec::Member { address, port } => {
                 let address = address.or_else(|| (self.made)(port)?.address())?;
                 json!({
-                    "name": part.name, "tags": self.marker.tags(part), "address": address, "protocol_port": API_PORT, "subnet_id": self.subnet()?,
+                    "name": part.name, "tags": self.marker.tags(part), "address": address, "protocol_port": API_PORT, "subnet_id": self.subnet(API)?,
                 })
             }
         })
@@ -227,7 +227,7 @@ impl Context<'_> {
                 json!({ "security_groups": groups, "allowed_address_pairs": all, "admin_state_up": true })
             }
             Spec::FloatingIp { of } => json!({ "port_id": self.target(of)? }),
-            Spec::Balancer => json!({ "admin_state_up": true }),
+            Spec::Balancer { .. } => json!({ "admin_state_up": true }),
             Spec::Listener { access } => {
                 json!({ "admin_state_up": true, "allowed_cidrs": allowed(access, self.place.cidr) })
             }

@@ -56,6 +56,8 @@ pub enum Spec {
     },
     /// A machine's port.
     Port {
+        /// The network that it is in.
+        network: &'static str,
         /// Its fixed address. `None`: the cloud chooses.
         address: Option<IpAddr>,
         /// The security groups that it is of.
@@ -87,7 +89,10 @@ pub enum Spec {
         of: Part,
     },
     /// The balancer.
-    Balancer,
+    Balancer {
+        /// The network that it is in.
+        network: &'static str,
+    },
     /// Its listener.
     Listener {
         /// Who may connect, beside the machines' subnet.
@@ -106,8 +111,10 @@ pub enum Spec {
     },
 }
 
-/// The name of the parts of which there is one.
+/// The name of the parts of which there is one, and of the machines' network.
 pub const API: &str = "api";
+/// The name of the second network, where there is one: of the bastion and the balancer.
+pub const PUBLIC: &str = "public";
 
 /// All parts of a cluster, in the order of a report.
 pub fn of(cluster: &Cluster, cloud: &OpenStack) -> Vec<Want> {
@@ -120,7 +127,7 @@ pub fn of(cluster: &Cluster, cloud: &OpenStack) -> Vec<Want> {
         machines
             .iter()
             .filter(|machine| machine.floats(cloud))
-            .map(|machine| floating_ip(cloud, &machine.machine.name)),
+            .map(|machine| floating_ip(cloud, &machine.machine.name, API)),
     );
     wants.extend(cloud.bastion.iter().flat_map(|own| bastion(own, cloud)));
     wants.extend(balancer(cluster, cloud));
@@ -135,30 +142,46 @@ fn want(kind: Kind, name: &str, spec: Spec, needs: Vec<Part>) -> Want {
 
 fn network(cluster: &Cluster, cloud: &OpenStack) -> Vec<Want> {
     let CloudNetwork::Made(made) = &cloud.network else { return Vec::new() };
-    let network = Part::new(Kind::Network, API);
-    let subnet = Part::new(Kind::Subnet, API);
-    let name = |own: &Option<String>| own.clone().unwrap_or_else(|| cluster.name.clone());
-    let mut wants = vec![
-        want(Kind::Network, API, Spec::Network { name: name(&made.name) }, Vec::new()),
-        want(Kind::Subnet, API, Spec::Subnet { name: name(&made.subnet), made: made.clone() }, vec![network]),
-    ];
+    let own = |name: &Option<String>| name.clone().unwrap_or_else(|| cluster.name.clone());
+    let mut networks = vec![(API, own(&made.name), own(&made.subnet), made.clone())];
+    networks.extend(made.public.and_then(|cidr| {
+        let name = format!("{}-{PUBLIC}", cluster.name);
+        let made = MadeNetwork { cidr, gateway: cidr.hosts().next()?, pool: None, ..made.clone() };
+        Some((PUBLIC, name.clone(), name, made))
+    }));
+    let (mut wants, mut ports) = (Vec::new(), Vec::new());
+    for (part, network, subnet, made) in networks {
+        let port = Spec::RouterPort { address: made.gateway };
+        let needs = vec![Part::new(Kind::Router, API), Part::new(Kind::Subnet, part)];
+        ports.push(want(Kind::RouterPort, part, port, needs));
+        wants.push(want(Kind::Network, part, Spec::Network { name: network }, Vec::new()));
+        let spec = Spec::Subnet { name: subnet, made };
+        wants.push(want(Kind::Subnet, part, spec, vec![Part::new(Kind::Network, part)]));
+    }
     if made.router {
-        let router = Part::new(Kind::Router, API);
         wants.push(want(Kind::Router, API, Spec::Router, Vec::new()));
-        wants.push(want(Kind::RouterPort, API, Spec::RouterPort { address: made.gateway }, vec![router, subnet]));
+        wants.extend(ports);
     }
     wants
 }
 
+/// The network of what is reached from outside.
+fn facing(cloud: &OpenStack) -> &'static str {
+    match &cloud.network {
+        CloudNetwork::Made(MadeNetwork { public: Some(_), .. }) => PUBLIC,
+        _ => API,
+    }
+}
+
 /// The subnet that is made, if one is: a thing in it needs it.
-fn subnet(cloud: &OpenStack) -> Vec<Part> {
-    matches!(cloud.network, CloudNetwork::Made(_)).then(|| Part::new(Kind::Subnet, API)).into_iter().collect()
+fn subnet(cloud: &OpenStack, network: &'static str) -> Vec<Part> {
+    matches!(cloud.network, CloudNetwork::Made(_)).then(|| Part::new(Kind::Subnet, network)).into_iter().collect()
 }
 
 /// A floating IP needs the way out.
-fn way_out(cloud: &OpenStack) -> Vec<Part> {
+fn way_out(cloud: &OpenStack, network: &'static str) -> Vec<Part> {
     let made = matches!(&cloud.network, CloudNetwork::Made(made) if made.router);
-    made.then(|| Part::new(Kind::RouterPort, API)).into_iter().collect()
+    made.then(|| Part::new(Kind::RouterPort, network)).into_iter().collect()
 }
 
 fn security(cluster: &Cluster, cloud: &OpenStack) -> Vec<Want> {
@@ -192,7 +215,7 @@ fn balancer(cluster: &Cluster, cloud: &OpenStack) -> Vec<Want> {
     }
     let part = |kind| Part::new(kind, API);
     let mut wants = vec![
-        want(Kind::Balancer, API, Spec::Balancer, subnet(cloud)),
+        want(Kind::Balancer, API, Spec::Balancer { network: facing(cloud) }, subnet(cloud, facing(cloud))),
         want(Kind::Listener, API, Spec::Listener { access: cloud.access.api.clone() }, vec![part(Kind::Balancer)]),
         want(Kind::Pool, API, Spec::Pool, vec![part(Kind::Listener)]),
         want(Kind::Monitor, API, Spec::Monitor, vec![part(Kind::Pool)]),
@@ -203,17 +226,17 @@ fn balancer(cluster: &Cluster, cloud: &OpenStack) -> Vec<Want> {
         wants.push(want(Kind::Member, &first.name, spec, vec![part(Kind::Pool), port]));
     }
     if cloud.load_balancer.floating_ip {
-        let mut needs = way_out(cloud);
+        let mut needs = way_out(cloud, facing(cloud));
         needs.push(part(Kind::Balancer));
         wants.push(want(Kind::FloatingIp, API, Spec::FloatingIp { of: part(Kind::Balancer) }, needs));
     }
     wants
 }
 
-/// The floating IP of a machine's port.
-fn floating_ip(cloud: &OpenStack, name: &str) -> Want {
+/// The floating IP of a port.
+fn floating_ip(cloud: &OpenStack, name: &str, network: &'static str) -> Want {
     let of = Part::new(Kind::Port, name);
-    let mut needs = way_out(cloud);
+    let mut needs = way_out(cloud, network);
     needs.push(of.clone());
     want(Kind::FloatingIp, name, Spec::FloatingIp { of }, needs)
 }
@@ -222,16 +245,17 @@ fn floating_ip(cloud: &OpenStack, name: &str) -> Want {
 fn bastion(own: &Bastion, cloud: &OpenStack) -> [Want; 4] {
     let (name, zone) = (own.name.as_str(), cloud.availability_zones.first().cloned());
     let part = |kind| Part::new(kind, name);
-    let mut needs = subnet(cloud);
+    let network = facing(cloud);
+    let mut needs = subnet(cloud, network);
     needs.push(Part::new(Kind::SecurityGroup, BASTION));
-    let port = Spec::Port { address: own.address, groups: &[BASTION], pairs: Vec::new() };
+    let port = Spec::Port { network, address: own.address, groups: &[BASTION], pairs: Vec::new() };
     let image = own.image.clone().unwrap_or_else(|| cloud.image.clone());
     let volume = Spec::Volume { size: cloud.volume.size, image, zone: zone.clone() };
     let flavor = own.flavor.clone().or_else(|| cloud.flavor.clone()).unwrap_or_default();
     let server = Spec::Server { flavor, zone, group: None };
     [
         want(Kind::Port, name, port, needs),
-        floating_ip(cloud, name),
+        floating_ip(cloud, name, network),
         want(Kind::Volume, name, volume, Vec::new()),
         want(Kind::Server, name, server, vec![part(Kind::Port), part(Kind::Volume)]),
     ]
@@ -265,9 +289,9 @@ impl OneMachine<'_> {
         }
         pairs.extend(cluster.control_plane.virtual_address.filter(|_| self.master).map(IpNet::from));
         let groups: &[&str] = if self.master { &[NODES, MASTERS] } else { &[NODES] };
-        let mut needs = subnet(cloud);
+        let mut needs = subnet(cloud, API);
         needs.extend(groups.iter().map(|group| Part::new(Kind::SecurityGroup, *group)));
-        let spec = Spec::Port { address: self.machine.address, groups, pairs };
+        let spec = Spec::Port { network: API, address: self.machine.address, groups, pairs };
         Want { part: self.part(Kind::Port), spec, needs }
     }
 
@@ -342,7 +366,7 @@ mod tests {
         let wants = wants("  bastion: {name: gate, flavor: tiny, image: plain, address: 10.0.0.5}\n");
         let own = |kind: Kind| wants.iter().find(|want| want.part == Part::new(kind, "gate")).unwrap();
         let address = "10.0.0.5".parse().ok();
-        assert_eq!(own(Kind::Port).spec, Spec::Port { address, groups: &[BASTION], pairs: Vec::new() });
+        assert_eq!(own(Kind::Port).spec, Spec::Port { network: API, address, groups: &[BASTION], pairs: Vec::new() });
         assert_eq!(own(Kind::FloatingIp).spec, Spec::FloatingIp { of: Part::new(Kind::Port, "gate") });
         assert_eq!(own(Kind::Volume).spec, Spec::Volume { size: 20, image: "plain".into(), zone: None });
         assert_eq!(own(Kind::Server).spec, Spec::Server { flavor: "tiny".into(), zone: None, group: None });

@@ -5,7 +5,7 @@ use ipnet::IpNet;
 use nodeinit_config::{
     Addon, Cluster, OpenStack,
     cluster::{API_PORT, Cni},
-    openstack::Opening,
+    openstack::{CloudNetwork, Opening},
 };
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -94,11 +94,18 @@ pub fn of(cluster: &Cluster, cloud: &OpenStack) -> Vec<Rule> {
         rule(MASTERS, tcp(2379, 2380), From::Group(MASTERS), "etcd"),
         rule(NODES, tcp(10250, 10250), From::Group(MASTERS), "kubelet"),
     ];
-    // A balancer comes from addresses of its own in the subnet; without one, only machines do.
+    // A balancer comes from addresses of its own, in the machines' subnet or its own; without one, only machines do.
     let inside = if cloud.load_balancer.enabled { From::Subnet } else { From::Group(NODES) };
     rules.push(rule(MASTERS, tcp(API_PORT, API_PORT), inside, "API"));
+    let second = match &cloud.network {
+        CloudNetwork::Made(made) if cloud.load_balancer.enabled => made.public.as_ref(),
+        _ => None,
+    };
     rules.extend(
-        cloud.access.api.iter().map(|range| rule(MASTERS, tcp(API_PORT, API_PORT), From::Range(*range), "API")),
+        second
+            .into_iter()
+            .chain(&cloud.access.api)
+            .map(|range| rule(MASTERS, tcp(API_PORT, API_PORT), From::Range(*range), "API")),
     );
     let outside = |group, port| {
         cloud.access.ssh.iter().map(move |range| rule(group, tcp(port, port), From::Range(*range), "SSH"))

@@ -74,6 +74,7 @@ fn network(node: &Node) -> Option<CloudNetwork> {
         dhcp: flag(made, "dhcp").unwrap_or(true),
         dns_servers: list(made.get("dnsServers")).iter().filter_map(|a| format::address(a).ok()).collect(),
         router: flag(made, "router").unwrap_or(true),
+        public: made.read("publicCIDR", format::cidr).map(|(cidr, _)| cidr),
         cidr,
     }))
 }

@@ -203,6 +203,13 @@ const CREATE: &[Field] = &[
         default: Words("true", "false"),
         doc: "Whether a router to the external network is made. Floating IPs need one.",
     },
+    Field {
+        key: "publicCIDR",
+        kind: Text(&f::CIDR),
+        default: Words("none: all are in one network", "10.0.1.0/24"),
+        doc: "Makes a second network with these addresses for what is reached from outside, the bastion and the load balancer, \
+              and leaves the first one to the machines. The router leads from each to the other; its address is the first.",
+    },
 ];
 
 const LOAD_BALANCER: &[Field] = &[
@@ -222,7 +229,7 @@ const LOAD_BALANCER: &[Field] = &[
         key: "address",
         kind: Text(&f::ADDRESS),
         default: Words("the cloud's choice", "10.0.0.10"),
-        doc: "Its address in the machines' subnet.",
+        doc: "Its address in the machines' subnet, or of `network.create.publicCIDR`.",
     },
     Field {
         key: "provider",
@@ -243,7 +250,7 @@ const BASTION: &[Field] = &[
         key: "address",
         kind: Text(&f::ADDRESS),
         default: Words("the cloud's choice", "10.0.0.5"),
-        doc: "Its address in the machines' subnet, beside its floating IP.",
+        doc: "Its address in the machines' subnet, or of `network.create.publicCIDR`, beside its floating IP.",
     },
     Field {
         key: "flavor",

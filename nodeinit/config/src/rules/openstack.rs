@@ -1,7 +1,11 @@
 //! The section `openstack`: what must be there, and what must fit the machines.
 
 use super::{Verdict, listed};
-use crate::{assemble, format, node::Node, problem::Findings};
+use crate::{
+    assemble, format,
+    node::Node,
+    problem::{Findings, Mark},
+};
 use ipnet::IpNet;
 use std::{
     hash::{BuildHasher, RandomState},
@@ -70,30 +74,49 @@ fn network(tree: &Node, section: &Node, machines: &[(String, &Node)], errors: &m
         }
         return;
     };
+    let public = made.read("publicCIDR", format::cidr);
+    let own = ("openstack.network.create.cidr", cidr);
+    let facing = public.map_or(own, |(net, _)| ("openstack.network.create.publicCIDR", net));
+    let mut apart = |(key, net): (&str, IpNet), at: Mark, (range, other): (&str, IpNet)| {
+        if other.contains(&net.network()) || net.contains(&other.network()) {
+            errors.add(at, key, format!("{net} overlaps {range} {other}"), "choose ranges that share no address");
+        }
+    };
     for range in ["network.podCIDR", "network.serviceCIDR"] {
-        if let Some((other, _)) = tree.read(range, format::cidr)
-            && (other.contains(&cidr.network()) || cidr.contains(&other.network()))
-        {
-            let what = format!("{cidr} overlaps {range} {other}");
-            errors.add(at, "openstack.network.create.cidr", what, "choose ranges that share no address");
+        let Some((other, _)) = tree.read(range, format::cidr) else { continue };
+        apart(own, at, (range, other));
+        if let Some((_, at)) = public {
+            apart(facing, at, (range, other));
         }
     }
-    let mut inside = |path: String, node: &Node, key: &str| {
+    if let Some((net, at)) = public {
+        apart(facing, at, own);
+        if net.addr().is_ipv4() != cidr.addr().is_ipv4() {
+            let what = format!("{net} and {} {cidr} are of different families", own.0);
+            errors.add(at, facing.0, what, "use IPv4 for both, or IPv6 for both");
+        }
+        if let Some(router) = made.get("router").filter(|router| router.scalar() == Some("false")) {
+            let what = format!("without a router nothing leads from {} to the machines", facing.0);
+            errors.add(router.at, "openstack.network.create.router", what, "leave one of the two out");
+        }
+    }
+    let mut inside = |path: String, node: &Node, key: &str, (name, net): (&str, IpNet)| {
         if let Some((address, at)) = node.read(key, format::address)
-            && !cidr.contains(&address)
+            && !net.contains(&address)
         {
-            let what = format!("{address} lies outside of openstack.network.create.cidr {cidr}");
+            let what = format!("{address} lies outside of {name} {net}");
             errors.add(at, &path, what, "choose an address of that range");
         }
     };
     for key in ["gateway", "firstAddress", "lastAddress"] {
-        inside(format!("openstack.network.create.{key}"), made, key);
+        inside(format!("openstack.network.create.{key}"), made, key, own);
     }
-    inside("openstack.loadBalancer.address".to_owned(), section, "loadBalancer.address");
-    inside("openstack.bastion.address".to_owned(), section, "bastion.address");
-    inside("controlPlane.virtualAddress".to_owned(), tree, "controlPlane.virtualAddress");
+    for key in ["loadBalancer.address", "bastion.address"] {
+        inside(format!("openstack.{key}"), section, key, facing);
+    }
+    inside("controlPlane.virtualAddress".to_owned(), tree, "controlPlane.virtualAddress", own);
     for (path, machine) in machines {
-        inside(format!("{path}.address"), machine, "address");
+        inside(format!("{path}.address"), machine, "address", own);
     }
     taken(tree, section, (made, cidr), machines, errors);
 }
@@ -107,9 +130,11 @@ fn taken(
     errors: &mut Findings,
 ) {
     let gateway = assemble::gateway(made, cidr).map(|address| (address, "the gateway"));
+    let second = made.read("publicCIDR", format::cidr).and_then(|(net, _)| net.hosts().next());
+    let second = second.map(|address| (address, "the gateway"));
     let balancer = section.read("loadBalancer.address", format::address).map(|(address, _)| (address, "the balancer"));
     let virtual_address = tree.read("controlPlane.virtualAddress", format::address);
-    let mut refuse = |path: &str, own: Option<(IpAddr, crate::problem::Mark)>, others: &[Option<(IpAddr, &str)>]| {
+    let mut refuse = |path: &str, own: Option<(IpAddr, Mark)>, others: &[Option<(IpAddr, &str)>]| {
         let Some((own, at)) = own else { return };
         for (address, whose) in others.iter().flatten() {
             if *address == own {
@@ -118,8 +143,8 @@ fn taken(
         }
     };
     let own = section.read("loadBalancer.address", format::address);
-    refuse("openstack.loadBalancer.address", own, &[gateway]);
-    refuse("openstack.bastion.address", section.read("bastion.address", format::address), &[gateway]);
+    refuse("openstack.loadBalancer.address", own, &[gateway, second]);
+    refuse("openstack.bastion.address", section.read("bastion.address", format::address), &[gateway, second]);
     refuse("controlPlane.virtualAddress", virtual_address, &[gateway, balancer]);
     for (path, machine) in machines {
         refuse(&format!("{path}.address"), machine.read("address", format::address), &[gateway, balancer]);
@@ -329,6 +354,27 @@ mod tests {
         assert_eq!(cluster(""), None);
         assert_eq!(cluster(", bastion: {}").as_deref(), Some("bastion"));
         assert_eq!(cluster(", bastion: {name: gate}").as_deref(), Some("gate"));
+    }
+
+    #[test]
+    fn a_second_network_is_apart_and_holds_bastion_and_balancer() {
+        let found = |create: &str, more: &str| {
+            let cloud = "clusterID: 1b4e28ba-2fa1-41d2-883f-0016d3cca427, image: i, flavor: f";
+            problems(&format!("{{{cloud}, network: {{create: {{cidr: 10.0.0.0/24, {create}}}}}, {more}}}")).join("\n")
+        };
+        let second = "publicCIDR: 10.0.1.0/24";
+        assert_eq!(found(second, "loadBalancer: {address: 10.0.1.9}, bastion: {address: 10.0.1.5}"), "");
+        for (create, more, what) in [
+            ("publicCIDR: 10.0.0.128/25", "", "publicCIDR: 10.0.0.128/25 overlaps openstack.network.create.cidr"),
+            ("publicCIDR: 10.96.1.0/24", "", "publicCIDR: 10.96.1.0/24 overlaps network.serviceCIDR"),
+            ("publicCIDR: fd00::/64", "", "are of different families"),
+            ("publicCIDR: 10.0.1.0/24, router: false", "", "create.router: without a router nothing leads"),
+            (second, "bastion: {address: 10.0.0.5}", "10.0.0.5 lies outside of openstack.network.create.publicCIDR"),
+            (second, "loadBalancer: {address: 10.0.0.9}", "loadBalancer.address: 10.0.0.9 lies outside"),
+            (second, "bastion: {address: 10.0.1.1}", "10.0.1.1 is the gateway's address"),
+        ] {
+            assert!(found(create, more).contains(what), "{what}: {}", found(create, more));
+        }
     }
 
     #[test]

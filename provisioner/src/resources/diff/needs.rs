@@ -15,7 +15,11 @@ pub(super) fn place(cloud: &OpenStack, snapshot: &Snapshot, wants: &[Want], obst
     let balancer = snapshot.of_kind(Kind::Balancer).next().and_then(Found::address);
     let mut place = Place { balancer, ..Place::default() };
     match &cloud.network {
-        CloudNetwork::Made(made) => place.cidr = Some(made.cidr),
+        CloudNetwork::Made(made) => {
+            place.cidr = Some(made.cidr);
+            // One from before there was a second network is no address of it.
+            place.balancer = balancer.filter(|address| made.public.is_none_or(|net| net.contains(address)));
+        }
         CloudNetwork::Existing { network, subnet } => {
             match facts::pick(&facts.networks, |(named, _)| named, network, "network") {
                 Ok((named, _)) => {

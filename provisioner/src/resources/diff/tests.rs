@@ -180,6 +180,31 @@ fn a_bastion_is_kept_as_machines_are() {
 }
 
 #[test]
+fn a_second_network_has_the_bastion_and_the_balancer() {
+    let cluster = crate::testing::with_public_network("  bastion: {}\n  loadBalancer: {floatingIP: true}\n");
+    let snapshot = applied(&cluster);
+    assert!(plan(&cluster, &snapshot).is_empty());
+    let body = |part: &str| snapshot.ours.iter().find(|found| found.part.to_string() == part).unwrap().body.clone();
+    assert_eq!(body("subnet/public")["cidr"], "10.1.0.0/24");
+    assert_eq!(body("router-port/public")["fixed_ips"][0]["ip_address"], "10.1.0.1");
+    assert_eq!(body("router-port/api")["network_id"], "network/api");
+    assert_eq!(body("port/bastion")["network_id"], "network/public");
+    assert_eq!(body("balancer/api")["vip_subnet_id"], "subnet/public");
+    for machine in ["m1", "w1"] {
+        assert_eq!(body(&format!("port/{machine}"))["fixed_ips"][0]["subnet_id"], "subnet/api");
+    }
+    assert_eq!(body("member/m1")["subnet_id"], "subnet/api");
+    for part in ["floating-ip/bastion", "floating-ip/api"] {
+        let all = plan(&cluster, &Snapshot { ours: Vec::new(), facts: facts() }).items;
+        let want = all.into_iter().find(|item| item.part.to_string() == part).and_then(|item| item.want).unwrap();
+        assert!(want.needs.contains(&Part::new(Kind::RouterPort, "public")), "{want:?}");
+    }
+    let rules: Vec<String> = snapshot.of_kind(Kind::Rule).map(|rule| rule.part.name.clone()).collect();
+    let api: Vec<&String> = rules.iter().filter(|rule| rule.contains("6443")).collect();
+    assert_eq!(api, ["masters:tcp/6443:subnet", "masters:tcp/6443:10.1.0.0/24"]);
+}
+
+#[test]
 fn a_first_master_that_nobody_reaches_is_told() {
     let nothing = Snapshot { ours: Vec::new(), facts: facts() };
     let told = |cluster: &Cluster| plan(cluster, &nothing).obstacles;
