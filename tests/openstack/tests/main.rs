@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it expects")]
 
 mod at_once;
+mod bastion;
 mod come_and_go;
 mod faults;
 mod killed;
