@@ -31,11 +31,13 @@ fn killed_all_the_way(cloud: &Cloud, command: &str) -> usize {
 #[test]
 fn killed_after_each_writing_request() {
     let cloud = Cloud::empty();
+    // With something of every kind.
+    let all = "floatingIPs: none, bastion: {}, network: {create: {publicCIDR: 10.78.0.0/24}}";
     // One request at a time, so that it dies after each of them.
-    cloud.configure("openstack: {parallel: 1}");
+    cloud.configure(&format!("openstack: {{parallel: 1, {all}}}"));
     let killed = killed_all_the_way(&cloud, "apply --resources-only");
     assert!(killed > 18, "apply was killed {killed} times only");
-    cloud.configure("");
+    cloud.configure(&format!("openstack: {{{all}}}"));
     cloud.apply();
     cloud.all_is_well();
 

@@ -1,7 +1,10 @@
 //! What there is against what should be, on a simulated cloud.
 
 use super::*;
-use crate::testing::{alter, applied, cluster, facts, plan, sized};
+use crate::{
+    resources::facts::Quota,
+    testing::{alter, applied, cluster, facts, plan, sized},
+};
 use nodeinit_config::openstack::CloudNetwork;
 use serde_json::json;
 
@@ -135,8 +138,8 @@ fn all_that_is_missing_comes_in_one_report() {
     facts.flavors.clear();
     facts.networks.clear();
     facts.balancing = false;
-    facts.quotas.insert("volumes", crate::resources::facts::Quota { limit: Some(10), used: 6 });
-    facts.quotas.insert("ports", crate::resources::facts::Quota { limit: None, used: 600 });
+    facts.quotas.insert("volumes", Quota { limit: Some(10), used: 6 });
+    facts.quotas.insert("ports", Quota { limit: None, used: 600 });
     let plan = plan(&cluster, &Snapshot { ours: Vec::new(), facts });
     let told: Vec<&str> = plan.obstacles.iter().map(|obstacle| obstacle.what.as_str()).collect();
     assert_eq!(
@@ -158,9 +161,19 @@ fn all_that_is_missing_comes_in_one_report() {
 #[test]
 fn a_bastion_is_kept_as_machines_are() {
     let cluster = cluster("  bastion: {image: plain}\n");
-    let nothing = plan(&cluster, &Snapshot { ours: Vec::new(), facts: facts() });
+    let mut small = facts();
+    small.quotas.insert("floating IPs", Quota { limit: Some(5), used: 5 });
+    small.quotas.insert("servers", Quota { limit: Some(5), used: 0 });
+    let nothing = plan(&cluster, &Snapshot { ours: Vec::new(), facts: small });
     let told: Vec<&str> = nothing.obstacles.iter().map(|obstacle| obstacle.what.as_str()).collect();
-    assert_eq!(told, ["the cloud has no image plain"]);
+    assert_eq!(
+        told,
+        [
+            "the cloud has no image plain",
+            "quota: 1 floating IPs are needed, and 0 of 5 are free",
+            "quota: 6 servers are needed, and 5 of 5 are free",
+        ]
+    );
 
     let cluster = self::cluster("  bastion: {}\n");
     let mut snapshot = applied(&cluster);
