@@ -156,10 +156,13 @@ fn given_out(section: &Node, machines: &[(String, &Node)], warnings: &mut Findin
     let Some(made) = section.get("network.create") else { return };
     let Some((cidr, at)) = made.read("cidr", format::cidr) else { return };
     let is_on = section.get("loadBalancer.enabled").is_some_and(|node| node.scalar() == Some("true"));
-    let balancer_takes = is_on && section.get("loadBalancer.address").is_none();
+    let balancer = (is_on && section.get("loadBalancer.address").is_none()).then_some("the balancer");
+    let bastion = section.get("bastion").filter(|own| own.get("address").is_none()).map(|_| "the bastion");
+    // What is in the second network takes no address of the first.
+    let taker = balancer.or(bastion).filter(|_| made.get("publicCIDR").is_none());
     let bound = |key: &str| made.read(key, format::address);
     let written = bound("firstAddress").is_some() || bound("lastAddress").is_some();
-    if !written && !balancer_takes {
+    if !written && taker.is_none() {
         return;
     }
     let (first, at) = bound("firstAddress").unwrap_or((cidr.network(), at));
@@ -172,7 +175,7 @@ fn given_out(section: &Node, machines: &[(String, &Node)], warnings: &mut Findin
         [a, b, c, _, ..] => format!("{a}, {b}, {c} and {} more", names.len() - 3),
         _ => names.join(", "),
     };
-    let taker = if balancer_takes { "the balancer" } else { "something else" };
+    let taker = taker.unwrap_or("something else");
     let what = format!("the cloud gives out {first} to {last} by itself: {taker} may get the address of {shown}");
     let remedy = "write `firstAddress` and `lastAddress` of a range apart from the machines' addresses";
     warnings.add(at, "openstack.network.create", what, remedy);
@@ -311,8 +314,13 @@ mod tests {
         assert_eq!(warned("", ""), all);
         assert!(warned(", firstAddress: 10.0.0.5, lastAddress: 10.0.0.11", "").contains("10.0.0.5 to 10.0.0.11"));
         assert!(warned(", lastAddress: 10.0.0.11", "address: 10.0.0.2").contains("something else"));
-        for (create, balancer) in [(", firstAddress: 10.0.0.12", ""), ("", "address: 10.0.0.2"), ("", "enabled: false")]
-        {
+        assert!(warned("", "address: 10.0.0.2}, bastion: {").contains("the bastion may get the address of m1"));
+        for (create, balancer) in [
+            (", firstAddress: 10.0.0.12", ""),
+            ("", "address: 10.0.0.2"),
+            ("", "enabled: false"),
+            (", publicCIDR: 10.0.1.0/24", ""),
+        ] {
             assert_eq!(warned(create, balancer), "", "{create} {balancer}");
         }
     }
