@@ -155,9 +155,10 @@ fn rows(cluster: &Cluster, ours: &[Found], state: Option<&State>) -> Vec<Row> {
         let found = ours.iter().find(|found| found.part.kind == kind && found.part.name == name)?;
         Some(found.text(key).to_owned())
     };
+    let bastion = |name: &str| userdata::is_bastion(cluster, name).then(|| "bastion".to_owned());
     let row = |name: &str| Row {
         machine: name.to_owned(),
-        role: userdata::role(cluster, name).map(|role| role.to_string()),
+        role: userdata::role(cluster, name).map(|role| role.to_string()).or_else(|| bastion(name)),
         server: text(Kind::Server, name, "status"),
         node: state.and_then(|state| state.nodes.get(name).cloned()),
         etcd: state.and_then(|state| state.members.get(name).cloned()),

@@ -134,25 +134,23 @@ pub fn of(loaded: &Loaded, name: &str, inputs: &Inputs, secrets: &Secrets) -> Re
     if cluster.secrets_delivery == SecretsDelivery::UserData {
         return Err(UserDataError::Secret);
     }
-    let cloud = cluster.openstack.as_ref();
-    let is_bastion = cloud.and_then(|cloud| cloud.bastion.as_ref()).is_some_and(|bastion| bastion.name == name);
-    let role = role(cluster, name);
-    if role.is_none() && !is_bastion {
-        return Err(UserDataError::Unknown(name.to_owned()));
-    }
+    let role = match role(cluster, name) {
+        // It is led through, and runs nothing of ours.
+        None if is_bastion(cluster, name) => return Ok(head(loaded, name, secrets)),
+        role => role.ok_or_else(|| UserDataError::Unknown(name.to_owned()))?,
+    };
     let mut files = String::new();
     let mut commands: Vec<String> = Vec::new();
-    // The bastion is led through, and runs nothing of ours.
-    let fetch = cloud.filter(|_| !is_bastion).and_then(fetch);
+    let fetch = cluster.openstack.as_ref().and_then(fetch);
     if let Some(fetch) = &fetch {
         files += &file(FETCH_AT, "0644", fetch);
     }
     match role {
-        Some(Role::FirstMaster) => {
+        Role::FirstMaster => {
             files += &file("/etc/nodeinit/config.yaml", "0644", &master_config(loaded, inputs)?);
             files += &file("/etc/systemd/system/nodeinit.service", "0644", &bare(UNIT));
         }
-        Some(Role::Worker) if workers_come(loaded) => {
+        Role::Worker if workers_come(loaded) => {
             let whole = loaded.made(&inputs.made(false)).map_err(UserDataError::Misfit)?;
             let first = whole.cluster.masters.first().and_then(|master| master.address);
             let endpoints = first.map(|first| whole.cluster.join_endpoints(first)).unwrap_or_default();
@@ -169,12 +167,12 @@ pub fn of(loaded: &Loaded, name: &str, inputs: &Inputs, secrets: &Secrets) -> Re
             commands.push("systemctl enable --now --no-block nodeinit.service".into());
         }
         // They get theirs from the first master.
-        _ => {}
+        Role::Master | Role::Worker => {}
     }
     if fetch.is_some() && commands.is_empty() {
         commands.push(format!("python3 {FETCH_AT}"));
     }
-    let mut text = format!("#cloud-config\n# {name} of cluster {}.\n{}", cluster.name, users(loaded, name, secrets));
+    let mut text = head(loaded, name, secrets);
     if !files.is_empty() {
         text += &format!("write_files:\n{files}");
     }
@@ -215,6 +213,18 @@ pub fn role(cluster: &Cluster, name: &str) -> Option<Role> {
         (None, Some(_)) => Some(Role::Worker),
         (None, None) => None,
     }
+}
+
+/// Whether it is the name of the bastion.
+#[must_use]
+pub fn is_bastion(cluster: &Cluster, name: &str) -> bool {
+    let bastion = cluster.openstack.as_ref().and_then(|cloud| cloud.bastion.as_ref());
+    bastion.is_some_and(|bastion| bastion.name == name)
+}
+
+/// What every machine gets.
+fn head(loaded: &Loaded, name: &str, secrets: &Secrets) -> String {
+    format!("#cloud-config\n# {name} of cluster {}.\n{}", loaded.cluster.name, users(loaded, name, secrets))
 }
 
 /// Lets the bundle's key in, as whom the machine is reached.

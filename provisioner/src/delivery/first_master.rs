@@ -72,7 +72,7 @@ impl<'a> FirstMaster<'a> {
         Ok(Self { session: session?, work, key, target, jump })
     }
 
-    /// Its name and address, and the way there.
+    /// Its name and address, and the way to it.
     pub(super) fn shown(&self) -> String {
         let through = self.jump.as_ref().map(|jump| format!(" through {} at {}", jump.name, jump.address));
         format!("{} at {}{}", self.target.name, self.target.address, through.unwrap_or_default())
