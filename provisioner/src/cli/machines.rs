@@ -102,6 +102,10 @@ async fn leave(session: &Session, named: &Named, role: Role, force: bool, ours: 
 
 /// Whether this command is for such a machine.
 fn fits(cluster: &Cluster, name: &str, role: Role) -> Result<(), Error> {
+    let bastion = cluster.openstack.as_ref().and_then(|cloud| cloud.bastion.as_ref());
+    if bastion.is_some_and(|bastion| bastion.name == name) {
+        return Err(Error::Usage(format!("{name} is the bastion and no node: `apply` creates it")));
+    }
     match userdata::role(cluster, name) {
         Some(Role::FirstMaster) => Err(Error::Usage(format!(
             "{name} is the first master, with which the cluster begins and through which all others come and go: `apply` \
@@ -127,6 +131,9 @@ mod tests {
         {
             assert_eq!(said(name, role), None, "{name}");
         }
+        let behind = crate::testing::cluster("  bastion: {name: gate}\n");
+        let said_there = fits(&behind, "gate", Role::Worker).unwrap_err().to_string();
+        assert!(said_there.starts_with("gate is the bastion"), "{said_there}");
         for role in [Role::Master, Role::Worker] {
             assert!(said("m1", role).is_some_and(|said| said.starts_with("m1 is the first master")));
         }
