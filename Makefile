@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build check test test-openstack demo demo-down demo-openstack demo-openstack-down bench bench-join clean
+.PHONY: help build check test test-openstack demo demo-down demo-openstack demo-openstack-down bench bench-join bench-openstack clean
 
 target := $(or $(CARGO_TARGET_DIR),target)/x86_64-unknown-linux-gnu
 binary := $(target)/release/nodeinit
@@ -68,6 +68,11 @@ demo-openstack-down: ## stops the cloud and removes its hosts; it stays as it is
 bench-join: build ## lets 300 workers join at once, and models 5000 (root; docs/scaling.md)
 	cargo build --locked -p nodeinit-tests --features join --bin join
 	tests/bench/join.sh $(target)/debug/join $(binary)
+
+bench-openstack: build ## counts what the provisioner asks of a cloud as a cluster grows to 100 workers (root; docs/openstack.md)
+	tests/lab/prepare.sh
+	cargo build --release --locked -p provisioner
+	tests/bench/requests.py $(binary) $(target)/release/provisioner
 
 bench: build ## times nodeinit and kubeadm on fresh hosts, alternately (root)
 	tests/bench/bench.py $(binary)

@@ -27,7 +27,7 @@ cd "$work"
 say "provisioner apply"
 begun=$SECONDS
 "$provisioner" apply "${configs[@]}"
-echo "apply took $((SECONDS - begun)) s"
+echo "apply took $((SECONDS - begun)) s; koris, which makes such clusters too, publishes 5 minutes"
 
 say "the cluster, seen from this machine with the written kubeconfig"
 kubeconfig=${LAB_KUBECONFIG:-$(find "$work" -name '*kubeconfig*' -newer "$OSLAB_DIR/image" | head -n 1)}

@@ -234,6 +234,10 @@ fn by_name(objects: Vec<Value>) -> BTreeMap<String, Value> {
             let probe = probe.as_object_mut().unwrap();
             probe.retain(|field, _| field != "periodSeconds" && field != "failureThreshold");
         }
+        // CoreDNS' pods are kept apart by more than kubeadm's wish: the same file says why.
+        if let Some(pod) = object.pointer_mut("/spec/template/spec").and_then(Value::as_object_mut) {
+            pod.remove("topologySpreadConstraints");
+        }
         for subject in object.get_mut("subjects").and_then(Value::as_array_mut).into_iter().flatten() {
             subject.as_object_mut().unwrap().remove("apiGroup");
         }
