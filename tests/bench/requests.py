@@ -55,7 +55,7 @@ def main():
     cloud("up")
     cloud("heal")
     cloud("sweep")
-    cloud("quota", *(f"{what}=-1" for what in ("instances", "cores", "ram", "ports", "volumes", "gigabytes")))
+    cloud("quota", *(f"{what}=-1" for what in ("instances", "cores", "ram", "server_group_members", "port", "security_group_rule", "volumes", "gigabytes")))
     directory = pathlib.Path(os.environ.get("OSLAB_DIR") or pathlib.Path.home() / ".cache/nodeinit-openstack-lab")
     os.environ["OS_CLIENT_CONFIG_FILE"] = str(directory / "clouds.yaml")
     rows = []
