@@ -57,7 +57,6 @@ pub struct Apply<'a> {
     balancing: Mutex<()>,
     begun: Instant,
     failures: Cell<usize>,
-    under_way: RefCell<BTreeMap<String, Instant>>,
     finished: RefCell<BTreeMap<Part, Duration>>,
 }
 
@@ -92,7 +91,6 @@ impl<'a> Apply<'a> {
             balancing: Mutex::new(()),
             begun: Instant::now(),
             failures: Cell::new(0),
-            under_way: RefCell::default(),
             finished: RefCell::default(),
         }
     }
@@ -136,12 +134,9 @@ impl<'a> Apply<'a> {
             if self.output.is_live() {
                 continue;
             }
-            let under_way: Vec<String> = self
-                .under_way
-                .borrow()
-                .iter()
-                .map(|(name, since)| format!("{name} ({:.0} s)", since.elapsed().as_secs_f64()))
-                .collect();
+            let under_way = self.output.under_way().into_iter();
+            let under_way: Vec<String> =
+                under_way.map(|(name, since)| format!("{name} ({:.0} s)", since.as_secs_f64())).collect();
             let at = self.begun.elapsed().as_secs_f64();
             self.output.tell(
                 &format!("{at:6.1} s  waiting  {}", under_way.join(", ")),
@@ -186,11 +181,9 @@ impl<'a> Apply<'a> {
         let outcome = match self.needs(task).await {
             Ok(()) => {
                 let begun = Instant::now();
-                self.under_way.borrow_mut().insert(name.clone(), begun);
                 self.output.begin(&name, verbs(&task.items[0].action).0);
                 let done = self.work(task).await;
                 self.output.end(&name);
-                self.under_way.borrow_mut().remove(&name);
                 done.map(|()| begun.elapsed())
             }
             Err(failed) => Err(Error::NotBegun(failed.to_string())),

@@ -50,6 +50,12 @@ pub fn members(ours: &[Found]) -> Vec<(String, IpAddr)> {
     members.filter_map(|member| Some((member.part.name.clone(), member.address()?))).collect()
 }
 
+/// Whether exactly these masters are its members already.
+pub fn has_members(ours: &[Found], masters: &[(String, IpAddr)]) -> bool {
+    let has: BTreeSet<IpAddr> = members(ours).into_iter().map(|(_, address)| address).collect();
+    has == masters.iter().map(|(_, address)| *address).collect()
+}
+
 /// Makes the balancer's members exactly these masters, given by name and address, by one request. `false`: they were
 /// so already, and nothing was written.
 ///
@@ -65,9 +71,7 @@ pub async fn set_members(
     let of = |kind: Kind| ours.iter().filter(move |found| found.part.kind == kind);
     let balancer = of(Kind::Balancer).next().ok_or_else(|| missing("balancer"))?;
     let pool = of(Kind::Pool).next().ok_or_else(|| missing("pool"))?;
-    let has: BTreeSet<IpAddr> = members(&ours).into_iter().map(|(_, address)| address).collect();
-    let wanted: BTreeSet<IpAddr> = masters.iter().map(|(_, address)| *address).collect();
-    if has == wanted {
+    if has_members(&ours, masters) {
         return Ok(false);
     }
     // The machines' subnet, which may be another one than the balancer's; the first master is a member from the start.

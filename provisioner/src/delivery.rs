@@ -167,9 +167,7 @@ impl Delivery<'_> {
         let members: Vec<(String, IpAddr)> = up
             .filter_map(|(_, m)| Some((m.name.clone(), m.address.or(inputs.addresses.get(&m.name).copied())?)))
             .collect();
-        let has = self.found.iter().filter(|found| found.part.kind == Kind::Member);
-        let has: BTreeSet<Option<IpAddr>> = has.map(Found::address).collect();
-        if has == members.iter().map(|(_, address)| Some(*address)).collect() {
+        if balancer::has_members(&self.found, &members) {
             return Ok(());
         }
         if balancer::set_members(self.client, self.marker, &members, self.cloud.timeouts.load_balancer).await? {

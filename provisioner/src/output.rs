@@ -85,6 +85,13 @@ impl Output {
         self.screen.borrow_mut().end(name);
     }
 
+    /// What is under way, and for how long.
+    #[must_use]
+    pub fn under_way(&self) -> Vec<(String, Duration)> {
+        let now = self.begun.elapsed();
+        self.under_way.borrow().iter().map(|(name, (_, start))| (name.clone(), now - *start)).collect()
+    }
+
     /// Tells what took how long.
     pub fn tell_timeline(&self) {
         let seconds = self.begun.elapsed().as_secs_f64();

@@ -12,7 +12,7 @@ use crate::{
     steps::{cluster, etcd, static_pods::Component},
 };
 use async_trait::async_trait;
-use std::{path::Path, time::Duration};
+use std::{net::IpAddr, path::Path, time::Duration};
 
 /// The step's name.
 pub const NAME: &str = "first-api-server";
@@ -25,6 +25,11 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// Step `first-api-server`: API servers that begin on an empty etcd at once all write the same objects, while every node waits
 /// for the first one that answers.
 pub struct FirstApiServer;
+
+/// Where the first master's answers, if its address is written.
+fn first(cx: &Context) -> Option<IpAddr> {
+    cx.cluster.masters.first()?.address
+}
 
 /// Whether this machine's own was begun before.
 fn is_begun(cx: &Context) -> Result<bool, FileError> {
@@ -47,13 +52,13 @@ impl Step for FirstApiServer {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        let Some(first) = cx.cluster.masters.first().and_then(|master| master.address) else { return Ok(State::Done) };
+        let Some(first) = first(cx) else { return Ok(State::Done) };
         let over = is_begun(cx)? || cluster::ready_at(cx, first).await.is_break();
         Ok(if over { State::Done } else { State::needed(self.title()) })
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        let Some(first) = cx.cluster.masters.first().and_then(|master| master.address) else { return Ok(()) };
+        let Some(first) = first(cx) else { return Ok(()) };
         let wait = Wait::new(format!("the API server at {first}"), COURTESY).at_most_every(PAUSE);
         if let Err(late) = wait.until(async || cluster::ready_at(cx, first).await).await {
             cx.report.note(NAME, format!("{late}; going on without it"));
