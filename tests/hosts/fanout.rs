@@ -1,6 +1,6 @@
 //! What goes wrong between the first master and the others.
 
-use nodeinit_tests::{Cluster, Host};
+use nodeinit_tests::{Cluster, Host, Running};
 use std::{thread, time::Duration};
 
 const ADMIN: &str = "kubectl --kubeconfig /etc/kubernetes/admin.conf";
@@ -141,6 +141,45 @@ fn killed_at_every_boundary_of_the_fan_out_it_goes_on() {
     assert_eq!((voters(first), nodes(first).len()), (3, 4));
     let ca = first.ca();
     cluster.hosts().for_each(|host| assert_eq!(ca, host.ca(), "{}", host.name()));
+    nothing_is_left(&cluster);
+    first.nodeinit("up").exits(0).says(&["nothing to do"]);
+    first.check_pods();
+}
+
+/// Here the others die with it, as where all of them lose their power: so their steps are not over before it was killed at them.
+#[test]
+fn killed_with_the_others_at_every_step_of_theirs_it_goes_on() {
+    let cluster = Cluster::with_images(2, 1);
+    let first = cluster.first();
+    first.add_failpoints();
+    let lonely = format!(
+        "while [ ! -e /root/stop ]; do
+            ss -Htn state established '( sport = 22 )' dst {} | grep -q . || pkill -9 -x nodeinit; sleep 0.01
+        done",
+        first.address()
+    );
+    let others = || cluster.hosts().skip(1);
+    let dying: Vec<Running> = others().map(|host| host.start(&lonely)).collect();
+    // What a killed run was just starting holds the lock for a moment.
+    first
+        .run(
+            "while :; do
+                NODEINIT_FAILPOINTS=/root/points NODEINIT_FAILPOINTS_OF=remote- nodeinit-failpoints up >/root/said 2>&1; code=$?
+                [ $code = 137 ] || grep -q 'another nodeinit' /root/said || break
+            done 2>/dev/null; cat /root/said; exit $code",
+        )
+        .exits(0);
+    others().for_each(|host| drop(host.must("touch /root/stop")));
+    dying.into_iter().for_each(|host| drop(host.wait().exits(0)));
+    let points = first.must("cat /root/points");
+    eprintln!("killed {} times:\n{points}", points.lines().count());
+    for step in ["os-prepare", "join", "kubelet", "etcd-member", "kube-apiserver", "node"] {
+        let point = format!("remote-begin n {step}");
+        assert!(points.lines().any(|line| line == point), "it was not killed at {point}:\n{points}");
+    }
+    assert_eq!((voters(first), nodes(first).len()), (2, 3));
+    let ca = first.ca();
+    assert_eq!(ca, cluster.masters[1].ca());
     nothing_is_left(&cluster);
     first.nodeinit("up").exits(0).says(&["nothing to do"]);
     first.check_pods();

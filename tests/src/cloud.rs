@@ -288,6 +288,42 @@ impl Cloud {
         told.split(' ').next().unwrap_or_default().to_owned()
     }
 
+    /// Each server's user-data, as Nova's API has it, by the server's name.
+    #[must_use]
+    pub fn user_data(&self) -> BTreeMap<String, String> {
+        let directory = self.path("userdata");
+        let _ = fs::remove_dir_all(&directory);
+        self.verb(&["userdata", &directory.display().to_string()]);
+        let files = fs::read_dir(&directory).unwrap().map(|file| file.unwrap().path());
+        files
+            .map(|file| (file.file_name().unwrap().to_string_lossy().into_owned(), fs::read_to_string(&file).unwrap()))
+            .collect()
+    }
+
+    /// Each private value of the bundle: the lines of each private key, and what stands alone.
+    #[must_use]
+    pub fn secrets(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        let mut inside = false;
+        for line in fs::read_to_string(self.path("secrets.yaml")).unwrap().lines().map(str::trim) {
+            match line {
+                _ if line.starts_with("-----BEGIN") => inside = line.contains("PRIVATE KEY"),
+                _ if line.starts_with("-----END") => inside = false,
+                _ if inside => all.push(line.to_owned()),
+                _ => {
+                    let alone = line.strip_prefix("encryptionKey: ").or_else(|| line.strip_prefix("- "));
+                    all.extend(alone.map(|value| value.trim_matches('"').to_owned()));
+                }
+            }
+        }
+        // The first line of an OpenSSH key says only what it is.
+        all.retain(|value| !value.starts_with("b3BlbnNzaC1rZXktdjEA"));
+        // A short end of a key may stand anywhere.
+        all.retain(|value| value.len() >= 16);
+        assert!(all.len() > 15, "only {} secrets to look for", all.len());
+        all
+    }
+
     /// What the server of that name has on its console.
     #[must_use]
     pub fn console(&self, name: &str) -> String {

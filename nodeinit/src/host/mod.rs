@@ -19,7 +19,8 @@ pub fn failpoint(_name: &str, _subject: impl std::fmt::Display) {}
 
 /// Kills this process with SIGKILL at the first point that the file `NODEINIT_FAILPOINTS` does not list, once it is added
 /// there. Runs one after another so die once at each point, whatever their order, and the last one ends by itself.
-/// Digits are left out of a point: a name with the time in it stands for the same in each run.
+/// Digits are left out of a point: a name with the time in it stands for the same in each run. With `NODEINIT_FAILPOINTS_OF`
+/// only points whose names begin with it count.
 ///
 /// # Panics
 /// Where that file cannot be read or written.
@@ -29,6 +30,9 @@ pub fn failpoint(name: &str, subject: impl std::fmt::Display) {
     use std::{fs, io::Write};
     static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let Some(list) = std::env::var_os("NODEINIT_FAILPOINTS") else { return };
+    if std::env::var("NODEINIT_FAILPOINTS_OF").is_ok_and(|start| !name.starts_with(&start)) {
+        return;
+    }
     let _guard = ONE_AT_A_TIME.lock();
     let point = format!("{name} {subject}").replace(|c: char| c.is_ascii_digit(), "");
     let mut list = fs::OpenOptions::new().read(true).append(true).create(true).open(list).expect("the list of points");

@@ -57,3 +57,26 @@ fn a_program_with_a_wrong_digest() {
     ]);
     cloud.kubectl(&["get", "node", "t1"]).exits(0).says(&[" Ready "]);
 }
+
+#[test]
+fn everything_is_brought_over_ssh() {
+    let cloud = Cloud::with_guests();
+    cloud.machines(&["t1"], &["t4"]);
+    let program = std::env::var("NODEINIT_LAB").unwrap();
+    cloud.without_baked("usr/local/bin/nodeinit");
+    cloud.configure(&format!("secretsDelivery: ssh-only\nopenstack: {{binary: {{file: {program}}}}}"));
+    cloud.run("apply").exits(0);
+    for name in ["t1", "t4"] {
+        cloud.kubectl(&["get", "node", name]).exits(0).says(&[" Ready "]);
+    }
+    let texts = cloud.user_data();
+    assert_eq!(texts.keys().collect::<Vec<_>>(), ["t1", "t4"]);
+    for (name, text) in &texts {
+        let open = cloud.secrets().iter().all(|secret| !text.contains(secret.as_str()));
+        assert!(open && !text.contains("bootstrapToken") && !text.contains("PRIVATE KEY"), "{name}: {text}");
+        cloud.verb(&["ssh", name, &format!("sha256sum /usr/local/bin/nodeinit | grep -q {}", cloud.digest(&program))]);
+    }
+    let mark = cloud.mark();
+    cloud.run("apply").exits(0);
+    assert_eq!(cloud.writes(&mark), [""; 0], "the second apply wrote");
+}

@@ -1,7 +1,13 @@
 //! From an empty project to a cluster, and back, beside somebody else's things.
 
 use nodeinit_tests::Cloud;
-use std::{collections::BTreeMap, fs};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    sync::Arc,
+    thread,
+    time::Duration,
+};
 
 const MACHINES: [&str; 5] = ["t1", "t2", "t3", "t4", "t5"];
 
@@ -12,7 +18,12 @@ fn the_whole_way() {
     let mut strangers: Vec<String> = cloud.verb(&["strangers", "trial"]).lines().map(str::to_owned).collect();
     strangers.sort();
 
+    let under_way = Arc::new(());
+    let watched = Arc::downgrade(&under_way);
+    let arguments = thread::spawn(move || arguments_while(|| watched.strong_count() > 0));
     let first = cloud.run("apply").exits(0);
+    drop(under_way);
+    let arguments = arguments.join().unwrap();
     five_nodes_are_ready(&cloud);
     three_members(&cloud);
 
@@ -21,13 +32,12 @@ fn the_whole_way() {
     assert_eq!(cloud.writes(&mark), [""; 0], "the second apply wrote");
     cloud.run("plan").exits(0);
 
-    let secrets = values(&fs::read_to_string(cloud.path("secrets.yaml")).unwrap());
-    assert!(secrets.len() > 15, "only {} secrets to look for", secrets.len());
-    for output in [&first, &second] {
-        let told = output.text();
-        assert!(secrets.iter().all(|secret| !told.contains(secret.as_str())), "a secret was told");
-    }
+    let mut secrets = cloud.secrets();
     let tokens = user_data_has_only_tokens(&cloud, &secrets);
+    secrets.extend(tokens.values().filter_map(|token| Some(token.split_once('.')?.1.to_owned())));
+    let told = first.text() + &second.text() + &arguments;
+    assert!(secrets.iter().all(|secret| !told.contains(secret.as_str())), "a secret was told, or is an argument");
+    machines_show_no_secret(&cloud, &secrets);
     tokens_are_spent(&cloud, &tokens);
 
     cloud.run("destroy --yes").exits(0).says(&["nothing of this cluster is left"]);
@@ -62,51 +72,56 @@ fn three_members(cloud: &Cloud) {
     });
 }
 
-/// Each private value of a bundle: the lines of each private key, and what stands alone.
-fn values(bundle: &str) -> Vec<String> {
-    let mut all = Vec::new();
-    let mut inside = false;
-    for line in bundle.lines().map(str::trim) {
-        match line {
-            _ if line.starts_with("-----BEGIN") => inside = line.contains("PRIVATE KEY"),
-            _ if line.starts_with("-----END") => inside = false,
-            _ if inside => all.push(line.to_owned()),
-            _ => {
-                let alone = line.strip_prefix("encryptionKey: ").or_else(|| line.strip_prefix("- "));
-                all.extend(alone.map(|value| value.trim_matches('"').to_owned()));
-            }
-        }
-    }
-    // The first line of an OpenSSH key says only what it is.
-    all.retain(|value| !value.starts_with("b3BlbnNzaC1rZXktdjEA"));
-    // A short end of a key may stand anywhere.
-    all.retain(|value| value.len() >= 16);
-    all
-}
-
 /// Returns each worker's token.
 fn user_data_has_only_tokens(cloud: &Cloud, secrets: &[String]) -> BTreeMap<String, String> {
-    let directory = cloud.path("userdata");
-    let _ = fs::remove_dir_all(&directory);
-    cloud.verb(&["userdata", &directory.display().to_string()]);
-    let read = |name: &str| fs::read_to_string(directory.join(name)).unwrap();
-    let texts: BTreeMap<&str, String> = MACHINES.iter().map(|name| (*name, read(name))).collect();
+    let texts = cloud.user_data();
+    assert_eq!(texts.keys().collect::<Vec<_>>(), MACHINES.iter().collect::<Vec<_>>());
     let token = |text: &str| {
         let all: Vec<&str> = text.lines().filter_map(|line| line.trim().strip_prefix("bootstrapToken: ")).collect();
         assert!(all.len() < 2, "{} tokens", all.len());
         all.first().map(|token| token.trim_matches('"').to_owned())
     };
     let tokens: BTreeMap<String, String> =
-        texts.iter().filter_map(|(name, text)| Some(((*name).to_owned(), token(text)?))).collect();
+        texts.iter().filter_map(|(name, text)| Some((name.clone(), token(text)?))).collect();
     assert_eq!(tokens.keys().collect::<Vec<_>>(), MACHINES[3..].iter().collect::<Vec<_>>());
     assert_ne!(tokens["t4"], tokens["t5"]);
     for (name, text) in &texts {
         assert!(!text.is_empty() && !text.contains("PRIVATE KEY"), "{name}: {text}");
         assert!(secrets.iter().all(|secret| !text.contains(secret.as_str())), "the user-data of {name} holds a secret");
-        let others = tokens.iter().filter(|(worker, _)| worker != name);
+        let others = tokens.iter().filter(|(worker, _)| *worker != name);
         others.for_each(|(worker, token)| assert!(!text.contains(token.as_str()), "{name} has the token of {worker}"));
     }
     tokens
+}
+
+/// What processes show of themselves to others: all of this machine, and so of the guests, as long as something is under way.
+fn arguments_while(under_way: impl Fn() -> bool) -> String {
+    let mut seen = BTreeSet::new();
+    while under_way() {
+        let processes =
+            fs::read_dir("/proc").unwrap().filter_map(|entry| fs::read(entry.ok()?.path().join("cmdline")).ok());
+        seen.extend(processes);
+        thread::sleep(Duration::from_millis(50));
+    }
+    let text: String = seen.iter().map(|one| String::from_utf8_lossy(one).replace('\0', " ") + "\n").collect();
+    assert!(["kube-apiserver ", "nodeinit up"].iter().all(|process| text.contains(process)), "{text}");
+    text
+}
+
+/// Neither in logs nor in files that others may read; and cloud-init finds nothing wrong with what it was given.
+fn machines_show_no_secret(cloud: &Cloud, secrets: &[String]) {
+    cloud.put("values", &(secrets.join("\n") + "\n"));
+    let values = cloud.path("values").display().to_string();
+    for name in MACHINES {
+        cloud.verb(&["copy", name, &values, "/run/values"]);
+        let look = "chmod 600 /run/values; cloud-init schema --system; journalctl --no-pager >/run/journal
+            [ $(wc -l </run/journal) -gt 100 ] || echo no journal
+            grep -arlFf /run/values /var/log /run/journal
+            find / /run /var/lib/kubelet -xdev -type f -perm /044 -print0 | xargs -0 grep -alFf /run/values
+            rm /run/values /run/journal";
+        assert_eq!(cloud.verb(&["ssh", name, look]).trim(), "Valid cloud-config: user-data", "{name}");
+    }
+    fs::remove_file(values).unwrap();
 }
 
 /// The API knows none of them any more.

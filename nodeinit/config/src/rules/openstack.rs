@@ -37,6 +37,13 @@ pub(super) fn check(tree: &Node, verdict: &mut Verdict) {
     if tree.get("masters").is_none_or(|masters| masters.items().is_empty()) {
         errors.add(section.at, "masters", "missing: a cluster in a cloud needs a list of them", "name at least one");
     }
+    let bastion_named = section.get("bastion").map(|own| ("openstack.bastion".to_owned(), own));
+    for (path, machine) in machines.iter().chain(&bastion_named) {
+        if let Some(name) = machine.get("name").filter(|name| name.scalar() == Some("api")) {
+            let what = "the floating IP of the API servers' balancer is marked `api`, and a machine's with its name";
+            errors.add(name.at, &format!("{path}.name"), what, "choose another name");
+        }
+    }
     network(tree, section, &machines, errors);
     if let Some(own) = section.get("bastion") {
         bastion(tree, section, own, &machines, errors);
@@ -345,6 +352,7 @@ mod tests {
             let found = found(&format!("{{flavor: f, address: {address}}}"), "");
             assert!(found.contains(&format!("openstack.bastion.address: {what}")), "{found}");
         }
+        assert!(found("{flavor: f, name: api}", "").contains("openstack.bastion.name: the floating IP"));
         let both = found("{flavor: f}", "ssh: {jumpHost: {address: 192.0.2.1}}");
         assert!(both.starts_with("ssh.jumpHost: a second way in"), "{both}");
     }

@@ -19,7 +19,7 @@ use std::{net::IpAddr, ops::ControlFlow, time::Duration};
 
 /// Changes of members are made within so long, or something is wrong. etcd refuses them while a member that votes has been
 /// connected for less than 5 s.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(30);
 
 /// What a machine is in etcd, for one that is about to leave.
 #[derive(Debug, PartialEq, Eq)]
@@ -49,8 +49,9 @@ pub fn keep_quorum(view: &View, member: &Member) -> Result<(), StepError> {
     let Some(loss) = view.loss_of_quorum(member.id) else { return Ok(()) };
     let what = format!("without {} etcd would lose its quorum: {loss}", member.shown());
     Err(StepError::new(what).exit(Exit::TryAgain).hint(
-        "bring the other masters up first; with --force it is done all the same: then nothing in the cluster can be changed \
-         any more, and etcd has to be restored from a snapshot unless enough members come back",
+        "bring the other masters up first, or remove those that are gone for good; with --force etcd is asked all the same, \
+         and refuses as long as it sees it likewise: where it does not, nothing in the cluster can be changed any more, and \
+         etcd has to be restored from a snapshot unless enough members come back",
     ))
 }
 
@@ -68,7 +69,7 @@ pub async fn remove(cx: &Context, peers: &Peers, name: &str, address: Option<IpA
             Some(member) => ControlFlow::Continue(attempt(cx, peers, &view, member).await),
         },
     };
-    let hint = "see `nodeinit etcd members`, then try again";
+    let hint = format!("see `nodeinit etcd members`, then try again; or `kubectl uncordon {name}`, if it is to stay");
     wait.until(look).await.map_err(|late| StepError::from(late).hint(hint))
 }
 
