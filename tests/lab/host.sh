@@ -63,13 +63,13 @@ learn() { # the host keys that cloud-init made, from the console
 remember() { sed "s/^/$(cat "$host/ip") /" >"$host/known_hosts"; }
 
 ssh_options() {
+  learn
   options=(-i "$LAB_DIR/ssh_key" -o UserKnownHostsFile="$host/known_hosts" -o StrictHostKeyChecking=yes -o LogLevel=ERROR
     -o BatchMode=yes -o ConnectTimeout=3)
   [ -z "${LAB_FROM:-}" ] || options+=(-o "BindAddress=$LAB_FROM")
 }
 remote() { # over SSH, so that what is started lands in the host's own cgroups
   local options
-  learn
   ssh_options
   # shellcheck disable=SC2029
   ssh "${options[@]}" "root@$(cat "$host/ip")" "$@"
