@@ -95,8 +95,11 @@ impl Output {
     /// Tells what took how long.
     pub fn tell_timeline(&self) {
         let seconds = self.begun.elapsed().as_secs_f64();
-        let text = format!("{seconds:6.1} s  in all, of which\n{}", self.timeline.text());
-        self.tell(text.trim_end(), || json!({ "event": "timeline", "seconds": seconds, "rows": self.timeline.rows() }));
+        let text = match self.timeline.text() {
+            rows if rows.is_empty() => format!("{seconds:6.1} s  in all"),
+            rows => format!("{seconds:6.1} s  in all, of which\n{}", rows.trim_end()),
+        };
+        self.tell(&text, || json!({ "event": "timeline", "seconds": seconds, "rows": self.timeline.rows() }));
     }
 
     /// Whether what is under way is seen.
