@@ -291,15 +291,23 @@ pub(super) async fn wait_until_ready(
     wait.until(look).await.map_err(|late| StepError::from(late).hint(hint))
 }
 
-/// Whether the kubelet speaks with the API server: its node is Ready, or it has taken on a pod that is not its own.
+/// Whether the kubelet speaks with the API server: its node is Ready, or it has started a pod that is not its own.
 async fn works(cx: &Context) -> Result<bool, StepError> {
     match node(cx).await? {
         None => return Ok(false),
         Some(node) if is_ready(&node) => return Ok(true),
         Some(_) => {}
     }
-    let is_static = |pod: &Value| !pod["metadata"]["annotations"]["kubernetes.io/config.mirror"].is_null();
-    Ok(own_pods(cx).await?.iter().any(|pod| !is_static(pod) && !pod["status"]["startTime"].is_null()))
+    Ok(own_pods(cx).await?.iter().any(has_started))
+}
+
+/// Whether a pod of the API's has a container that was started. Each watch of the kubelet has a back-off of its own: it may have
+/// taken the pod on long before it has read the Services, without which it starts no container of such a pod.
+fn has_started(pod: &Value) -> bool {
+    let is_static = !pod["metadata"]["annotations"]["kubernetes.io/config.mirror"].is_null();
+    let containers = ["initContainerStatuses", "containerStatuses"].into_iter();
+    let mut containers = containers.filter_map(|field| pod["status"][field].as_array()).flatten();
+    !is_static && containers.any(|container| container["state"]["waiting"].is_null() && !container["state"].is_null())
 }
 
 #[async_trait(?Send)]
@@ -480,6 +488,17 @@ impl Step for Ready {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_pod_that_was_taken_on_has_not_started() {
+        let pod = |state: Value| json!({"status": {"startTime": "t", "containerStatuses": [{"state": state}]}});
+        assert!(has_started(&pod(json!({"running": {}}))) && has_started(&pod(json!({"terminated": {}}))));
+        assert!(!has_started(&pod(json!({"waiting": {"reason": "ContainerCreating"}}))));
+        assert!(!has_started(&json!({"status": {"startTime": "t"}})));
+        let mut mirror = pod(json!({"running": {}}));
+        mirror["metadata"]["annotations"]["kubernetes.io/config.mirror"] = json!("x");
+        assert!(!has_started(&mirror));
+    }
 
     #[test]
     fn a_live_object_may_have_more_but_not_less() {
