@@ -26,7 +26,7 @@ check: ## what needs neither root nor the lab: format, lints, unit tests, docume
 	tests/shellcheck.sh
 	cargo test --workspace --locked
 
-test: build ## everything, with real hosts, real Kubernetes and a real OpenStack API, but the longest tests of that (root; 65 minutes with cold caches)
+test: build ## everything, with real hosts, real Kubernetes and a real OpenStack API, but the longer tests of that (root; an hour with cold caches)
 	@tests/tools.sh
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --features nodeinit-tests/cloud --locked -- -D warnings
@@ -38,7 +38,7 @@ test: build ## everything, with real hosts, real Kubernetes and a real OpenStack
 	cp $(target)/debug/nodeinit $(killable)
 	NODEINIT_LAB=$(abspath $(binary)) NODEINIT_LAB_FAILPOINTS=$(abspath $(killable)) \
 	  cargo test --workspace --features nodeinit-tests/lab --locked
-	$(call cloud-tests,at_once refused states terminal whole)
+	$(call cloud-tests,at_once refused terminal whole)
 
 test-openstack: build ## all tests of the provisioner, on a real OpenStack API whose servers boot (root; 30 minutes)
 	tests/lab/prepare.sh
