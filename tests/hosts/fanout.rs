@@ -160,12 +160,12 @@ fn killed_with_the_others_at_every_step_of_theirs_it_goes_on() {
     );
     let others = || cluster.hosts().skip(1);
     let dying: Vec<Running> = others().map(|host| host.start(&lonely)).collect();
-    // What a killed run was just starting holds the lock for a moment.
+    // What a killed run was just starting holds the lock for a moment; and the others are to see that they are alone.
     first
         .run(
             "while :; do
                 NODEINIT_FAILPOINTS=/root/points NODEINIT_FAILPOINTS_OF=remote- nodeinit-failpoints up >/root/said 2>&1; code=$?
-                [ $code = 137 ] || grep -q 'another nodeinit' /root/said || break
+                sleep 0.5; [ $code = 137 ] || grep -q 'another nodeinit' /root/said || break
             done 2>/dev/null; cat /root/said; exit $code",
         )
         .exits(0);

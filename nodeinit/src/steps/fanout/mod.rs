@@ -21,7 +21,11 @@ use async_trait::async_trait;
 use fleet::Fleet;
 use nodeinit_config::cluster::{Cluster, Machine, Role};
 use remote::{Ended, Remote};
-use std::{cell::RefCell, rc::Rc, time::Duration};
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+    time::Duration,
+};
 use tokio::sync::OwnedSemaphorePermit;
 
 /// How long a look may wait for a machine to let us in.
@@ -93,11 +97,18 @@ impl Host {
         failpoint("host-equipped", &self.machine.name);
         let ended = match self.role {
             Role::Worker => {
-                let (up, let_in) = (remote.up(cx, program), self.let_in(cx, &remote));
-                tokio::pin!(up);
+                let sending = Cell::new(false);
+                let (up, let_in) = (remote.up(cx, program), self.let_in(cx, &remote, &sending));
+                tokio::pin!(up, let_in);
                 tokio::select! {
-                    ended = &mut up => ended?,
-                    result = let_in => {
+                    ended = &mut up => {
+                        // It had joined before. What is on its way arrives, or it would be there after all was forgotten.
+                        if sending.get() {
+                            let _ = let_in.await;
+                        }
+                        ended?
+                    }
+                    result = &mut let_in => {
                         result?;
                         up.await?
                     }
@@ -119,13 +130,15 @@ impl Host {
         Ok(ended)
     }
 
-    /// Gives it a token as soon as that is good for something. Until then it prepares itself, and waits for it.
-    async fn let_in(&self, cx: &Context, remote: &Remote) -> Result<(), StepError> {
+    /// Gives it a token as soon as that is good for something. Until then it prepares itself, and waits for it. Not to be
+    /// dropped while it is `sending`.
+    async fn let_in(&self, cx: &Context, remote: &Remote, sending: &Cell<bool>) -> Result<(), StepError> {
         self.fleet.open(cx).await?;
         let token = bootstrap_token::random()?;
         // An older one stays: a run that was cut off may still be at work there with it.
         worker_token::register(cx, &self.machine.name, &token, worker_token::VALIDITY).await?;
         failpoint("host-token", &self.machine.name);
+        sending.set(true);
         remote.send(&WorkerSecrets { bootstrap_token: token }.text()).await
     }
 }

@@ -18,7 +18,7 @@ use std::{path::Path, time::Duration};
 /// Where a machine keeps its configuration.
 const CONFIG: &str = "/etc/nodeinit/config.yaml";
 
-/// What a look says where the program or the configuration is another.
+/// What a look says where there is work without asking nodeinit.
 const OTHER: u32 = 100;
 
 /// A short command may take this long; an upload ten times as long.
@@ -45,13 +45,14 @@ pub(super) enum Ended {
 }
 
 impl Remote {
-    /// What `up` would do there; `None` where it has not got our program and this configuration.
+    /// What `up` would do there; `None` where it has not got our program and this configuration, or a run that was cut off
+    /// has left its secrets.
     pub(super) async fn plan(&self, program: &Program, config: &str) -> Result<Option<Vec<String>>, StepError> {
         let same = |path: &Path, sha256: &str| {
             format!("[ \"$(sha256sum <{0} 2>/dev/null)\" = '{sha256}  -' ]", path.display())
         };
         let command = format!(
-            "{} && {} || exit {OTHER}; exec {} plan --output json --local",
+            "{} && {} && [ ! -e {SENT_SECRETS} ] || exit {OTHER}; exec {} plan --output json --local",
             same(&program.path, &program.sha256),
             same(Path::new(CONFIG), &sha256(config.as_bytes())),
             program.path.display()
