@@ -117,6 +117,7 @@ create_plain() {
 create_from_config_drive() { # like a cloud's image: cloud-init brings the name, the host keys and the user's key
   local disk=$host/upper drop_in=$host/upper/etc/systemd/system/lab-network.service.d
   cp -r "$1" "$disk/var/lib/cloud/seed/config_drive"
+  chmod -R go= "$disk/var/lib/cloud/seed/config_drive" # a drive is read by root alone
   echo localhost >"$disk/etc/hostname"
   mkdir -p "$drop_in" # cloud-init wants the card that the network data names
   printf '[Unit]\nBefore=cloud-init-local.service\n[Service]\nExecStartPre=/sbin/ip link set host0 address %s\n' \
