@@ -301,13 +301,18 @@ async fn works(cx: &Context) -> Result<bool, StepError> {
     Ok(own_pods(cx).await?.iter().any(has_started))
 }
 
+/// Whether a pod is a machine's own, which the API only mirrors.
+pub(super) fn is_static(pod: &Value) -> bool {
+    !pod["metadata"]["annotations"]["kubernetes.io/config.mirror"].is_null()
+}
+
 /// Whether a pod of the API's has a container that was started. Each watch of the kubelet has a back-off of its own: it may have
 /// taken the pod on long before it has read the Services, without which it starts no container of such a pod.
 fn has_started(pod: &Value) -> bool {
-    let is_static = !pod["metadata"]["annotations"]["kubernetes.io/config.mirror"].is_null();
     let containers = ["initContainerStatuses", "containerStatuses"].into_iter();
     let mut containers = containers.filter_map(|field| pod["status"][field].as_array()).flatten();
-    !is_static && containers.any(|container| container["state"]["waiting"].is_null() && !container["state"].is_null())
+    !is_static(pod)
+        && containers.any(|container| container["state"]["waiting"].is_null() && !container["state"].is_null())
 }
 
 #[async_trait(?Send)]

@@ -7,7 +7,7 @@ use crate::{
         error::{Exit, StepError},
         wait::Wait,
     },
-    steps::cluster::is_ready,
+    steps::cluster::{is_ready, is_static},
 };
 use hyper::StatusCode;
 use serde_json::{Value, json};
@@ -96,8 +96,7 @@ async fn pods(client: &KubeClient, node: &str) -> Result<Vec<Value>, ApiError> {
 }
 
 fn must_go(pod: &Value) -> bool {
-    let is_static = !pod["metadata"]["annotations"]["kubernetes.io/config.mirror"].is_null();
-    !is_static && !owners(pod).any(|owner| owner["kind"] == "DaemonSet")
+    !is_static(pod) && !owners(pod).any(|owner| owner["kind"] == "DaemonSet")
 }
 
 fn is_controlled(pod: &Value) -> bool {
