@@ -85,6 +85,17 @@ pub struct Container {
     pub created: i64,
 }
 
+/// What a pod's containers share.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sandbox {
+    /// The runtime's id.
+    pub id: String,
+    /// The pod's name.
+    pub pod: String,
+    /// The pod's namespace.
+    pub namespace: String,
+}
+
 /// How a container ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ending {
@@ -170,13 +181,13 @@ impl Cri {
         self.call::<wire::Nothing>("StopContainer", &request, Duration::from_secs(30)).await.map(drop)
     }
 
-    /// The ids of all pods' sandboxes.
+    /// All pods' sandboxes, running or not.
     ///
     /// # Errors
     /// [`CriError`].
-    pub async fn sandboxes(&self) -> Result<Vec<String>, CriError> {
+    pub async fn sandboxes(&self) -> Result<Vec<Sandbox>, CriError> {
         let answer: wire::Sandboxes = self.call("ListPodSandbox", &wire::Nothing {}, Duration::from_secs(10)).await?;
-        Ok(answer.items.into_iter().map(|item| item.id).collect())
+        Ok(answer.items.into_iter().map(sandbox).collect())
     }
 
     /// Stops a pod's containers and network, then removes them.
@@ -300,6 +311,11 @@ fn container(wire: wire::Container) -> Container {
     }
 }
 
+fn sandbox(wire: wire::Sandbox) -> Sandbox {
+    let metadata = wire.metadata.unwrap_or_default();
+    Sandbox { id: wire.id, pod: metadata.name, namespace: metadata.namespace }
+}
+
 /// The messages, as far as they are used.
 mod wire {
     use super::BTreeMap;
@@ -394,7 +410,23 @@ mod wire {
     #[derive(Clone, PartialEq, prost::Message)]
     pub(super) struct Sandboxes {
         #[prost(message, repeated, tag = "1")]
-        pub(super) items: Vec<Id>,
+        pub(super) items: Vec<Sandbox>,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub(super) struct Sandbox {
+        #[prost(string, tag = "1")]
+        pub(super) id: String,
+        #[prost(message, optional, tag = "2")]
+        pub(super) metadata: Option<SandboxMetadata>,
+    }
+
+    #[derive(Clone, PartialEq, prost::Message)]
+    pub(super) struct SandboxMetadata {
+        #[prost(string, tag = "1")]
+        pub(super) name: String,
+        #[prost(string, tag = "3")]
+        pub(super) namespace: String,
     }
 
     #[derive(Clone, PartialEq, prost::Message)]

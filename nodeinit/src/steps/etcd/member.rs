@@ -18,7 +18,10 @@ use crate::{
     },
     host::{failpoint, files::NewFile, processes},
     render::{self, static_pod},
-    steps::static_pods::{BackOffWatch, Component, explain},
+    steps::{
+        kubelet,
+        static_pods::{BackOffWatch, Component, explain},
+    },
 };
 use async_trait::async_trait;
 use nodeinit_config::{cluster::Role, yaml};
@@ -378,16 +381,28 @@ impl<'a> Joining<'a> {
         }
     }
 
-    /// Ends our etcd: the kubelet stops a pod whose manifest is gone.
+    /// Ends our etcd's pod. A kubelet that is just starting it, as after a boot, would go on although the manifest is gone: only
+    /// another one knows nothing of it.
     async fn stop(&self) -> Result<(), StepError> {
-        let command = Component::Etcd.command(self.cx)?;
         let cx = self.cx.clone();
         blocking(move || Ok(cx.files.remove_file(manifest_path())?)).await?;
-        let stopped = Wait::new("the end of etcd on this machine", Duration::from_secs(60));
-        let look = async || match processes::runs(&self.cx.files, &command) {
-            true => ControlFlow::Continue("it runs".into()),
-            false => ControlFlow::Break(()),
+        kubelet::restart_if_begun(self.cx).await?;
+        let ended = Wait::new("the end of etcd's pod on this machine", Duration::from_secs(60));
+        let look = async || match end_pod(&self.cx.node.name).await {
+            Ok(()) => ControlFlow::Break(()),
+            Err(e) => ControlFlow::Continue(e.to_string()),
         };
-        Ok(stopped.until(look).await?)
+        Ok(ended.until(look).await?)
     }
+}
+
+async fn end_pod(node: &str) -> Result<(), cri::CriError> {
+    let pod = format!("{}-{node}", Component::Etcd.name());
+    let cri = Cri::connect(cri::SOCKET).await?;
+    for sandbox in cri.sandboxes().await? {
+        if sandbox.namespace == "kube-system" && sandbox.pod == pod {
+            cri.remove_sandbox(&sandbox.id).await?;
+        }
+    }
+    Ok(())
 }

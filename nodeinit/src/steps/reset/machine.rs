@@ -1,7 +1,7 @@
 //! The running machine: services, pods, mounts, interfaces, kernel settings, images.
 
 use crate::{
-    api::cri::{self, Cri},
+    api::cri::{self, Cri, Sandbox},
     context::{Context, blocking},
     engine::{
         error::{Exit, StepError},
@@ -78,9 +78,9 @@ impl Step for Pods {
 
     async fn apply(&self, _: &Context) -> Result<(), StepError> {
         let (cri, pods) = sandboxes().await?;
-        let removals = stream::iter(pods).map(|id| {
+        let removals = stream::iter(pods).map(|pod| {
             let cri = &cri;
-            async move { cri.remove_sandbox(&id).await }
+            async move { cri.remove_sandbox(&pod.id).await }
         });
         let results: Vec<_> = removals.buffer_unordered(8).collect().await;
         let failed = |e| StepError::caused("cannot remove a pod", e).exit(Exit::TryAgain);
@@ -88,7 +88,7 @@ impl Step for Pods {
     }
 }
 
-async fn sandboxes() -> Result<(Cri, Vec<String>), StepError> {
+async fn sandboxes() -> Result<(Cri, Vec<Sandbox>), StepError> {
     let find = async {
         let cri = Cri::connect(cri::SOCKET).await?;
         let pods = cri.sandboxes().await?;
