@@ -26,7 +26,7 @@ check: ## what needs neither root nor the lab: format, lints, unit tests, docume
 	tests/shellcheck.sh
 	cargo test --workspace --locked
 
-test: build ## everything, with real hosts and real Kubernetes, but the cloud (root; 45 minutes with cold caches)
+test: build ## everything, with real hosts, real Kubernetes and a real OpenStack API, but the longer tests of that (root; an hour with cold caches)
 	@tests/tools.sh
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --features nodeinit-tests/cloud --locked -- -D warnings
@@ -38,9 +38,14 @@ test: build ## everything, with real hosts and real Kubernetes, but the cloud (r
 	cp $(target)/debug/nodeinit $(killable)
 	NODEINIT_LAB=$(abspath $(binary)) NODEINIT_LAB_FAILPOINTS=$(abspath $(killable)) \
 	  cargo test --workspace --features nodeinit-tests/lab --locked
+	$(call cloud-tests,at_once refused terminal whole)
 
-test-openstack: build ## the provisioner, on a real OpenStack API whose servers boot (root; 30 minutes)
+test-openstack: build ## all tests of the provisioner, on a real OpenStack API whose servers boot (root; 30 minutes)
 	tests/lab/prepare.sh
+	$(call cloud-tests,)
+
+# $(1): which, by their names; all if empty.
+define cloud-tests
 	cargo build --locked -p provisioner --features failpoints
 	cp $(provisioner) $(provisioner)-failpoints
 	cargo build --locked -p provisioner
@@ -48,8 +53,10 @@ test-openstack: build ## the provisioner, on a real OpenStack API whose servers 
 	tests/openstack/cloud.sh up
 	NODEINIT_LAB=$(abspath $(binary)) PROVISIONER_LAB=$(abspath $(provisioner))-lab \
 	PROVISIONER_LAB_FAILPOINTS=$(abspath $(provisioner))-failpoints \
-	  cargo test -p nodeinit-tests --features cloud --locked --test cloud -- --test-threads=1
+	  cargo test -p nodeinit-tests --features cloud --locked --test cloud -- --test-threads=1 $(1)
 	tests/openstack/cloud.sh sweep
+	tests/openstack/cloud.sh down
+endef
 
 demo: build ## boots five hosts, makes them a Kubernetes cluster, shows it (root)
 	tests/lab/demo.sh $(binary)
