@@ -1,5 +1,6 @@
 //! etcd grows from one master to three, and each way in which that can go wrong: quorum is held, and the next `up` goes on.
 
+use crate::kill::killed_everywhere;
 use nodeinit_tests::{Cluster, Host, Running};
 use std::time::Duration;
 
@@ -153,19 +154,7 @@ fn a_master_that_is_killed_everywhere_joins() {
     masters.watch();
     let host = masters.host(1);
     host.add_failpoints();
-    let killed = r#"while [ $SECONDS -lt 350 ]; do
-        NODEINIT_FAILPOINTS=/root/points nodeinit-failpoints up >/root/said 2>&1
-        code=$?
-        [ $code = 137 ] || grep -q 'another nodeinit' /root/said || break
-    done 2>/dev/null
-    cat /root/said; exit $code"#;
-    let mut ended = host.run(killed);
-    if ended.code == 137 {
-        ended = host.run(killed);
-    }
-    let _ = ended.exits(0);
-    let points = host.must("cat /root/points");
-    eprintln!("it was killed {} times", points.lines().count());
+    let points = killed_everywhere(host, "up");
     for point in ["etcd-add n", "etcd-added n", "etcd-promote n", "etcd-promoted n", "step-begin etcd-member"] {
         assert!(points.lines().any(|line| line == point), "it was not killed at {point}:\n{points}");
     }

@@ -1,5 +1,6 @@
 //! What goes wrong between the first master and the others.
 
+use crate::kill::killed_everywhere;
 use nodeinit_tests::{Cluster, Host, Running};
 use std::{thread, time::Duration};
 
@@ -117,21 +118,9 @@ fn killed_at_every_boundary_of_the_fan_out_it_goes_on() {
     let cluster = Cluster::with_images(3, 1);
     let first = cluster.first();
     first.add_failpoints();
-    first.must("touch /root/points");
-    // Another run may still be at work on another machine, and the local lock be held for a moment by a child of a killed one.
-    let script = "while :; do
-            NODEINIT_FAILPOINTS=/root/points nodeinit-failpoints up >/root/said 2>&1; code=$?
-            [ $code = 137 ] || grep -q 'is changing this machine' /root/said || break
-        done 2>/dev/null; cat /root/said; exit $code";
-    first.run(script).exits(0);
-    let points = first.must("cat /root/points");
+    let points = killed_everywhere(first, "up");
     let of = |kind: &str| points.lines().filter(|line| line.starts_with(kind)).count();
-    eprintln!(
-        "killed {} times: {} begins and {} ends of remote steps",
-        points.lines().count(),
-        of("remote-begin"),
-        of("remote-end")
-    );
+    eprintln!("{} times at the begin and {} at the end of remote steps", of("remote-begin"), of("remote-end"));
     // Digits are left out of a point's name.
     for point in
         ["step-begin host-n", "host-equipped n", "host-trusted n", "host-token n", "host-up n", "remote-begin n"]

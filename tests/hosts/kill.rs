@@ -5,7 +5,7 @@ use std::time::Instant;
 
 /// Runs a command, which is killed once at every point, until it ends by itself or two minutes are over. Exits with its code.
 ///
-/// A process that a killed one was just starting may hold the lock for a moment: 75.
+/// A process that a killed one was just starting may hold the lock for a moment; and on another machine its run may go on.
 const UNTIL_DONE: &str = r#"
 while [ $SECONDS -lt 120 ]; do
     NODEINIT_FAILPOINTS=/root/points nodeinit-failpoints COMMAND >/root/said 2>&1

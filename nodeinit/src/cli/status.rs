@@ -12,7 +12,7 @@ use crate::{
         step::State,
     },
     plan,
-    steps::{cluster, pki, worker_node},
+    steps::{cluster, node::is_ready, pki, worker_node},
 };
 use nodeinit_config::cluster::Role;
 use serde_json::{Value, json};
@@ -108,7 +108,7 @@ fn text(value: &Value) -> &str {
 fn node(node: &Value) -> Value {
     json!({
         "name": node["metadata"]["name"],
-        "status": if cluster::is_ready(node) { "Ready" } else { "NotReady" },
+        "status": if is_ready(node) { "Ready" } else { "NotReady" },
         "version": node["status"]["nodeInfo"]["kubeletVersion"],
     })
 }

@@ -6,9 +6,11 @@ use crate::{
     steps::{
         addons,
         bootstrap_token::FirstToken,
-        cluster::{Node, Objects, Ready},
+        cluster::Objects,
+        cluster_ready::Ready,
         etcd::EtcdMember,
         fanout,
+        node::Node,
         static_pods::{Component, Healthy, Manifest},
         virtual_address,
         worker_token::WorkerTokens,

@@ -11,7 +11,10 @@ use crate::{
         wait::Wait,
     },
     render,
-    steps::cluster::{self, client, ready},
+    steps::{
+        cluster::{self, client, ready},
+        cluster_ready,
+    },
 };
 use async_trait::async_trait;
 use inventory::{Inventory, Reference};
@@ -87,7 +90,7 @@ impl Objects {
         let leftover = known.objects.iter().filter(|reference| !wanted.contains(reference));
         changes.extend(leftover.map(|reference| format!("delete {reference}")));
         if changes.is_empty() {
-            changes.extend(cluster::unavailable(client, &objects).await?);
+            changes.extend(cluster_ready::unavailable(client, &objects).await?);
         }
         Ok(changes)
     }
@@ -142,7 +145,7 @@ impl Step for Objects {
 }
 
 async fn available(client: &KubeClient, name: &str, objects: &[Value], limit: Duration) -> Result<(), StepError> {
-    let look = async || match cluster::unavailable(client, objects).await {
+    let look = async || match cluster_ready::unavailable(client, objects).await {
         Ok(None) => ControlFlow::Break(()),
         Ok(Some(what)) => ControlFlow::Continue(what),
         Err(e) => ControlFlow::Continue(e.to_string()),

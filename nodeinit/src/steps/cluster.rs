@@ -1,4 +1,4 @@
-//! What the cluster itself holds: objects applied to its API.
+//! What the cluster itself holds: objects applied to the API of this master.
 
 use crate::{
     api::kube::{ApiError, KubeClient, local_api},
@@ -8,9 +8,7 @@ use crate::{
         step::{State, Step},
         wait::Wait,
     },
-    host::processes,
     render::{self, kubeconfig::User},
-    steps::{kubelet, static_pods},
 };
 use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
@@ -72,9 +70,6 @@ pub(super) async fn ready_at(cx: &Context, address: IpAddr) -> ControlFlow<(), S
         Err(_) => ControlFlow::Continue("no answer".to_owned()),
     }
 }
-
-/// How long a restart of the kubelet waits for containers that it is starting.
-const STATIC_PODS_LIMIT: Duration = Duration::from_secs(5);
 
 /// Which objects a step applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,12 +177,12 @@ pub(super) async fn apply_all(client: &KubeClient, objects: &[Value], limit: Dur
     Ok(())
 }
 
-fn title(object: &Value) -> String {
+pub(super) fn title(object: &Value) -> String {
     let part = |at: &Value| at.as_str().unwrap_or("?").to_owned();
     format!("{} {}", part(&object["kind"]), part(&object["metadata"]["name"]))
 }
 
-fn refused(object: &Value, error: ApiError) -> StepError {
+pub(super) fn refused(object: &Value, error: ApiError) -> StepError {
     StepError::caused(format!("cannot apply {}", title(object)), error)
 }
 
@@ -240,270 +235,10 @@ fn without_bookkeeping(mut object: Value) -> Value {
     object
 }
 
-/// Step `node`: the kubelet has registered this node, and it has its labels and taints.
-pub struct Node;
-
-pub(super) async fn node(cx: &Context) -> Result<Option<Value>, StepError> {
-    let path = format!("/api/v1/nodes/{}", cx.node.name);
-    client(cx)?.find(&path).await.map_err(|e| StepError::caused(format!("cannot read node {}", cx.node.name), e))
-}
-
-fn ready_condition(node: &Value) -> Option<&Value> {
-    node["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == "Ready")
-}
-
-/// Whether a node, or a pod, says that it is Ready.
-#[must_use]
-pub fn is_ready(node: &Value) -> bool {
-    ready_condition(node).is_some_and(|condition| condition["status"] == "True")
-}
-
-/// Why a node is not Ready, in its own words; `None` where it is.
-pub(super) fn not_ready(node: &Value) -> Option<String> {
-    if is_ready(node) {
-        return None;
-    }
-    let message = ready_condition(node).and_then(|condition| condition["message"].as_str());
-    Some(format!("the node is not Ready: {}", message.unwrap_or("its kubelet has not reported yet")))
-}
-
-/// The pods on this machine's node.
-pub(super) async fn own_pods(cx: &Context) -> Result<Vec<Value>, StepError> {
-    let path = format!("/api/v1/pods?fieldSelector=spec.nodeName%3D{}", cx.node.name);
-    let mut pods = client(cx)?.get(&path).await.map_err(|e| StepError::caused("cannot list this node's pods", e))?;
-    Ok(pods["items"].as_array_mut().map(std::mem::take).unwrap_or_default())
-}
-
-/// Waits until `lacking` finds nothing any more.
-pub(super) async fn wait_until_ready(
-    cx: &Context,
-    lacking: impl AsyncFn() -> Result<Option<String>, StepError>,
-) -> Result<(), StepError> {
-    let look = async || match lacking().await {
-        Ok(None) => ControlFlow::Break(()),
-        Ok(Some(what)) => ControlFlow::Continue(what),
-        Err(e) => ControlFlow::Continue(e.to_string()),
-    };
-    let wait = Wait::new("a Ready node with running addons", cx.cluster.timeouts.node);
-    let hint =
-        "see `kubectl --kubeconfig /etc/kubernetes/admin.conf get pods -A -o wide`, then run `nodeinit up` again";
-    let wait = wait.at_most_every(Duration::from_millis(100));
-    wait.until(look).await.map_err(|late| StepError::from(late).hint(hint))
-}
-
-/// Whether the kubelet speaks with the API server: its node is Ready, or it has started a pod that is not its own.
-async fn works(cx: &Context) -> Result<bool, StepError> {
-    match node(cx).await? {
-        None => return Ok(false),
-        Some(node) if is_ready(&node) => return Ok(true),
-        Some(_) => {}
-    }
-    Ok(own_pods(cx).await?.iter().any(has_started))
-}
-
-/// Whether a pod is a machine's own, which the API only mirrors.
-pub(super) fn is_static(pod: &Value) -> bool {
-    !pod["metadata"]["annotations"]["kubernetes.io/config.mirror"].is_null()
-}
-
-/// Whether a pod of the API's has a container that was started. Each watch of the kubelet has a back-off of its own: it may have
-/// taken the pod on long before it has read the Services, without which it starts no container of such a pod.
-fn has_started(pod: &Value) -> bool {
-    let containers = ["initContainerStatuses", "containerStatuses"].into_iter();
-    let mut containers = containers.filter_map(|field| pod["status"][field].as_array()).flatten();
-    !is_static(pod)
-        && containers.any(|container| container["state"]["waiting"].is_null() && !container["state"].is_null())
-}
-
-#[async_trait(?Send)]
-impl Step for Node {
-    fn name(&self) -> String {
-        "node".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec!["kube-apiserver".into()]
-    }
-
-    fn title(&self) -> String {
-        "register, label and taint the node".into()
-    }
-
-    async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        if ready(cx).await.is_continue() {
-            return Ok(State::needed(self.title()));
-        }
-        let Some(node) = node(cx).await? else { return Ok(State::needed(self.title())) };
-        let patch = render::cluster_objects::node_patch(&cx.renderer(), &node);
-        Ok(if patch.is_some() { State::needed("label and taint the node") } else { State::Done })
-    }
-
-    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        let path = format!("/api/v1/nodes/{}", cx.node.name);
-        if !works(cx).await? {
-            // While there was no API server, the kubelet's watches and its registration went into a back-off of up to 30 s.
-            // It takes half a second to start anew. A container that it has made and not yet started would be made again.
-            let started = Wait::new("the containers of all static pods", STATIC_PODS_LIMIT);
-            let commands = static_pods::commands(cx)?;
-            let look = async || match commands.iter().all(|command| processes::runs(&cx.files, command)) {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue("not all run".into()),
-            };
-            // One that does not come is another step's failure.
-            let _ = started.until(look).await;
-            kubelet::restart(cx).await?;
-        }
-        let client = client(cx)?;
-        let attempt = async || {
-            let patch = match client.find(&path).await {
-                Ok(Some(node)) => render::cluster_objects::node_patch(&cx.renderer(), &node),
-                Ok(None) => return ControlFlow::Continue("the kubelet has not registered it yet".into()),
-                Err(e) => return ControlFlow::Continue(e.to_string()),
-            };
-            let Some(patch) = patch else { return ControlFlow::Break(()) };
-            match client.merge(&path, &patch).await {
-                Ok(_) => ControlFlow::Break(()),
-                Err(e) => ControlFlow::Continue(e.to_string()),
-            }
-        };
-        let wait = Wait::new(format!("the registration of node {}", cx.node.name), cx.cluster.timeouts.node);
-        let hint = "see `journalctl -u kubelet`, then run `nodeinit up` again";
-        wait.until(attempt).await.map_err(|late| StepError::from(late).hint(hint))
-    }
-}
-
-/// Step `ready`: the node is Ready, and the addons that were asked for run.
-pub struct Ready {
-    /// The steps before it: all others.
-    pub needs: Vec<String>,
-}
-
-/// What must run: the path of each workload.
-fn workloads(cx: &Context) -> Result<Vec<Value>, StepError> {
-    let addons = &cx.cluster.addons;
-    let mut objects = Vec::new();
-    if addons.kube_proxy {
-        objects.extend(Objects::KubeProxy.render(cx)?);
-    }
-    if addons.cni != Cni::None {
-        objects.extend(Objects::Cni.render(cx)?);
-        if addons.coredns {
-            objects.extend(Objects::CoreDns.render(cx)?);
-        }
-    }
-    objects.retain(|o| matches!(o["kind"].as_str(), Some("DaemonSet" | "Deployment")));
-    Ok(objects)
-}
-
-/// `None` where everything runs, else what does not.
-async fn lacking(cx: &Context, workloads: &[Value]) -> Result<Option<String>, StepError> {
-    let client = client(cx)?;
-    if cx.cluster.addons.cni != Cni::None {
-        let Some(node) = node(cx).await? else { return Ok(Some("the node is not registered".into())) };
-        if let Some(what) = not_ready(&node) {
-            return Ok(Some(what));
-        }
-    }
-    for workload in workloads {
-        let path = client.path_of(workload).await.map_err(|e| refused(workload, e))?;
-        let live = client.find(&path).await.map_err(|e| refused(workload, e))?.unwrap_or_default();
-        let number = |at: &str| live["status"][at].as_i64().unwrap_or_default();
-        let (mut wanted, running) = match live["kind"].as_str() {
-            Some("DaemonSet") => (number("desiredNumberScheduled").max(1), number("numberAvailable")),
-            _ => (live["spec"]["replicas"].as_i64().unwrap_or(1), number("availableReplicas")),
-        };
-        let domains = live.pointer("/spec/template/spec/topologySpreadConstraints/0/minDomains");
-        let one_a_node = live["kind"] == "DaemonSet" || domains.and_then(Value::as_i64) > Some(1);
-        if running < wanted && one_a_node {
-            // A node whose machine is gone is told of elsewhere; the others are not to wait for it.
-            wanted = wanted.min(ready_nodes(client).await.map_err(|e| refused(workload, e))?);
-        }
-        if running < wanted || live["status"]["observedGeneration"] != live["metadata"]["generation"] {
-            return Ok(Some(format!("{}: {running} of {wanted} pods run", title(workload))));
-        }
-    }
-    Ok(None)
-}
-
-/// The first of these objects that does not work yet, as a sentence: pods that do not run, an API that is not served.
-pub(super) async fn unavailable(client: &KubeClient, objects: &[Value]) -> Result<Option<String>, StepError> {
-    for object in objects {
-        let kind = object["kind"].as_str().unwrap_or_default();
-        if !["DaemonSet", "Deployment", "StatefulSet", "APIService"].contains(&kind) {
-            continue;
-        }
-        let path = client.path_of(object).await.map_err(|e| refused(object, e))?;
-        let live = client.find(&path).await.map_err(|e| refused(object, e))?.unwrap_or_default();
-        let number = |at: &str| live["status"][at].as_i64().unwrap_or_default();
-        if kind == "APIService" {
-            let conditions = live["status"]["conditions"].as_array().into_iter().flatten();
-            let available = conditions.clone().find(|condition| condition["type"] == "Available");
-            if available.is_none_or(|condition| condition["status"] != "True") {
-                let message =
-                    available.and_then(|condition| condition["message"].as_str()).unwrap_or("not looked at yet");
-                return Ok(Some(format!("{}: {message}", title(object))));
-            }
-            continue;
-        }
-        let (wanted, running) = match kind {
-            // No node may have to run it.
-            "DaemonSet" => (number("desiredNumberScheduled"), number("numberAvailable")),
-            _ => (live["spec"]["replicas"].as_i64().unwrap_or(1), number("availableReplicas")),
-        };
-        if running < wanted || live["status"]["observedGeneration"] != live["metadata"]["generation"] {
-            return Ok(Some(format!("{}: {running} of {wanted} pods run", title(object))));
-        }
-    }
-    Ok(None)
-}
-
-async fn ready_nodes(client: &KubeClient) -> Result<i64, ApiError> {
-    let nodes = client.get("/api/v1/nodes").await?;
-    Ok(nodes["items"].as_array().into_iter().flatten().filter(|node| is_ready(node)).count() as i64)
-}
-
-#[async_trait(?Send)]
-impl Step for Ready {
-    fn name(&self) -> String {
-        "ready".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        self.needs.clone()
-    }
-
-    fn title(&self) -> String {
-        "wait for the node to be Ready and the addons to run".into()
-    }
-
-    async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        if ready(cx).await.is_continue() {
-            return Ok(State::needed(self.title()));
-        }
-        Ok(State::of(lacking(cx, &workloads(cx)?).await?.into_iter().collect()))
-    }
-
-    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        let workloads = workloads(cx)?;
-        wait_until_ready(cx, async || lacking(cx, &workloads).await).await
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::json;
-
-    #[test]
-    fn a_pod_that_was_taken_on_has_not_started() {
-        let pod = |state: Value| json!({"status": {"startTime": "t", "containerStatuses": [{"state": state}]}});
-        assert!(has_started(&pod(json!({"running": {}}))) && has_started(&pod(json!({"terminated": {}}))));
-        assert!(!has_started(&pod(json!({"waiting": {"reason": "ContainerCreating"}}))));
-        assert!(!has_started(&json!({"status": {"startTime": "t"}})));
-        let mut mirror = pod(json!({"running": {}}));
-        mirror["metadata"]["annotations"]["kubernetes.io/config.mirror"] = json!("x");
-        assert!(!has_started(&mirror));
-    }
 
     #[test]
     fn a_live_object_may_have_more_but_not_less() {

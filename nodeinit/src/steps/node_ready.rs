@@ -1,6 +1,10 @@
 //! Whether this node works: it is Ready, and the addons that every node has run on it.
 
-use super::cluster::{Objects, is_ready, node, not_ready, own_pods, ready, wait_until_ready};
+use super::{
+    cluster::{Objects, ready},
+    cluster_ready::wait_until_ready,
+    node::{is_ready, node, not_ready, own_pods},
+};
 use crate::{
     context::Context,
     engine::{

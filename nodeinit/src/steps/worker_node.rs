@@ -9,7 +9,7 @@ use crate::{
         wait::Wait,
     },
     render::{cluster_objects::node_patch, paths},
-    steps::{cluster::not_ready, pki::certificate_path},
+    steps::{node::not_ready, pki::certificate_path},
 };
 use async_trait::async_trait;
 use nodeinit_config::cluster::Cni;

@@ -12,7 +12,8 @@ use crate::{
     render::cluster_objects::{BootstrapToken, WORKER_LABEL, bootstrap_token, worker_label},
     steps::{
         bootstrap_token,
-        cluster::{apply, client, is_ready, ready},
+        cluster::{apply, client, ready},
+        node::is_ready,
         pki::{bundle, certificate_path},
     },
 };

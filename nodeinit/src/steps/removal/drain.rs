@@ -7,7 +7,7 @@ use crate::{
         error::{Exit, StepError},
         wait::Wait,
     },
-    steps::cluster::{is_ready, is_static},
+    steps::node::{is_ready, is_static},
 };
 use hyper::StatusCode;
 use serde_json::{Value, json};

@@ -1,0 +1,163 @@
+//! Whether the first master's cluster works: its node is Ready, and the addons run.
+
+use super::{
+    cluster::{Objects, client, ready, refused, title},
+    node::{is_ready, node, not_ready},
+};
+use crate::{
+    api::kube::{ApiError, KubeClient},
+    context::Context,
+    engine::{
+        error::StepError,
+        step::{State, Step},
+        wait::Wait,
+    },
+};
+use async_trait::async_trait;
+use nodeinit_config::cluster::Cni;
+use serde_json::Value;
+use std::{ops::ControlFlow, time::Duration};
+
+/// Step `ready`: the node is Ready, and the addons that were asked for run.
+pub struct Ready {
+    /// The steps before it: all others.
+    pub needs: Vec<String>,
+}
+
+/// What must run: the path of each workload.
+fn workloads(cx: &Context) -> Result<Vec<Value>, StepError> {
+    let addons = &cx.cluster.addons;
+    let mut objects = Vec::new();
+    if addons.kube_proxy {
+        objects.extend(Objects::KubeProxy.render(cx)?);
+    }
+    if addons.cni != Cni::None {
+        objects.extend(Objects::Cni.render(cx)?);
+        if addons.coredns {
+            objects.extend(Objects::CoreDns.render(cx)?);
+        }
+    }
+    objects.retain(|o| matches!(o["kind"].as_str(), Some("DaemonSet" | "Deployment")));
+    Ok(objects)
+}
+
+/// `None` where everything runs, else what does not.
+async fn lacking(cx: &Context, workloads: &[Value]) -> Result<Option<String>, StepError> {
+    let client = client(cx)?;
+    if cx.cluster.addons.cni != Cni::None {
+        let Some(node) = node(cx).await? else { return Ok(Some("the node is not registered".into())) };
+        if let Some(what) = not_ready(&node) {
+            return Ok(Some(what));
+        }
+    }
+    for workload in workloads {
+        let path = client.path_of(workload).await.map_err(|e| refused(workload, e))?;
+        let live = client.find(&path).await.map_err(|e| refused(workload, e))?.unwrap_or_default();
+        let (mut wanted, running) = pods(&live);
+        let everywhere = live["kind"] == "DaemonSet";
+        if everywhere {
+            // Their controller may not have looked yet.
+            wanted = wanted.max(1);
+        }
+        let domains = live.pointer("/spec/template/spec/topologySpreadConstraints/0/minDomains");
+        let one_a_node = everywhere || domains.and_then(Value::as_i64) > Some(1);
+        if running < wanted && one_a_node {
+            // A node whose machine is gone is told of elsewhere; the others are not to wait for it.
+            wanted = wanted.min(ready_nodes(client).await.map_err(|e| refused(workload, e))?);
+        }
+        if let Some(what) = too_few(&live, wanted, running) {
+            return Ok(Some(format!("{}: {what}", title(workload))));
+        }
+    }
+    Ok(None)
+}
+
+/// How many pods a workload is to have, and how many run.
+fn pods(live: &Value) -> (i64, i64) {
+    let number = |at: &str| live["status"][at].as_i64().unwrap_or_default();
+    match live["kind"].as_str() {
+        Some("DaemonSet") => (number("desiredNumberScheduled"), number("numberAvailable")),
+        _ => (live["spec"]["replicas"].as_i64().unwrap_or(1), number("availableReplicas")),
+    }
+}
+
+fn too_few(live: &Value, wanted: i64, running: i64) -> Option<String> {
+    let unseen = live["status"]["observedGeneration"] != live["metadata"]["generation"];
+    (running < wanted || unseen).then(|| format!("{running} of {wanted} pods run"))
+}
+
+/// The first of these objects that does not work yet, as a sentence: pods that do not run, an API that is not served.
+pub(super) async fn unavailable(client: &KubeClient, objects: &[Value]) -> Result<Option<String>, StepError> {
+    for object in objects {
+        let kind = object["kind"].as_str().unwrap_or_default();
+        if !["DaemonSet", "Deployment", "StatefulSet", "APIService"].contains(&kind) {
+            continue;
+        }
+        let path = client.path_of(object).await.map_err(|e| refused(object, e))?;
+        let live = client.find(&path).await.map_err(|e| refused(object, e))?.unwrap_or_default();
+        if kind == "APIService" {
+            let conditions = live["status"]["conditions"].as_array().into_iter().flatten();
+            let available = conditions.clone().find(|condition| condition["type"] == "Available");
+            if available.is_none_or(|condition| condition["status"] != "True") {
+                let message =
+                    available.and_then(|condition| condition["message"].as_str()).unwrap_or("not looked at yet");
+                return Ok(Some(format!("{}: {message}", title(object))));
+            }
+            continue;
+        }
+        let (wanted, running) = pods(&live);
+        if let Some(what) = too_few(&live, wanted, running) {
+            return Ok(Some(format!("{}: {what}", title(object))));
+        }
+    }
+    Ok(None)
+}
+
+async fn ready_nodes(client: &KubeClient) -> Result<i64, ApiError> {
+    let nodes = client.get("/api/v1/nodes").await?;
+    Ok(nodes["items"].as_array().into_iter().flatten().filter(|node| is_ready(node)).count() as i64)
+}
+
+#[async_trait(?Send)]
+impl Step for Ready {
+    fn name(&self) -> String {
+        "ready".into()
+    }
+
+    fn needs(&self) -> Vec<String> {
+        self.needs.clone()
+    }
+
+    fn title(&self) -> String {
+        "wait for the node to be Ready and the addons to run".into()
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        if ready(cx).await.is_continue() {
+            return Ok(State::needed(self.title()));
+        }
+        Ok(State::of(lacking(cx, &workloads(cx)?).await?.into_iter().collect()))
+    }
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        let workloads = workloads(cx)?;
+        wait_until_ready(cx, async || lacking(cx, &workloads).await).await
+    }
+}
+
+/// Waits until `lacking` finds nothing any more.
+pub(super) async fn wait_until_ready(
+    cx: &Context,
+    lacking: impl AsyncFn() -> Result<Option<String>, StepError>,
+) -> Result<(), StepError> {
+    let look = async || match lacking().await {
+        Ok(None) => ControlFlow::Break(()),
+        Ok(Some(what)) => ControlFlow::Continue(what),
+        Err(e) => ControlFlow::Continue(e.to_string()),
+    };
+    let wait = Wait::new("a Ready node with running addons", cx.cluster.timeouts.node);
+    let hint =
+        "see `kubectl --kubeconfig /etc/kubernetes/admin.conf get pods -A -o wide`, then run `nodeinit up` again";
+    let wait = wait.at_most_every(Duration::from_millis(100));
+    wait.until(look).await.map_err(|late| StepError::from(late).hint(hint))
+}

@@ -1,0 +1,155 @@
+//! This machine's node, as the API has it, and the pods on it.
+
+use super::{
+    cluster::{client, ready},
+    kubelet, static_pods,
+};
+use crate::{
+    context::Context,
+    engine::{
+        error::StepError,
+        step::{State, Step},
+        wait::Wait,
+    },
+    host::processes,
+    render,
+};
+use async_trait::async_trait;
+use serde_json::Value;
+use std::{ops::ControlFlow, time::Duration};
+
+/// Step `node`: the kubelet has registered this node, and it has its labels and taints.
+pub struct Node;
+
+/// How long a restart of the kubelet waits for containers that it is starting.
+const STATIC_PODS_LIMIT: Duration = Duration::from_secs(5);
+
+/// The node, where the kubelet has registered it.
+pub(super) async fn node(cx: &Context) -> Result<Option<Value>, StepError> {
+    let path = format!("/api/v1/nodes/{}", cx.node.name);
+    client(cx)?.find(&path).await.map_err(|e| StepError::caused(format!("cannot read node {}", cx.node.name), e))
+}
+
+fn ready_condition(node: &Value) -> Option<&Value> {
+    node["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == "Ready")
+}
+
+/// Whether a node, or a pod, says that it is Ready.
+#[must_use]
+pub fn is_ready(node: &Value) -> bool {
+    ready_condition(node).is_some_and(|condition| condition["status"] == "True")
+}
+
+/// Why a node is not Ready, in its own words; `None` where it is.
+pub(super) fn not_ready(node: &Value) -> Option<String> {
+    if is_ready(node) {
+        return None;
+    }
+    let message = ready_condition(node).and_then(|condition| condition["message"].as_str());
+    Some(format!("the node is not Ready: {}", message.unwrap_or("its kubelet has not reported yet")))
+}
+
+/// The pods on this machine's node.
+pub(super) async fn own_pods(cx: &Context) -> Result<Vec<Value>, StepError> {
+    let path = format!("/api/v1/pods?fieldSelector=spec.nodeName%3D{}", cx.node.name);
+    let mut pods = client(cx)?.get(&path).await.map_err(|e| StepError::caused("cannot list this node's pods", e))?;
+    Ok(pods["items"].as_array_mut().map(std::mem::take).unwrap_or_default())
+}
+
+/// Whether the kubelet speaks with the API server: its node is Ready, or it has started a pod that is not its own.
+async fn works(cx: &Context) -> Result<bool, StepError> {
+    match node(cx).await? {
+        None => return Ok(false),
+        Some(node) if is_ready(&node) => return Ok(true),
+        Some(_) => {}
+    }
+    Ok(own_pods(cx).await?.iter().any(has_started))
+}
+
+/// Whether a pod is a machine's own, which the API only mirrors.
+pub(super) fn is_static(pod: &Value) -> bool {
+    !pod["metadata"]["annotations"]["kubernetes.io/config.mirror"].is_null()
+}
+
+/// Whether a pod of the API's has a container that was started. Each watch of the kubelet has a back-off of its own: it may have
+/// taken the pod on long before it has read the Services, without which it starts no container of such a pod.
+fn has_started(pod: &Value) -> bool {
+    let containers = ["initContainerStatuses", "containerStatuses"].into_iter();
+    let mut containers = containers.filter_map(|field| pod["status"][field].as_array()).flatten();
+    !is_static(pod)
+        && containers.any(|container| container["state"]["waiting"].is_null() && !container["state"].is_null())
+}
+
+#[async_trait(?Send)]
+impl Step for Node {
+    fn name(&self) -> String {
+        "node".into()
+    }
+
+    fn needs(&self) -> Vec<String> {
+        vec!["kube-apiserver".into()]
+    }
+
+    fn title(&self) -> String {
+        "register, label and taint the node".into()
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        if ready(cx).await.is_continue() {
+            return Ok(State::needed(self.title()));
+        }
+        let Some(node) = node(cx).await? else { return Ok(State::needed(self.title())) };
+        let patch = render::cluster_objects::node_patch(&cx.renderer(), &node);
+        Ok(if patch.is_some() { State::needed("label and taint the node") } else { State::Done })
+    }
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        let path = format!("/api/v1/nodes/{}", cx.node.name);
+        if !works(cx).await? {
+            // While there was no API server, the kubelet's watches and its registration went into a back-off of up to 30 s.
+            // It takes half a second to start anew. A container that it has made and not yet started would be made again.
+            let started = Wait::new("the containers of all static pods", STATIC_PODS_LIMIT);
+            let commands = static_pods::commands(cx)?;
+            let look = async || match commands.iter().all(|command| processes::runs(&cx.files, command)) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue("not all run".into()),
+            };
+            // One that does not come is another step's failure.
+            let _ = started.until(look).await;
+            kubelet::restart(cx).await?;
+        }
+        let client = client(cx)?;
+        let attempt = async || {
+            let patch = match client.find(&path).await {
+                Ok(Some(node)) => render::cluster_objects::node_patch(&cx.renderer(), &node),
+                Ok(None) => return ControlFlow::Continue("the kubelet has not registered it yet".into()),
+                Err(e) => return ControlFlow::Continue(e.to_string()),
+            };
+            let Some(patch) = patch else { return ControlFlow::Break(()) };
+            match client.merge(&path, &patch).await {
+                Ok(_) => ControlFlow::Break(()),
+                Err(e) => ControlFlow::Continue(e.to_string()),
+            }
+        };
+        let wait = Wait::new(format!("the registration of node {}", cx.node.name), cx.cluster.timeouts.node);
+        let hint = "see `journalctl -u kubelet`, then run `nodeinit up` again";
+        wait.until(attempt).await.map_err(|late| StepError::from(late).hint(hint))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_pod_that_was_taken_on_has_not_started() {
+        let pod = |state: Value| json!({"status": {"startTime": "t", "containerStatuses": [{"state": state}]}});
+        assert!(has_started(&pod(json!({"running": {}}))) && has_started(&pod(json!({"terminated": {}}))));
+        assert!(!has_started(&pod(json!({"waiting": {"reason": "ContainerCreating"}}))));
+        assert!(!has_started(&json!({"status": {"startTime": "t"}})));
+        let mut mirror = pod(json!({"running": {}}));
+        mirror["metadata"]["annotations"]["kubernetes.io/config.mirror"] = json!("x");
+        assert!(!has_started(&mirror));
+    }
+}
