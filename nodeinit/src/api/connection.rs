@@ -1,12 +1,11 @@
 //! One HTTP exchange at a time: plain HTTP/1.1 for health addresses, HTTP/2 over TLS for the Kubernetes API.
 
-use super::grpc::Sender;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
-use hyper::{Request, Response, StatusCode, client::conn, header::HOST};
+use hyper::{Request, Response, StatusCode, body::Body, client::conn, header::HOST};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls_pki_types::ServerName;
-use std::{io, net::SocketAddr, ops::ControlFlow, sync::Arc, time::Duration};
+use std::{error::Error, io, net::SocketAddr, ops::ControlFlow, sync::Arc, time::Duration};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
@@ -102,43 +101,59 @@ async fn collect(response: Response<hyper::body::Incoming>) -> Result<(StatusCod
     Ok((status, response.into_body().collect().await?.to_bytes()))
 }
 
+/// Begins HTTP/2 over TLS, and verifies the server's certificate for `name`.
+///
+/// # Errors
+/// [`HttpError`] where that does not succeed within `limit`.
+pub(super) async fn handshake<B>(
+    address: SocketAddr,
+    name: ServerName<'static>,
+    tls: Arc<rustls::ClientConfig>,
+    limit: Duration,
+) -> Result<conn::http2::SendRequest<B>, HttpError>
+where
+    B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
+{
+    let connect = async {
+        let unreachable = |source| HttpError::Connect { address, source };
+        let stream = TcpStream::connect(address).await.map_err(unreachable)?;
+        // Small requests side by side: do not wait to fill packets.
+        stream.set_nodelay(true).map_err(unreachable)?;
+        let stream = TlsConnector::from(tls).connect(name, stream).await.map_err(unreachable)?;
+        if stream.get_ref().1.alpn_protocol() != Some(HTTP2) {
+            let error = io::Error::new(io::ErrorKind::Unsupported, "it does not speak HTTP/2");
+            return Err(unreachable(error));
+        }
+        let broke = |source| HttpError::Exchange { address, source };
+        let (sender, connection) =
+            conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.map_err(broke)?;
+        // Ends by itself when the last sender is gone or the connection breaks; the senders report that.
+        tokio::spawn(connection);
+        Ok(sender)
+    };
+    let silent = || HttpError::Connect { address, source: io::ErrorKind::TimedOut.into() };
+    tokio::time::timeout(limit, connect).await.unwrap_or_else(|_| Err(silent()))
+}
+
 /// An HTTP/2 connection over TLS; many requests share it.
 #[derive(Clone)]
 pub struct Http2 {
     address: SocketAddr,
-    sender: Sender,
+    sender: conn::http2::SendRequest<Full<Bytes>>,
 }
 
 impl Http2 {
     /// Connects and verifies the server's certificate for `name`.
     ///
     /// # Errors
-    /// [`HttpError`] where that does not succeed within `limit`.
+    /// As [`handshake`].
     pub async fn connect(
         address: SocketAddr,
         name: ServerName<'static>,
         tls: Arc<rustls::ClientConfig>,
         limit: Duration,
     ) -> Result<Self, HttpError> {
-        let connect = async {
-            let unreachable = |source| HttpError::Connect { address, source };
-            let stream = TcpStream::connect(address).await.map_err(unreachable)?;
-            // Small requests side by side: do not wait to fill packets.
-            stream.set_nodelay(true).map_err(unreachable)?;
-            let stream = TlsConnector::from(tls).connect(name, stream).await.map_err(unreachable)?;
-            if stream.get_ref().1.alpn_protocol() != Some(HTTP2) {
-                let error = io::Error::new(io::ErrorKind::Unsupported, "it does not speak HTTP/2");
-                return Err(unreachable(error));
-            }
-            let broke = |source| HttpError::Exchange { address, source };
-            let (sender, connection) =
-                conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.map_err(broke)?;
-            // Ends by itself when the last sender is gone or the connection breaks; the senders report that.
-            tokio::spawn(connection);
-            Ok(Self { address, sender })
-        };
-        let silent = || HttpError::Connect { address, source: io::ErrorKind::TimedOut.into() };
-        tokio::time::timeout(limit, connect).await.unwrap_or_else(|_| Err(silent()))
+        Ok(Self { address, sender: handshake(address, name, tls, limit).await? })
     }
 
     /// Whether requests can no longer be sent.
@@ -172,11 +187,6 @@ impl Http2 {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
-    }
-
-    /// What gRPC calls go through.
-    pub(super) fn sender(&self) -> &Sender {
-        &self.sender
     }
 
     /// Sends a request and reads the whole answer.

@@ -1,16 +1,17 @@
-//! A small client of etcd: its members, their growth and their health.
+//! etcd, asked by one client for each member: the members, their growth and their health.
 //!
-//! Source: `go.etcd.io/etcd/api/v3`, `etcdserverpb/rpc.proto`; only the fields that are used here. Refusals:
-//! `v3rpc/rpctypes/error.go`.
+//! Source of the refusals: `go.etcd.io/etcd/api/v3`, `v3rpc/rpctypes/error.go`.
 
 use super::{
-    connection::{Http2, HttpError},
-    grpc::{self, CallError},
+    connection::{HttpError, handshake},
     kube::client_tls,
 };
-use prost::Message;
+use etcd_client::{Channel, Client, MemberAddOptions, ResponseHeader};
+use hyper::{Request, Uri, client::conn::http2::SendRequest};
 use rustls_pki_types::ServerName;
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{error::Error, net::SocketAddr, sync::Arc, time::Duration};
+use tonic::body::Body;
+use tower::{BoxError, util::BoxCloneSyncService};
 
 /// etcd's ports. Source: kubeadm's `constants.go`, `EtcdListenClientPort` and `EtcdListenPeerPort`.
 pub const CLIENT_PORT: u16 = 2379;
@@ -22,6 +23,9 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(2);
 
 /// etcd itself gives a change of members up after 5 s and two elections (`ServerConfig.ReqTimeout`).
 const CALL_LIMIT: Duration = Duration::from_secs(8);
+
+/// A key that nobody has, for a read that only proves a quorum.
+const NO_KEY: &str = "\0";
 
 /// Why etcd gave no answer, or refused.
 #[derive(Debug, thiserror::Error)]
@@ -41,15 +45,15 @@ pub enum EtcdError {
         /// What they mean.
         reason: Refusal,
     },
-    /// An answer that cannot be read.
-    #[error("the answer of etcd at {address} to {call} cannot be read: {reason}")]
-    Answer {
+    /// The connection broke, or the answer cannot be read.
+    #[error("etcd at {address} did not answer {call}: {source}")]
+    Call {
         /// The member that was asked.
         address: SocketAddr,
         /// The call's name.
         call: &'static str,
-        /// What is wrong with it.
-        reason: String,
+        /// Why.
+        source: etcd_client::Error,
     },
     /// The keys to etcd.
     #[error("the keys to etcd cannot be used: {0}")]
@@ -169,18 +173,38 @@ impl Keys {
 #[derive(Clone)]
 pub struct Etcd {
     address: SocketAddr,
-    connection: Http2,
+    client: Client,
+    sender: SendRequest<Body>,
 }
 
 impl Etcd {
     /// Connects to the member at `address`, and verifies it.
     ///
+    /// The connection is ours, and not one of the client's own: those are made anew for ever, without a word of why.
+    ///
     /// # Errors
     /// [`EtcdError::Http`] where nobody answers there, or somebody else.
     pub async fn connect(address: SocketAddr, keys: &Keys) -> Result<Self, EtcdError> {
         let name = ServerName::IpAddress(address.ip().into());
-        let connection = Http2::connect(address, name, keys.0.clone(), CONNECT_LIMIT).await?;
-        Ok(Self { address, connection })
+        let sender = handshake::<Body>(address, name, keys.0.clone(), CONNECT_LIMIT).await?;
+        let exchange = {
+            let sender = sender.clone();
+            tower::service_fn(move |mut request: Request<Body>| {
+                let mut sender = sender.clone();
+                async move {
+                    // The client knows only the path.
+                    let path = request.uri().path().to_owned();
+                    let url = Uri::builder().scheme("https").authority(address.to_string()).path_and_query(path);
+                    *request.uri_mut() = url.build()?;
+                    sender.ready().await?;
+                    Ok::<_, BoxError>(sender.send_request(request).await?.map(Body::new))
+                }
+            })
+        };
+        let channel = Channel::Custom(BoxCloneSyncService::new(exchange));
+        let client = Client::from_channel(channel, None).await;
+        let client = client.map_err(|source| EtcdError::Call { address, call: "the greeting", source })?;
+        Ok(Self { address, client, sender })
     }
 
     /// The member that answers.
@@ -192,18 +216,21 @@ impl Etcd {
     /// Whether calls can no longer be made.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.connection.is_closed()
+        self.sender.is_closed()
     }
 
-    /// All members. Linearizable: an answer proves that there is a quorum.
+    /// All members, as a quorum has them: a learner, and one that is cut off or was removed, does not answer.
     ///
     /// # Errors
     /// [`EtcdError`].
     pub async fn members(&self) -> Result<Members, EtcdError> {
-        let list: wire::List = self.cluster("MemberList", &wire::ListRequest { linearizable: true }).await?;
+        // The client lists the members as the one that is asked knows them. After a read that a quorum has confirmed it knows
+        // all that was decided before.
+        self.call("Range", async |mut etcd| etcd.get(NO_KEY, None).await).await?;
+        let list = self.call("MemberList", async |mut etcd| etcd.member_list().await).await?;
         Ok(Members {
-            cluster_id: list.header.unwrap_or_default().cluster_id,
-            members: list.members.into_iter().map(member).collect(),
+            cluster_id: list.header().map_or(0, ResponseHeader::cluster_id),
+            members: list.members().iter().map(member).collect(),
         })
     }
 
@@ -212,9 +239,10 @@ impl Etcd {
     /// # Errors
     /// [`EtcdError`]; after [`Refusal::TimedOut`], or no answer, the member may be there.
     pub async fn add_learner(&self, peer_url: &str) -> Result<u64, EtcdError> {
-        let request = wire::Add { peer_urls: vec![peer_url.to_owned()], is_learner: true };
-        let added: wire::Added = self.cluster("MemberAdd", &request).await?;
-        Ok(added.member.unwrap_or_default().id)
+        let learner = MemberAddOptions::new().with_is_learner();
+        let add = async |mut etcd: Client| etcd.member_add([peer_url], Some(learner)).await;
+        let added = self.call("MemberAdd", add).await?;
+        Ok(added.member().map_or(0, etcd_client::Member::id))
     }
 
     /// Lets a learner vote.
@@ -222,7 +250,7 @@ impl Etcd {
     /// # Errors
     /// [`EtcdError`]; after [`Refusal::TimedOut`], or no answer, it may vote.
     pub async fn promote(&self, id: u64) -> Result<(), EtcdError> {
-        self.cluster::<wire::Nothing>("MemberPromote", &wire::Id { id }).await.map(drop)
+        self.call("MemberPromote", async |mut etcd| etcd.member_promote(id).await).await.map(drop)
     }
 
     /// Removes a member, whether or not it runs; its data is of no use from then on.
@@ -230,7 +258,7 @@ impl Etcd {
     /// # Errors
     /// [`EtcdError`]; after [`Refusal::TimedOut`], or no answer, it may be gone.
     pub async fn remove(&self, id: u64) -> Result<(), EtcdError> {
-        self.cluster::<wire::Nothing>("MemberRemove", &wire::Id { id }).await.map(drop)
+        self.call("MemberRemove", async |mut etcd| etcd.member_remove(id).await).await.map(drop)
     }
 
     /// What the member that answers says of itself.
@@ -238,13 +266,13 @@ impl Etcd {
     /// # Errors
     /// [`EtcdError`].
     pub async fn status(&self) -> Result<Status, EtcdError> {
-        let status: wire::Status = self.call("etcdserverpb.Maintenance", "Status", &wire::Nothing {}).await?;
+        let status = self.call("Status", async |mut etcd| etcd.status().await).await?;
         Ok(Status {
-            member_id: status.header.unwrap_or_default().member_id,
-            leader: status.leader,
-            db_size: status.db_size,
-            version: status.version,
-            errors: status.errors,
+            member_id: status.header().map_or(0, ResponseHeader::member_id),
+            leader: status.leader(),
+            db_size: status.db_size(),
+            version: status.version().to_owned(),
+            errors: status.errors().to_vec(),
         })
     }
 
@@ -253,116 +281,34 @@ impl Etcd {
     /// # Errors
     /// [`EtcdError`].
     pub async fn move_leader(&self, to: u64) -> Result<(), EtcdError> {
-        self.call::<wire::Nothing>("etcdserverpb.Maintenance", "MoveLeader", &wire::Id { id: to }).await.map(drop)
+        self.call("MoveLeader", async |mut etcd| etcd.move_leader(to).await).await.map(drop)
     }
 
-    async fn cluster<A: Message + Default>(&self, call: &'static str, request: &impl Message) -> Result<A, EtcdError> {
-        self.call("etcdserverpb.Cluster", call, request).await
-    }
-
-    async fn call<A: Message + Default>(
+    async fn call<A>(
         &self,
-        service: &'static str,
         call: &'static str,
-        request: &impl Message,
+        exchange: impl AsyncFnOnce(Client) -> Result<A, etcd_client::Error>,
     ) -> Result<A, EtcdError> {
         let address = self.address;
-        let url = format!("https://{address}/{service}/{call}");
-        let exchange = grpc::call(self.connection.sender(), url, None, request);
-        let answer = tokio::time::timeout(CALL_LIMIT, exchange).await;
+        let answer = tokio::time::timeout(CALL_LIMIT, exchange(self.client.clone())).await;
         answer.map_err(|_| HttpError::TimedOut { address, limit: CALL_LIMIT })?.map_err(|e| match e {
-            CallError::Broke(source) => HttpError::Exchange { address, source }.into(),
-            CallError::Status(_, words) => {
+            // What etcd itself says has no source; a broken connection has.
+            etcd_client::Error::GRpcStatus(status) if status.source().is_none() => {
+                let words = status.message().to_owned();
                 let reason = Refusal::of(&words);
                 EtcdError::Refused { address, call, words, reason }
             }
-            CallError::Message(reason) => EtcdError::Answer { address, call, reason },
+            source => EtcdError::Call { address, call, source },
         })
     }
 }
 
-fn member(wire: wire::Member) -> Member {
+fn member(member: &etcd_client::Member) -> Member {
     Member {
-        id: wire.id,
-        name: wire.name,
-        peer_urls: wire.peer_urls,
-        client_urls: wire.client_urls,
-        learner: wire.is_learner,
-    }
-}
-
-/// The messages, as far as they are used.
-mod wire {
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub(super) struct Nothing {}
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub(super) struct Header {
-        #[prost(uint64, tag = "1")]
-        pub(super) cluster_id: u64,
-        #[prost(uint64, tag = "2")]
-        pub(super) member_id: u64,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub(super) struct Id {
-        #[prost(uint64, tag = "1")]
-        pub(super) id: u64,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub(super) struct Member {
-        #[prost(uint64, tag = "1")]
-        pub(super) id: u64,
-        #[prost(string, tag = "2")]
-        pub(super) name: String,
-        #[prost(string, repeated, tag = "3")]
-        pub(super) peer_urls: Vec<String>,
-        #[prost(string, repeated, tag = "4")]
-        pub(super) client_urls: Vec<String>,
-        #[prost(bool, tag = "5")]
-        pub(super) is_learner: bool,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub(super) struct ListRequest {
-        #[prost(bool, tag = "1")]
-        pub(super) linearizable: bool,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub(super) struct List {
-        #[prost(message, optional, tag = "1")]
-        pub(super) header: Option<Header>,
-        #[prost(message, repeated, tag = "2")]
-        pub(super) members: Vec<Member>,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub(super) struct Add {
-        #[prost(string, repeated, tag = "1")]
-        pub(super) peer_urls: Vec<String>,
-        #[prost(bool, tag = "2")]
-        pub(super) is_learner: bool,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub(super) struct Added {
-        #[prost(message, optional, tag = "2")]
-        pub(super) member: Option<Member>,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub(super) struct Status {
-        #[prost(message, optional, tag = "1")]
-        pub(super) header: Option<Header>,
-        #[prost(string, tag = "2")]
-        pub(super) version: String,
-        #[prost(int64, tag = "3")]
-        pub(super) db_size: i64,
-        #[prost(uint64, tag = "4")]
-        pub(super) leader: u64,
-        #[prost(string, repeated, tag = "8")]
-        pub(super) errors: Vec<String>,
+        id: member.id(),
+        name: member.name().to_owned(),
+        peer_urls: member.peer_urls().to_vec(),
+        client_urls: member.client_urls().to_vec(),
+        learner: member.is_learner(),
     }
 }
