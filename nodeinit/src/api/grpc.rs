@@ -1,4 +1,4 @@
-//! Unary gRPC calls over an HTTP/2 connection: the framing that containerd's socket and etcd have in common.
+//! Unary gRPC calls over an HTTP/2 connection, for containerd's socket.
 //!
 //! Source: grpc/grpc, `doc/PROTOCOL-HTTP2.md`.
 
