@@ -146,7 +146,7 @@ impl Http2 {
     /// Connects and verifies the server's certificate for `name`.
     ///
     /// # Errors
-    /// As [`handshake`].
+    /// [`HttpError`] where that does not succeed within `limit`.
     pub async fn connect(
         address: SocketAddr,
         name: ServerName<'static>,
