@@ -162,8 +162,9 @@ fn killed_with_the_others_at_every_step_of_theirs_it_goes_on() {
     dying.into_iter().for_each(|host| drop(host.wait().exits(0)));
     let points = first.must("cat /root/points");
     eprintln!("killed {} times:\n{points}", points.lines().count());
-    // Steps of a few milliseconds may end before the other has died; these cannot.
-    for step in ["join", "etcd-member", "kube-apiserver", "node"] {
+    // Steps of a few milliseconds may end before the other has died, and what the kubelet starts goes on without it.
+    assert!(points.lines().count() >= 8, "it was killed only at:\n{points}");
+    for step in ["join", "etcd-member"] {
         let point = format!("remote-begin n {step}");
         assert!(points.lines().any(|line| line == point), "it was not killed at {point}:\n{points}");
     }
