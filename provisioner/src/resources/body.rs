@@ -10,7 +10,7 @@ use super::{
 use crate::openstack::Service;
 use nodeinit_config::{OpenStack, cluster::API_PORT};
 use serde_json::{Value, json};
-use std::rc::Rc;
+use std::{net::IpAddr, rc::Rc};
 
 /// All that bodies are made of, beside what should be.
 pub struct Context<'a> {
@@ -71,14 +71,15 @@ impl Context<'_> {
         let mark = self.marker.description(part);
         Some(match &want.spec {
             Spec::Network { name } => json!({ "name": name, "description": mark }),
-            Spec::Subnet { name, made } => {
+            Spec::Subnet { name, made, pools } => {
                 let mut body = json!({
                     "name": name, "description": mark, "network_id": self.network(&part.name)?, "cidr": made.cidr.to_string(),
                     "ip_version": if made.cidr.addr().is_ipv4() { 4 } else { 6 }, "gateway_ip": made.gateway.to_string(),
                     "enable_dhcp": made.dhcp, "dns_nameservers": made.dns_servers,
                 });
-                if let Some((start, end)) = made.pool {
-                    body["allocation_pools"] = json!([{ "start": start, "end": end }]);
+                if !pools.is_empty() {
+                    let pool = |(start, end): &(IpAddr, IpAddr)| json!({ "start": start, "end": end });
+                    body["allocation_pools"] = pools.iter().map(pool).collect();
                 }
                 body
             }

@@ -10,7 +10,7 @@ use nodeinit_config::{
     cluster::{Cni, Machine},
     openstack::{AntiAffinity, Bastion, CloudNetwork, FloatingIps, MadeNetwork},
 };
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// A part, what it should be, and what must be there before it.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +37,8 @@ pub enum Spec {
         name: String,
         /// How it is configured.
         made: MadeNetwork,
+        /// What the cloud may give out, first and last. Empty: all that is free.
+        pools: Vec<(IpAddr, IpAddr)>,
     },
     /// A router to the external network.
     Router,
@@ -143,19 +145,22 @@ fn want(kind: Kind, name: &str, spec: Spec, needs: Vec<Part>) -> Want {
 fn network(cluster: &Cluster, cloud: &OpenStack) -> Vec<Want> {
     let CloudNetwork::Made(made) = &cloud.network else { return Vec::new() };
     let own = |name: &Option<String>| name.clone().unwrap_or_else(|| cluster.name.clone());
-    let mut networks = vec![(API, own(&made.name), own(&made.subnet), made.clone())];
+    let pools: Vec<_> = made.pool.into_iter().collect();
+    let mut networks = vec![(API, own(&made.name), own(&made.subnet), made.clone(), pools)];
     networks.extend(made.public.and_then(|cidr| {
         let name = format!("{}-{PUBLIC}", cluster.name);
-        let made = MadeNetwork { cidr, gateway: cidr.hosts().next()?, pool: None, ..made.clone() };
-        Some((PUBLIC, name.clone(), name, made))
+        let made = MadeNetwork { cidr, gateway: cidr.hosts().next()?, ..made.clone() };
+        let written = [cloud.bastion.as_ref().and_then(|own| own.address), cloud.load_balancer.address];
+        let pools = without(cidr, written.into_iter().flatten().chain([made.gateway]));
+        Some((PUBLIC, name.clone(), name, made, pools))
     }));
     let (mut wants, mut ports) = (Vec::new(), Vec::new());
-    for (part, network, subnet, made) in networks {
+    for (part, network, subnet, made, pools) in networks {
         let port = Spec::RouterPort { address: made.gateway };
         let needs = vec![Part::new(Kind::Router, API), Part::new(Kind::Subnet, part)];
         ports.push(want(Kind::RouterPort, part, port, needs));
         wants.push(want(Kind::Network, part, Spec::Network { name: network }, Vec::new()));
-        let spec = Spec::Subnet { name: subnet, made };
+        let spec = Spec::Subnet { name: subnet, made, pools };
         wants.push(want(Kind::Subnet, part, spec, vec![Part::new(Kind::Network, part)]));
     }
     if made.router {
@@ -163,6 +168,30 @@ fn network(cluster: &Cluster, cloud: &OpenStack) -> Vec<Want> {
         wants.extend(ports);
     }
     wants
+}
+
+/// The ranges of a network's hosts that hold none of these addresses: the cloud gives out at random, and what is written may
+/// come later than what is not.
+fn without(net: IpNet, taken: impl Iterator<Item = IpAddr>) -> Vec<(IpAddr, IpAddr)> {
+    let number = |address: IpAddr| match address {
+        IpAddr::V4(address) => u128::from(u32::from(address)),
+        IpAddr::V6(address) => u128::from(address),
+    };
+    let address = |number: u128| match net {
+        IpNet::V4(_) => u32::try_from(number).map_or(net.addr(), |number| Ipv4Addr::from(number).into()),
+        IpNet::V6(_) => Ipv6Addr::from(number).into(),
+    };
+    let (mut next, end) = (number(net.network()) + 1, number(net.broadcast()));
+    let mut ranges = Vec::new();
+    let mut taken: Vec<u128> = taken.map(number).chain([end]).collect();
+    taken.sort_unstable();
+    for one in taken {
+        if next < one {
+            ranges.push((address(next), address(one - 1)));
+        }
+        next = next.max(one.saturating_add(1));
+    }
+    ranges
 }
 
 /// The network of what is reached from outside.
@@ -349,6 +378,18 @@ mod tests {
         for want in &wants {
             assert!(want.needs.iter().all(|need| parts.contains(need)), "{want:?}");
         }
+    }
+
+    #[test]
+    fn what_is_written_is_not_given_out() {
+        let left = |net: &str, taken: &[&str]| {
+            let ranges = without(net.parse().unwrap(), taken.iter().map(|address| address.parse().unwrap()));
+            ranges.iter().map(|(first, last)| format!("{first} {last}")).collect::<Vec<_>>()
+        };
+        let taken = ["10.1.0.4", "10.1.0.1", "10.1.0.14"];
+        assert_eq!(left("10.1.0.0/28", &taken), ["10.1.0.2 10.1.0.3", "10.1.0.5 10.1.0.13"]);
+        assert_eq!(left("10.1.0.0/30", &["10.1.0.1", "10.1.0.2"]), [""; 0]);
+        assert_eq!(left("fd00::/120", &["fd00::1", "fd00::1"]), ["fd00::2 fd00::fe"]);
     }
 
     #[test]

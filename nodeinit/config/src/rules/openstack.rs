@@ -176,7 +176,12 @@ fn given_out(section: &Node, machines: &[(String, &Node)], warnings: &mut Findin
     let last = bound("lastAddress").map_or(cidr.broadcast(), |(address, _)| address);
     let address = |machine: &Node| Some(machine.read("address", format::address)?.0);
     let inside = machines.iter().filter(|(_, machine)| address(machine).is_some_and(|a| (first..=last).contains(&a)));
-    let names: Vec<&str> = inside.filter_map(|(_, machine)| machine.get("name").and_then(Node::scalar)).collect();
+    let mut names: Vec<&str> = inside.filter_map(|(_, machine)| machine.get("name").and_then(Node::scalar)).collect();
+    if made.get("publicCIDR").is_none() {
+        let fixed = [("bastion.address", "the bastion"), ("loadBalancer.address", "the balancer")].into_iter();
+        let fixed = fixed.filter_map(|(key, whose)| Some((section.read(key, format::address)?.0, whose)));
+        names.extend(fixed.filter(|(address, _)| (first..=last).contains(address)).map(|(_, whose)| whose));
+    }
     let shown = match names[..] {
         [] => return,
         [a, b, c, _, ..] => format!("{a}, {b}, {c} and {} more", names.len() - 3),
@@ -322,6 +327,7 @@ mod tests {
         assert!(warned(", firstAddress: 10.0.0.5, lastAddress: 10.0.0.11", "").contains("10.0.0.5 to 10.0.0.11"));
         assert!(warned(", lastAddress: 10.0.0.11", "address: 10.0.0.2").contains("something else"));
         assert!(warned("", "address: 10.0.0.2}, bastion: {").contains("the bastion may get the address of m1"));
+        assert_eq!(warned("", "}, bastion: {address: 10.0.0.3"), format!("{all}, the bastion"));
         for (create, balancer) in [
             (", firstAddress: 10.0.0.12", ""),
             ("", "address: 10.0.0.2"),
