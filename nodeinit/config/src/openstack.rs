@@ -91,8 +91,8 @@ pub struct MadeNetwork {
     pub cidr: IpNet,
     /// The router's address: the first, where none is written.
     pub gateway: IpAddr,
-    /// What the cloud may give out. `None`: all that is free.
-    pub pool: Option<(IpAddr, IpAddr)>,
+    /// What the cloud may give out, first and last. Empty: all that is free.
+    pub pools: Vec<(IpAddr, IpAddr)>,
     /// Default true.
     pub dhcp: bool,
     /// Empty: the cloud's own.

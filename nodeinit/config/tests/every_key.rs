@@ -199,7 +199,7 @@ fn openstack(digest: [u8; 32]) -> OpenStack {
             subnet: Some("nodes-v4".into()),
             cidr: "10.9.0.0/23".parse().unwrap(),
             gateway: "10.9.0.2".parse().unwrap(),
-            pool: Some(("10.9.0.200".parse().unwrap(), "10.9.0.250".parse().unwrap())),
+            pools: vec![("10.9.0.200".parse().unwrap(), "10.9.0.250".parse().unwrap())],
             dhcp: false,
             dns_servers: vec!["192.0.2.53".parse().unwrap()],
             router: false,

@@ -1,4 +1,4 @@
-//! One HTTP exchange at a time: plain HTTP/1.1 for health addresses, HTTP/2 over TLS for the Kubernetes API.
+//! One HTTP exchange at a time: plain HTTP/1.1 for health addresses, HTTP/2 over TLS for the Kubernetes API and etcd.
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};

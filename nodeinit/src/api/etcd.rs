@@ -234,15 +234,14 @@ impl Etcd {
         })
     }
 
-    /// Adds a member that does not vote yet, and returns its number.
+    /// Adds a member that does not vote yet.
     ///
     /// # Errors
     /// [`EtcdError`]; after [`Refusal::TimedOut`], or no answer, the member may be there.
-    pub async fn add_learner(&self, peer_url: &str) -> Result<u64, EtcdError> {
+    pub async fn add_learner(&self, peer_url: &str) -> Result<(), EtcdError> {
         let learner = MemberAddOptions::new().with_is_learner();
         let add = async |mut etcd: Client| etcd.member_add([peer_url], Some(learner)).await;
-        let added = self.call("MemberAdd", add).await?;
-        Ok(added.member().map_or(0, etcd_client::Member::id))
+        self.call("MemberAdd", add).await.map(drop)
     }
 
     /// Lets a learner vote.

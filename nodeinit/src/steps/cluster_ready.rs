@@ -24,8 +24,8 @@ pub struct Ready {
     pub needs: Vec<String>,
 }
 
-/// What must run: the path of each workload.
-fn workloads(cx: &Context) -> Result<Vec<Value>, StepError> {
+/// The objects of the addons that every node has.
+pub(super) fn of_every_node(cx: &Context) -> Result<Vec<Value>, StepError> {
     let addons = &cx.cluster.addons;
     let mut objects = Vec::new();
     if addons.kube_proxy {
@@ -33,9 +33,16 @@ fn workloads(cx: &Context) -> Result<Vec<Value>, StepError> {
     }
     if addons.cni != Cni::None {
         objects.extend(Objects::Cni.render(cx)?);
-        if addons.coredns {
-            objects.extend(Objects::CoreDns.render(cx)?);
-        }
+    }
+    Ok(objects)
+}
+
+/// What must run: each workload.
+fn workloads(cx: &Context) -> Result<Vec<Value>, StepError> {
+    let addons = &cx.cluster.addons;
+    let mut objects = of_every_node(cx)?;
+    if addons.cni != Cni::None && addons.coredns {
+        objects.extend(Objects::CoreDns.render(cx)?);
     }
     objects.retain(|o| matches!(o["kind"].as_str(), Some("DaemonSet" | "Deployment")));
     Ok(objects)

@@ -5,6 +5,7 @@ use super::{
     kubelet, static_pods,
 };
 use crate::{
+    api::kube::{ApiError, KubeClient},
     context::Context,
     engine::{
         error::StepError,
@@ -51,9 +52,14 @@ pub(super) fn not_ready(node: &Value) -> Option<String> {
 
 /// The pods on this machine's node.
 pub(super) async fn own_pods(cx: &Context) -> Result<Vec<Value>, StepError> {
-    let path = format!("/api/v1/pods?fieldSelector=spec.nodeName%3D{}", cx.node.name);
-    let mut pods = client(cx)?.get(&path).await.map_err(|e| StepError::caused("cannot list this node's pods", e))?;
-    Ok(pods["items"].as_array_mut().map(std::mem::take).unwrap_or_default())
+    let pods = pods_on(client(cx)?, &cx.node.name).await;
+    pods.map_err(|e| StepError::caused("cannot list this node's pods", e))
+}
+
+/// The pods on a node.
+pub(super) async fn pods_on(client: &KubeClient, node: &str) -> Result<Vec<Value>, ApiError> {
+    let mut list = client.get(&format!("/api/v1/pods?fieldSelector=spec.nodeName%3D{node}")).await?;
+    Ok(list["items"].as_array_mut().map(std::mem::take).unwrap_or_default())
 }
 
 /// Whether the kubelet speaks with the API server: its node is Ready, or it has started a pod that is not its own.

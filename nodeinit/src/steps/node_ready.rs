@@ -1,8 +1,8 @@
 //! Whether this node works: it is Ready, and the addons that every node has run on it.
 
 use super::{
-    cluster::{Objects, ready},
-    cluster_ready::wait_until_ready,
+    cluster::ready,
+    cluster_ready::{of_every_node, wait_until_ready},
     node::{is_ready, node, not_ready, own_pods},
 };
 use crate::{
@@ -24,14 +24,7 @@ pub struct NodeReady {
 
 /// The names of the DaemonSets of our addons.
 fn daemons(cx: &Context) -> Result<Vec<String>, StepError> {
-    let addons = &cx.cluster.addons;
-    let mut objects = Vec::new();
-    if addons.kube_proxy {
-        objects.extend(Objects::KubeProxy.render(cx)?);
-    }
-    if addons.cni != Cni::None {
-        objects.extend(Objects::Cni.render(cx)?);
-    }
+    let objects = of_every_node(cx)?;
     let daemons = objects.iter().filter(|object| object["kind"] == "DaemonSet");
     Ok(daemons.filter_map(|object| object["metadata"]["name"].as_str().map(str::to_owned)).collect())
 }

@@ -71,15 +71,15 @@ impl Context<'_> {
         let mark = self.marker.description(part);
         Some(match &want.spec {
             Spec::Network { name } => json!({ "name": name, "description": mark }),
-            Spec::Subnet { name, made, pools } => {
+            Spec::Subnet { name, made } => {
                 let mut body = json!({
                     "name": name, "description": mark, "network_id": self.network(&part.name)?, "cidr": made.cidr.to_string(),
                     "ip_version": if made.cidr.addr().is_ipv4() { 4 } else { 6 }, "gateway_ip": made.gateway.to_string(),
                     "enable_dhcp": made.dhcp, "dns_nameservers": made.dns_servers,
                 });
-                if !pools.is_empty() {
+                if !made.pools.is_empty() {
                     let pool = |(start, end): &(IpAddr, IpAddr)| json!({ "start": start, "end": end });
-                    body["allocation_pools"] = pools.iter().map(pool).collect();
+                    body["allocation_pools"] = made.pools.iter().map(pool).collect();
                 }
                 body
             }

@@ -37,8 +37,6 @@ pub enum Spec {
         name: String,
         /// How it is configured.
         made: MadeNetwork,
-        /// What the cloud may give out, first and last. Empty: all that is free.
-        pools: Vec<(IpAddr, IpAddr)>,
     },
     /// A router to the external network.
     Router,
@@ -145,22 +143,21 @@ fn want(kind: Kind, name: &str, spec: Spec, needs: Vec<Part>) -> Want {
 fn network(cluster: &Cluster, cloud: &OpenStack) -> Vec<Want> {
     let CloudNetwork::Made(made) = &cloud.network else { return Vec::new() };
     let own = |name: &Option<String>| name.clone().unwrap_or_else(|| cluster.name.clone());
-    let pools: Vec<_> = made.pool.into_iter().collect();
-    let mut networks = vec![(API, own(&made.name), own(&made.subnet), made.clone(), pools)];
+    let mut networks = vec![(API, own(&made.name), own(&made.subnet), made.clone())];
     networks.extend(made.public.and_then(|cidr| {
         let name = format!("{}-{PUBLIC}", cluster.name);
-        let made = MadeNetwork { cidr, gateway: cidr.hosts().next()?, ..made.clone() };
+        let gateway = cidr.hosts().next()?;
         let written = [cloud.bastion.as_ref().and_then(|own| own.address), cloud.load_balancer.address];
-        let pools = without(cidr, written.into_iter().flatten().chain([made.gateway]));
-        Some((PUBLIC, name.clone(), name, made, pools))
+        let pools = without(cidr, written.into_iter().flatten().chain([gateway]));
+        Some((PUBLIC, name.clone(), name, MadeNetwork { cidr, gateway, pools, ..made.clone() }))
     }));
     let (mut wants, mut ports) = (Vec::new(), Vec::new());
-    for (part, network, subnet, made, pools) in networks {
+    for (part, network, subnet, made) in networks {
         let port = Spec::RouterPort { address: made.gateway };
         let needs = vec![Part::new(Kind::Router, API), Part::new(Kind::Subnet, part)];
         ports.push(want(Kind::RouterPort, part, port, needs));
         wants.push(want(Kind::Network, part, Spec::Network { name: network }, Vec::new()));
-        let spec = Spec::Subnet { name: subnet, made, pools };
+        let spec = Spec::Subnet { name: subnet, made };
         wants.push(want(Kind::Subnet, part, spec, vec![Part::new(Kind::Network, part)]));
     }
     if made.router {

@@ -58,19 +58,19 @@ fn network(node: &Node) -> Option<CloudNetwork> {
         return Some(CloudNetwork::Existing { network: name?, subnet: text(node, "subnet") });
     };
     let made = node.get("create")?;
-    let pool = match (address(made, "firstAddress"), address(made, "lastAddress")) {
-        (None, None) => None,
+    let pools = match (address(made, "firstAddress"), address(made, "lastAddress")) {
+        (None, None) => Vec::new(),
         (first, last) => {
             let mut hosts = cidr.hosts().filter(|host| Some(*host) != gateway(made, cidr));
             let first = first.or_else(|| hosts.next())?;
-            Some((first, last.unwrap_or_else(|| last_host(cidr))))
+            vec![(first, last.unwrap_or_else(|| last_host(cidr)))]
         }
     };
     Some(CloudNetwork::Made(MadeNetwork {
         name,
         subnet: text(node, "subnet"),
         gateway: gateway(made, cidr)?,
-        pool,
+        pools,
         dhcp: flag(made, "dhcp").unwrap_or(true),
         dns_servers: list(made.get("dnsServers")).iter().filter_map(|a| format::address(a).ok()).collect(),
         router: flag(made, "router").unwrap_or(true),

@@ -177,11 +177,9 @@ fn given_out(section: &Node, machines: &[(String, &Node)], warnings: &mut Findin
     let address = |machine: &Node| Some(machine.read("address", format::address)?.0);
     let inside = machines.iter().filter(|(_, machine)| address(machine).is_some_and(|a| (first..=last).contains(&a)));
     let mut names: Vec<&str> = inside.filter_map(|(_, machine)| machine.get("name").and_then(Node::scalar)).collect();
-    if made.get("publicCIDR").is_none() {
-        let fixed = [("bastion.address", "the bastion"), ("loadBalancer.address", "the balancer")].into_iter();
-        let fixed = fixed.filter_map(|(key, whose)| Some((section.read(key, format::address)?.0, whose)));
-        names.extend(fixed.filter(|(address, _)| (first..=last).contains(address)).map(|(_, whose)| whose));
-    }
+    let fixed = [("bastion.address", "the bastion"), ("loadBalancer.address", "the balancer")].into_iter();
+    let fixed = fixed.filter_map(|(key, whose)| Some((section.read(key, format::address)?.0, whose)));
+    names.extend(fixed.filter(|(address, _)| (first..=last).contains(address)).map(|(_, whose)| whose));
     let shown = match names[..] {
         [] => return,
         [a, b, c, _, ..] => format!("{a}, {b}, {c} and {} more", names.len() - 3),

@@ -261,7 +261,7 @@ impl<'a> Joining<'a> {
             Err(e) if e.refusal() == Some(Refusal::Unhealthy) => {
                 Ok(self.wait("etcd adds a member when all that vote have been connected for 5 s".into()))
             }
-            _ => Ok(self.outcome("it is a learner", added.map(drop))),
+            _ => Ok(self.outcome("it is a learner", added)),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::{
         error::{Exit, StepError},
         wait::Wait,
     },
-    steps::node::{is_ready, is_static},
+    steps::node::{is_ready, is_static, pods_on},
 };
 use hyper::StatusCode;
 use serde_json::{Value, json};
@@ -89,8 +89,7 @@ async fn round(client: &KubeClient, node: &str) -> Result<BTreeMap<String, Strin
 /// The pods that must go: not those of DaemonSets, which ignore that a node is cordoned, nor static ones, which are the
 /// machine's own.
 async fn pods(client: &KubeClient, node: &str) -> Result<Vec<Value>, ApiError> {
-    let mut list = client.get(&format!("/api/v1/pods?fieldSelector=spec.nodeName%3D{node}")).await?;
-    let mut pods = list["items"].as_array_mut().map(std::mem::take).unwrap_or_default();
+    let mut pods = pods_on(client, node).await?;
     pods.retain(must_go);
     Ok(pods)
 }
