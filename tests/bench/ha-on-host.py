@@ -3,6 +3,7 @@ ha-on-host.py NODES START [COMMAND...]. START: microseconds since 1970, of the c
 cluster, where it runs on this host, with its events as JSON on its output."""
 import json
 import pathlib
+import socket
 import subprocess
 import sys
 import time
@@ -17,6 +18,11 @@ EVENTS = pathlib.Path("/root/events.jsonl")
 
 def kubectl(*arguments):
     return subprocess.run([*KUBECTL, *arguments], capture_output=True, text=True)
+
+
+def listens(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def all_ready(count):
@@ -57,7 +63,7 @@ def main():
             time.sleep(pause)
         return since()
 
-    wait_for("an API server", lambda: pathlib.Path(CONFIG).exists() and kubectl("get", "--raw", "/readyz").returncode == 0, 2)
+    wait_for("an API server", lambda: listens(6443) and pathlib.Path(CONFIG).exists() and kubectl("get", "--raw", "/readyz").returncode == 0, 2)
     result = {"seconds": wait_for("all nodes Ready", lambda: all_ready(count))}
     if run:
         result["up"] = ended_well()

@@ -2,12 +2,14 @@
 //!
 //! Source: `k8s.io/cri-api/pkg/apis/runtime/v1/api.proto`; only the fields that are used here.
 
-use super::grpc::{self, CallError};
-use hyper::{client::conn::http2, header::HeaderName};
+use super::grpc;
+use hyper::{client::conn::http2, http::uri::PathAndQuery};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use prost::Message;
-use std::{collections::BTreeMap, io, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, error::Error, io, path::PathBuf, time::Duration};
 use tokio::net::UnixStream;
+use tonic::{Request, client::Grpc, metadata::MetadataValue};
+use tonic_prost::ProstCodec;
 
 /// containerd's socket.
 pub const SOCKET: &str = "/run/containerd/containerd.sock";
@@ -17,6 +19,9 @@ const NAMESPACE_LABEL: &str = "io.kubernetes.pod.namespace";
 
 /// containerd's own service of images.
 const IMAGES: &str = "containerd.services.images.v1.Images";
+
+/// The longest answer that is read. Source: `k8s.io/cri-client/pkg/utils.go`, `maxMsgSize`.
+const LONGEST: usize = 16 << 20;
 
 /// Why the runtime gave no answer.
 #[derive(Debug, thiserror::Error)]
@@ -30,12 +35,12 @@ pub enum CriError {
         source: io::Error,
     },
     /// The connection broke.
-    #[error("the container runtime did not answer {call}: {source}")]
+    #[error("the container runtime did not answer {call}: {}", .source.message())]
     Exchange {
         /// The call's name.
         call: &'static str,
         /// Why.
-        source: hyper::Error,
+        source: Box<tonic::Status>,
     },
     /// The runtime refused, or its answer cannot be read.
     #[error("the container runtime refused {call}: {message}")]
@@ -124,7 +129,7 @@ pub struct Target<'a> {
 
 /// A connection to the container runtime.
 pub struct Cri {
-    sender: grpc::Sender,
+    client: Grpc<grpc::Channel>,
 }
 
 impl Cri {
@@ -139,10 +144,11 @@ impl Cri {
             .map_err(|source| CriError::Connect { socket: socket.clone(), source })?;
         let (sender, connection) = http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
             .await
-            .map_err(|source| CriError::Exchange { call: "the handshake", source })?;
+            .map_err(|e| broke("the handshake", tonic::Status::from_error(e.into())))?;
         // Ends by itself when the sender is gone or the connection breaks; the sender reports that.
         tokio::spawn(connection);
-        Ok(Self { sender })
+        let channel = grpc::channel(sender, "http", "localhost".to_owned());
+        Ok(Self { client: Grpc::new(channel).max_decoding_message_size(LONGEST) })
     }
 
     /// All containers, running or not.
@@ -150,7 +156,7 @@ impl Cri {
     /// # Errors
     /// [`CriError`].
     pub async fn containers(&self) -> Result<Vec<Container>, CriError> {
-        let answer: wire::Containers = self.call("ListContainers", &wire::Nothing {}, Duration::from_secs(10)).await?;
+        let answer: wire::Containers = self.call("ListContainers", wire::Nothing {}, Duration::from_secs(10)).await?;
         Ok(answer.containers.into_iter().map(container).collect())
     }
 
@@ -160,7 +166,7 @@ impl Cri {
     /// [`CriError`], also where there is no such container.
     pub async fn ending(&self, id: &str) -> Result<Ending, CriError> {
         let request = wire::Id { id: id.into() };
-        let answer: wire::StatusAnswer = self.call("ContainerStatus", &request, Duration::from_secs(10)).await?;
+        let answer: wire::StatusAnswer = self.call("ContainerStatus", request, Duration::from_secs(10)).await?;
         let status = answer.status.unwrap_or_default();
         Ok(Ending {
             exit_code: status.exit_code,
@@ -178,7 +184,7 @@ impl Cri {
     pub async fn kill_container(&self, id: &str) -> Result<(), CriError> {
         // Without a time limit of its own it is not asked to end first.
         let request = wire::Id { id: id.into() };
-        self.call::<wire::Nothing>("StopContainer", &request, Duration::from_secs(30)).await.map(drop)
+        self.call::<wire::Nothing>("StopContainer", request, Duration::from_secs(30)).await.map(drop)
     }
 
     /// All pods' sandboxes, running or not.
@@ -186,7 +192,7 @@ impl Cri {
     /// # Errors
     /// [`CriError`].
     pub async fn sandboxes(&self) -> Result<Vec<Sandbox>, CriError> {
-        let answer: wire::Sandboxes = self.call("ListPodSandbox", &wire::Nothing {}, Duration::from_secs(10)).await?;
+        let answer: wire::Sandboxes = self.call("ListPodSandbox", wire::Nothing {}, Duration::from_secs(10)).await?;
         Ok(answer.items.into_iter().map(sandbox).collect())
     }
 
@@ -197,8 +203,8 @@ impl Cri {
     pub async fn remove_sandbox(&self, id: &str) -> Result<(), CriError> {
         let request = wire::Id { id: id.into() };
         let limit = Duration::from_secs(60);
-        self.call::<wire::Nothing>("StopPodSandbox", &request, limit).await?;
-        self.call::<wire::Nothing>("RemovePodSandbox", &request, limit).await?;
+        self.call::<wire::Nothing>("StopPodSandbox", request.clone(), limit).await?;
+        self.call::<wire::Nothing>("RemovePodSandbox", request, limit).await?;
         Ok(())
     }
 
@@ -207,7 +213,7 @@ impl Cri {
     /// # Errors
     /// [`CriError`].
     pub async fn version(&self) -> Result<(String, String), CriError> {
-        let answer: wire::Version = self.call("Version", &wire::Nothing {}, Duration::from_secs(5)).await?;
+        let answer: wire::Version = self.call("Version", wire::Nothing {}, Duration::from_secs(5)).await?;
         Ok((answer.runtime_name, answer.runtime_version))
     }
 
@@ -217,7 +223,7 @@ impl Cri {
     /// [`CriError`].
     pub async fn config(&self) -> Result<serde_json::Value, CriError> {
         let request = wire::StatusRequest { verbose: true };
-        let answer: wire::RuntimeStatus = self.call("Status", &request, Duration::from_secs(5)).await?;
+        let answer: wire::RuntimeStatus = self.call("Status", request, Duration::from_secs(5)).await?;
         Ok(answer.info.get("config").and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default())
     }
 
@@ -227,7 +233,7 @@ impl Cri {
     /// [`CriError`]; within `limit` also where it is not done.
     pub async fn pull_image(&self, name: &str, limit: Duration) -> Result<(), CriError> {
         let request = wire::Pull { image: Some(wire::Id { id: name.into() }) };
-        self.call_of::<wire::Nothing>("runtime.v1.ImageService", "PullImage", &request, limit).await.map(drop)
+        self.call_of::<wire::Nothing>("runtime.v1.ImageService", "PullImage", request, limit).await.map(drop)
     }
 
     /// Gives containerd's image with this manifest another name. Source: containerd's
@@ -242,7 +248,7 @@ impl Cri {
             size: i64::try_from(manifest.size).unwrap_or(i64::MAX),
         };
         let request = wire::Create { image: Some(wire::Image { name: name.into(), target: Some(target) }) };
-        self.call_of::<wire::Nothing>(IMAGES, "Create", &request, Duration::from_secs(10)).await.map(drop)
+        self.call_of::<wire::Nothing>(IMAGES, "Create", request, Duration::from_secs(10)).await.map(drop)
     }
 
     /// Takes a name from an image of containerd's; its content stays while it has another.
@@ -251,47 +257,45 @@ impl Cri {
     /// [`CriError`], also where there is no such image.
     pub async fn forget_image(&self, name: &str) -> Result<(), CriError> {
         let request = wire::Id { id: name.into() };
-        self.call_of::<wire::Nothing>(IMAGES, "Delete", &request, Duration::from_secs(10)).await.map(drop)
+        self.call_of::<wire::Nothing>(IMAGES, "Delete", request, Duration::from_secs(10)).await.map(drop)
     }
 
-    async fn call<A: Message + Default>(
+    async fn call<A: Message + Default + 'static>(
         &self,
         call: &'static str,
-        request: &impl Message,
+        request: impl Message + 'static,
         limit: Duration,
     ) -> Result<A, CriError> {
         self.call_of("runtime.v1.RuntimeService", call, request, limit).await
     }
 
-    async fn call_of<A: Message + Default>(
+    async fn call_of<A: Message + Default + 'static>(
         &self,
         service: &'static str,
         call: &'static str,
-        request: &impl Message,
+        request: impl Message + 'static,
         limit: Duration,
     ) -> Result<A, CriError> {
-        tokio::time::timeout(limit, self.exchange(service, call, request))
-            .await
-            .unwrap_or(Err(CriError::TimedOut { call, limit }))
+        let path = PathAndQuery::try_from(format!("/{service}/{call}"))
+            .map_err(|e| CriError::Refused { call, message: e.to_string() })?;
+        let mut request = Request::new(request);
+        request.metadata_mut().insert("containerd-namespace", MetadataValue::from_static("k8s.io"));
+        let mut client = self.client.clone();
+        let exchange = async {
+            client.ready().await.map_err(tonic::Status::from_error)?;
+            client.unary(request, path, ProstCodec::default()).await
+        };
+        let answer = tokio::time::timeout(limit, exchange).await.map_err(|_| CriError::TimedOut { call, limit })?;
+        answer.map(tonic::Response::into_inner).map_err(|status| broke(call, status))
     }
+}
 
-    /// One unary gRPC call. Source: grpc/doc/PROTOCOL-HTTP2.md.
-    async fn exchange<A: Message + Default>(
-        &self,
-        service: &'static str,
-        call: &'static str,
-        request: &impl Message,
-    ) -> Result<A, CriError> {
-        let url = format!("http://localhost/{service}/{call}");
-        let namespace = (HeaderName::from_static("containerd-namespace"), "k8s.io");
-        grpc::call(&self.sender, url, Some(namespace), request).await.map_err(|e| match e {
-            CallError::Broke(source) => CriError::Exchange { call, source },
-            CallError::Status(status, words) => {
-                CriError::Refused { call, message: format!("status {status}: {words}") }
-            }
-            CallError::Message(message) => CriError::Refused { call, message },
-        })
+/// What the runtime itself says has no source; a broken connection has.
+fn broke(call: &'static str, status: tonic::Status) -> CriError {
+    if status.source().is_some() {
+        return CriError::Exchange { call, source: Box::new(status) };
     }
+    CriError::Refused { call, message: format!("{:?}: {}", status.code(), status.message()) }
 }
 
 fn container(wire: wire::Container) -> Container {

@@ -4,14 +4,14 @@
 
 use super::{
     connection::{HttpError, handshake},
+    grpc,
     kube::client_tls,
 };
 use etcd_client::{Channel, Client, MemberAddOptions, ResponseHeader};
-use hyper::{Request, Uri, client::conn::http2::SendRequest};
+use hyper::client::conn::http2::SendRequest;
 use rustls_pki_types::ServerName;
 use std::{error::Error, net::SocketAddr, sync::Arc, time::Duration};
 use tonic::body::Body;
-use tower::{BoxError, util::BoxCloneSyncService};
 
 /// etcd's ports. Source: kubeadm's `constants.go`, `EtcdListenClientPort` and `EtcdListenPeerPort`.
 pub const CLIENT_PORT: u16 = 2379;
@@ -180,28 +180,12 @@ pub struct Etcd {
 impl Etcd {
     /// Connects to the member at `address`, and verifies it.
     ///
-    /// The connection is ours, and not one of the client's own: those are made anew for ever, without a word of why.
-    ///
     /// # Errors
     /// [`EtcdError::Http`] where nobody answers there, or somebody else.
     pub async fn connect(address: SocketAddr, keys: &Keys) -> Result<Self, EtcdError> {
         let name = ServerName::IpAddress(address.ip().into());
         let sender = handshake::<Body>(address, name, keys.0.clone(), CONNECT_LIMIT).await?;
-        let exchange = {
-            let sender = sender.clone();
-            tower::service_fn(move |mut request: Request<Body>| {
-                let mut sender = sender.clone();
-                async move {
-                    // The client knows only the path.
-                    let path = request.uri().path().to_owned();
-                    let url = Uri::builder().scheme("https").authority(address.to_string()).path_and_query(path);
-                    *request.uri_mut() = url.build()?;
-                    sender.ready().await?;
-                    Ok::<_, BoxError>(sender.send_request(request).await?.map(Body::new))
-                }
-            })
-        };
-        let channel = Channel::Custom(BoxCloneSyncService::new(exchange));
+        let channel = Channel::Custom(grpc::channel(sender.clone(), "https", address.to_string()));
         let client = Client::from_channel(channel, None).await;
         let client = client.map_err(|source| EtcdError::Call { address, call: "the greeting", source })?;
         Ok(Self { address, client, sender })

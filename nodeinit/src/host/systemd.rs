@@ -26,12 +26,13 @@ pub async fn reload(commands: &Commands) -> Result<(), CommandError> {
     commands.run(&["systemctl", "daemon-reload"], LIMIT).await.map(drop)
 }
 
-/// Lets a unit start at boot. Reads unit files again, as `systemctl enable` does.
+/// Lets a unit start at boot. All units are read again at the next boot, and not now as `systemctl enable` does by itself: each
+/// of systemd's generators would run.
 ///
 /// # Errors
 /// Where `systemctl` fails.
 pub async fn enable(commands: &Commands, unit: &str) -> Result<(), CommandError> {
-    commands.run(&["systemctl", "enable", "--quiet", unit], LIMIT).await.map(drop)
+    commands.run(&["systemctl", "enable", "--quiet", "--no-reload", unit], LIMIT).await.map(drop)
 }
 
 /// Takes a unit from the boot. A missing unit is fine.

@@ -115,18 +115,16 @@ pub struct KubeletService {
 
 /// What systemd says of the kubelet.
 struct Unit {
-    enabled: bool,
     active: bool,
     since: Option<SystemTime>,
 }
 
 async fn unit(cx: &Context) -> Result<Unit, StepError> {
-    let show =
-        ["systemctl", "show", UNIT, "--timestamp=unix", "-p", "UnitFileState,ActiveState,ExecMainStartTimestamp"];
+    let show = ["systemctl", "show", UNIT, "--timestamp=unix", "-p", "ActiveState,ExecMainStartTimestamp"];
     let text = cx.commands.run(&show, Duration::from_secs(30)).await?;
     let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default().to_owned();
     let since = value("ExecMainStartTimestamp=@").parse().ok().map(|s| SystemTime::UNIX_EPOCH + Duration::from_secs(s));
-    Ok(Unit { enabled: value("UnitFileState=") == "enabled", active: value("ActiveState=") == "active", since })
+    Ok(Unit { active: value("ActiveState=") == "active", since })
 }
 
 /// Whether one of the kubelet's files is newer than its process. systemd tells whole seconds, so a file of the same second
@@ -151,12 +149,12 @@ impl Step for KubeletService {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        // The link that enabling makes; on a new machine it saves asking systemd.
+        // On a new machine it saves asking systemd.
         if !cx.files.exists(ENABLED) {
             return Ok(State::needed(format!("start and enable {UNIT}")));
         }
         let unit = unit(cx).await?;
-        if !unit.enabled || !unit.active {
+        if !unit.active {
             return Ok(State::needed(format!("start and enable {UNIT}")));
         }
         let newer =
@@ -170,7 +168,7 @@ impl Step for KubeletService {
         if cx.files.exists(ENABLED) {
             systemd::reload(&cx.commands).await?;
         }
-        // Enabled after: systemd reads a unit that it does not know yet at its start, and all units again when one is enabled.
+        // systemd reads a unit that it does not know yet at its start.
         restart(cx).await?;
         Ok(systemd::enable(&cx.commands, UNIT).await?)
     }

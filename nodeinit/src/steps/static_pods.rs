@@ -98,7 +98,7 @@ impl Component {
     fn pause(self) -> Duration {
         match self {
             Self::Etcd | Self::ApiServer => Duration::from_millis(50),
-            // The kernel goes through all connections of the machine to tell who listens.
+            // Their processes are looked for, and the kernel goes through all connections of the machine to tell who listens.
             Self::ControllerManager | Self::Scheduler => Duration::from_millis(250),
         }
     }
@@ -111,19 +111,22 @@ impl Component {
         Ok(found)
     }
 
-    async fn health(self, cx: &Context) -> ControlFlow<(), String> {
+    async fn health(self, cx: &Context, command: &[String]) -> ControlFlow<(), String> {
         match self {
             Self::Etcd => connection::health(ETCD_HEALTH, "/readyz").await,
             Self::ApiServer => cluster::ready(cx).await,
-            Self::ControllerManager => listens(cx, CONTROLLER_MANAGER_PORT),
-            Self::Scheduler => listens(cx, SCHEDULER_PORT),
+            Self::ControllerManager => listens(cx, command, CONTROLLER_MANAGER_PORT),
+            Self::Scheduler => listens(cx, command, SCHEDULER_PORT),
         }
     }
 }
 
 /// Whether the port is served. Its certificate is the component's own, signed by nobody, so that asking it proves no more; and
 /// whether the component leads is no question of its health: that comes up to 2 s later, and never where it is told not to.
-fn listens(cx: &Context, port: u16) -> ControlFlow<(), String> {
+fn listens(cx: &Context, command: &[String], port: u16) -> ControlFlow<(), String> {
+    if !processes::runs(&cx.files, command) {
+        return ControlFlow::Continue("it does not run with its present flags yet".into());
+    }
     match net::listeners(&cx.files, &[port]) {
         Ok(found) if !found.is_empty() => ControlFlow::Break(()),
         Ok(_) => ControlFlow::Continue(format!("nothing listens on its port {port} yet")),
@@ -247,7 +250,7 @@ impl Step for Healthy {
 impl Healthy {
     /// Whether the component with these flags is healthy.
     async fn health(&self, cx: &Context, command: &[String]) -> ControlFlow<(), String> {
-        let health = self.0.health(cx).await;
+        let health = self.0.health(cx, command).await;
         if health.is_continue() {
             return health;
         }
@@ -259,7 +262,7 @@ impl Healthy {
         if former || !processes::runs(&cx.files, command) {
             return ControlFlow::Continue(format!("the former {} still runs", self.0.name()));
         }
-        self.0.health(cx).await
+        self.0.health(cx, command).await
     }
 }
 

@@ -20,7 +20,8 @@ pub enum Service {
 }
 
 impl Service {
-    const ALL: [Self; 5] = [Self::Compute, Self::Network, Self::Volume, Self::Image, Self::LoadBalancer];
+    /// All, in their order.
+    pub const ALL: [Self; 5] = [Self::Compute, Self::Network, Self::Volume, Self::Image, Self::LoadBalancer];
 
     /// The names that catalogues have for it. Source: service-types-authority.
     fn types(self) -> &'static [&'static str] {

@@ -14,7 +14,7 @@ use std::{
     },
     time::Duration,
 };
-use tokio::sync::{RwLock, Semaphore};
+use tokio::sync::{Mutex, RwLock, Semaphore};
 
 pub use reqwest::Method;
 
@@ -36,6 +36,8 @@ struct Session {
     token: Secret<String>,
     catalogue: Catalogue,
     project: String,
+    /// Whether a service has seen the token.
+    met: [Mutex<bool>; Service::ALL.len()],
 }
 
 /// How many requests were sent, retries counted.
@@ -188,6 +190,10 @@ impl Client {
         body: Option<&Value>,
         limit: Duration,
     ) -> Result<Value, ApiError> {
+        // A service asks Keystone about a token that is new to it, for each request anew until the first answer: with all at
+        // once a plan took 3.2 s on the cloud of tests/openstack, and takes 1.3 s where the first goes alone.
+        let met = session.met[service as usize].lock().await;
+        let alone = (!*met).then_some(met);
         // The semaphore is never closed.
         let _permit = self.under_way.acquire().await;
         let counter = if *method == Method::GET { &self.reads } else { &self.writes };
@@ -204,6 +210,9 @@ impl Client {
         let request = with_body(request, body).timeout(limit);
         let plain = path.split('?').next().unwrap_or(path);
         let answered = answer(format!("{method} {service:?} {plain}").to_lowercase(), request).await;
+        if let Some(mut met) = alone {
+            *met = true;
+        }
         if *method != Method::GET {
             failpoint(number);
         }
@@ -224,7 +233,7 @@ async fn login(http: &reqwest::Client, cloud: &Cloud, limit: Duration) -> Result
     };
     let project = body["token"]["project"]["id"].as_str().unwrap_or_default().to_owned();
     let catalogue = Catalogue::new(&body["token"], &cloud.interface, cloud.region.as_deref());
-    Ok(Session { token: Secret::new(token.unwrap_or_default()), catalogue, project })
+    Ok(Session { token: Secret::new(token.unwrap_or_default()), catalogue, project, met: Default::default() })
 }
 
 fn with_body(request: reqwest::RequestBuilder, body: Option<&Value>) -> reqwest::RequestBuilder {

@@ -3,7 +3,10 @@
 use super::{Client, Method, Service};
 use crate::testing::listener::with_cloud;
 use serde_json::json;
-use std::cell::Cell;
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+};
 
 #[test]
 fn a_token_that_has_ended_is_renewed_once() {
@@ -17,6 +20,25 @@ fn a_token_that_has_ended_is_renewed_once() {
         }
         let tokens: Vec<String> = seen.borrow().iter().map(|request| request.token.clone()).collect();
         assert_eq!(tokens, ["token-1", "token-2", "token-2"]);
+    });
+}
+
+#[test]
+fn the_first_request_to_a_service_goes_alone() {
+    let asked: Rc<RefCell<Option<Rc<Client>>>> = Rc::default();
+    let sent: Rc<RefCell<Vec<usize>>> = Rc::default();
+    let script = |_: &crate::testing::listener::Request| {
+        sent.borrow_mut().extend(asked.borrow().as_ref().map(|client| client.count().reads));
+        Some((200, json!({})))
+    };
+    let (client, counts) = (Rc::clone(&asked), Rc::clone(&sent));
+    with_cloud(script, |made: Client, _| async move {
+        let made = Rc::new(made);
+        *client.borrow_mut() = Some(Rc::clone(&made));
+        let get = |path: &'static str| made.get(Service::Network, path);
+        let (a, b, c) = tokio::join!(get("/networks"), get("/ports"), get("/routers"));
+        assert!(a.is_ok() && b.is_ok() && c.is_ok());
+        assert_eq!(*counts.borrow(), [1, 3, 3]);
     });
 }
 

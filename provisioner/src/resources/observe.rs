@@ -2,13 +2,13 @@
 
 use super::{
     Found, Kind, Marker, Part, Snapshot,
-    facts::{Facts, Flavor, Image, Quota, Subnet, named},
+    facts::{Facts, Flavor, Image, Named, Quota, Subnet, named},
 };
 use crate::{
     error::{ApiError, Error},
     openstack::{Client, Service},
 };
-use futures_util::future::{try_join, try_join_all};
+use futures_util::future::try_join_all;
 use nodeinit_config::OpenStack;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +24,9 @@ pub const VOLUMES: &str = "/volumes/detail";
 /// # Errors
 /// The first service that refuses or does not answer.
 pub async fn snapshot(client: &Client, marker: &Marker, wanted: &OpenStack) -> Result<Snapshot, Error> {
-    let (ours, facts) = try_join(ours(client, marker), facts(client, wanted)).await?;
+    let (seen, beside, facts) = try_join!(seen(client), beside(client, marker), facts(client, wanted))?;
+    let facts = Facts { networks: seen.all_networks(), subnets: seen.all_subnets(), ..facts };
+    let ours = seen.ours(client, marker).await.into_iter().chain(beside).collect();
     Ok(Snapshot { ours, facts })
 }
 
@@ -33,10 +35,49 @@ pub async fn snapshot(client: &Client, marker: &Marker, wanted: &OpenStack) -> R
 /// # Errors
 /// As [`snapshot`].
 pub async fn ours(client: &Client, marker: &Marker) -> Result<Vec<Found>, ApiError> {
+    let (seen, beside) = try_join!(seen(client), beside(client, marker))?;
+    Ok(seen.ours(client, marker).await.into_iter().chain(beside).collect())
+}
+
+/// The networks and subnets that the project sees: its own, shared and external ones.
+struct Seen {
+    networks: Vec<Value>,
+    subnets: Vec<Value>,
+}
+
+async fn seen(client: &Client) -> Result<Seen, ApiError> {
+    let (networks, subnets) = try_join!(
+        client.list(Service::Network, "/networks", "networks"),
+        client.list(Service::Network, "/subnets", "subnets")
+    )?;
+    Ok(Seen { networks, subnets })
+}
+
+impl Seen {
+    fn all_networks(&self) -> Vec<(Named, bool)> {
+        self.networks.iter().map(|n| (named(n), n["router:external"] == true)).collect()
+    }
+
+    fn all_subnets(&self) -> Vec<Subnet> {
+        let subnet = |body: &Value| {
+            let network = body["network_id"].as_str()?.to_owned();
+            Some(Subnet { named: named(body), network, cidr: body["cidr"].as_str()?.parse().ok()? })
+        };
+        self.subnets.iter().filter_map(subnet).collect()
+    }
+
+    /// Those that carry the mark in this project: another's shared network may carry a mark of the same name.
+    async fn ours(self, client: &Client, marker: &Marker) -> Vec<Found> {
+        let project = client.project().await;
+        let own = self.networks.into_iter().chain(self.subnets).filter(|body| body["project_id"] == project.as_str());
+        collect(own.collect(), |body| marker.part_of(body["description"].as_str()?))
+    }
+}
+
+/// The cluster's, but for networks and subnets.
+async fn beside(client: &Client, marker: &Marker) -> Result<Vec<Found>, ApiError> {
     let described = |kinds: &'static [Kind]| described(client, marker, kinds);
-    let (networks, subnets, routers, ports, groups, floating, servers, volumes, server_groups, balancers) = try_join!(
-        described(&[Kind::Network]),
-        described(&[Kind::Subnet]),
+    let (routers, ports, groups, floating, servers, volumes, server_groups, balancers) = try_join!(
         described(&[Kind::Router]),
         described(&[Kind::Port, Kind::RouterPort]),
         described(&[Kind::SecurityGroup, Kind::Lock]),
@@ -47,7 +88,7 @@ pub async fn ours(client: &Client, marker: &Marker) -> Result<Vec<Found>, ApiErr
         balancing(client, marker),
     )?;
     let rules: Vec<Found> = groups.iter().flat_map(|group| rules_of(marker, group)).collect();
-    let all = [networks, subnets, routers, ports, groups, rules, floating, servers, volumes, server_groups, balancers];
+    let all = [routers, ports, groups, rules, floating, servers, volumes, server_groups, balancers];
     Ok(all.into_iter().flatten().collect())
 }
 
@@ -147,23 +188,17 @@ fn collect(all: Vec<Value>, part: impl Fn(&Value) -> Option<Part>) -> Vec<Found>
     all.into_iter().filter_map(|body| Found::new(part(&body)?, body)).collect()
 }
 
-/// What the cloud offers.
+/// What the cloud offers, but for networks and subnets.
 async fn facts(client: &Client, wanted: &OpenStack) -> Result<Facts, ApiError> {
-    let (images, flavors, zones, volume_zones, volume_types, keypairs, networks, subnets, quotas) = try_join!(
+    let (images, flavors, zones, volume_zones, volume_types, keypairs, quotas) = try_join!(
         images(client, wanted),
         client.list(Service::Compute, "/flavors/detail", "flavors"),
         zones(client, Service::Compute),
         zones(client, Service::Volume),
         asked(wanted.volume.kind.is_some(), client.list(Service::Volume, "/types", "volume_types")),
         asked(wanted.keypair.is_some(), client.list(Service::Compute, "/os-keypairs", "keypairs")),
-        client.list(Service::Network, "/networks", "networks"),
-        client.list(Service::Network, "/subnets", "subnets"),
         quotas(client),
     )?;
-    let subnet = |body: &Value| {
-        let network = body["network_id"].as_str()?.to_owned();
-        Some(Subnet { named: named(body), network, cidr: body["cidr"].as_str()?.parse().ok()? })
-    };
     let flavor = |body: &Value| Flavor {
         named: named(body),
         cores: body["vcpus"].as_i64().unwrap_or_default(),
@@ -176,10 +211,9 @@ async fn facts(client: &Client, wanted: &OpenStack) -> Result<Facts, ApiError> {
         volume_zones,
         volume_types: volume_types.iter().map(named).collect(),
         keypairs: keypairs.iter().filter_map(|k| Some(k["keypair"]["name"].as_str()?.to_owned())).collect(),
-        networks: networks.iter().map(|n| (named(n), n["router:external"] == true)).collect(),
-        subnets: subnets.iter().filter_map(subnet).collect(),
         quotas,
         balancing: client.has(Service::LoadBalancer).await,
+        ..Facts::default()
     })
 }
 
