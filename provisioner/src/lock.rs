@@ -1,9 +1,10 @@
 //! One `apply` or `destroy` of a cluster at a time.
 //!
 //! The lock is an empty security group with the cluster's mark, because Neutron lets its description be written in the
-//! call that creates it. Neutron does not refuse a second one, so that after creating, the list is read: the oldest
-//! holds the lock, and whoever made another deletes his own and goes away. A lock whose process was killed is taken over
-//! at once where that process was on this machine; elsewhere nobody can know, and a person says so with `--break-lock`.
+//! call that creates it. Neutron does not refuse a second one, so that after creating, the list is read: whoever sees an
+//! older one deletes his own and goes away, and whoever sees a younger one waits until that is gone. A lock whose process
+//! was killed is taken over at once where that process was on this machine; elsewhere nobody can know, and a person says so
+//! with `--break-lock`.
 
 use crate::{
     error::Error,
@@ -11,6 +12,13 @@ use crate::{
     resources::{Found, Kind, Marker, Part, body::collection, observe},
 };
 use serde_json::json;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How long one who came at the same time is given to go away.
+const GIVE_WAY: Duration = Duration::from_secs(10);
+/// Between two looks at whether he has.
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// The lock while it is held.
 pub struct Lock<'a> {
@@ -24,7 +32,7 @@ pub struct Lock<'a> {
 /// Where another one holds it.
 pub async fn take<'a>(client: &'a Client, marker: &Marker, broken: bool) -> Result<(Lock<'a>, Option<String>), Error> {
     let mut told = None;
-    for other in others(client, marker, "").await? {
+    for other in observe::of_kind(client, marker, Kind::Lock).await? {
         let holder = holder(&other);
         if !broken && !is_dead(&holder) {
             return Err(held(&holder, other.text("created_at")));
@@ -33,17 +41,30 @@ pub async fn take<'a>(client: &'a Client, marker: &Marker, broken: bool) -> Resu
         told = Some(format!("took over the lock that {holder} left behind"));
     }
     let lock = Lock { client, id: create(client, marker).await? };
-    // Two that came at once see each other here.
-    let rivals = others(client, marker, &lock.id).await?;
-    let mine = observe::of_kind(client, marker, Kind::Lock).await?.into_iter().find(|found| found.id == lock.id);
-    let age = |found: &Found| (found.text("created_at").to_owned(), found.id.clone());
-    let first = rivals.iter().find(|rival| mine.as_ref().is_none_or(|mine| age(rival) < age(mine)));
-    if let Some(rival) = first {
-        let error = held(&holder(rival), rival.text("created_at"));
+    if let Some(rival) = alone(client, marker, &lock.id).await? {
         lock.release().await?;
-        return Err(error);
+        return Err(held(&holder(&rival), rival.text("created_at")));
     }
     Ok((lock, told))
+}
+
+/// Waits until nobody else has a lock, and returns whom our own has to give way to.
+///
+/// Neutron tells whole seconds. The younger of two of the same second may have been first to look, when ours was not there
+/// yet: then he works, and stays.
+async fn alone(client: &Client, marker: &Marker, own: &str) -> Result<Option<Found>, Error> {
+    let given_up = Instant::now() + GIVE_WAY;
+    loop {
+        let all = observe::of_kind(client, marker, Kind::Lock).await?;
+        let (mine, rivals): (Vec<Found>, Vec<Found>) = all.into_iter().partition(|found| found.id == own);
+        let age = |found: &Found| (found.text("created_at").to_owned(), found.id.clone());
+        let Some(first) = rivals.into_iter().min_by_key(age) else { return Ok(None) };
+        let is_older = mine.first().is_none_or(|mine| age(&first) < age(mine));
+        if is_older || Instant::now() >= given_up {
+            return Ok(Some(first));
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
 }
 
 /// Takes away what dead runs of this machine have left, for one who has nothing to do and needs no lock.
@@ -66,12 +87,6 @@ impl Lock<'_> {
         let (service, path, _) = collection(Kind::Lock);
         Ok(self.client.delete(service, &format!("{path}/{}", self.id)).await?)
     }
-}
-
-async fn others(client: &Client, marker: &Marker, own: &str) -> Result<Vec<Found>, Error> {
-    let mut all = observe::of_kind(client, marker, Kind::Lock).await?;
-    all.retain(|found| found.id != own);
-    Ok(all)
 }
 
 async fn create(client: &Client, marker: &Marker) -> Result<String, Error> {
@@ -136,6 +151,43 @@ fn held(holder: &str, since: &str) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{
+        ID,
+        listener::{Request, with_cloud},
+    };
+    use std::cell::Cell;
+
+    /// Locks of the same second, one letter each; ours is `b`. `looks`: what each list has, the last one for ever.
+    fn with_rivals(looks: [&'static str; 3], taken: bool, deletes: usize) {
+        let marker = Marker::new(ID);
+        let description = format!("{} holder=1@elsewhere/abc", marker.description(&Part::new(Kind::Lock, "apply")));
+        let look = Cell::new(0);
+        let script = |request: &Request| match request.method.as_str() {
+            "POST" => Some((201, json!({ "security_group": { "id": "b" } }))),
+            "DELETE" => Some((204, json!({}))),
+            _ => {
+                let ids = looks[look.get().min(2)].chars();
+                look.set(look.get() + 1);
+                let lock =
+                    |id: char| json!({ "id": id, "description": description, "created_at": "2026-11-22T08:00:00Z" });
+                Some((200, json!({ "security_groups": ids.map(lock).collect::<Vec<_>>() })))
+            }
+        };
+        with_cloud(script, |client, seen| async move {
+            let marker = Marker::new(ID);
+            assert_eq!(take(&client, &marker, false).await.is_ok(), taken);
+            assert_eq!(seen.borrow().iter().filter(|request| request.method == "DELETE").count(), deletes);
+        });
+    }
+
+    #[test]
+    fn of_two_of_the_same_second_one_works() {
+        with_rivals(["", "b", "b"], true, 0);
+        with_rivals(["", "bc", "b"], true, 0);
+        with_rivals(["", "ab", "ab"], false, 1);
+        // He did not see ours, and works.
+        with_rivals(["", "bc", "bc"], false, 1);
+    }
 
     #[test]
     fn only_the_dead_of_this_machine_are_known_to_be_dead() {
