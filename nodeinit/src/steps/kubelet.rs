@@ -149,7 +149,7 @@ impl Step for KubeletService {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        // On a new machine it saves asking systemd.
+        // The link alone tells whether the unit is enabled; on a new machine systemd need not be asked.
         if !cx.files.exists(ENABLED) {
             return Ok(State::needed(format!("start and enable {UNIT}")));
         }
