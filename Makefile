@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build check test test-openstack demo demo-down demo-openstack demo-openstack-down bench bench-join bench-openstack clean
+.PHONY: help build check lint lab test test-hosts test-containerd test-official test-kills test-long test-guest test-releases test-power test-etcd test-security test-openstack demo demo-down demo-openstack demo-openstack-down bench bench-bundle bench-join bench-openstack bench-pairs clean
 
 target := $(or $(CARGO_TARGET_DIR),target)/x86_64-unknown-linux-gnu
 binary := $(target)/release/nodeinit
@@ -18,27 +18,78 @@ build: ## the released binary, static, and its size
 	@tests/size.sh $(binary)
 	@tests/empty-chroot.sh $(binary)
 
-check: ## what needs neither root nor the lab: format, lints, unit tests, documents, licences
-	@tests/tools.sh
-	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --features nodeinit-tests/cloud --locked -- -D warnings
-	tests/dependencies.py
-	tests/shellcheck.sh
+check: lint ## what needs neither root nor the lab: format, lints, unit tests, documents, licences
 	cargo test --workspace --locked
+	cargo test -p nodeinit-tests --features lab --locked --test lab -- --exact the_tests_fit_into_the_hour
 
-test: build ## everything, with real hosts, real Kubernetes and a real OpenStack API, but the longer tests of that (root; an hour with cold caches)
+lint: # all of `check` but the tests
 	@tests/tools.sh
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --features nodeinit-tests/cloud --locked -- -D warnings
 	tests/dependencies.py
 	tests/shellcheck.sh
+
+lab: # what hosts and the cloud are made of, once per version
 	tests/lab/prepare.sh
+	tests/lab/addons.sh kube-vip
+	tests/openstack/make-root.sh
+
+test: ## the same, real hosts with real Kubernetes, and a real OpenStack API, without the longer tests (root; under an hour)
+	$(MAKE) --jobs=3 build lint lab
 	tests/lab/selftest.sh
+	$(call host-tests,--workspace --features nodeinit-tests/lab)
+	$(call cloud-tests,at_once refused terminal whole)
+
+test-hosts: build ## the tests on hosts; NAME=reset selects those whose name contains it (root)
+	tests/lab/prepare.sh
+	$(call host-tests,-p nodeinit-tests --features lab --test lab -- $(if $(NAME),--include-ignored $(NAME)))
+
+test-kills: export NODEINIT_LAB_KILLS := $(or $(KILLS),200)
+test-kills: export NODEINIT_LAB_KILLS_FROM := $(or $(FROM),0)
+test-kills: build ## 200 kills spread over a bootstrap of three masters and a worker, or KILLS=N; FROM=N goes on at number N (root; 3 hours)
+	tests/lab/prepare.sh
+	$(call host-tests,-p nodeinit-tests --features lab --test lab -- --ignored --nocapture many_kills)
+
+# $(1): which tests, as arguments of cargo.
+define host-tests
 	cargo build --locked -p nodeinit --features failpoints
 	cp $(target)/debug/nodeinit $(killable)
-	NODEINIT_LAB=$(abspath $(binary)) NODEINIT_LAB_FAILPOINTS=$(abspath $(killable)) \
-	  cargo test --workspace --features nodeinit-tests/lab --locked
-	$(call cloud-tests,at_once refused terminal whole)
+	NODEINIT_LAB=$(abspath $(binary)) NODEINIT_LAB_FAILPOINTS=$(abspath $(killable)) cargo test --locked $(1)
+endef
+
+test-long: build ## the longer tests on hosts, but for the kills (root; an hour)
+	tests/lab/prepare.sh
+	tests/lab/addons.sh kube-vip metrics-server local-path-provisioner busybox
+	$(call host-tests,-p nodeinit-tests --features lab --test lab -- --ignored --skip many_kills)
+
+test-power: build ## power cuts, the masters booted in every order (root; 20 minutes)
+	tests/lab/prepare.sh
+	$(call host-tests,-p nodeinit-tests --features lab --test lab -- --include-ignored power)
+
+test-etcd: build ## etcd: growth, lost quorum, a full database, a second bootstrap (root; 15 minutes)
+	tests/lab/prepare.sh
+	$(call host-tests,-p nodeinit-tests --features lab --test lab -- --include-ignored etcd::)
+
+test-security: build ## what an attacker with one worker can do; the agent switched on and off in a running cluster (root; 8 minutes)
+	tests/lab/prepare.sh
+	$(call host-tests,-p nodeinit-tests --features lab --test lab -- --include-ignored security::)
+
+test-containerd: build ## containerd on machines without one, and Debian's reconfigured; five bare machines from one bundle (root; 15 minutes, builds included)
+	tests/lab/prepare.sh
+	tests/lab/containerd.sh
+	$(call host-tests,-p nodeinit-tests --features lab --test lab -- --include-ignored containerd::)
+	$(call host-tests,-p nodeinit-tests --features lab --test lab -- --include-ignored five_bare_machines)
+
+test-official: build ## `make demo ARTIFACTS=official` with what stands in for the projects' servers (root; 5 minutes)
+	tests/lab/test-official.sh $(binary)
+
+test-guest: build ## a single master in a virtual machine with a kernel of its own, cgroup v2 and swap; LAB_ACCEL=kvm uses KVM (root; 30 minutes)
+	tests/lab/guest.sh $(binary)
+
+test-releases: build ## a cluster of each release that nodeinit knows, or RELEASES="v1.36.4 ...", which its kubeadm accepts (root; 45 minutes, builds included)
+	for version in $(or $(RELEASES),$$(sed -n 's/^version: //p' nodeinit/config/releases/*.yaml)); do \
+	  LAB_VERSION=$$version $(MAKE) test-hosts NAME=releases::; \
+	done
 
 test-openstack: build ## all tests of the provisioner, on a real OpenStack API whose servers boot (root; 30 minutes)
 	tests/lab/prepare.sh
@@ -58,7 +109,9 @@ define cloud-tests
 	tests/openstack/cloud.sh down
 endef
 
-demo: build ## boots five hosts, makes them a Kubernetes cluster, shows it (root)
+demo: export LAB_ARTIFACTS := $(ARTIFACTS)
+demo: export LAB_NODEINIT := $(abspath $(binary))
+demo: build ## boots five hosts, makes them a Kubernetes cluster, shows it; ARTIFACTS=official fetches Kubernetes instead of building it (root)
 	tests/lab/demo.sh $(binary)
 
 demo-down: ## removes the demo's hosts
@@ -83,6 +136,13 @@ bench-openstack: build ## counts what the provisioner asks of a cloud as a clust
 
 bench: build ## times nodeinit and kubeadm on fresh hosts, alternately (root)
 	tests/bench/bench.py $(binary)
+
+bench-bundle: build ## times five bare hosts from one bundle, and from a directory on each, alternately (root; 15 minutes)
+	tests/lab/prepare.sh
+	tests/bench/bundle.py $(binary)
+
+bench-pairs: build ## compares nodeinit with the one of an earlier commit, BEFORE=COMMIT, alternately: idle, ha, 300 joins (root; 40 minutes)
+	tests/bench/pairs.py $(or $(BEFORE),$(error which commit? make bench-pairs BEFORE=COMMIT))
 
 clean: ## removes what was built here, and what killed runs left in the lab; the lab's caches stay
 	cargo clean

@@ -1,7 +1,7 @@
 //! What steps are lent: the configuration, this machine, the journal, the report.
 
 use crate::{
-    api::kube::KubeClient,
+    api::{kube::KubeClient, lent::Lender},
     engine::{
         error::StepError,
         journal::{Journal, ORIGINALS, Original, Record, sha256},
@@ -11,8 +11,9 @@ use crate::{
         clock::Clock,
         commands::Commands,
         files::{Files, NewFile},
+        systemd,
     },
-    render::{HostFacts, Manifests, Renderer},
+    render::{self, HostFacts, Manifests, Renderer, paths},
 };
 use nodeinit_config::{Cluster, Loaded, cluster::Node};
 use std::{
@@ -46,13 +47,31 @@ pub struct Context {
     pub manifests: Arc<Manifests>,
     /// The client of this master's API server, once there are keys for it.
     pub api: Arc<OnceLock<KubeClient>>,
+    /// Held while a mirror's list of digests is fetched and kept: several steps need it at once.
+    pub sums: Arc<tokio::sync::Mutex<()>>,
+    /// What the first master lends this machine.
+    pub lent: Arc<Lender>,
 }
 
 impl Context {
     /// What turns the configuration into text.
     #[must_use]
     pub fn renderer(&self) -> Renderer<'_> {
-        Renderer { cluster: &self.cluster, node: &self.node, facts: &self.facts, manifests: &self.manifests }
+        Renderer {
+            cluster: &self.cluster,
+            node: &self.node,
+            facts: &self.facts,
+            manifests: &self.manifests,
+            verify_kubelets: self.verifies_kubelets(),
+        }
+    }
+
+    /// Whether the API server of this master verifies kubelets. One that an `up` without the agent started does not until the step
+    /// `verify-kubelets` says so: what the manifest on the disk has is kept.
+    fn verifies_kubelets(&self) -> bool {
+        let manifest = || self.files.read_text(Path::new(paths::STATIC_PODS).join("kube-apiserver.yaml"));
+        render::kubelet::requests_serving_certificate(&self.cluster)
+            && !matches!(manifest(), Ok(Some(text)) if !text.contains("--kubelet-certificate-authority="))
     }
 
     /// Puts files in place: those that differ are recorded, then written whole, their directories made before (mode 0755
@@ -159,8 +178,8 @@ impl Context {
         Ok(changes)
     }
 
-    /// Declares that what will appear in these directories is Kubernetes' doing and ours to remove. Of a directory that is
-    /// not there, its outermost missing parent is claimed. Notes which network interfaces there are, to the same end.
+    /// Declares that Kubernetes fills these directories, and that `reset` empties them. Missing parents are recorded, too: `reset`
+    /// removes them if they are empty, since others may put files there. Notes which network interfaces there are, to the same end.
     ///
     /// # Errors
     /// Where a directory cannot be read, or the journal not be written.
@@ -173,17 +192,33 @@ impl Context {
                 records.push(Record::Interfaces { before: cx.files.list("/sys/class/net")? });
             }
             for path in paths {
-                let path = cx.files.missing_parents(&path).into_iter().next().unwrap_or(path);
-                let is_ours =
-                    path.ancestors().any(|dir| known.trees.contains_key(dir) || known.directories.contains(dir));
-                if !is_ours {
-                    let before = if cx.files.exists(&path) { Some(cx.files.list(&path)?) } else { None };
-                    records.push(Record::Tree { path, before });
+                if path.ancestors().any(|dir| known.trees.contains_key(dir)) {
+                    continue;
                 }
+                let parents = cx.files.missing_parents(&path).into_iter();
+                records.extend(parents.map(|path| Record::Directory { path }));
+                let is_ours = known.directories.contains(&path) || !cx.files.exists(&path);
+                let before = if is_ours { None } else { Some(cx.files.list(&path)?) };
+                records.push(Record::Tree { path, before });
             }
             Ok(cx.journal.intend(records)?)
         })
         .await
+    }
+
+    /// Starts a unit that we wrote, or restarts it, now and at each boot; `reset` stops it.
+    ///
+    /// # Errors
+    /// Where the journal cannot be written, or `systemctl` fails.
+    pub async fn start_unit(&self, unit: &'static str) -> Result<(), StepError> {
+        let cx = self.clone();
+        blocking(move || Ok(cx.journal.intend(vec![Record::Unit { name: unit.into() }])?)).await?;
+        if self.files.exists(systemd::enabled(unit)) {
+            systemd::reload(&self.commands).await?;
+        }
+        // systemd reads a unit that it does not know yet at its start.
+        systemd::restart(&self.commands, unit).await?;
+        Ok(systemd::enable(&self.commands, unit).await?)
     }
 }
 
@@ -215,7 +250,8 @@ pub(crate) mod testing {
     pub(crate) fn context_of(config: &str) -> (tempfile::TempDir, Context) {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::under(dir.path());
-        let loaded = nodeinit_config::load(&[Layer::file("cluster.yaml", config)]).unwrap();
+        let this = Layer::setting("this machine", "masters", "[{name: m1}]");
+        let loaded = nodeinit_config::load(&[this, Layer::file("cluster.yaml", config)]).unwrap();
         let cluster = loaded.cluster.clone();
         let local = Local { host_name: "m1".into(), addresses: vec!["10.0.0.11".parse().unwrap()] };
         let node = cluster.node(&local, None).unwrap();
@@ -231,6 +267,8 @@ pub(crate) mod testing {
             facts: Arc::default(),
             manifests: Arc::new(Manifests::new(Default::default()).unwrap()),
             api: Arc::default(),
+            sums: Arc::default(),
+            lent: Arc::default(),
         };
         (dir, cx)
     }
@@ -272,6 +310,8 @@ mod tests {
         cx.claim_trees(vec!["/here".into(), "/not/there".into()]).await.unwrap();
         let trees = cx.journal.state().trees;
         assert_eq!(trees[Path::new("/here")], Some(vec!["theirs".to_owned()]));
-        assert_eq!(trees[Path::new("/not")], None);
+        assert_eq!(trees[Path::new("/not/there")], None);
+        assert!(!trees.contains_key(Path::new("/not")), "others may put files there");
+        assert!(cx.journal.state().directories.contains(Path::new("/not")));
     }
 }

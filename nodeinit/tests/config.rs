@@ -52,6 +52,10 @@ fn what_is_there_is_not_overwritten_and_nobody_is_asked_in_vain() {
     assert!(exit == 64 && said.contains("cluster.yaml is there already; nothing was written"), "{exit} {said}");
     assert_eq!(std::fs::read_to_string(here.join("cluster.yaml")).unwrap(), "mine");
     assert_eq!(nodeinit(here, &["init", "--yes", "--force"]).0, 0);
+    let masters = "masters=[{name: m1, address: 10.0.0.11},\n  {name: m2, address: 10.0.0.12}]";
+    let set = ["--set", masters, "--set", "artifacts.source=upstream"];
+    assert_eq!(nodeinit(here, &[&["init", "--yes", "--file", "new/directory/x.yaml"][..], &set].concat()).0, 0);
+    assert_eq!(nodeinit(here, &["show", "--config", "new/directory/x.yaml"]).0, 0);
     let (exit, _, said) = nodeinit(here, &["init", "--file", "other.yaml"]);
     assert!(exit == 64 && said.contains("add --yes") && !here.join("other.yaml").exists(), "{exit} {said}");
     let (exit, _, said) = nodeinit(here, &["init", "--yes", "--file", "x.yaml", "--set", "nam=a"]);
@@ -72,6 +76,16 @@ fn all_problems_in_one_report() {
     let json: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!((exit, json["ok"].as_bool(), json["problems"].as_array().map(Vec::len)), (78, Some(false), Some(3)));
     assert_eq!((&json["problems"][2]["file"], &json["problems"][2]["line"]), (&"b.yaml".into(), &1.into()));
+    for (name, text) in [("empty.yaml", ""), ("comments.yaml", "# a\n\n# b\n")] {
+        write(here.join(name), text);
+        let (exit, _, said) = nodeinit(here, &["validate", "--config", name]);
+        assert!(exit == 78 && said.contains("apiVersion: missing") && said.contains("kind: missing"), "{name}: {said}");
+    }
+    write(here.join("cut.yaml"), HEADER);
+    let (exit, _, said) = nodeinit(here, &["validate", "--config", "cut.yaml"]);
+    assert!(exit == 78 && said.contains("cut.yaml: masters: missing: no machine becomes the first master"), "{said}");
+    let (exit, _, said) = nodeinit(here, &["validate", "--config", "."]);
+    assert!(exit == 78 && said.contains("`--config` takes a file"), "{exit} {said}");
     let (exit, _, said) = nodeinit(here, &["validate", "--config", "missing.yaml"]);
     assert!(exit == 78 && said.starts_with("error: cannot read missing.yaml\n  cause: No such file"), "{exit} {said}");
 }
@@ -81,4 +95,36 @@ fn the_schema_is_json() {
     let (exit, out, _) = nodeinit(Path::new("/"), &["schema"]);
     let schema: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert_eq!((exit, schema["type"].as_str()), (0, Some("object")));
+}
+
+#[test]
+fn what_this_machine_lacks_is_reported_before_it_is_needed() {
+    let dir = tempfile::tempdir().unwrap();
+    let here = dir.path();
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap().trim().to_lowercase();
+    let machines = format!("masters: [{{name: {name}, address: 10.9.0.1}}, {{name: other, address: 10.9.0.2}}]\n");
+    let said = |more: &str| {
+        write(here.join("a.yaml"), format!("{HEADER}{machines}{more}"));
+        let (exit, _, said) = nodeinit(here, &["validate", "--config", "a.yaml"]);
+        assert_eq!(exit, 78, "{said}");
+        said
+    };
+    assert!(said("").contains("there is no SSH key to reach the other machines"), "{}", said(""));
+    assert!(said("ssh: {keyFile: /no/such/key}\n").contains("ssh.keyFile: /no/such/key does not exist"));
+    assert!(said("os: {sysctls: {vm.swappiness: low}}\n").contains("the kernel takes only numbers there"));
+    let missing = said("artifacts: {source: /no/such}\n");
+    assert!(missing.contains("the archive /no/such/images/etcd.tar is missing"), "{missing}");
+}
+
+#[test]
+#[allow(clippy::disallowed_methods, reason = "the program under test ends by itself")]
+fn a_reader_that_is_gone_changes_no_exit_code() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path().join("wrong.yaml"), "kind: Other\n");
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nodeinit"));
+    command.args(["config", "validate", "--config", "wrong.yaml"]).current_dir(dir.path()).stdin(Stdio::null());
+    let ended = command.stderr(writer).status().unwrap();
+    assert_eq!(ended.code(), Some(78), "{ended}");
 }

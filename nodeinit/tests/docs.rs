@@ -2,11 +2,12 @@
 //! `UPDATE_DOCS=1 cargo test -p nodeinit --test docs` writes it.
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it expects")]
 
-use clap::{Arg, Command};
+use clap::{Arg, ArgAction, Command};
 use clap_complete::Shell;
 use nodeinit::{
     cli,
     plan::{Reach, first_master},
+    steps::etcd::Permit,
 };
 use nodeinit_config::Layer;
 use std::{collections::BTreeSet, path::Path};
@@ -16,7 +17,7 @@ fn the_page_of_the_command_line_is_current() {
     let mut root = cli::command();
     root.build();
     let mut page = include_str!("cli.md").to_owned();
-    let shared: Vec<Arg> = root.find_subcommand("up").into_iter().flat_map(Command::get_arguments).cloned().collect();
+    let shared: Vec<Arg> = root.find_subcommand("plan").into_iter().flat_map(Command::get_arguments).cloned().collect();
     options(shared.iter().filter(|arg| !is_help(arg)), &mut page);
     commands(&mut root, 2, &shared, &mut page);
     is_current("cli.md", &page);
@@ -27,7 +28,7 @@ fn the_table_of_steps_is_current() {
     const MARKS: [&str; 2] = ["<!-- steps: made from the plan -->\n", "<!-- end of steps -->"];
     let head = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nartifacts: {source: /opt/kubernetes}\n";
     let cluster = nodeinit_config::load(&[Layer::file("cluster.yaml", head)]).unwrap().cluster;
-    let plan = first_master::plan(&cluster, &Reach::Here);
+    let plan = first_master::plan(&cluster, &Reach::Here, Permit::None, false);
     let mut table = "\n| step | what it brings about | after |\n|---|---|---|\n".to_owned();
     for (index, step) in plan.iter().enumerate() {
         let needs: Vec<String> = step.needs().iter().map(|need| format!("`{need}`")).collect();
@@ -101,7 +102,7 @@ fn commands(parent: &mut Command, level: usize, shared: &[Arg], page: &mut Strin
 }
 
 fn is_help(arg: &Arg) -> bool {
-    matches!(arg.get_id().as_str(), "help" | "version")
+    matches!(arg.get_action(), ArgAction::Help | ArgAction::HelpShort | ArgAction::HelpLong | ArgAction::Version)
 }
 
 fn help(arg: &Arg) -> String {

@@ -19,6 +19,12 @@ _nodeinit() {
             nodeinit,addons)
                 cmd="nodeinit__subcmd__addons"
                 ;;
+            nodeinit,agent)
+                cmd="nodeinit__subcmd__agent"
+                ;;
+            nodeinit,artifacts)
+                cmd="nodeinit__subcmd__artifacts"
+                ;;
             nodeinit,certs)
                 cmd="nodeinit__subcmd__certs"
                 ;;
@@ -85,6 +91,45 @@ _nodeinit() {
             nodeinit__subcmd__addons__subcmd__help,remove)
                 cmd="nodeinit__subcmd__addons__subcmd__help__subcmd__remove"
                 ;;
+            nodeinit__subcmd__artifacts,bundle)
+                cmd="nodeinit__subcmd__artifacts__subcmd__bundle"
+                ;;
+            nodeinit__subcmd__artifacts,fetch)
+                cmd="nodeinit__subcmd__artifacts__subcmd__fetch"
+                ;;
+            nodeinit__subcmd__artifacts,help)
+                cmd="nodeinit__subcmd__artifacts__subcmd__help"
+                ;;
+            nodeinit__subcmd__artifacts,inspect)
+                cmd="nodeinit__subcmd__artifacts__subcmd__inspect"
+                ;;
+            nodeinit__subcmd__artifacts,list)
+                cmd="nodeinit__subcmd__artifacts__subcmd__list"
+                ;;
+            nodeinit__subcmd__artifacts,verify)
+                cmd="nodeinit__subcmd__artifacts__subcmd__verify"
+                ;;
+            nodeinit__subcmd__artifacts__subcmd__help,bundle)
+                cmd="nodeinit__subcmd__artifacts__subcmd__help__subcmd__bundle"
+                ;;
+            nodeinit__subcmd__artifacts__subcmd__help,fetch)
+                cmd="nodeinit__subcmd__artifacts__subcmd__help__subcmd__fetch"
+                ;;
+            nodeinit__subcmd__artifacts__subcmd__help,help)
+                cmd="nodeinit__subcmd__artifacts__subcmd__help__subcmd__help"
+                ;;
+            nodeinit__subcmd__artifacts__subcmd__help,inspect)
+                cmd="nodeinit__subcmd__artifacts__subcmd__help__subcmd__inspect"
+                ;;
+            nodeinit__subcmd__artifacts__subcmd__help,list)
+                cmd="nodeinit__subcmd__artifacts__subcmd__help__subcmd__list"
+                ;;
+            nodeinit__subcmd__artifacts__subcmd__help,verify)
+                cmd="nodeinit__subcmd__artifacts__subcmd__help__subcmd__verify"
+                ;;
+            nodeinit__subcmd__certs,approve)
+                cmd="nodeinit__subcmd__certs__subcmd__approve"
+                ;;
             nodeinit__subcmd__certs,check)
                 cmd="nodeinit__subcmd__certs__subcmd__check"
                 ;;
@@ -93,6 +138,9 @@ _nodeinit() {
                 ;;
             nodeinit__subcmd__certs,renew)
                 cmd="nodeinit__subcmd__certs__subcmd__renew"
+                ;;
+            nodeinit__subcmd__certs__subcmd__help,approve)
+                cmd="nodeinit__subcmd__certs__subcmd__help__subcmd__approve"
                 ;;
             nodeinit__subcmd__certs__subcmd__help,check)
                 cmd="nodeinit__subcmd__certs__subcmd__help__subcmd__check"
@@ -133,11 +181,50 @@ _nodeinit() {
             nodeinit__subcmd__config__subcmd__help,validate)
                 cmd="nodeinit__subcmd__config__subcmd__help__subcmd__validate"
                 ;;
+            nodeinit__subcmd__etcd,alarms)
+                cmd="nodeinit__subcmd__etcd__subcmd__alarms"
+                ;;
+            nodeinit__subcmd__etcd,aside)
+                cmd="nodeinit__subcmd__etcd__subcmd__aside"
+                ;;
+            nodeinit__subcmd__etcd,defrag)
+                cmd="nodeinit__subcmd__etcd__subcmd__defrag"
+                ;;
             nodeinit__subcmd__etcd,help)
                 cmd="nodeinit__subcmd__etcd__subcmd__help"
                 ;;
             nodeinit__subcmd__etcd,members)
                 cmd="nodeinit__subcmd__etcd__subcmd__members"
+                ;;
+            nodeinit__subcmd__etcd,remove)
+                cmd="nodeinit__subcmd__etcd__subcmd__remove"
+                ;;
+            nodeinit__subcmd__etcd__subcmd__aside,help)
+                cmd="nodeinit__subcmd__etcd__subcmd__aside__subcmd__help"
+                ;;
+            nodeinit__subcmd__etcd__subcmd__aside,list)
+                cmd="nodeinit__subcmd__etcd__subcmd__aside__subcmd__list"
+                ;;
+            nodeinit__subcmd__etcd__subcmd__aside,remove)
+                cmd="nodeinit__subcmd__etcd__subcmd__aside__subcmd__remove"
+                ;;
+            nodeinit__subcmd__etcd__subcmd__aside__subcmd__help,help)
+                cmd="nodeinit__subcmd__etcd__subcmd__aside__subcmd__help__subcmd__help"
+                ;;
+            nodeinit__subcmd__etcd__subcmd__aside__subcmd__help,list)
+                cmd="nodeinit__subcmd__etcd__subcmd__aside__subcmd__help__subcmd__list"
+                ;;
+            nodeinit__subcmd__etcd__subcmd__aside__subcmd__help,remove)
+                cmd="nodeinit__subcmd__etcd__subcmd__aside__subcmd__help__subcmd__remove"
+                ;;
+            nodeinit__subcmd__etcd__subcmd__help,alarms)
+                cmd="nodeinit__subcmd__etcd__subcmd__help__subcmd__alarms"
+                ;;
+            nodeinit__subcmd__etcd__subcmd__help,aside)
+                cmd="nodeinit__subcmd__etcd__subcmd__help__subcmd__aside"
+                ;;
+            nodeinit__subcmd__etcd__subcmd__help,defrag)
+                cmd="nodeinit__subcmd__etcd__subcmd__help__subcmd__defrag"
                 ;;
             nodeinit__subcmd__etcd__subcmd__help,help)
                 cmd="nodeinit__subcmd__etcd__subcmd__help__subcmd__help"
@@ -145,8 +232,23 @@ _nodeinit() {
             nodeinit__subcmd__etcd__subcmd__help,members)
                 cmd="nodeinit__subcmd__etcd__subcmd__help__subcmd__members"
                 ;;
+            nodeinit__subcmd__etcd__subcmd__help,remove)
+                cmd="nodeinit__subcmd__etcd__subcmd__help__subcmd__remove"
+                ;;
+            nodeinit__subcmd__etcd__subcmd__help__subcmd__aside,list)
+                cmd="nodeinit__subcmd__etcd__subcmd__help__subcmd__aside__subcmd__list"
+                ;;
+            nodeinit__subcmd__etcd__subcmd__help__subcmd__aside,remove)
+                cmd="nodeinit__subcmd__etcd__subcmd__help__subcmd__aside__subcmd__remove"
+                ;;
             nodeinit__subcmd__help,addons)
                 cmd="nodeinit__subcmd__help__subcmd__addons"
+                ;;
+            nodeinit__subcmd__help,agent)
+                cmd="nodeinit__subcmd__help__subcmd__agent"
+                ;;
+            nodeinit__subcmd__help,artifacts)
+                cmd="nodeinit__subcmd__help__subcmd__artifacts"
                 ;;
             nodeinit__subcmd__help,certs)
                 cmd="nodeinit__subcmd__help__subcmd__certs"
@@ -199,6 +301,24 @@ _nodeinit() {
             nodeinit__subcmd__help__subcmd__addons,remove)
                 cmd="nodeinit__subcmd__help__subcmd__addons__subcmd__remove"
                 ;;
+            nodeinit__subcmd__help__subcmd__artifacts,bundle)
+                cmd="nodeinit__subcmd__help__subcmd__artifacts__subcmd__bundle"
+                ;;
+            nodeinit__subcmd__help__subcmd__artifacts,fetch)
+                cmd="nodeinit__subcmd__help__subcmd__artifacts__subcmd__fetch"
+                ;;
+            nodeinit__subcmd__help__subcmd__artifacts,inspect)
+                cmd="nodeinit__subcmd__help__subcmd__artifacts__subcmd__inspect"
+                ;;
+            nodeinit__subcmd__help__subcmd__artifacts,list)
+                cmd="nodeinit__subcmd__help__subcmd__artifacts__subcmd__list"
+                ;;
+            nodeinit__subcmd__help__subcmd__artifacts,verify)
+                cmd="nodeinit__subcmd__help__subcmd__artifacts__subcmd__verify"
+                ;;
+            nodeinit__subcmd__help__subcmd__certs,approve)
+                cmd="nodeinit__subcmd__help__subcmd__certs__subcmd__approve"
+                ;;
             nodeinit__subcmd__help__subcmd__certs,check)
                 cmd="nodeinit__subcmd__help__subcmd__certs__subcmd__check"
                 ;;
@@ -217,8 +337,26 @@ _nodeinit() {
             nodeinit__subcmd__help__subcmd__config,validate)
                 cmd="nodeinit__subcmd__help__subcmd__config__subcmd__validate"
                 ;;
+            nodeinit__subcmd__help__subcmd__etcd,alarms)
+                cmd="nodeinit__subcmd__help__subcmd__etcd__subcmd__alarms"
+                ;;
+            nodeinit__subcmd__help__subcmd__etcd,aside)
+                cmd="nodeinit__subcmd__help__subcmd__etcd__subcmd__aside"
+                ;;
+            nodeinit__subcmd__help__subcmd__etcd,defrag)
+                cmd="nodeinit__subcmd__help__subcmd__etcd__subcmd__defrag"
+                ;;
             nodeinit__subcmd__help__subcmd__etcd,members)
                 cmd="nodeinit__subcmd__help__subcmd__etcd__subcmd__members"
+                ;;
+            nodeinit__subcmd__help__subcmd__etcd,remove)
+                cmd="nodeinit__subcmd__help__subcmd__etcd__subcmd__remove"
+                ;;
+            nodeinit__subcmd__help__subcmd__etcd__subcmd__aside,list)
+                cmd="nodeinit__subcmd__help__subcmd__etcd__subcmd__aside__subcmd__list"
+                ;;
+            nodeinit__subcmd__help__subcmd__etcd__subcmd__aside,remove)
+                cmd="nodeinit__subcmd__help__subcmd__etcd__subcmd__aside__subcmd__remove"
                 ;;
             nodeinit__subcmd__help__subcmd__master,add)
                 cmd="nodeinit__subcmd__help__subcmd__master__subcmd__add"
@@ -356,7 +494,7 @@ _nodeinit() {
 
     case "${cmd}" in
         nodeinit)
-            opts="-h -V --help --version up plan preflight status reset config secrets token addons certs etcd master worker phase help"
+            opts="-h -V --help --version up plan preflight status reset agent config artifacts secrets token addons certs etcd master worker phase help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -531,13 +669,307 @@ _nodeinit() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        nodeinit__subcmd__certs)
-            opts="-h --help check renew help"
+        nodeinit__subcmd__agent)
+            opts="-h --config --role --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --role)
+                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__artifacts)
+            opts="-h --help list fetch bundle inspect verify help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__artifacts__subcmd__bundle)
+            opts="-h --output --from --sign-key --signature --config --version --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --sign-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --signature)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --version)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__artifacts__subcmd__fetch)
+            opts="-h --to --registry-auth --config --version --output --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --registry-auth)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --version)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__artifacts__subcmd__help)
+            opts="list fetch bundle inspect verify help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__artifacts__subcmd__help__subcmd__bundle)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__artifacts__subcmd__help__subcmd__fetch)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__artifacts__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__artifacts__subcmd__help__subcmd__inspect)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__artifacts__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__artifacts__subcmd__help__subcmd__verify)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__artifacts__subcmd__inspect)
+            opts="-h --output --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__artifacts__subcmd__list)
+            opts="-h --config --version --output --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --version)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__artifacts__subcmd__verify)
+            opts="-h --public-key --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --public-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__certs)
+            opts="-h --help check renew approve help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__certs__subcmd__approve)
+            opts="-h --config --role --output --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --role)
+                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -564,8 +996,22 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__certs__subcmd__help)
-            opts="check renew help"
+            opts="check renew approve help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__certs__subcmd__help__subcmd__approve)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -824,7 +1270,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__etcd)
-            opts="-h --help members help"
+            opts="-h --help members remove defrag alarms aside help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -837,9 +1283,253 @@ _nodeinit() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        nodeinit__subcmd__etcd__subcmd__help)
-            opts="members help"
+        nodeinit__subcmd__etcd__subcmd__alarms)
+            opts="-h --config --role --output --help list disarm"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --role)
+                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__etcd__subcmd__aside)
+            opts="-h --help list remove help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__etcd__subcmd__aside__subcmd__help)
+            opts="list remove help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__etcd__subcmd__aside__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__etcd__subcmd__aside__subcmd__help__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__etcd__subcmd__aside__subcmd__help__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__etcd__subcmd__aside__subcmd__list)
+            opts="-h --config --role --output --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --role)
+                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__etcd__subcmd__aside__subcmd__remove)
+            opts="-h --yes --config --role --output --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --role)
+                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__etcd__subcmd__defrag)
+            opts="-h --compact --config --role --output --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --role)
+                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__etcd__subcmd__help)
+            opts="members remove defrag alarms aside help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__etcd__subcmd__help__subcmd__alarms)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__etcd__subcmd__help__subcmd__aside)
+            opts="list remove"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__etcd__subcmd__help__subcmd__aside__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__etcd__subcmd__help__subcmd__aside__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__etcd__subcmd__help__subcmd__defrag)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -879,6 +1569,20 @@ _nodeinit() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        nodeinit__subcmd__etcd__subcmd__help__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         nodeinit__subcmd__etcd__subcmd__members)
             opts="-h --config --role --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -905,8 +1609,34 @@ _nodeinit() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        nodeinit__subcmd__etcd__subcmd__remove)
+            opts="-h --force --config --role --output --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --role)
+                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         nodeinit__subcmd__help)
-            opts="up plan preflight status reset config secrets token addons certs etcd master worker phase help"
+            opts="up plan preflight status reset agent config artifacts secrets token addons certs etcd master worker phase help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -975,9 +1705,121 @@ _nodeinit() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        nodeinit__subcmd__help__subcmd__certs)
-            opts="check renew"
+        nodeinit__subcmd__help__subcmd__agent)
+            opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__artifacts)
+            opts="list fetch bundle inspect verify"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__artifacts__subcmd__bundle)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__artifacts__subcmd__fetch)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__artifacts__subcmd__inspect)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__artifacts__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__artifacts__subcmd__verify)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__certs)
+            opts="check renew approve"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__certs__subcmd__approve)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1088,7 +1930,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__help__subcmd__etcd)
-            opts="members"
+            opts="members remove defrag alarms aside"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1101,7 +1943,91 @@ _nodeinit() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        nodeinit__subcmd__help__subcmd__etcd__subcmd__alarms)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__etcd__subcmd__aside)
+            opts="list remove"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__etcd__subcmd__aside__subcmd__list)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__etcd__subcmd__aside__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 5 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__etcd__subcmd__defrag)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         nodeinit__subcmd__help__subcmd__etcd__subcmd__members)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__etcd__subcmd__remove)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1438,12 +2364,16 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__master__subcmd__add)
-            opts="-h --config --role --output --help"
+            opts="-h --address --config --role --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --address)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1668,7 +2598,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__plan)
-            opts="-h --local --config --role --output --help"
+            opts="-h --local --accept-clock --config --role --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1720,7 +2650,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__reset)
-            opts="-h --yes --force --config --role --output --help"
+            opts="-h --yes --force --remove-aside --config --role --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1938,7 +2868,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__token__subcmd__delete)
-            opts="-h --config --role --output --help"
+            opts="-h --spent --config --role --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2034,7 +2964,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__token__subcmd__list)
-            opts="-h --config --role --output --help"
+            opts="-h --all --config --role --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2060,7 +2990,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__up)
-            opts="-h --local --config --role --output --help"
+            opts="-h --new-cluster --yes --permit-stdin --local --accept-clock --config --role --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2100,12 +3030,16 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__worker__subcmd__add)
-            opts="-h --config --role --output --help"
+            opts="-h --address --config --role --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --address)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

@@ -34,7 +34,11 @@ _arguments "${_arguments_options[@]}" : \
 '--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
 '--output=[How progress is shown]:OUTPUT:((text\:"For people"
 json\:"One JSON object a line"))' \
+'--new-cluster[Bootstrap an empty etcd even without proof that the cluster is new; an existing cluster'\''s data is lost]' \
+'--yes[Do not ask whether to give the former cluster up]' \
+'(--new-cluster)--permit-stdin[The provisioner'\''s\: read a permit to bootstrap etcd from standard input, one line of JSON]' \
 '--local[Only this machine\: on the first master, the others are left alone]' \
+'--accept-clock[Accept this machine'\''s clock although an earlier run recorded a later time]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
@@ -46,6 +50,7 @@ _arguments "${_arguments_options[@]}" : \
 '--output=[How progress is shown]:OUTPUT:((text\:"For people"
 json\:"One JSON object a line"))' \
 '--local[Only this machine\: on the first master, the others are left alone]' \
+'--accept-clock[Accept this machine'\''s clock although an earlier run recorded a later time]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
@@ -78,8 +83,17 @@ _arguments "${_arguments_options[@]}" : \
 json\:"One JSON object a line"))' \
 '--yes[Do not ask]' \
 '--force[Even if the other masters'\'' etcd loses its quorum by it, or cannot be asked]' \
+'--remove-aside[Also delete etcd data that was moved aside (\`nodeinit etcd aside list\`)]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(agent)
+_arguments "${_arguments_options[@]}" : \
+'--config=[The configuration, as \`up\` writes it for the service]:FILE:_files' \
+'--role=[This machine'\''s role, if the configuration does not list the machine]:ROLE:(first-master master worker)' \
+'-h[Print help]' \
+'--help[Print help]' \
 && ret=0
 ;;
 (config)
@@ -155,6 +169,115 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (schema)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
+(artifacts)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_nodeinit__subcmd__artifacts_commands" \
+"*::: :->artifacts" \
+&& ret=0
+
+    case $state in
+    (artifacts)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-artifacts-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--version=[Use this release of Kubernetes instead of kubernetes.version]:VERSION:_default' \
+'--output=[How the answer is printed]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(fetch)
+_arguments "${_arguments_options[@]}" : \
+'--to=[The directory; it keeps the digests in artifacts.lock, and later fetches accept no others]:DIR:_files' \
+'--registry-auth=[Read the logins of registries from a file as \`docker login\` writes it, mode 0600]:FILE:_files' \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--version=[Use this release of Kubernetes instead of kubernetes.version]:VERSION:_default' \
+'--output=[How the answer is printed]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(bundle)
+_arguments "${_arguments_options[@]}" : \
+'--output=[The file to write, whose name ends in .tar; it serves as artifacts.source]:FILE:_files' \
+'--from=[The directory that \`artifacts fetch\` filled; if not given, artifacts.source]:DIR:_files' \
+'(--signature)--sign-key=[Sign the index with this private key\: ed25519, in OpenSSH'\''s format, without a passphrase]:FILE:_files' \
+'--signature=[Add this signature of the index, which \`ssh-keygen -Y sign -n nodeinit-bundle\` made]:FILE:_files' \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--version=[Use this release of Kubernetes instead of kubernetes.version]:VERSION:_default' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(inspect)
+_arguments "${_arguments_options[@]}" : \
+'--output=[How the answer is printed]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':file -- The bundle:_files' \
+&& ret=0
+;;
+(verify)
+_arguments "${_arguments_options[@]}" : \
+'--public-key=[The ed25519 public key that must have signed it, as in ~/.ssh/id_ed25519.pub]:FILE:_files' \
+'-h[Print help]' \
+'--help[Print help]' \
+':file -- The bundle:_files' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_nodeinit__subcmd__artifacts__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-artifacts-help-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(fetch)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(bundle)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(inspect)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(verify)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -250,7 +373,7 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--ttl=[How long it is valid, such as 30m, 24h or 7d; by default 24h, for a worker 1h]:TTL:_default' \
 '(--worker)--description=[What it is for]:DESCRIPTION:_default' \
-'--worker=[A worker of the configuration\: its former tokens end, and as JSON all comes that it needs to join]:NAME:_default' \
+'--worker=[Create the token of one worker of the configuration\: revokes its earlier tokens; JSON output contains everything it needs to join]:NAME:_default' \
 '--files=[Write that worker'\''s /etc/nodeinit/config.yaml and secrets.yaml into this directory]:DIRECTORY:_files' \
 '*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
 '--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
@@ -266,6 +389,7 @@ _arguments "${_arguments_options[@]}" : \
 '--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
 '--output=[How progress is shown]:OUTPUT:((text\:"For people"
 json\:"One JSON object a line"))' \
+'--all[Also list tokens that were used, expired or were revoked]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
@@ -276,9 +400,10 @@ _arguments "${_arguments_options[@]}" : \
 '--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
 '--output=[How progress is shown]:OUTPUT:((text\:"For people"
 json\:"One JSON object a line"))' \
+'--spent[Delete the tokens of all workers that have joined]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-':id -- The token'\''s id\: what stands before its dot; the whole token will do too:_default' \
+'::id -- The token'\''s ID, which is the part before its dot; the whole token is accepted, too:_default' \
 && ret=0
 ;;
 (help)
@@ -432,6 +557,17 @@ json\:"One JSON object a line"))' \
 '*::names -- The certificates'\'' names, as `certs check` shows them; all where none is given:_default' \
 && ret=0
 ;;
+(approve)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
+'--output=[How progress is shown]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':name -- The node'\''s name, or the name of one CertificateSigningRequest:_default' \
+&& ret=0
+;;
 (help)
 _arguments "${_arguments_options[@]}" : \
 ":: :_nodeinit__subcmd__certs__subcmd__help_commands" \
@@ -449,6 +585,10 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (renew)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(approve)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -488,6 +628,109 @@ json\:"One JSON object a line"))' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
+'--output=[How progress is shown]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'--force[Remove it even if it is healthy; ask etcd even if it would lose its quorum]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':member -- The member'\''s name, or its ID as `nodeinit etcd members` prints it:_default' \
+&& ret=0
+;;
+(defrag)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
+'--output=[How progress is shown]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'--compact[First discard all former revisions; API servers and controllers then list all objects again]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(alarms)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
+'--output=[How progress is shown]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'::action -- What to do:((list\:"Print the alarms"
+disarm\:"Allow writes again after space was freed"))' \
+&& ret=0
+;;
+(aside)
+_arguments "${_arguments_options[@]}" : \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_nodeinit__subcmd__etcd__subcmd__aside_commands" \
+"*::: :->aside" \
+&& ret=0
+
+    case $state in
+    (aside)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-etcd-aside-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
+'--output=[How progress is shown]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
+'--output=[How progress is shown]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'--yes[Do not ask for confirmation]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':name -- The name, as `nodeinit etcd aside list` prints it:_default' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_nodeinit__subcmd__etcd__subcmd__aside__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-etcd-aside-help-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
 (help)
 _arguments "${_arguments_options[@]}" : \
 ":: :_nodeinit__subcmd__etcd__subcmd__help_commands" \
@@ -503,6 +746,42 @@ _arguments "${_arguments_options[@]}" : \
             (members)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(defrag)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(alarms)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(aside)
+_arguments "${_arguments_options[@]}" : \
+":: :_nodeinit__subcmd__etcd__subcmd__help__subcmd__aside_commands" \
+"*::: :->aside" \
+&& ret=0
+
+    case $state in
+    (aside)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-etcd-help-aside-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
 ;;
 (help)
 _arguments "${_arguments_options[@]}" : \
@@ -532,6 +811,7 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (add)
 _arguments "${_arguments_options[@]}" : \
+'--address=[Where to reach it, if the configuration does not have its address]:ADDRESS:_default' \
 '*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
 '--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
 '--output=[How progress is shown]:OUTPUT:((text\:"For people"
@@ -601,6 +881,7 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (add)
 _arguments "${_arguments_options[@]}" : \
+'--address=[Where to reach it, if the configuration does not have its address]:ADDRESS:_default' \
 '*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
 '--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
 '--output=[How progress is shown]:OUTPUT:((text\:"For people"
@@ -753,6 +1034,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(agent)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (config)
 _arguments "${_arguments_options[@]}" : \
 ":: :_nodeinit__subcmd__help__subcmd__config_commands" \
@@ -778,6 +1063,42 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (schema)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+(artifacts)
+_arguments "${_arguments_options[@]}" : \
+":: :_nodeinit__subcmd__help__subcmd__artifacts_commands" \
+"*::: :->artifacts" \
+&& ret=0
+
+    case $state in
+    (artifacts)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-help-artifacts-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(fetch)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(bundle)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(inspect)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(verify)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -885,6 +1206,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(approve)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
         esac
     ;;
 esac
@@ -904,6 +1229,42 @@ _arguments "${_arguments_options[@]}" : \
             (members)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(defrag)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(alarms)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(aside)
+_arguments "${_arguments_options[@]}" : \
+":: :_nodeinit__subcmd__help__subcmd__etcd__subcmd__aside_commands" \
+"*::: :->aside" \
+&& ret=0
+
+    case $state in
+    (aside)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-help-etcd-aside-command-$line[1]:"
+        case $line[1] in
+            (list)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
 ;;
         esac
     ;;
@@ -1002,7 +1363,9 @@ _nodeinit_commands() {
 'preflight:Every problem of this machine in one report, each with its remedy; changes nothing' \
 'status:Steps, health of the cluster'\''s parts, nodes, certificates'\'' days left' \
 'reset:Undo what the journal says was made here' \
+'agent:Approve kubelets'\'' certificate requests until stopped; the service nodeinit-agent on masters runs it' \
 'config:Write, check and show the configuration' \
+'artifacts:List and fetch the programs and images that a cluster needs' \
 'secrets:The cluster'\''s secrets, on the operator'\''s side' \
 'token:Bootstrap tokens, with which machines join' \
 'addons:What the cluster may have beside what it cannot do without' \
@@ -1070,14 +1433,104 @@ _nodeinit__subcmd__addons__subcmd__remove_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit addons remove commands' commands "$@"
 }
+(( $+functions[_nodeinit__subcmd__agent_commands] )) ||
+_nodeinit__subcmd__agent_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit agent commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__artifacts_commands] )) ||
+_nodeinit__subcmd__artifacts_commands() {
+    local commands; commands=(
+'list:List each program and image that a cluster with this configuration needs, and its source' \
+'fetch:Fetch them into a directory that serves as artifacts.source; an interrupted fetch resumes' \
+'bundle:Write the fetched artifacts to one file that serves as artifacts.source, with an index, digests and an optional signature' \
+'inspect:Show what a bundle contains; reads only its index' \
+'verify:Verify that a bundle is complete and undamaged, and who signed it' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'nodeinit artifacts commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__artifacts__subcmd__bundle_commands] )) ||
+_nodeinit__subcmd__artifacts__subcmd__bundle_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit artifacts bundle commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__artifacts__subcmd__fetch_commands] )) ||
+_nodeinit__subcmd__artifacts__subcmd__fetch_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit artifacts fetch commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__artifacts__subcmd__help_commands] )) ||
+_nodeinit__subcmd__artifacts__subcmd__help_commands() {
+    local commands; commands=(
+'list:List each program and image that a cluster with this configuration needs, and its source' \
+'fetch:Fetch them into a directory that serves as artifacts.source; an interrupted fetch resumes' \
+'bundle:Write the fetched artifacts to one file that serves as artifacts.source, with an index, digests and an optional signature' \
+'inspect:Show what a bundle contains; reads only its index' \
+'verify:Verify that a bundle is complete and undamaged, and who signed it' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'nodeinit artifacts help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__artifacts__subcmd__help__subcmd__bundle_commands] )) ||
+_nodeinit__subcmd__artifacts__subcmd__help__subcmd__bundle_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit artifacts help bundle commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__artifacts__subcmd__help__subcmd__fetch_commands] )) ||
+_nodeinit__subcmd__artifacts__subcmd__help__subcmd__fetch_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit artifacts help fetch commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__artifacts__subcmd__help__subcmd__help_commands] )) ||
+_nodeinit__subcmd__artifacts__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit artifacts help help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__artifacts__subcmd__help__subcmd__inspect_commands] )) ||
+_nodeinit__subcmd__artifacts__subcmd__help__subcmd__inspect_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit artifacts help inspect commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__artifacts__subcmd__help__subcmd__list_commands] )) ||
+_nodeinit__subcmd__artifacts__subcmd__help__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit artifacts help list commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__artifacts__subcmd__help__subcmd__verify_commands] )) ||
+_nodeinit__subcmd__artifacts__subcmd__help__subcmd__verify_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit artifacts help verify commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__artifacts__subcmd__inspect_commands] )) ||
+_nodeinit__subcmd__artifacts__subcmd__inspect_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit artifacts inspect commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__artifacts__subcmd__list_commands] )) ||
+_nodeinit__subcmd__artifacts__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit artifacts list commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__artifacts__subcmd__verify_commands] )) ||
+_nodeinit__subcmd__artifacts__subcmd__verify_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit artifacts verify commands' commands "$@"
+}
 (( $+functions[_nodeinit__subcmd__certs_commands] )) ||
 _nodeinit__subcmd__certs_commands() {
     local commands; commands=(
 'check:When each certificate of this machine ends; exit code 1 where one has ended' \
 'renew:Sign certificates anew, for the keys that they have, with the CAs of this machine' \
+'approve:Approve a node'\''s pending requests for serving certificates, with names that the agent does not know; on a master' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit certs commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__certs__subcmd__approve_commands] )) ||
+_nodeinit__subcmd__certs__subcmd__approve_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit certs approve commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__certs__subcmd__check_commands] )) ||
 _nodeinit__subcmd__certs__subcmd__check_commands() {
@@ -1089,9 +1542,15 @@ _nodeinit__subcmd__certs__subcmd__help_commands() {
     local commands; commands=(
 'check:When each certificate of this machine ends; exit code 1 where one has ended' \
 'renew:Sign certificates anew, for the keys that they have, with the CAs of this machine' \
+'approve:Approve a node'\''s pending requests for serving certificates, with names that the agent does not know; on a master' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit certs help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__certs__subcmd__help__subcmd__approve_commands] )) ||
+_nodeinit__subcmd__certs__subcmd__help__subcmd__approve_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit certs help approve commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__certs__subcmd__help__subcmd__check_commands] )) ||
 _nodeinit__subcmd__certs__subcmd__help__subcmd__check_commands() {
@@ -1184,17 +1643,106 @@ _nodeinit__subcmd__config__subcmd__validate_commands() {
 _nodeinit__subcmd__etcd_commands() {
     local commands; commands=(
 'members:The members\: which vote, which leads, how they are' \
+'remove:Remove a member whose machine is gone, such as one that was added and never started' \
+'defrag:Shrink the members'\'' databases, one member at a time, the leader last' \
+'alarms:List etcd'\''s alarms, or disarm those of full databases' \
+'aside:Manage etcd data on this machine that nodeinit moved aside' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit etcd commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__etcd__subcmd__alarms_commands] )) ||
+_nodeinit__subcmd__etcd__subcmd__alarms_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit etcd alarms commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__etcd__subcmd__aside_commands] )) ||
+_nodeinit__subcmd__etcd__subcmd__aside_commands() {
+    local commands; commands=(
+'list:List the data that was moved aside, with its size and the member that wrote it' \
+'remove:Delete data that was moved aside; it cannot be restored' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'nodeinit etcd aside commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__etcd__subcmd__aside__subcmd__help_commands] )) ||
+_nodeinit__subcmd__etcd__subcmd__aside__subcmd__help_commands() {
+    local commands; commands=(
+'list:List the data that was moved aside, with its size and the member that wrote it' \
+'remove:Delete data that was moved aside; it cannot be restored' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'nodeinit etcd aside help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__etcd__subcmd__aside__subcmd__help__subcmd__help_commands] )) ||
+_nodeinit__subcmd__etcd__subcmd__aside__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit etcd aside help help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__etcd__subcmd__aside__subcmd__help__subcmd__list_commands] )) ||
+_nodeinit__subcmd__etcd__subcmd__aside__subcmd__help__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit etcd aside help list commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__etcd__subcmd__aside__subcmd__help__subcmd__remove_commands] )) ||
+_nodeinit__subcmd__etcd__subcmd__aside__subcmd__help__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit etcd aside help remove commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__etcd__subcmd__aside__subcmd__list_commands] )) ||
+_nodeinit__subcmd__etcd__subcmd__aside__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit etcd aside list commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__etcd__subcmd__aside__subcmd__remove_commands] )) ||
+_nodeinit__subcmd__etcd__subcmd__aside__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit etcd aside remove commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__etcd__subcmd__defrag_commands] )) ||
+_nodeinit__subcmd__etcd__subcmd__defrag_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit etcd defrag commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__etcd__subcmd__help_commands] )) ||
 _nodeinit__subcmd__etcd__subcmd__help_commands() {
     local commands; commands=(
 'members:The members\: which vote, which leads, how they are' \
+'remove:Remove a member whose machine is gone, such as one that was added and never started' \
+'defrag:Shrink the members'\'' databases, one member at a time, the leader last' \
+'alarms:List etcd'\''s alarms, or disarm those of full databases' \
+'aside:Manage etcd data on this machine that nodeinit moved aside' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit etcd help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__etcd__subcmd__help__subcmd__alarms_commands] )) ||
+_nodeinit__subcmd__etcd__subcmd__help__subcmd__alarms_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit etcd help alarms commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__etcd__subcmd__help__subcmd__aside_commands] )) ||
+_nodeinit__subcmd__etcd__subcmd__help__subcmd__aside_commands() {
+    local commands; commands=(
+'list:List the data that was moved aside, with its size and the member that wrote it' \
+'remove:Delete data that was moved aside; it cannot be restored' \
+    )
+    _describe -t commands 'nodeinit etcd help aside commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__etcd__subcmd__help__subcmd__aside__subcmd__list_commands] )) ||
+_nodeinit__subcmd__etcd__subcmd__help__subcmd__aside__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit etcd help aside list commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__etcd__subcmd__help__subcmd__aside__subcmd__remove_commands] )) ||
+_nodeinit__subcmd__etcd__subcmd__help__subcmd__aside__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit etcd help aside remove commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__etcd__subcmd__help__subcmd__defrag_commands] )) ||
+_nodeinit__subcmd__etcd__subcmd__help__subcmd__defrag_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit etcd help defrag commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__etcd__subcmd__help__subcmd__help_commands] )) ||
 _nodeinit__subcmd__etcd__subcmd__help__subcmd__help_commands() {
@@ -1206,10 +1754,20 @@ _nodeinit__subcmd__etcd__subcmd__help__subcmd__members_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit etcd help members commands' commands "$@"
 }
+(( $+functions[_nodeinit__subcmd__etcd__subcmd__help__subcmd__remove_commands] )) ||
+_nodeinit__subcmd__etcd__subcmd__help__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit etcd help remove commands' commands "$@"
+}
 (( $+functions[_nodeinit__subcmd__etcd__subcmd__members_commands] )) ||
 _nodeinit__subcmd__etcd__subcmd__members_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit etcd members commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__etcd__subcmd__remove_commands] )) ||
+_nodeinit__subcmd__etcd__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit etcd remove commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__help_commands] )) ||
 _nodeinit__subcmd__help_commands() {
@@ -1219,7 +1777,9 @@ _nodeinit__subcmd__help_commands() {
 'preflight:Every problem of this machine in one report, each with its remedy; changes nothing' \
 'status:Steps, health of the cluster'\''s parts, nodes, certificates'\'' days left' \
 'reset:Undo what the journal says was made here' \
+'agent:Approve kubelets'\'' certificate requests until stopped; the service nodeinit-agent on masters runs it' \
 'config:Write, check and show the configuration' \
+'artifacts:List and fetch the programs and images that a cluster needs' \
 'secrets:The cluster'\''s secrets, on the operator'\''s side' \
 'token:Bootstrap tokens, with which machines join' \
 'addons:What the cluster may have beside what it cannot do without' \
@@ -1256,13 +1816,60 @@ _nodeinit__subcmd__help__subcmd__addons__subcmd__remove_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit help addons remove commands' commands "$@"
 }
+(( $+functions[_nodeinit__subcmd__help__subcmd__agent_commands] )) ||
+_nodeinit__subcmd__help__subcmd__agent_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help agent commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__artifacts_commands] )) ||
+_nodeinit__subcmd__help__subcmd__artifacts_commands() {
+    local commands; commands=(
+'list:List each program and image that a cluster with this configuration needs, and its source' \
+'fetch:Fetch them into a directory that serves as artifacts.source; an interrupted fetch resumes' \
+'bundle:Write the fetched artifacts to one file that serves as artifacts.source, with an index, digests and an optional signature' \
+'inspect:Show what a bundle contains; reads only its index' \
+'verify:Verify that a bundle is complete and undamaged, and who signed it' \
+    )
+    _describe -t commands 'nodeinit help artifacts commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__artifacts__subcmd__bundle_commands] )) ||
+_nodeinit__subcmd__help__subcmd__artifacts__subcmd__bundle_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help artifacts bundle commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__artifacts__subcmd__fetch_commands] )) ||
+_nodeinit__subcmd__help__subcmd__artifacts__subcmd__fetch_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help artifacts fetch commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__artifacts__subcmd__inspect_commands] )) ||
+_nodeinit__subcmd__help__subcmd__artifacts__subcmd__inspect_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help artifacts inspect commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__artifacts__subcmd__list_commands] )) ||
+_nodeinit__subcmd__help__subcmd__artifacts__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help artifacts list commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__artifacts__subcmd__verify_commands] )) ||
+_nodeinit__subcmd__help__subcmd__artifacts__subcmd__verify_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help artifacts verify commands' commands "$@"
+}
 (( $+functions[_nodeinit__subcmd__help__subcmd__certs_commands] )) ||
 _nodeinit__subcmd__help__subcmd__certs_commands() {
     local commands; commands=(
 'check:When each certificate of this machine ends; exit code 1 where one has ended' \
 'renew:Sign certificates anew, for the keys that they have, with the CAs of this machine' \
+'approve:Approve a node'\''s pending requests for serving certificates, with names that the agent does not know; on a master' \
     )
     _describe -t commands 'nodeinit help certs commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__certs__subcmd__approve_commands] )) ||
+_nodeinit__subcmd__help__subcmd__certs__subcmd__approve_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help certs approve commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__help__subcmd__certs__subcmd__check_commands] )) ||
 _nodeinit__subcmd__help__subcmd__certs__subcmd__check_commands() {
@@ -1308,13 +1915,50 @@ _nodeinit__subcmd__help__subcmd__config__subcmd__validate_commands() {
 _nodeinit__subcmd__help__subcmd__etcd_commands() {
     local commands; commands=(
 'members:The members\: which vote, which leads, how they are' \
+'remove:Remove a member whose machine is gone, such as one that was added and never started' \
+'defrag:Shrink the members'\'' databases, one member at a time, the leader last' \
+'alarms:List etcd'\''s alarms, or disarm those of full databases' \
+'aside:Manage etcd data on this machine that nodeinit moved aside' \
     )
     _describe -t commands 'nodeinit help etcd commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__etcd__subcmd__alarms_commands] )) ||
+_nodeinit__subcmd__help__subcmd__etcd__subcmd__alarms_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help etcd alarms commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__etcd__subcmd__aside_commands] )) ||
+_nodeinit__subcmd__help__subcmd__etcd__subcmd__aside_commands() {
+    local commands; commands=(
+'list:List the data that was moved aside, with its size and the member that wrote it' \
+'remove:Delete data that was moved aside; it cannot be restored' \
+    )
+    _describe -t commands 'nodeinit help etcd aside commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__etcd__subcmd__aside__subcmd__list_commands] )) ||
+_nodeinit__subcmd__help__subcmd__etcd__subcmd__aside__subcmd__list_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help etcd aside list commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__etcd__subcmd__aside__subcmd__remove_commands] )) ||
+_nodeinit__subcmd__help__subcmd__etcd__subcmd__aside__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help etcd aside remove commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__etcd__subcmd__defrag_commands] )) ||
+_nodeinit__subcmd__help__subcmd__etcd__subcmd__defrag_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help etcd defrag commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__help__subcmd__etcd__subcmd__members_commands] )) ||
 _nodeinit__subcmd__help__subcmd__etcd__subcmd__members_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit help etcd members commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__etcd__subcmd__remove_commands] )) ||
+_nodeinit__subcmd__help__subcmd__etcd__subcmd__remove_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help etcd remove commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__help__subcmd__help_commands] )) ||
 _nodeinit__subcmd__help__subcmd__help_commands() {
@@ -1375,7 +2019,7 @@ _nodeinit__subcmd__help__subcmd__reset_commands() {
 (( $+functions[_nodeinit__subcmd__help__subcmd__secrets_commands] )) ||
 _nodeinit__subcmd__help__subcmd__secrets_commands() {
     local commands; commands=(
-'generate:Make a cluster'\''s secrets\: CAs, keys, a bootstrap token; never writes over a file' \
+'generate:Generate a cluster'\''s secrets\: CAs and keys; never overwrites a file' \
 'inspect:Fingerprints, subjects and ends of what a bundle holds, never a secret' \
     )
     _describe -t commands 'nodeinit help secrets commands' commands "$@"
@@ -1398,9 +2042,9 @@ _nodeinit__subcmd__help__subcmd__status_commands() {
 (( $+functions[_nodeinit__subcmd__help__subcmd__token_commands] )) ||
 _nodeinit__subcmd__help__subcmd__token_commands() {
     local commands; commands=(
-'create:Make a token and print it' \
-'list:The tokens'\'' ids and ends, never their secrets' \
-'delete:Delete a token' \
+'create:Create a token and print it' \
+'list:List tokens with their expiry, never their secrets' \
+'delete:Revoke a token; it never becomes valid again' \
     )
     _describe -t commands 'nodeinit help token commands' commands "$@"
 }
@@ -1546,7 +2190,7 @@ _nodeinit__subcmd__reset_commands() {
 (( $+functions[_nodeinit__subcmd__secrets_commands] )) ||
 _nodeinit__subcmd__secrets_commands() {
     local commands; commands=(
-'generate:Make a cluster'\''s secrets\: CAs, keys, a bootstrap token; never writes over a file' \
+'generate:Generate a cluster'\''s secrets\: CAs and keys; never overwrites a file' \
 'inspect:Fingerprints, subjects and ends of what a bundle holds, never a secret' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
@@ -1560,7 +2204,7 @@ _nodeinit__subcmd__secrets__subcmd__generate_commands() {
 (( $+functions[_nodeinit__subcmd__secrets__subcmd__help_commands] )) ||
 _nodeinit__subcmd__secrets__subcmd__help_commands() {
     local commands; commands=(
-'generate:Make a cluster'\''s secrets\: CAs, keys, a bootstrap token; never writes over a file' \
+'generate:Generate a cluster'\''s secrets\: CAs and keys; never overwrites a file' \
 'inspect:Fingerprints, subjects and ends of what a bundle holds, never a secret' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
@@ -1594,9 +2238,9 @@ _nodeinit__subcmd__status_commands() {
 (( $+functions[_nodeinit__subcmd__token_commands] )) ||
 _nodeinit__subcmd__token_commands() {
     local commands; commands=(
-'create:Make a token and print it' \
-'list:The tokens'\'' ids and ends, never their secrets' \
-'delete:Delete a token' \
+'create:Create a token and print it' \
+'list:List tokens with their expiry, never their secrets' \
+'delete:Revoke a token; it never becomes valid again' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit token commands' commands "$@"
@@ -1614,9 +2258,9 @@ _nodeinit__subcmd__token__subcmd__delete_commands() {
 (( $+functions[_nodeinit__subcmd__token__subcmd__help_commands] )) ||
 _nodeinit__subcmd__token__subcmd__help_commands() {
     local commands; commands=(
-'create:Make a token and print it' \
-'list:The tokens'\'' ids and ends, never their secrets' \
-'delete:Delete a token' \
+'create:Create a token and print it' \
+'list:List tokens with their expiry, never their secrets' \
+'delete:Revoke a token; it never becomes valid again' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit token help commands' commands "$@"

@@ -28,6 +28,9 @@ _provisioner() {
             provisioner,help)
                 cmd="provisioner__subcmd__help"
                 ;;
+            provisioner,init)
+                cmd="provisioner__subcmd__init"
+                ;;
             provisioner,master)
                 cmd="provisioner__subcmd__master"
                 ;;
@@ -54,6 +57,9 @@ _provisioner() {
                 ;;
             provisioner__subcmd__help,help)
                 cmd="provisioner__subcmd__help__subcmd__help"
+                ;;
+            provisioner__subcmd__help,init)
+                cmd="provisioner__subcmd__help__subcmd__init"
                 ;;
             provisioner__subcmd__help,master)
                 cmd="provisioner__subcmd__help__subcmd__master"
@@ -125,7 +131,7 @@ _provisioner() {
 
     case "${cmd}" in
         provisioner)
-            opts="-h -V --help --version plan apply status destroy userdata bundle master worker help"
+            opts="-h -V --help --version init plan apply status destroy userdata bundle master worker help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -139,7 +145,7 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__apply)
-            opts="-h --config --secrets --output --kubeconfig --resources-only --break-lock --help"
+            opts="-h --config --secrets --output --kubeconfig --resources-only --break-lock --replace-balancer --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -225,7 +231,7 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__help)
-            opts="plan apply status destroy userdata bundle master worker help"
+            opts="init plan apply status destroy userdata bundle master worker help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -281,6 +287,20 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        provisioner__subcmd__help__subcmd__init)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -413,6 +433,48 @@ _provisioner() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        provisioner__subcmd__init)
+            opts="-h --file --name --image --flavor --access --masters --workers --force --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --image)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --flavor)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --access)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --masters)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --workers)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;

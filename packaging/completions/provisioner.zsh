@@ -28,10 +28,24 @@ _provisioner() {
         (( CURRENT += 1 ))
         curcontext="${curcontext%:*:*}:provisioner-command-$line[1]:"
         case $line[1] in
-            (plan)
+            (init)
+_arguments "${_arguments_options[@]}" : \
+'--file=[The file to write]:FILE:_files' \
+'--name=[The cluster'\''s name]:NAME:_default' \
+'--image=[The image of the machines, by name or ID]:IMAGE:_default' \
+'--flavor=[The flavor of the machines, by name or ID]:FLAVOR:_default' \
+'--access=[The address range that may use SSH and the API, such as 192.0.2.0/24]:CIDR:_default' \
+'--masters=[Number of masters]:MASTERS:_default' \
+'--workers=[Number of workers]:WORKERS:_default' \
+'--force[Replace the file if it exists]' \
+'-h[Print help]' \
+'--help[Print help]' \
+&& ret=0
+;;
+(plan)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file; repeat it, the later wins]:FILE:_files' \
-'--secrets=[The secrets bundle; made where it is missing and needed]:FILE:_files' \
+'--secrets=[The secrets bundle; \`apply\` makes it for a new cluster]:FILE:_files' \
 '--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
 json\:"One JSON object a line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
@@ -41,12 +55,13 @@ json\:"One JSON object a line"))' \
 (apply)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file; repeat it, the later wins]:FILE:_files' \
-'--secrets=[The secrets bundle; made where it is missing and needed]:FILE:_files' \
+'--secrets=[The secrets bundle; \`apply\` makes it for a new cluster]:FILE:_files' \
 '--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
 json\:"One JSON object a line"))' \
 '--kubeconfig=[Where the administrator'\''s kubeconfig is written; CLUSTER.kubeconfig if unset]:FILE:_files' \
 '--resources-only[See to the resources only, and leave the machines to themselves]' \
-'--break-lock[Whoever holds the cluster'\''s lock is known to be dead]' \
+'--break-lock[Take the cluster'\''s lock over at once; only where the run that holds it is known to be dead]' \
+'--replace-balancer[Replace a load balancer in ERROR; clients cannot reach the API until the new one is ACTIVE]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
@@ -54,7 +69,7 @@ json\:"One JSON object a line"))' \
 (status)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file; repeat it, the later wins]:FILE:_files' \
-'--secrets=[The secrets bundle; made where it is missing and needed]:FILE:_files' \
+'--secrets=[The secrets bundle; \`apply\` makes it for a new cluster]:FILE:_files' \
 '--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
 json\:"One JSON object a line"))' \
 '--resources-only[Tell of the cloud'\''s resources only, and ask no machine]' \
@@ -65,11 +80,11 @@ json\:"One JSON object a line"))' \
 (destroy)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file; repeat it, the later wins]:FILE:_files' \
-'--secrets=[The secrets bundle; made where it is missing and needed]:FILE:_files' \
+'--secrets=[The secrets bundle; \`apply\` makes it for a new cluster]:FILE:_files' \
 '--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
 json\:"One JSON object a line"))' \
 '--yes[Do not ask]' \
-'--break-lock[Whoever holds the cluster'\''s lock is known to be dead]' \
+'--break-lock[Take the cluster'\''s lock over at once; only where the run that holds it is known to be dead]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
@@ -77,7 +92,7 @@ json\:"One JSON object a line"))' \
 (userdata)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file; repeat it, the later wins]:FILE:_files' \
-'--secrets=[The secrets bundle; made where it is missing and needed]:FILE:_files' \
+'--secrets=[The secrets bundle; \`apply\` makes it for a new cluster]:FILE:_files' \
 '--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
 json\:"One JSON object a line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
@@ -89,7 +104,7 @@ json\:"One JSON object a line"))' \
 _arguments "${_arguments_options[@]}" : \
 '--out=[Write them into this file, mode 0600, instead of printing them]:FILE:_files' \
 '*--config=[A configuration file; repeat it, the later wins]:FILE:_files' \
-'--secrets=[The secrets bundle; made where it is missing and needed]:FILE:_files' \
+'--secrets=[The secrets bundle; \`apply\` makes it for a new cluster]:FILE:_files' \
 '--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
 json\:"One JSON object a line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
@@ -114,11 +129,11 @@ _arguments "${_arguments_options[@]}" : \
             (add)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file; repeat it, the later wins]:FILE:_files' \
-'--secrets=[The secrets bundle; made where it is missing and needed]:FILE:_files' \
+'--secrets=[The secrets bundle; \`apply\` makes it for a new cluster]:FILE:_files' \
 '--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
 json\:"One JSON object a line"))' \
 '--kubeconfig=[Where the administrator'\''s kubeconfig is written; CLUSTER.kubeconfig if unset]:FILE:_files' \
-'--break-lock[Whoever holds the cluster'\''s lock is known to be dead]' \
+'--break-lock[Take the cluster'\''s lock over at once; only where the run that holds it is known to be dead]' \
 '--resources-only[See to the resources only, and leave the machines to themselves]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
@@ -128,11 +143,11 @@ json\:"One JSON object a line"))' \
 (remove)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file; repeat it, the later wins]:FILE:_files' \
-'--secrets=[The secrets bundle; made where it is missing and needed]:FILE:_files' \
+'--secrets=[The secrets bundle; \`apply\` makes it for a new cluster]:FILE:_files' \
 '--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
 json\:"One JSON object a line"))' \
 '--kubeconfig=[Where the administrator'\''s kubeconfig is written; CLUSTER.kubeconfig if unset]:FILE:_files' \
-'--break-lock[Whoever holds the cluster'\''s lock is known to be dead]' \
+'--break-lock[Take the cluster'\''s lock over at once; only where the run that holds it is known to be dead]' \
 '--resources-only[See to the resources only, and leave the machines to themselves]' \
 '--force[Even if etcd loses its quorum, and pods are lost that nothing makes anew]' \
 '-h[Print help (see more with '\''--help'\'')]' \
@@ -189,11 +204,11 @@ _arguments "${_arguments_options[@]}" : \
             (add)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file; repeat it, the later wins]:FILE:_files' \
-'--secrets=[The secrets bundle; made where it is missing and needed]:FILE:_files' \
+'--secrets=[The secrets bundle; \`apply\` makes it for a new cluster]:FILE:_files' \
 '--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
 json\:"One JSON object a line"))' \
 '--kubeconfig=[Where the administrator'\''s kubeconfig is written; CLUSTER.kubeconfig if unset]:FILE:_files' \
-'--break-lock[Whoever holds the cluster'\''s lock is known to be dead]' \
+'--break-lock[Take the cluster'\''s lock over at once; only where the run that holds it is known to be dead]' \
 '--resources-only[See to the resources only, and leave the machines to themselves]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
@@ -203,11 +218,11 @@ json\:"One JSON object a line"))' \
 (remove)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file; repeat it, the later wins]:FILE:_files' \
-'--secrets=[The secrets bundle; made where it is missing and needed]:FILE:_files' \
+'--secrets=[The secrets bundle; \`apply\` makes it for a new cluster]:FILE:_files' \
 '--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
 json\:"One JSON object a line"))' \
 '--kubeconfig=[Where the administrator'\''s kubeconfig is written; CLUSTER.kubeconfig if unset]:FILE:_files' \
-'--break-lock[Whoever holds the cluster'\''s lock is known to be dead]' \
+'--break-lock[Take the cluster'\''s lock over at once; only where the run that holds it is known to be dead]' \
 '--resources-only[See to the resources only, and leave the machines to themselves]' \
 '--force[Even if etcd loses its quorum, and pods are lost that nothing makes anew]' \
 '-h[Print help (see more with '\''--help'\'')]' \
@@ -259,7 +274,11 @@ _arguments "${_arguments_options[@]}" : \
         (( CURRENT += 1 ))
         curcontext="${curcontext%:*:*}:provisioner-help-command-$line[1]:"
         case $line[1] in
-            (plan)
+            (init)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(plan)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -347,7 +366,8 @@ esac
 (( $+functions[_provisioner_commands] )) ||
 _provisioner_commands() {
     local commands; commands=(
-'plan:What \`apply\` would create, change and delete; exit 0\: nothing, 2\: something, 78\: something stands in the way' \
+'init:Write the configuration of a new cluster, with a cluster ID of its own; asks on a terminal for what no flag says' \
+'plan:Show what \`apply\` would create, change and delete; exit 0\: nothing, 2\: something, 3\: only an unhealthy server, 78\: something is in the way' \
 'apply:Create what is missing, mend what was changed, and bring up the cluster on its machines' \
 'status:What there is, with each machine'\''s node, part in etcd and place behind the balancer' \
 'destroy:Delete what this cluster owns' \
@@ -377,7 +397,8 @@ _provisioner__subcmd__destroy_commands() {
 (( $+functions[_provisioner__subcmd__help_commands] )) ||
 _provisioner__subcmd__help_commands() {
     local commands; commands=(
-'plan:What \`apply\` would create, change and delete; exit 0\: nothing, 2\: something, 78\: something stands in the way' \
+'init:Write the configuration of a new cluster, with a cluster ID of its own; asks on a terminal for what no flag says' \
+'plan:Show what \`apply\` would create, change and delete; exit 0\: nothing, 2\: something, 3\: only an unhealthy server, 78\: something is in the way' \
 'apply:Create what is missing, mend what was changed, and bring up the cluster on its machines' \
 'status:What there is, with each machine'\''s node, part in etcd and place behind the balancer' \
 'destroy:Delete what this cluster owns' \
@@ -408,6 +429,11 @@ _provisioner__subcmd__help__subcmd__destroy_commands() {
 _provisioner__subcmd__help__subcmd__help_commands() {
     local commands; commands=()
     _describe -t commands 'provisioner help help commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__help__subcmd__init_commands] )) ||
+_provisioner__subcmd__help__subcmd__init_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner help init commands' commands "$@"
 }
 (( $+functions[_provisioner__subcmd__help__subcmd__master_commands] )) ||
 _provisioner__subcmd__help__subcmd__master_commands() {
@@ -459,6 +485,11 @@ _provisioner__subcmd__help__subcmd__worker__subcmd__add_commands() {
 _provisioner__subcmd__help__subcmd__worker__subcmd__remove_commands() {
     local commands; commands=()
     _describe -t commands 'provisioner help worker remove commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__init_commands] )) ||
+_provisioner__subcmd__init_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner init commands' commands "$@"
 }
 (( $+functions[_provisioner__subcmd__master_commands] )) ||
 _provisioner__subcmd__master_commands() {

@@ -12,6 +12,7 @@ use crate::{
     error::Error,
     openstack::{Client, Service, listing::Listing},
     output::Output,
+    permit,
     resources::{
         Found, Kind, Marker, Part, Snapshot,
         body::Context,
@@ -31,7 +32,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     time::{Duration, Instant},
 };
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::{Mutex, OnceCell, Semaphore};
 
 /// Lists of servers and volumes are asked for no more often, however many are waited for.
 const LOOK: Duration = Duration::from_secs(1);
@@ -57,6 +58,10 @@ pub struct Apply<'a> {
     balancing: Mutex<()>,
     begun: Instant,
     failures: Cell<usize>,
+    /// Whether the first master's server is permitted to bootstrap etcd as soon as it is there.
+    permits: bool,
+    /// Whether it is written that the cluster is new.
+    announced: OnceCell<()>,
     finished: RefCell<BTreeMap<Part, Duration>>,
 }
 
@@ -85,17 +90,34 @@ impl<'a> Apply<'a> {
             plan,
             output,
             made: Made::default(),
-            servers: Listing::new(client, Service::Compute, observe::SERVERS, "servers", LOOK),
+            servers: Listing::new(
+                client,
+                Service::Compute,
+                &observe::servers(marker, &snapshot.ours, !snapshot.facts.lacks_server_tags),
+                "servers",
+                LOOK,
+            ),
             volumes: Listing::new(client, Service::Volume, observe::VOLUMES, "volumes", LOOK),
             building: Semaphore::new(cloud.parallel),
             balancing: Mutex::new(()),
             begun: Instant::now(),
             failures: Cell::new(0),
+            permits: false,
+            announced: OnceCell::new(),
             finished: RefCell::default(),
         }
     }
 
-    /// Does everything; a failure ends only what depends on it. Returns what is there then.
+    /// Permits the first master's server to bootstrap etcd, if this run, or an interrupted one before it, makes the cluster's first
+    /// machines.
+    #[must_use]
+    pub fn permitting(self) -> Self {
+        let ours = &self.snapshot.ours;
+        Self { permits: permit::is_new(ours) || permit::announced(ours).is_some(), ..self }
+    }
+
+    /// Does everything; a failure ends only what depends on it. Returns what is there then; servers among it that are not
+    /// ACTIVE could not be repaired.
     ///
     /// # Errors
     /// How many parts failed; each failure has been told.
@@ -202,7 +224,11 @@ impl<'a> Apply<'a> {
                 );
             }
             Err(error) => {
-                self.failures.set(self.failures.get() + parts.len());
+                // A server that is there and cannot be made ACTIVE is unhealthy: the machines' work goes on without it.
+                let is_server = parts[0].kind == Kind::Server && matches!(task.items[0].action, Action::Change(_));
+                if !is_server {
+                    self.failures.set(self.failures.get() + parts.len());
+                }
                 parts.iter().for_each(|part| self.made.fail(part));
                 let hint = error.hint().map(|hint| format!("\n          hint:    {hint}")).unwrap_or_default();
                 self.output.tell(&format!("{at:6.1} s  FAILED   {name}: {error}{hint}"), || {
@@ -252,6 +278,15 @@ impl<'a> Apply<'a> {
     }
 
     /// A machine's user-data, with what is there by now.
+    /// The ID of the token in a worker's user-data.
+    fn token_id(&self, name: &str) -> Option<String> {
+        let is_worker = self.loaded.cluster.workers.iter().any(|worker| worker.name == name);
+        let port =
+            self.made.get(&Part::new(Kind::Port, name)).filter(|_| is_worker && userdata::workers_come(self.loaded))?;
+        let token = self.secrets.worker_token(name, &port.id);
+        token.expose().split('.').next().map(str::to_owned)
+    }
+
     fn user_data(&self, name: &str) -> Result<String, Error> {
         let inputs = Inputs::of(&self.loaded.cluster, |kind, name| self.made.get(&Part::new(kind, name)));
         userdata::of(self.loaded, name, &inputs, self.secrets)
@@ -261,8 +296,7 @@ impl<'a> Apply<'a> {
 
 /// What is to be done, with what one request makes together.
 fn tasks(plan: &Plan) -> Vec<Task<'_>> {
-    let todo =
-        plan.items.iter().filter(|item| !matches!(item.action, Action::Keep | Action::Left | Action::Refuse { .. }));
+    let todo = plan.items.iter().filter(|item| item.action.is_work());
     let mut tasks: Vec<Task<'_>> = Vec::new();
     for item in todo {
         let joins = |task: &&mut Task<'_>| {

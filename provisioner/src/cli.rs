@@ -1,6 +1,7 @@
 //! The command line: arguments in, a command chosen.
 
 mod by_hand;
+mod init;
 mod machines;
 mod status;
 
@@ -9,13 +10,13 @@ use crate::{
     cloud,
     delivery::Delivery,
     destroy,
-    error::Error,
+    error::{Error, PARTLY},
     lock::{self, Lock},
     openstack::Client,
     output::{Format, Output},
-    report,
+    permit, report,
     resources::{
-        Found, Kind, Marker, Snapshot, desired,
+        Found, Kind, Marker, Part, Snapshot, desired,
         diff::{self, Action, Obstacle, Plan},
         observe,
     },
@@ -24,7 +25,8 @@ use crate::{
 };
 use clap::{Args, Parser, Subcommand};
 use machines::Machine;
-use nodeinit_config::{Layer, Loaded, OpenStack, cluster::Role, load};
+use nodeinit_config::{Cluster, Layer, Loaded, OpenStack, cluster::Role, load};
+use nodeinit_screen::tell;
 use serde_json::json;
 use std::{
     io::{BufRead, IsTerminal, Write},
@@ -48,7 +50,9 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// What `apply` would create, change and delete; exit 0: nothing, 2: something, 78: something stands in the way
+    /// Write the configuration of a new cluster, with a cluster ID of its own; asks on a terminal for what no flag says
+    Init(init::Init),
+    /// Show what `apply` would create, change and delete; exit 0: nothing, 2: something, 3: only an unhealthy server, 78: something is in the way
     Plan(Source),
     /// Create what is missing, mend what was changed, and bring up the cluster on its machines
     Apply {
@@ -56,9 +60,12 @@ enum Command {
         source: Source,
         #[command(flatten)]
         operator: Operator,
-        /// Whoever holds the cluster's lock is known to be dead
+        /// Take the cluster's lock over at once; only where the run that holds it is known to be dead
         #[arg(long)]
         break_lock: bool,
+        /// Replace a load balancer in ERROR; clients cannot reach the API until the new one is ACTIVE
+        #[arg(long)]
+        replace_balancer: bool,
     },
     /// What there is, with each machine's node, part in etcd and place behind the balancer
     Status {
@@ -75,7 +82,7 @@ enum Command {
         /// Do not ask
         #[arg(long)]
         yes: bool,
-        /// Whoever holds the cluster's lock is known to be dead
+        /// Take the cluster's lock over at once; only where the run that holds it is known to be dead
         #[arg(long)]
         break_lock: bool,
     },
@@ -109,7 +116,7 @@ struct Source {
     /// A configuration file; repeat it, the later wins
     #[arg(long, value_name = "FILE", default_value = "cluster.yaml")]
     config: Vec<PathBuf>,
-    /// The secrets bundle; made where it is missing and needed
+    /// The secrets bundle; `apply` makes it for a new cluster
     #[arg(long, value_name = "FILE", default_value = "secrets.yaml")]
     secrets: PathBuf,
     /// Text for people, or one JSON object a line
@@ -135,8 +142,11 @@ impl Cli {
     /// What went wrong, for `main` to tell.
     pub async fn run(self) -> Result<ExitCode, Error> {
         match self.command {
+            Command::Init(args) => init::run(&args),
             Command::Plan(source) => plan(&source).await,
-            Command::Apply { source, operator, break_lock } => apply(&source, &operator, break_lock).await,
+            Command::Apply { source, operator, break_lock, replace_balancer } => {
+                apply(&source, &operator, break_lock, replace_balancer).await
+            }
             Command::Status { source, resources_only } => status::run(&source, resources_only).await,
             Command::Destroy { source, yes, break_lock } => destroy(&source, yes, break_lock).await,
             Command::Userdata { name, source } => by_hand::user_data(&source, &name),
@@ -155,6 +165,7 @@ struct Session {
     client: Client,
     secrets: PathBuf,
     output: Output,
+    replace_balancer: bool,
 }
 
 impl Session {
@@ -162,18 +173,19 @@ impl Session {
         let loaded = read(source)?;
         let cloud = loaded.cluster.openstack.clone().ok_or_else(|| Error::Configuration {
             what: "the configuration has no section `openstack`".to_owned(),
-            remedy: "describe the cloud (docs/examples/openstack.yaml), or run `nodeinit up` on machines that are there already".to_owned(),
+            remedy: "describe the cloud (`provisioner init` writes an example), or run `nodeinit up` on machines that are there already".to_owned(),
         })?;
         let variables = |name: &str| std::env::var(name).ok();
         let credentials = cloud::find(cloud.cloud.as_deref(), &variables)?;
         let client = Client::connect(credentials, cloud.parallel, cloud.timeouts.request).await?;
-        let marker = Marker::new(&cloud.cluster_id);
+        let marker = Marker::new(&cloud.cluster_id, &loaded.cluster.name);
         let (secrets, output) = (source.secrets.clone(), Output::new(source.output));
-        Ok(Self { loaded, marker, client, cloud, secrets, output })
+        Ok(Self { loaded, marker, client, cloud, secrets, output, replace_balancer: false })
     }
 
     async fn plan(&self) -> Result<(Snapshot, Plan), Error> {
         let snapshot = observe::snapshot(&self.client, &self.marker, &self.cloud).await?;
+        self.tell_unread();
         let plan = self.compare(&snapshot);
         Ok((snapshot, plan))
     }
@@ -181,25 +193,42 @@ impl Session {
     fn compare(&self, snapshot: &Snapshot) -> Plan {
         let cluster = &self.loaded.cluster;
         let mut plan = diff::plan(cluster, &self.cloud, desired::of(cluster, &self.cloud), snapshot);
+        if self.replace_balancer {
+            diff::replace_balancer(&mut plan);
+        }
         let servers = plan.items.iter().filter(|item| item.part.kind == Kind::Server && item.action == Action::Create);
-        // Before there is a bundle, all else can be told.
-        let secrets = self.secrets.exists().then(|| Secrets::open(&self.secrets, None).ok()).flatten();
-        let told = servers.zip(secrets.iter().cycle()).filter_map(|(item, secrets)| {
+        // `apply` generates a bundle that does not exist; everything else can be reported without one.
+        let secrets = self.secrets.exists().then(|| Secrets::read(&self.secrets)).transpose();
+        let told = servers.zip(secrets.iter().flatten().cycle()).filter_map(|(item, secrets)| {
             userdata::of(&self.loaded, &item.part.name, &userdata::Inputs::default(), secrets).err()
         });
         let obstacle = |error: UserDataError| Obstacle { what: error.to_string(), remedy: error.remedy().to_owned() };
         let obstacles: Vec<Obstacle> = told.map(obstacle).collect();
         plan.obstacles.extend(obstacles);
+        plan.obstacles.extend(
+            secrets.err().map(|error| Obstacle { what: error.to_string(), remedy: error.hint().unwrap_or_default() }),
+        );
         plan
     }
 
-    /// Takes the cluster's lock, and tells where it was another's.
+    /// Takes the cluster's lock, and reports a wait for it.
     async fn lock(&self, break_lock: bool) -> Result<Lock<'_>, Error> {
-        let (lock, told) = lock::take(&self.client, &self.marker, break_lock).await?;
-        if let Some(told) = told {
-            self.output.tell(&told, || json!({ "event": "note", "what": told }));
+        let tell = |text: &str| self.output.tell(text, || json!({ "event": "note", "what": text }));
+        lock::take(&self.client, &self.marker, break_lock, tell).await
+    }
+
+    /// What is the cluster's in the cloud.
+    async fn ours(&self) -> Result<Vec<Found>, Error> {
+        let ours = observe::ours(&self.client, &self.marker, &self.cloud).await?;
+        self.tell_unread();
+        Ok(ours)
+    }
+
+    fn tell_unread(&self) {
+        for (what, why) in self.client.unread() {
+            let note = format!("{what} cannot be read and are not checked: {why}");
+            self.output.tell(&format!("note     {note}"), || json!({ "event": "note", "what": note }));
         }
-        Ok(lock)
     }
 
     fn told(&self) {
@@ -218,13 +247,19 @@ async fn plan(source: &Source) -> Result<ExitCode, Error> {
     session.told();
     Ok(match (plan.is_blocked(), plan.is_empty()) {
         (true, _) => ExitCode::from(78),
+        (false, true) if plan.is_unhealthy() => ExitCode::from(PARTLY),
         (false, true) => ExitCode::SUCCESS,
         (false, false) => ExitCode::from(PENDING),
     })
 }
 
-async fn apply(source: &Source, operator: &Operator, break_lock: bool) -> Result<ExitCode, Error> {
-    let session = Session::open(source).await?;
+async fn apply(
+    source: &Source,
+    operator: &Operator,
+    break_lock: bool,
+    replace_balancer: bool,
+) -> Result<ExitCode, Error> {
+    let session = Session { replace_balancer, ..Session::open(source).await? };
     create(&session, operator, break_lock, None).await
 }
 
@@ -246,23 +281,60 @@ async fn create(
             remedy: "mend what is told above".to_owned(),
         });
     }
-    let secrets = Secrets::open(&session.secrets, program(&session.loaded))?;
+    report::unhealthy(&first, &session.output);
+    let secrets = secrets(&snapshot.ours, &session.secrets, program(&session.loaded))?;
     let found = if first.is_empty() {
         lock::clear(&session.client, &snapshot.ours).await?;
         snapshot.ours
     } else {
         let lock = session.lock(break_lock).await?;
-        let done = session.output.live(locked(session, &secrets, snapshot, alone)).await;
-        lock.release().await?;
-        done?
+        session.output.live(lock.hold(locked(session, &secrets, snapshot, operator, alone))).await?
     };
-    if !operator.resources_only {
+    if operator.resources_only {
+        permit::leave_to_operator(&session.client, &found).await?;
+    }
+    let (unhealthy, is_closed) = unhealthy(&session.loaded.cluster, &found, alone);
+    if !operator.resources_only && !is_closed {
         session.output.live(delivery(session, operator, &secrets, found, begun).run(only)).await?;
     }
     session.output.tell_timeline();
-    session.output.tell("all is as it should be", || json!({ "event": "finished" }));
+    if unhealthy.is_empty() {
+        session.output.tell("all is as it should be", || json!({ "event": "finished" }));
+    }
     session.told();
-    Ok(ExitCode::SUCCESS)
+    let rest = match is_closed && !operator.resources_only {
+        true => "no other machine was reached",
+        false => "the rest is up to date",
+    };
+    match unhealthy.is_empty() {
+        true => Ok(ExitCode::SUCCESS),
+        false => Err(Error::Unhealthy { machines: unhealthy, rest }),
+    }
+}
+
+/// The cluster's secrets. A bundle is generated only for a new cluster: machines, and disks that a machine has used, have the CA of a
+/// bundle that exists.
+fn secrets(ours: &[Found], path: &Path, nodeinit: Option<&Path>) -> Result<Secrets, Error> {
+    match permit::is_new(ours) {
+        true => Secrets::open(path, nodeinit),
+        false => Secrets::existing(path),
+    }
+}
+
+/// The machines of the configuration, or one machine `only`, whose servers are not ACTIVE; and whether that keeps the
+/// others from being reached, or leaves nothing to do on machines.
+fn unhealthy(cluster: &Cluster, found: &[Found], only: Option<&str>) -> (Vec<String>, bool) {
+    let is_listed = |name: &str| userdata::role(cluster, name).is_some() || userdata::is_bastion(cluster, name);
+    let servers = found.iter().filter(|one| one.part.kind == Kind::Server && is_listed(&one.part.name));
+    let all: Vec<&Found> = servers.filter(|server| server.state() != "ACTIVE").collect();
+    let is_gate = |name: &str| {
+        userdata::role(cluster, name) == Some(Role::FirstMaster)
+            || userdata::is_bastion(cluster, name)
+            || only == Some(name)
+    };
+    let is_closed = all.iter().any(|server| is_gate(&server.part.name));
+    let told = all.iter().filter(|server| only.is_none_or(|only| is_closed || only == server.part.name));
+    (told.map(|server| format!("{} ({})", server.part.name, server.state())).collect(), is_closed)
 }
 
 /// Somebody else may have worked until the lock was ours, so that what is ours is looked at again.
@@ -270,13 +342,16 @@ async fn locked(
     session: &Session,
     secrets: &Secrets,
     mut snapshot: Snapshot,
+    operator: &Operator,
     only: Option<&str>,
 ) -> Result<Vec<Found>, Error> {
-    snapshot.ours = observe::ours(&session.client, &session.marker).await?;
+    snapshot.ours = observe::ours(&session.client, &session.marker, &session.cloud).await?;
     let mut plan = session.compare(&snapshot);
     restrict(&mut plan, only);
     let parts = (&session.loaded, &session.cloud, secrets);
-    Apply::new(&session.client, &session.marker, parts, &snapshot, &plan, session.output.clone()).run().await
+    let apply = Apply::new(&session.client, &session.marker, parts, &snapshot, &plan, session.output.clone());
+    // Where the machines are left to the operator, nobody here knows what became of their etcd.
+    if operator.resources_only || only.is_some() { apply.run().await } else { apply.permitting().run().await }
 }
 
 fn delivery<'s>(
@@ -310,14 +385,18 @@ fn program(loaded: &Loaded) -> Option<&Path> {
 /// Leaves what is not this machine's as it is.
 fn restrict(plan: &mut Plan, only: Option<&str>) {
     let Some(name) = only else { return };
-    for item in plan.items.iter_mut().filter(|item| item.part.name != name && item.action != Action::Keep) {
+    let own = plan.items.iter().filter(|item| item.part.name == name).filter_map(|item| item.want.as_ref());
+    let groups: Vec<Part> =
+        own.flat_map(|want| &want.needs).filter(|need| need.kind == Kind::ServerGroup).cloned().collect();
+    let others = plan.items.iter_mut().filter(|item| item.part.name != name && !groups.contains(&item.part));
+    for item in others.filter(|item| item.action != Action::Keep) {
         item.action = Action::Left;
     }
 }
 
 async fn destroy(source: &Source, yes: bool, break_lock: bool) -> Result<ExitCode, Error> {
     let session = Session::open(source).await?;
-    let ours = observe::ours(&session.client, &session.marker).await?;
+    let ours = session.ours().await?;
     let doomed = destroy::doomed(&ours);
     report::doomed(&doomed, &session.output);
     // A lock may be all that a killed run has left.
@@ -328,8 +407,15 @@ async fn destroy(source: &Source, yes: bool, break_lock: bool) -> Result<ExitCod
         }
         let lock = session.lock(break_lock).await?;
         let output = &session.output;
-        output.live(destroy::run(&session.client, &session.marker, &session.cloud, output)).await?;
-        lock.release().await?;
+        output.live(lock.hold(destroy::run(&session.client, &session.marker, &session.cloud, output))).await?;
+    }
+    let unread = session.client.unread();
+    if !unread.is_empty() {
+        let reasons: Vec<String> = unread.iter().map(|(what, why)| format!("{what}: {why}")).collect();
+        let text = format!("nothing else of this cluster is left, as far as it could be read: {}", reasons.join("; "));
+        session.output.tell(&text, || json!({ "event": "finished", "unread": unread }));
+        session.told();
+        return Ok(ExitCode::from(PARTLY));
     }
     session.output.tell("nothing of this cluster is left", || json!({ "event": "finished" }));
     session.told();
@@ -362,7 +448,48 @@ fn read(source: &Source) -> Result<Loaded, Error> {
     let layers = source.config.iter().map(layer).collect::<Result<Vec<_>, Error>>()?;
     let loaded = load(&layers).map_err(|problems| wrong(problems.to_string(), ""))?;
     for warning in &loaded.warnings {
-        eprintln!("warning: {warning}\n  hint:  {}", warning.remedy);
+        tell(&format!("warning: {warning}\n  hint:  {}", warning.remedy));
     }
     Ok(loaded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        resources::part::{ATTACHED, NEVER, ONCE},
+        testing::{alter, applied, sized},
+    };
+
+    #[test]
+    fn beside_disks_that_were_used_no_bundle_is_generated() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secrets.yaml");
+        let told = |attached: &str| {
+            let body = json!({ "id": "v", "metadata": { ATTACHED: attached } });
+            let volume = Found::new(Part::new(Kind::Volume, "m1"), body).unwrap();
+            secrets(&[volume], &path, Some(Path::new("/not/there"))).unwrap_err().to_string()
+        };
+        assert!(told(ONCE).starts_with("there is no secrets bundle"), "{}", told(ONCE));
+        assert!(!told(NEVER).starts_with("there is no secrets bundle"), "{}", told(NEVER));
+    }
+
+    #[test]
+    fn an_unhealthy_server_ends_the_way_to_the_others_only_if_it_is_on_that_way() {
+        let cluster = sized(2, 2, "  bastion: {name: gate}\n");
+        let told = |part: &str, only: Option<&str>| {
+            let mut snapshot = applied(&cluster);
+            alter(&mut snapshot, part, |body| body["status"] = json!("SHELVED"));
+            unhealthy(&cluster, &snapshot.ours, only)
+        };
+        let one = |name: &str| vec![format!("{name} (SHELVED)")];
+        assert_eq!(told("server/w1", None), (one("w1"), false));
+        assert_eq!(told("server/m2", None), (one("m2"), false));
+        assert_eq!(told("server/m1", None), (one("m1"), true));
+        assert_eq!(told("server/gate", Some("w2")), (one("gate"), true));
+        assert_eq!(told("server/w1", Some("w1")), (one("w1"), true));
+        assert_eq!(told("server/w1", Some("w2")), (Vec::new(), false));
+        let error = Error::Unhealthy { machines: told("server/w1", None).0, rest: "the rest is up to date" };
+        assert_eq!(error.to_string(), "1 machine is unhealthy: w1 (SHELVED); the rest is up to date");
+    }
 }

@@ -18,7 +18,7 @@ pub struct Cloud {
     pub auth_url: String,
     /// What Keystone gets.
     pub identity: Secret<Value>,
-    /// `None`: the only one, or the first of the catalogue.
+    /// `None`: the only one that has Nova.
     pub region: Option<String>,
     /// `public`, `internal` or `admin`.
     pub interface: String,

@@ -1,20 +1,22 @@
 //! From machines that boot to a cluster: the first master gets program, configuration and secrets over SSH, and brings up
 //! the rest; the balancer gets its members, the operator a kubeconfig.
 
-mod console;
 mod first_master;
+mod host_keys;
 mod state;
 
 use crate::{
     balancer,
-    error::Error,
+    error::{Error, PARTLY},
     openstack::Client,
     output::{Output, write_private},
-    resources::{Found, Kind, Marker, Part},
+    permit,
+    resources::{Found, Kind, Marker, Part, part::TOKEN},
     secrets::Secrets,
     userdata::{self, Inputs},
 };
 use first_master::FirstMaster;
+use host_keys::HostKeys;
 use nodeinit_config::{
     Cluster, Loaded, OpenStack, Secret,
     cluster::{API_PORT, Endpoint, Machine, Role},
@@ -48,7 +50,7 @@ pub struct Delivery<'a> {
     pub secrets: &'a Secrets,
     /// Where the kubeconfig is written.
     pub kubeconfig: PathBuf,
-    /// Where machines' host keys are kept, so that not each run reads each console.
+    /// Where machines' host keys are pinned, beside their servers' metadata.
     pub known_hosts: PathBuf,
     /// How long a machine may take to let us in.
     pub patience: Duration,
@@ -75,19 +77,22 @@ impl Delivery<'_> {
         };
         let config = userdata::master_config(self.loaded, &inputs)
             .map_err(|e| Error::Configuration { what: e.to_string(), remedy: "mend the configuration".to_owned() })?;
-        let reached = FirstMaster::reach(self, &inputs, &host_keys).await;
-        if matches!(reached, Err(Error::Machine { .. })) {
-            console::forget(self);
-        }
-        let mut machine = reached?;
-        self.tell(&format!("{} lets us in, with the host key of its console", machine.shown()));
+        let mut machine = self.reach(&inputs, &mut host_keys).await?;
+        self.tell(&format!("logged in to {}, which has the known host key", machine.shown()));
+        host_keys::keep(self, &host_keys).await;
         // From inside nobody goes to the bastion.
         self.cloud.bastion.iter().for_each(|bastion| drop(host_keys.remove(&bastion.name)));
         let bundle = self.secrets.for_first_master(&tokens, &host_keys);
-        machine.equip(&config, &bundle).await?;
+        machine.equip(&config).await?;
+        // With the keys, the machine can bootstrap etcd by itself, also after a reboot.
+        let permit = match only {
+            Some(_) => permit::leave_to_operator(self.client, &self.found).await.map(|()| None)?,
+            None => machine.take_permit().await?,
+        };
+        machine.entrust(&bundle).await?;
         let ended = match only {
             Some((name, role)) => machine.nodeinit(&format!("{role} add {name}")).await,
-            None => machine.nodeinit("up").await,
+            None => machine.up(permit).await,
         };
         let ready = machine.ready_nodes().await.unwrap_or_default();
         if ended.is_ok() || !ready.is_empty() {
@@ -98,14 +103,41 @@ impl Delivery<'_> {
             }
             self.write_kubeconfig(&machine.admin().await?, &inputs)?;
         }
-        ended?;
+        // Where some machines failed, the others are helped on.
+        if !matches!(ended, Ok(()) | Err(Error::Machine { code: PARTLY, .. })) {
+            return ended;
+        }
         if workers_come {
             let workers = cluster.workers.iter().map(|worker| worker.name.as_str());
-            let awaited = workers.filter(|name| only.is_none_or(|(one, _)| one == *name)).collect();
-            self.wait_for_workers(&machine, awaited, ready).await?;
-            machine.retire_tokens().await?;
+            let awaited: BTreeSet<&str> =
+                workers.filter(|name| self.is_active(name) && only.is_none_or(|(one, _)| one == *name)).collect();
+            self.let_in_again(&mut machine, &awaited, &ready, &tokens, host_keys).await?;
+            let waited = self.wait_for_workers(&machine, awaited, ready).await;
+            machine.delete_spent_tokens().await?;
+            waited?;
         }
-        Ok(())
+        ended
+    }
+
+    /// Logs in to the first master. A machine on the way whose console shows another key than the pinned one was installed
+    /// again; then its key is replaced, and no other.
+    async fn reach(&self, inputs: &Inputs, host_keys: &mut HostKeys) -> Result<FirstMaster<'_>, Error> {
+        // The key may be replaced by that of the metadata first, then by that of the console; on the way is a bastion.
+        for _ in 0..4 {
+            let error = match FirstMaster::reach(self, inputs, host_keys).await {
+                Err(error @ Error::HostKey { .. }) => error,
+                other => return other,
+            };
+            let Error::HostKey { machine, .. } = &error else { return Err(error) };
+            let Some(keys) = host_keys::renew(self, machine).await else { return Err(error) };
+            host_keys.insert(machine.clone(), keys);
+        }
+        FirstMaster::reach(self, inputs, host_keys).await
+    }
+
+    fn is_active(&self, machine: &str) -> bool {
+        let part = Part::new(Kind::Server, machine);
+        self.found.iter().any(|found| found.part == part && found.state() == "ACTIVE")
     }
 
     /// Takes a machine out of the cluster: drained, out of etcd, its node deleted.
@@ -142,15 +174,14 @@ impl Delivery<'_> {
         Inputs::of(&self.loaded.cluster, |kind, name| part(kind, name).map(Rc::new))
     }
 
-    /// The host keys of these machines and of the bastion: those of the configuration, else those of their consoles.
-    async fn host_keys(&self, machines: &[&Machine]) -> Result<BTreeMap<String, Vec<String>>, Error> {
-        let (known, unknown): (Vec<&Machine>, Vec<&Machine>) =
-            machines.iter().copied().partition(|machine| !machine.host_keys.is_empty());
-        let mut unknown: Vec<&str> = unknown.iter().map(|machine| machine.name.as_str()).collect();
-        unknown.extend(self.cloud.bastion.iter().map(|bastion| bastion.name.as_str()));
-        let mut host_keys = console::host_keys(self, &unknown).await?;
-        host_keys.extend(known.iter().map(|machine| (machine.name.clone(), machine.host_keys.clone())));
-        Ok(host_keys)
+    /// The host keys of these machines and of the bastion: those of the configuration, else the pinned ones, else those of
+    /// their consoles. Those of the first master and of the bastion must be known.
+    async fn host_keys(&self, machines: &[&Machine]) -> Result<HostKeys, Error> {
+        let bastion = self.cloud.bastion.as_ref().map(|bastion| bastion.name.as_str());
+        let names: Vec<&str> = machines.iter().map(|machine| machine.name.as_str()).chain(bastion).collect();
+        let first = self.loaded.cluster.masters.first().map(|first| first.name.as_str());
+        let needed: Vec<&str> = first.into_iter().chain(bastion).collect();
+        host_keys::host_keys(self, &names, &needed).await
     }
 
     fn token(&self, worker: &str, inputs: &Inputs) -> Option<(String, Secret<String>)> {
@@ -181,6 +212,51 @@ impl Delivery<'_> {
     async fn add_member(&self, name: &str, inputs: &Inputs) -> Result<(), Error> {
         let there = balancer::members(&self.found);
         self.balance(inputs, |master| master == name || there.iter().any(|(member, _)| member == master)).await
+    }
+
+    /// Gives a new token to each awaited worker whose own is no longer valid: it came late, or its machine was rebuilt. The
+    /// first master brings it over SSH, to the host key of the worker's console.
+    async fn let_in_again(
+        &self,
+        first: &mut FirstMaster<'_>,
+        awaited: &BTreeSet<&str>,
+        ready: &BTreeSet<String>,
+        tokens: &BTreeMap<String, Secret<String>>,
+        mut host_keys: BTreeMap<String, Vec<String>>,
+    ) -> Result<(), Error> {
+        if awaited.iter().all(|worker| ready.contains(*worker)) {
+            return Ok(());
+        }
+        let valid = first.valid_tokens().await?;
+        let servers = self.found.iter().filter(|found| found.part.kind == Kind::Server);
+        let handed = servers.filter_map(|server| {
+            Some((server.part.name.as_str(), server.body["metadata"][TOKEN].as_str()?.to_owned()))
+        });
+        let handed: BTreeMap<&str, String> = handed.collect();
+        let late = state::without_token(awaited, ready, tokens, &handed, &valid);
+        if late.is_empty() {
+            return Ok(());
+        }
+        let workers = self.loaded.cluster.workers.iter().filter(|worker| late.contains(worker.name.as_str()));
+        let workers: Vec<&Machine> = workers.collect();
+        let bastion = self.cloud.bastion.as_ref().map(|bastion| bastion.name.as_str());
+        host_keys
+            .extend(self.host_keys(&workers).await?.into_iter().filter(|(name, _)| Some(name.as_str()) != bastion));
+        first.bring_secrets(&self.secrets.for_first_master(tokens, &host_keys)).await?;
+        let inputs = self.inputs();
+        for worker in workers {
+            let name = &worker.name;
+            if !host_keys.contains_key(name) {
+                continue;
+            }
+            let Some(address) = worker.address.or(inputs.addresses.get(name).copied()) else { continue };
+            self.tell(&format!("the bootstrap token of {name} is no longer valid; the first master sends a new one"));
+            // The others come all the same; this one is named when it is not Ready in time.
+            if let Err(error) = first.nodeinit(&format!("worker add {name} --address {address}")).await {
+                self.tell(&format!("{name} got no new token: {error}"));
+            }
+        }
+        Ok(())
     }
 
     /// Until all that are `waited` for are Ready; `ready` are those that are.

@@ -13,15 +13,15 @@ use std::{
     cell::Cell,
     time::{Duration, Instant},
 };
+use tokio::sync::Semaphore;
 
 /// What goes together; each stage begins when the one before is gone.
-const STAGES: [&[Kind]; 6] = [
+const STAGES: [&[Kind]; 5] = [
     &[Kind::FloatingIp, Kind::Server],
     &[Kind::Balancer, Kind::Volume, Kind::Port, Kind::ServerGroup],
     &[Kind::RouterPort],
     &[Kind::Router, Kind::Subnet],
     &[Kind::Network, Kind::SecurityGroup],
-    &[Kind::Lock],
 ];
 
 /// Lists of servers and volumes are asked for no more often.
@@ -30,8 +30,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// What will be deleted, in the order of a report. Rules, and what is below the balancer, go with what they are of.
 pub fn doomed(ours: &[Found]) -> Vec<&Found> {
     let staged = |kind: Kind| STAGES.iter().any(|stage| stage.contains(&kind));
-    let mut all: Vec<&Found> =
-        ours.iter().filter(|found| staged(found.part.kind) && found.part.kind != Kind::Lock).collect();
+    let mut all: Vec<&Found> = ours.iter().filter(|found| staged(found.part.kind)).collect();
     all.sort_by(|a, b| a.part.cmp(&b.part));
     all
 }
@@ -41,8 +40,8 @@ pub fn doomed(ours: &[Found]) -> Vec<&Found> {
 /// # Errors
 /// How many could not be deleted; each failure has been told.
 pub async fn run(client: &Client, marker: &Marker, cloud: &OpenStack, output: &Output) -> Result<(), Error> {
-    let ours = observe::ours(client, marker).await?;
-    delete_all(client, cloud, output, &ours).await
+    let ours = observe::ours(client, marker, cloud).await?;
+    delete_all(client, marker, cloud, output, &ours).await
 }
 
 /// Deletes one machine's resources.
@@ -51,12 +50,13 @@ pub async fn run(client: &Client, marker: &Marker, cloud: &OpenStack, output: &O
 /// As [`run`].
 pub async fn machine(
     client: &Client,
+    marker: &Marker,
     cloud: &OpenStack,
     name: &str,
     output: &Output,
     ours: &[Found],
 ) -> Result<(), Error> {
-    delete_all(client, cloud, output, &of_machine(ours, name)).await
+    delete_all(client, marker, cloud, output, &of_machine(ours, name)).await
 }
 
 /// What is a machine's alone.
@@ -65,13 +65,20 @@ pub fn of_machine(ours: &[Found], name: &str) -> Vec<Found> {
     ours.iter().filter(|found| found.part.name == name && own.contains(&found.part.kind)).cloned().collect()
 }
 
-async fn delete_all(client: &Client, cloud: &OpenStack, output: &Output, ours: &[Found]) -> Result<(), Error> {
+async fn delete_all(
+    client: &Client,
+    marker: &Marker,
+    cloud: &OpenStack,
+    output: &Output,
+    ours: &[Found],
+) -> Result<(), Error> {
     let work = Destroy {
         client,
         cloud,
         output,
-        servers: Listing::new(client, Service::Compute, observe::SERVERS, "servers", LOOK),
+        servers: Listing::new(client, Service::Compute, &observe::servers(marker, ours, true), "servers", LOOK),
         volumes: Listing::new(client, Service::Volume, observe::VOLUMES, "volumes", LOOK),
+        deleting: Semaphore::new(cloud.parallel),
         begun: Instant::now(),
         failures: Cell::new(0),
     };
@@ -95,12 +102,16 @@ struct Destroy<'a> {
     output: &'a Output,
     servers: Listing<'a>,
     volumes: Listing<'a>,
+    deleting: Semaphore,
     begun: Instant,
     failures: Cell<usize>,
 }
 
 impl Destroy<'_> {
     async fn one(&self, found: &Found) {
+        // As many as `apply` creates at once. The semaphore is never closed.
+        let is_heavy = matches!(found.part.kind, Kind::Server | Kind::Volume);
+        let _permit = if is_heavy { Some(self.deleting.acquire().await) } else { None };
         let begun = Instant::now();
         let part = found.part.to_string();
         self.output.begin(&part, "deleting");
@@ -108,7 +119,6 @@ impl Destroy<'_> {
         self.output.end(&part);
         let (at, took) = (self.begun.elapsed().as_secs_f64(), begun.elapsed().as_secs_f64());
         match outcome {
-            Ok(()) if found.part.kind == Kind::Lock => {}
             Ok(()) => self.output.tell(
                 &format!("{at:6.1} s  deleted  {part} ({took:.1} s)"),
                 || json!({ "event": "done", "part": part, "action": "deleted", "seconds": took, "at": at }),
@@ -215,5 +225,50 @@ impl Destroy<'_> {
             seconds: limit.as_secs(),
             last,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        output::Format,
+        resources::Part,
+        testing::{
+            cloud, cluster,
+            listener::{Request, with_cloud},
+        },
+    };
+    use std::{cell::RefCell, collections::BTreeSet, rc::Rc};
+
+    #[test]
+    fn no_more_machines_are_deleted_at_once_than_are_made() {
+        let under_way: Rc<RefCell<BTreeSet<String>>> = Rc::default();
+        let most = Rc::new(Cell::new(0));
+        let script = |request: &Request| {
+            let mut under_way = under_way.borrow_mut();
+            if request.method == "DELETE" {
+                under_way.insert(request.path.clone());
+                most.set(most.get().max(under_way.len()));
+                return Some((204, json!({})));
+            }
+            let deleted = std::mem::take(&mut *under_way);
+            let left = deleted.iter().filter(|path| path.ends_with("never"));
+            Some((200, json!({ "servers": left.map(|path| json!({ "id": path })).collect::<Vec<_>>() })))
+        };
+        let seen = Rc::clone(&most);
+        with_cloud(script, |client, _| async move {
+            let mut cloud = cloud(&cluster(""));
+            cloud.parallel = 2;
+            let server = |n: i32| {
+                let part = Part::new(Kind::Server, format!("w{n}"));
+                Found::new(part, json!({ "id": format!("id-{n}") })).unwrap()
+            };
+            let ours: Vec<Found> = (0..6).map(server).collect();
+            delete_all(&client, &Marker::new(crate::testing::ID, "demo"), &cloud, &Output::new(Format::Json), &ours)
+                .await
+                .unwrap();
+            assert!(seen.get() <= 2, "{} servers were deleted at once", seen.get());
+        });
     }
 }

@@ -1,6 +1,9 @@
 //! What can go wrong: what was tried, why it failed, and what to do about it.
 
-use std::process::ExitCode;
+use std::{process::ExitCode, time::Duration};
+
+/// Some machines failed, the rest is healthy. Source: DESIGN.md; nodeinit ends so, too.
+pub const PARTLY: u8 = 3;
 
 /// Failed, and how that is told to a person and to the shell.
 #[derive(Debug, thiserror::Error)]
@@ -71,6 +74,24 @@ pub enum Error {
         /// How nodeinit there ended, or what fits.
         code: u8,
     },
+    /// A machine's SSH host key is unknown, or is not the pinned one.
+    #[error("{what}")]
+    HostKey {
+        /// The machine.
+        machine: String,
+        /// What is wrong.
+        what: String,
+        /// As an exit code: 1, or 75 where the console may show the key later.
+        code: u8,
+    },
+    /// Some servers are not ACTIVE and cannot be repaired by the provisioner; each was reported.
+    #[error("{} unhealthy: {}; {rest}", if .machines.len() == 1 { "1 machine is".to_owned() } else { format!("{} machines are", .machines.len()) }, .machines.join(", "))]
+    Unhealthy {
+        /// Such as `w2 (SHELVED)`.
+        machines: Vec<String>,
+        /// What became of the others.
+        rest: &'static str,
+    },
     /// The command line asks for what cannot be.
     #[error("{0}")]
     Usage(String),
@@ -91,6 +112,8 @@ pub enum ApiError {
         status: u16,
         /// The service's own words.
         message: String,
+        /// How long the service asks its clients to wait.
+        retry_after: Option<Duration>,
     },
     /// No answer at all.
     #[error("{request}: no answer: {cause}")]
@@ -108,6 +131,24 @@ pub enum ApiError {
         /// What is wrong with it.
         cause: String,
     },
+    /// The service redirects to where its token must not go.
+    #[error("{request}: {cause}")]
+    Redirected {
+        /// Method, service and path.
+        request: String,
+        /// From where to where.
+        cause: String,
+    },
+    /// An answer that is not read to its end.
+    #[error("{request}: the answer of {url} is longer than {} MiB", limit >> 20)]
+    TooLong {
+        /// Method, service and path.
+        request: String,
+        /// Where it came from.
+        url: String,
+        /// The most that is read, in bytes.
+        limit: usize,
+    },
     /// The catalogue has no such service.
     #[error("the cloud's catalogue has no service {service} (interface {interface}{})", .region.as_ref().map(|r| format!(", region {r}")).unwrap_or_default())]
     NoService {
@@ -118,6 +159,9 @@ pub enum ApiError {
         /// The region that was asked for.
         region: Option<String>,
     },
+    /// The cloud has several regions, and nothing names one.
+    #[error("the cloud has the regions {}, and none is chosen", .0.join(", "))]
+    Regions(Vec<String>),
     /// An answer that cannot be read.
     #[error("{request}: the answer cannot be read: {cause}")]
     Unreadable {
@@ -137,12 +181,35 @@ impl ApiError {
         }
     }
 
+    /// How long the service asks its clients to wait.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Answer { retry_after, .. } => *retry_after,
+            _ => None,
+        }
+    }
+
+    /// Whether the service has more requests than it can handle. Cinder's quota is a 413 too, and asks nobody to wait.
+    pub fn is_overload(&self) -> bool {
+        match self {
+            Self::Answer { status: 413, retry_after, .. } => retry_after.is_some_and(|pause| !pause.is_zero()),
+            Self::Answer { status, .. } => matches!(status, 429 | 503),
+            _ => false,
+        }
+    }
+
     /// Whether trying again may help.
     pub fn may_heal(&self) -> bool {
         match self {
+            _ if self.is_overload() => true,
             Self::Answer { status, .. } => matches!(status, 408 | 425 | 429 | 500 | 502 | 503 | 504),
             Self::NoAnswer { .. } => true,
-            Self::NoService { .. } | Self::Unreadable { .. } | Self::Untrusted { .. } => false,
+            Self::NoService { .. }
+            | Self::Regions(_)
+            | Self::Unreadable { .. }
+            | Self::Untrusted { .. }
+            | Self::Redirected { .. }
+            | Self::TooLong { .. } => false,
         }
     }
 }
@@ -162,9 +229,19 @@ impl Error {
             {
                 Some("ask for a larger quota, or make fewer or smaller machines".to_owned())
             }
+            Self::Api(ApiError::Answer { status: 403, request, .. }) if request.contains("loadbalancer") => {
+                Some("ask for the role load-balancer_member, or set `openstack.loadBalancer.enabled: false`".to_owned())
+            }
+            Self::Api(ApiError::Regions(_)) => {
+                Some("name one as `region_name` in clouds.yaml, or as OS_REGION_NAME".to_owned())
+            }
             Self::Api(ApiError::Untrusted { .. }) => {
                 Some("name the authority's certificate as `cacert` in clouds.yaml (OS_CACERT)".to_owned())
             }
+            Self::Api(ApiError::Redirected { .. }) => Some(
+                "name the service's own address: `auth_url` in clouds.yaml (OS_AUTH_URL), or the endpoint in the cloud's catalogue"
+                    .to_owned(),
+            ),
             Self::Api(ApiError::NoService { service: "load-balancer", .. }) => {
                 Some("set `openstack.loadBalancer.enabled: false` and `controlPlane.virtualAddress`".to_owned())
             }
@@ -176,6 +253,11 @@ impl Error {
             Self::Machine { .. } => Some(
                 "mend the cause, which `journalctl -t nodeinit` there tells, too, and run it again: it goes on where it ended".to_owned(),
             ),
+            Self::HostKey { machine, .. } => Some(format!(
+                "compare the key with the machine itself (`ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub` there) and write it \
+                 under `hostKeys` of {machine} in the configuration, or under `hostKeys: {{{machine}: [...]}}` in the secrets bundle"
+            )),
+            Self::Unhealthy { .. } => Some("repair each as reported above, then run it again".to_owned()),
             Self::Partly { .. } => Some("run it again: it goes on where it ended".to_owned()),
             _ => None,
         }
@@ -184,12 +266,12 @@ impl Error {
     /// Source: sysexits.h, and DESIGN.md for 2 and 3.
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
-            Self::Configuration { .. } => 78,
+            Self::Configuration { .. } | Self::Api(ApiError::Regions(_)) => 78,
             Self::Api(ApiError::Answer { status: 401 | 403, .. }) => 77,
             Self::Api(error) if error.may_heal() => 75,
             Self::Deadline { .. } | Self::Busy { .. } => 75,
-            Self::Partly { .. } => 3,
-            Self::Machine { code, .. } => *code,
+            Self::Partly { .. } | Self::Unhealthy { .. } => PARTLY,
+            Self::Machine { code, .. } | Self::HostKey { code, .. } => *code,
             Self::Usage(_) => 64,
             Self::Defect(_) => 70,
             Self::Api(_) | Self::Fault { .. } | Self::Refused { .. } | Self::NotBegun(_) => 1,

@@ -15,6 +15,7 @@ pub mod lock;
 pub mod machine;
 pub mod openstack;
 pub mod output;
+pub mod permit;
 pub mod report;
 pub mod resources;
 pub mod secrets;

@@ -1,6 +1,7 @@
 //! Starts the provisioner, and tells how it ended.
 
 use clap::{Parser, error::ErrorKind};
+use nodeinit_screen::tell;
 use provisioner::cli;
 use std::process::ExitCode;
 
@@ -17,16 +18,16 @@ fn main() -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(e) => {
-            eprintln!("error: cannot begin: {e}");
+            tell(&format!("error: cannot begin: {e}"));
             return ExitCode::FAILURE;
         }
     };
     match runtime.block_on(cli.run()) {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("error: {error}");
+            tell(&format!("error: {error}"));
             if let Some(hint) = error.hint().filter(|hint| !hint.is_empty()) {
-                eprintln!("  hint:  {hint}");
+                tell(&format!("  hint:  {hint}"));
             }
             error.exit_code()
         }

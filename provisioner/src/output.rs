@@ -2,7 +2,7 @@
 
 use crate::{error::Error, timeline::Timeline};
 use clap::ValueEnum;
-use nodeinit_screen::Screen;
+use nodeinit_screen::{Screen, visible};
 use serde_json::{Value, json};
 use std::{
     cell::RefCell,
@@ -125,8 +125,9 @@ impl Output {
         }
     }
 
+    /// Prints what may come from the cloud or from a machine: a terminal gets none of its control characters.
     fn line(&self, text: &str) {
-        self.screen.borrow_mut().print(text, self.begun.elapsed());
+        self.screen.borrow_mut().print(&visible(text), self.begun.elapsed());
     }
 }
 
@@ -153,8 +154,8 @@ pub fn write_private(path: &Path, text: &str) -> Result<(), Error> {
     if is_private && fs::read_to_string(path).is_ok_and(|there| there == text) {
         return Ok(());
     }
-    let mut part = path.as_os_str().to_owned();
-    part.push(".new");
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let part = path.with_file_name(format!(".{name}.nodeinit-new"));
     let write = || {
         let _ = fs::remove_file(&part);
         let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part)?;
@@ -166,4 +167,37 @@ pub fn write_private(path: &Path, text: &str) -> Result<(), Error> {
         what: format!("cannot write {}: {e}", path.display()),
         remedy: "make room, or name another place".to_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex};
+
+    #[derive(Clone, Default)]
+    struct Shared(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Shared {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_the_cloud_answers_has_no_control_characters() {
+        for (format, printed) in [
+            (Format::Text, "server/m1 \\u001b[2JERROR\nnext\n"),
+            (Format::Json, "{\"what\":\"\\u001b[2J\\u009b31m\"}\n"),
+        ] {
+            let out = Shared::default();
+            let output =
+                Output { screen: Rc::new(RefCell::new(Screen::new(out.clone(), false))), ..Output::new(format) };
+            output.tell("server/m1 \x1b[2JERROR\nnext", || json!({ "what": "\x1b[2J\u{9b}31m" }));
+            assert_eq!(String::from_utf8(out.0.lock().unwrap().clone()).unwrap(), printed);
+        }
+    }
 }

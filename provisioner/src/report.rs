@@ -37,9 +37,32 @@ pub fn plan(plan: &Plan, output: &Output) {
         (count(|a| *a == Action::Create), count(|a| matches!(a, Action::Change(_) | Action::Replace(_))));
     let (delete, keep) = (count(|a| matches!(a, Action::Delete(_))), count(|a| *a == Action::Keep));
     let refuse = count(|a| matches!(a, Action::Refuse { .. })) + plan.obstacles.len();
-    output.tell(&format!("{create} to create, {change} to change, {delete} to delete, {keep} as they should be, {refuse} in the way"), || {
-        json!({ "event": "summary", "create": create, "change": change, "delete": delete, "keep": keep, "refuse": refuse })
+    let unhealthy = count(|a| matches!(a, Action::Unhealthy { .. }));
+    let mut summary = format!(
+        "{create} to create, {change} to change, {delete} to delete, {keep} as they should be, {refuse} in the way"
+    );
+    if unhealthy > 0 {
+        summary += &format!(", {unhealthy} unhealthy");
+    }
+    output.tell(&summary, || {
+        json!({
+            "event": "summary", "create": create, "change": change, "delete": delete, "keep": keep, "refuse": refuse,
+            "unhealthy": unhealthy,
+        })
     });
+}
+
+/// The servers that the operator must repair.
+pub fn unhealthy(plan: &Plan, output: &Output) {
+    for item in &plan.items {
+        if let Action::Unhealthy { what, remedy } = &item.action {
+            let part = item.part.to_string();
+            output.tell(
+                &format!("UNHEALTHY {part}: {what}\n         hint: {remedy}"),
+                || json!({ "event": "unhealthy", "part": part, "what": what, "remedy": remedy }),
+            );
+        }
+    }
 }
 
 fn told(item: &Item) -> (&'static str, String) {
@@ -50,6 +73,7 @@ fn told(item: &Item) -> (&'static str, String) {
         Action::Replace(why) => ("replace", why.clone()),
         Action::Delete(why) => ("delete", why.clone()),
         Action::Left => ("left", "in no configuration any more; left alone".to_owned()),
+        Action::Unhealthy { what, remedy } => ("UNHEALTHY", format!("{what}; {remedy}")),
         Action::Refuse { what, remedy } => ("REFUSED", format!("{what}; {remedy}")),
     }
 }

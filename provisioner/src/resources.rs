@@ -4,6 +4,7 @@ pub mod body;
 pub mod desired;
 pub mod diff;
 pub mod facts;
+pub mod groups;
 pub mod observe;
 pub mod part;
 pub mod quota;

@@ -1,24 +1,43 @@
 //! The cluster's secrets on the operator's side: the bundle that `nodeinit secrets generate` makes.
 
-use crate::error::Error;
-use nodeinit_config::{Secret, Trust, yaml};
-use ring::{digest, hmac};
+use crate::{error::Error, output::write_private};
+use base64::{
+    Engine as _,
+    engine::general_purpose::{STANDARD, STANDARD_NO_PAD},
+};
+use nodeinit_config::{
+    Secret, Trust,
+    format::HOST_KEY,
+    secret::{Exposed, exposed},
+    yaml,
+};
+use ring::{
+    digest, hmac,
+    rand::{SecureRandom, SystemRandom},
+};
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
     fmt::Write,
+    io::Read,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     process::Command,
 };
 use x509_parser::{pem, prelude::FromDer};
 
-/// What a worker's token is derived with, beside the bundle's key.
+/// Separates workers' tokens from anything else that may be derived from the same key.
 const LABEL: &str = "nodeinit worker token";
+/// Separates the signatures of host keys in the same way.
+const HOST_KEY_LABEL: &str = "nodeinit host key";
+/// The bundle's key from which workers' tokens are derived.
+const TOKEN_KEY: &str = "workerTokenKey";
 
 /// The secrets of one cluster. No message holds any of their content.
 #[derive(Clone, Debug)]
 pub struct Secrets {
     bundle: Secret<Value>,
+    token_key: Secret<[u8; 32]>,
     /// The cluster's CA, as PEM.
     ca_certificate: String,
     /// `sha256:` and hex.
@@ -30,21 +49,57 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// Reads the bundle; where there is none, nodeinit makes it.
+    /// As [`Self::existing`]; nodeinit generates a bundle that does not exist.
     ///
     /// # Errors
-    /// A bundle that cannot be used, or no nodeinit to make one.
+    /// A bundle that cannot be used or that others can read, or no nodeinit to make one.
     pub fn open(path: &Path, nodeinit: Option<&Path>) -> Result<Self, Error> {
         if !path.exists() {
             generate(path, nodeinit)?;
         }
-        let text = std::fs::read_to_string(path).map_err(|e| wrong(path, &e.to_string()))?;
-        Self::parse(&text).map_err(|what| wrong(path, &what))
+        Self::existing(path)
+    }
+
+    /// Reads the bundle. One from before workers' tokens had a key of their own gets that key here.
+    ///
+    /// # Errors
+    /// A bundle that does not exist, that cannot be used, or that others can read.
+    pub fn existing(path: &Path) -> Result<Self, Error> {
+        if !path.exists() {
+            return Err(Error::Configuration {
+                what: format!("there is no secrets bundle {}", path.display()),
+                remedy: format!(
+                    "name the cluster's bundle with --secrets; for a new cluster, run `nodeinit secrets generate --file {}`",
+                    path.display()
+                ),
+            });
+        }
+        let text = private_text(path)?;
+        let has_token_key = |secrets: &Self| secrets.bundle.expose().get(TOKEN_KEY).is_some();
+        // Before anything is written: this may be another file.
+        let secrets = Self::parse(&text).map_err(|what| wrong(path, &what))?;
+        if has_token_key(&secrets) {
+            return Ok(secrets);
+        }
+        let text = format!("{}\n{TOKEN_KEY}: {}\n", text.trim_end(), STANDARD.encode(random_key()?));
+        let Some(secrets) = Self::parse(&text).ok().filter(has_token_key) else {
+            let what = format!("it has no {TOKEN_KEY}, and the key cannot be appended; add 32 bytes in base64");
+            return Err(wrong(path, &what));
+        };
+        write_private(path, &text)?;
+        Ok(secrets)
+    }
+
+    /// Reads a bundle and changes nothing.
+    ///
+    /// # Errors
+    /// A bundle that does not exist, cannot be used, or that others can read.
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        Self::parse(&private_text(path)?).map_err(|what| wrong(path, &what))
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        // The reader's own words may quote what stands there.
-        let bundle = yaml::document(text).map_err(|e| format!("line {}, column {}: not YAML", e.line, e.column))?;
+        let bundle = document(text)?;
         if bundle["kind"] != "Secrets" {
             return Err("its kind is not Secrets".to_owned());
         }
@@ -55,7 +110,16 @@ impl Secrets {
         let ca_certificate = of("/certificateAuthorities/kubernetes/certificate")?;
         let (ssh_key, ssh_public) = (Secret::new(of("/sshKey/private")?), of("/sshKey/public")?.trim().to_owned());
         let ca_pin = pin(&ca_certificate).ok_or("the cluster's CA is no certificate")?;
-        Ok(Self { bundle: Secret::new(bundle), ca_certificate, ca_pin, ssh_key, ssh_public })
+        let token_key = match bundle.get(TOKEN_KEY) {
+            Some(key) => {
+                let bytes = key.as_str().and_then(|key| STANDARD.decode(key.trim()).ok()?.try_into().ok());
+                bytes.ok_or(format!("{TOKEN_KEY}: not 32 bytes in base64"))?
+            }
+            // Only for a look: `open` adds the key before a token is given to anyone.
+            None => random_key().map_err(|e| e.to_string())?,
+        };
+        let token_key = Secret::new(token_key);
+        Ok(Self { bundle: Secret::new(bundle), token_key, ca_certificate, ca_pin, ssh_key, ssh_public })
     }
 
     /// What a worker must know to join.
@@ -64,17 +128,44 @@ impl Secrets {
         Trust { endpoints, ca_certificate: self.ca_certificate.clone(), ca_pin: self.ca_pin.clone() }
     }
 
-    /// The token of one worker. It follows from the bundle and from what the machine is in the cloud, so that a run that
-    /// was cut off need not have written it down, and a machine that is made anew gets another.
+    /// The token of one worker. It is derived from the bundle and from the id of the machine's port, so that an interrupted
+    /// run need not have recorded it, and a machine that is created again gets another token.
     #[must_use]
     pub fn worker_token(&self, worker: &str, machine: &str) -> Secret<String> {
-        const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
-        let key = self.bundle.expose()["encryptionKey"].as_str().unwrap_or_default();
-        let key = hmac::Key::new(hmac::HMAC_SHA256, key.trim().as_bytes());
-        let tag = hmac::sign(&key, format!("{LABEL}\n{worker}\n{machine}").as_bytes());
-        let letters = tag.as_ref().iter().map(|byte| char::from(LETTERS[usize::from(*byte) % LETTERS.len()]));
-        let text: String = letters.take(22).collect();
+        let key = self.token_key();
+        let block = |number: u32| {
+            let tag = hmac::sign(&key, format!("{LABEL}\n{worker}\n{machine}\n{number}").as_bytes());
+            tag.as_ref().to_vec()
+        };
+        let text: String = (0..).flat_map(block).filter_map(letter).take(22).collect();
         Secret::new(format!("{}.{}", &text[..6], &text[6..]))
+    }
+
+    /// The host keys of a machine that are in the bundle.
+    #[must_use]
+    pub fn host_keys(&self, machine: &str) -> Vec<String> {
+        let keys = self.bundle.expose()["hostKeys"][machine].as_array().into_iter().flatten();
+        keys.filter_map(|key| host_key(key.as_str()?)).collect()
+    }
+
+    /// A server's host key `type base64`, followed by a signature (HMAC-SHA-256): only who has this bundle can make it.
+    #[must_use]
+    pub fn signed_host_key(&self, server: &str, key: &str) -> String {
+        let tag = hmac::sign(&self.token_key(), host_key_text(server, key).as_bytes());
+        format!("{key} {}", STANDARD_NO_PAD.encode(tag))
+    }
+
+    /// The key in what [`Self::signed_host_key`] made for this server.
+    #[must_use]
+    pub fn verified_host_key(&self, server: &str, signed: &str) -> Option<String> {
+        let (key, tag) = signed.rsplit_once(' ')?;
+        let tag = STANDARD_NO_PAD.decode(tag).ok()?;
+        hmac::verify(&self.token_key(), host_key_text(server, key).as_bytes(), &tag).ok()?;
+        Some(key.to_owned())
+    }
+
+    fn token_key(&self) -> hmac::Key {
+        hmac::Key::new(hmac::HMAC_SHA256, self.token_key.expose())
     }
 
     /// What a worker gets that joins by itself: its own token, as `/etc/nodeinit/secrets.yaml`.
@@ -97,6 +188,10 @@ impl Secrets {
         host_keys: &BTreeMap<String, Vec<String>>,
     ) -> Secret<String> {
         let mut bundle = self.bundle.expose().clone();
+        // Only the provisioner derives tokens.
+        if let Some(keys) = bundle.as_object_mut() {
+            keys.remove(TOKEN_KEY);
+        }
         if !tokens.is_empty() {
             bundle["workerTokens"] = tokens.iter().map(|(name, token)| (name.clone(), json!(token.expose()))).collect();
         }
@@ -105,6 +200,48 @@ impl Secrets {
         }
         Secret::new(format!("{bundle:#}\n"))
     }
+}
+
+/// A key without its comment.
+fn host_key(line: &str) -> Option<String> {
+    let key = line.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
+    HOST_KEY.accepts(&key).then_some(key)
+}
+
+/// What is signed: one server's key is no other server's.
+fn host_key_text(server: &str, key: &str) -> String {
+    format!("{HOST_KEY_LABEL}\n{server}\n{key}")
+}
+
+/// A letter of a token, or `None` for the few bytes that would make some letters more likely than others.
+fn letter(byte: u8) -> Option<char> {
+    const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
+    // 252 is the largest multiple of 36 below 256.
+    (byte < 252).then(|| char::from(LETTERS[usize::from(byte % 36)]))
+}
+
+fn random_key() -> Result<[u8; 32], Error> {
+    let mut key = [0; 32];
+    SystemRandom::new().fill(&mut key).map_err(|_| Error::Defect("the system gives no random bytes".to_owned()))?;
+    Ok(key)
+}
+
+/// The text of a bundle that only its owner can read.
+fn private_text(path: &Path) -> Result<String, Error> {
+    let unreadable = |e: std::io::Error| wrong(path, &e.to_string());
+    let mut file = std::fs::File::open(path).map_err(unreadable)?;
+    let mode = file.metadata().map_err(unreadable)?.mode();
+    if let Some(Exposed { what, hint }) = exposed(&path.display().to_string(), mode) {
+        return Err(Error::Configuration { what, remedy: hint });
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text).map_err(unreadable)?;
+    Ok(text)
+}
+
+fn document(text: &str) -> Result<Value, String> {
+    // The parser's own message may quote a secret.
+    yaml::document(text).map_err(|e| format!("line {}, column {}: not YAML", e.line, e.column))
 }
 
 /// SHA-256 of the DER of the certificate's SubjectPublicKeyInfo (RFC 7469).
@@ -169,7 +306,7 @@ pub(crate) mod tests {
         let pair = json!({ "certificate": CA, "key": "KEY" });
         let bundle = json!({
             "apiVersion": "nodeinit.dev/v1alpha1", "kind": "Secrets", "certificateAuthorities": { "kubernetes": pair },
-            "encryptionKey": "c2VjcmV0", "sshKey": { "private": "PRIVATE", "public": "ssh-ed25519 AAAA nodeinit" },
+            "encryptionKey": "c2VjcmV0", "workerTokenKey": STANDARD.encode([7; 32]), "sshKey": { "private": "PRIVATE", "public": "ssh-ed25519 AAAA nodeinit" },
         });
         Secrets::parse(&bundle.to_string()).unwrap()
     }
@@ -186,6 +323,47 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn tokens_depend_on_the_dedicated_key_alone() {
+        let token = |change: fn(&mut Value)| {
+            let mut bundle = example().bundle.expose().clone();
+            change(&mut bundle);
+            Secrets::parse(&bundle.to_string()).unwrap().worker_token("w1", "17").expose().clone()
+        };
+        let own = token(|_| ());
+        assert_eq!(token(|bundle| bundle["encryptionKey"] = json!("b3RoZXI=")), own);
+        assert_ne!(token(|bundle| bundle[TOKEN_KEY] = json!(STANDARD.encode([8; 32]))), own);
+    }
+
+    #[test]
+    fn every_letter_is_as_likely_as_any_other() {
+        let mut counts = BTreeMap::new();
+        for letter in (0..=u8::MAX).filter_map(letter) {
+            *counts.entry(letter).or_insert(0) += 1;
+        }
+        assert_eq!(counts.len(), 36);
+        assert!(counts.values().all(|count| *count == 7), "{counts:?}");
+    }
+
+    #[test]
+    fn an_old_bundle_gets_a_token_key_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secrets.yaml");
+        let mut bundle = example().bundle.expose().clone();
+        bundle.as_object_mut().unwrap().remove(TOKEN_KEY);
+        let block = bundle.as_object().unwrap().iter().map(|(key, value)| format!("{key}: {value}\n"));
+        write_private(&path, &block.collect::<String>()).unwrap();
+        Secrets::read(&path).unwrap();
+        let token = |secrets: &Secrets| secrets.worker_token("w1", "17").expose().clone();
+        let first = token(&Secrets::open(&path, None).unwrap());
+        assert_eq!(token(&Secrets::open(&path, None).unwrap()), first);
+        assert_eq!(token(&Secrets::read(&path).unwrap()), first);
+        // A form to which nothing can be appended.
+        write_private(&path, &bundle.to_string()).unwrap();
+        let error = Secrets::open(&path, None).unwrap_err().to_string();
+        assert!(error.contains("has no workerTokenKey"), "{error}");
+    }
+
+    #[test]
     fn the_first_masters_bundle_has_tokens_and_host_keys() {
         let secrets = example();
         let tokens = BTreeMap::from([("w1".to_owned(), secrets.worker_token("w1", "17"))]);
@@ -194,6 +372,7 @@ pub(crate) mod tests {
         assert_eq!(bundle["workerTokens"]["w1"], *tokens["w1"].expose());
         assert_eq!(bundle["hostKeys"]["m2"][0], "ssh-ed25519 BBBB");
         assert_eq!(bundle["kind"], "Secrets");
+        assert_eq!(bundle.get(TOKEN_KEY), None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::resources::{
     body::Context,
     desired::{self, API},
     diff::{self, Plan},
-    facts::{Facts, Flavor, Image, Named, Subnet},
+    facts::{Facts, Flavor, Image, Named, Network, Subnet},
 };
 use nodeinit_config::{Cluster, Layer, Loaded, OpenStack, load, openstack::CloudNetwork};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use std::{collections::HashMap, rc::Rc};
 
 pub(crate) mod listener;
 
-pub(crate) const ID: &str = "1b4e28ba-2fa1-41d2-883f-0016d3cca427";
+pub(crate) const ID: &str = "c7d0bd8a-6f0d-4b5e-9a53-0b3d6f1f2a10";
 
 /// Three masters and two workers. `more`: lines of the section `openstack`, indented by two.
 pub(crate) fn cluster(more: &str) -> Cluster {
@@ -58,7 +58,10 @@ pub(crate) fn facts() -> Facts {
         flavors: vec![Flavor { named: named("small"), cores: 2, memory: 4096 }],
         zones: vec!["nova".into()],
         volume_zones: vec!["nova".into()],
-        networks: vec![(named("public"), true), (named("private"), false)],
+        networks: vec![
+            Network { named: named("public"), external: true, ..Network::default() },
+            Network { named: named("private"), ..Network::default() },
+        ],
         subnets: vec![Subnet {
             named: named("private-v4"),
             network: "id-of-private".into(),
@@ -82,7 +85,7 @@ pub(crate) fn plan(cluster: &Cluster, snapshot: &Snapshot) -> Plan {
 
 /// The cloud after an `apply`: what is asked for is what is there.
 pub(crate) fn applied(cluster: &Cluster) -> Snapshot {
-    let (cloud, facts, marker) = (cloud(cluster), facts(), Marker::new(ID));
+    let (cloud, facts, marker) = (cloud(cluster), facts(), Marker::new(ID, "demo"));
     let first = plan(cluster, &Snapshot { ours: Vec::new(), facts: facts.clone() });
     let place = first.place;
     let mut there: HashMap<Part, Rc<Found>> = HashMap::new();

@@ -67,10 +67,13 @@ pub const LARGEST: usize = 16 * 1024;
 
 /// The unit that starts nodeinit at each boot.
 pub const UNIT: &str = include_str!("../../systemd/nodeinit.service");
-const FETCH: &str = include_str!("fetch.py");
+const FETCH: &str = include_str!("fetch.sh");
+const FETCH_AT: &str = "/usr/local/lib/nodeinit/fetch";
+/// The unit that runs it until it succeeds.
+const FETCH_UNIT: &str = include_str!("fetch.service");
+const FETCH_UNIT_AT: &str = "/etc/systemd/system/nodeinit-fetch.service";
 /// In the place of a port's id, where no cloud has made the machine.
 const BY_HAND: &str = "";
-const FETCH_AT: &str = "/usr/local/lib/nodeinit/fetch.py";
 /// Whoever the machine is reached as may become root. Source: cloud-init's own default user.
 const SUDO: &str = "ALL=(ALL) NOPASSWD:ALL";
 
@@ -144,6 +147,9 @@ pub fn of(loaded: &Loaded, name: &str, inputs: &Inputs, secrets: &Secrets) -> Re
     let fetch = cluster.openstack.as_ref().and_then(fetch);
     if let Some(fetch) = &fetch {
         files += &file(FETCH_AT, "0644", fetch);
+        files += &file(FETCH_UNIT_AT, "0644", &bare(FETCH_UNIT));
+        commands.push("systemctl daemon-reload".into());
+        commands.push("systemctl enable --now --no-block nodeinit-fetch.service".into());
     }
     match role {
         Role::FirstMaster => {
@@ -160,17 +166,16 @@ pub fn of(loaded: &Loaded, name: &str, inputs: &Inputs, secrets: &Secrets) -> Re
             let port = inputs.ports.get(name).map_or(BY_HAND, String::as_str);
             files += &file("/etc/nodeinit/secrets.yaml", "0600", secrets.for_worker(name, port).expose());
             files += &file("/etc/systemd/system/nodeinit.service", "0644", &bare(UNIT));
-            let before = fetch.as_ref().map(|_| format!("ExecStartPre=python3 {FETCH_AT}\n")).unwrap_or_default();
-            let more = format!("[Service]\nStandardOutput=journal+console\n{before}");
-            files += &file("/etc/systemd/system/nodeinit.service.d/10-cloud.conf", "0644", &more);
-            commands.push("systemctl daemon-reload".into());
+            // nodeinit-fetch.service is ordered before nodeinit.service.
+            let more = "[Service]\nStandardOutput=journal+console\n";
+            files += &file("/etc/systemd/system/nodeinit.service.d/10-cloud.conf", "0644", more);
+            if fetch.is_none() {
+                commands.push("systemctl daemon-reload".into());
+            }
             commands.push("systemctl enable --now --no-block nodeinit.service".into());
         }
         // They get theirs from the first master.
         Role::Master | Role::Worker => {}
-    }
-    if fetch.is_some() && commands.is_empty() {
-        commands.push(format!("python3 {FETCH_AT}"));
     }
     let mut text = head(loaded, name, secrets);
     if !files.is_empty() {
@@ -241,11 +246,12 @@ fn users(loaded: &Loaded, name: &str, secrets: &Secrets) -> String {
     }
 }
 
-/// The program that fetches nodeinit, where it is to be fetched.
+/// The script that downloads nodeinit, if it is to be downloaded.
 fn fetch(cloud: &OpenStack) -> Option<String> {
     let sha256 = cloud.binary.sha256.filter(|_| !cloud.binary.urls.is_empty())?;
-    let urls = cloud.binary.urls.iter().map(|url| format!("{url:?}")).collect::<Vec<_>>().join(", ");
-    Some(FETCH.replace("@URLS@", &format!("[{urls}]")).replace("@SHA256@", &hex(&sha256)))
+    let quoted = |url: &String| format!("'{}'", url.replace('\'', "'\\''"));
+    let urls: Vec<String> = cloud.binary.urls.iter().map(quoted).collect();
+    Some(FETCH.replace("@SHA256@", &hex(&sha256)).replace("@URLS@", &urls.join(" ")))
 }
 
 /// Without comments: user-data is short.
@@ -266,6 +272,54 @@ fn file(path: &str, mode: &str, content: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_machine_downloads_nodeinit_without_python() {
+        let sha256 = "0".repeat(64);
+        let more =
+            format!("  floatingIPs: first-master\n  binary: {{urls: [\"https://a/b\"], sha256: \"{sha256}\"}}\n");
+        let loaded = crate::testing::loaded(2, 1, &more);
+        let secrets = crate::secrets::tests::example();
+        for name in ["m1", "m2", "w1"] {
+            let text = of(&loaded, name, &Inputs::default(), &secrets).unwrap();
+            assert!(!text.contains("python"), "{name}: {text}");
+            assert!(text.contains("nodeinit-fetch.service") && text.contains("curl") && text.contains("sha256sum"));
+            assert!(text.len() <= LARGEST);
+        }
+    }
+
+    /// curl says how many milliseconds it took, and each time another number.
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "the test runs the script that a machine runs")]
+    fn the_same_failure_is_reported_once() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let at = dir.path().display();
+        let program = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        };
+        program(
+            "curl",
+            &format!("date +%N >>{at}/tries; echo \"curl: (7) no answer after $(wc -l <{at}/tries) ms\" >&2; exit 7"),
+        );
+        std::fs::create_dir(dir.path().join("bin")).unwrap();
+        program("sleep", &format!("[ $(wc -l <{at}/tries) -lt 3 ] || kill $PPID"));
+        let cloud = crate::testing::loaded(
+            1,
+            0,
+            &format!("  binary: {{urls: [\"https://a/b\"], sha256: \"{}\"}}\n", "0".repeat(64)),
+        );
+        let script = fetch(cloud.cluster.openstack.as_ref().unwrap()).unwrap();
+        let script = script.replace("/usr/local/", &format!("{at}/"));
+        let path = format!("{at}:{}", std::env::var("PATH").unwrap());
+        let output = std::process::Command::new("sh").args(["-c", &script]).env("PATH", path).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(std::fs::read_to_string(dir.path().join("tries")).unwrap().lines().count(), 3);
+        assert_eq!(said.matches("no answer after 1 ms").count(), 1, "{said}");
+        assert_eq!(said.matches("trying again").count(), 1, "{said}");
+    }
 
     #[test]
     fn a_bastion_gets_a_public_key_and_nothing_else() {

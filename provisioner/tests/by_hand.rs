@@ -24,7 +24,9 @@ fn place(more: &str) -> TempDir {
     let place = tempfile::tempdir().unwrap();
     fs::write(place.path().join("cluster.yaml"), format!("{CLUSTER}{more}")).unwrap();
     let bundle = Bundle::generate(SystemTime::now()).unwrap();
-    fs::write(place.path().join("secrets.yaml"), bundle.text().expose()).unwrap();
+    let path = place.path().join("secrets.yaml");
+    fs::write(&path, bundle.text().expose()).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
     place
 }
 
@@ -68,6 +70,36 @@ fn each_machine_reads_what_is_printed_for_it() {
 }
 
 #[test]
+fn the_bundle_is_never_overwritten_nor_made_by_the_way() {
+    let place = place("");
+    let path = place.path().join("secrets.yaml");
+    let before = fs::read_to_string(&path).unwrap();
+    for file in ["secrets.yaml", "cluster.yaml"] {
+        let there = fs::read_to_string(place.path().join(file)).unwrap();
+        let output = run(&place, &format!("bundle w1 --out {file}"));
+        assert!(!output.status.success(), "{file}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("exists and is not overwritten"));
+        assert_eq!(fs::read_to_string(place.path().join(file)).unwrap(), there);
+    }
+    printed(&place, "bundle w1 --out w1.yaml");
+    printed(&place, "bundle w1 --out w1.yaml");
+    // A file that is no bundle stays as it is.
+    let config = place.path().join("cluster.yaml");
+    fs::set_permissions(&config, fs::Permissions::from_mode(0o600)).unwrap();
+    let there = fs::read_to_string(&config).unwrap();
+    assert!(!run(&place, "userdata w1 --secrets cluster.yaml").status.success());
+    assert_eq!(fs::read_to_string(&config).unwrap(), there);
+    // A misspelled name makes no second CA.
+    for command in ["userdata w1", "bundle w1"] {
+        let output = run(&place, &format!("{command} --secrets typo.yaml"));
+        assert_eq!(output.status.code(), Some(78), "{command}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("there is no secrets bundle typo.yaml"));
+        assert!(!place.path().join("typo.yaml").exists());
+    }
+    assert_eq!(fs::read_to_string(&path).unwrap(), before);
+}
+
+#[test]
 fn who_is_served_by_the_first_master_needs_nothing() {
     let says = "needs no secrets of its own: the first master brings it";
     for (more, machines) in [("", &["m2"][..]), ("secretsDelivery: ssh-only\n", &["m2", "w1"])] {
@@ -95,4 +127,17 @@ fn the_file_is_its_owners_alone() {
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(fs::read_to_string(&file).unwrap(), text);
     assert_eq!(run(&place, "bundle w1 --out none/w1.yaml").status.code(), Some(1));
+}
+
+#[test]
+fn a_bundle_that_others_can_read_is_rejected_as_on_a_machine() {
+    let place = place("");
+    fs::set_permissions(place.path().join("secrets.yaml"), fs::Permissions::from_mode(0o640)).unwrap();
+    for arguments in ["bundle m1", "userdata w1"] {
+        let output = run(&place, arguments);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(78), "{arguments}: {error}");
+        assert!(error.contains("holds secrets of the cluster and can be read by others (mode 640)"), "{error}");
+        assert!(error.contains("chmod 600"), "{error}");
+    }
 }

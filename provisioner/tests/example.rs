@@ -1,12 +1,19 @@
 //! The example in `docs/` is good: every test cluster starts from it.
 
-use nodeinit_config::{Layer, load};
+use nodeinit_config::{Layer, fresh_cluster_id, load};
 
 const EXAMPLE: &str = include_str!("../../docs/examples/openstack.yaml");
 
+/// What everybody generates.
+fn id() -> Layer {
+    Layer::setting("test", "openstack.clusterID", fresh_cluster_id())
+}
+
 #[test]
 fn the_example_is_good() {
-    let loaded = load(&[Layer::file("openstack.yaml", EXAMPLE)]).unwrap_or_else(|problems| panic!("{problems}"));
+    let missing = load(&[Layer::file("openstack.yaml", EXAMPLE)]).unwrap_err().0;
+    assert_eq!(missing.iter().map(|problem| problem.path.as_str()).collect::<Vec<_>>(), ["openstack.clusterID"]);
+    let loaded = load(&[Layer::file("openstack.yaml", EXAMPLE), id()]).unwrap_or_else(|problems| panic!("{problems}"));
     assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
     assert!(loaded.cluster.openstack.is_some());
 }
@@ -24,7 +31,7 @@ fn what_stands_in_comments_is_good_too() {
     };
     let text: Vec<String> = EXAMPLE.lines().map(on).collect();
     let loaded =
-        load(&[Layer::file("openstack.yaml", text.join("\n"))]).unwrap_or_else(|problems| panic!("{problems}"));
+        load(&[Layer::file("openstack.yaml", text.join("\n")), id()]).unwrap_or_else(|problems| panic!("{problems}"));
     let cloud = loaded.cluster.openstack.unwrap();
     assert_eq!(
         (cloud.binary.urls.len(), cloud.availability_zones.len(), cloud.cloud.as_deref(), cloud.bastion.is_some()),

@@ -64,8 +64,10 @@ def main():
     DOCS.mkdir(exist_ok=True)
     facts = {"processors": os.cpu_count(), "machine": machine(), "date": datetime.date.today().isoformat(), "rounds": rounds, "size": size, "packed": packed}
     (DOCS / "benchmarks.svg").write_text(report.chart(runs, PLAN))
-    text = report.markdown(runs, PLAN, facts)
-    (DOCS / "benchmarks.md").write_text(text)
+    page = DOCS / "benchmarks.md"
+    _, mark, bundle = (page.read_text() if page.exists() else "").partition(report.BUNDLE)
+    text = report.markdown(runs, PLAN, facts) + mark + bundle
+    page.write_text(text)
     print("\n" + text)
     median = {pair: statistics.median(r["seconds"] for r in runs if (r["tool"], r["mode"]) == pair) for pair in PLAN}
     print(f"nodeinit/limit: {median['nodeinit', 'idle'] / median['limit', 'limit']:.1f}")

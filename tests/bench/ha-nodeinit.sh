@@ -11,7 +11,7 @@ binary=${2:?BINARY}
 fresh_hosts "${3:-h}" "${4:-51}" 5
 first=${names[0]}
 "$host" ssh "$first" mkdir -p /etc/nodeinit/conf.d
-"$host" copy "$first" "$lab/cluster.yaml" /etc/nodeinit/config.yaml
+"$host" copy "$first" "$(release_dir)/cluster.yaml" /etc/nodeinit/config.yaml
 "$lab/machines.sh" "${names[@]:0:3}" -- "${names[@]:3}" | "$host" ssh "$first" 'cat >/etc/nodeinit/conf.d/10-machines.yaml'
 "$host" copy "$first" "$LAB_DIR/ssh_key" /root/.ssh/id_ed25519
 "$host" copy "$first" "$binary" /usr/local/bin/nodeinit

@@ -1,20 +1,24 @@
 #!/usr/bin/env bash
-# Lets many workers join at once, without their kubelets: join.sh JOIN BINARY [COUNT [HOST [IP]]]; JOIN is the program of join/.
+# Lets many workers join at once, without their kubelets: join.sh JOIN BINARY [APPROVER [COUNT [HOST [IP]]]]; JOIN is the program of
+# join/, APPROVER agent or, for a cluster with `agent.enabled: false`, kubernetes.
 # Prints what was measured, a model of 5000 workers, and one last line.
 set -euo pipefail
 # shellcheck source=common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 join=${1:?JOIN}
 binary=${2:?BINARY}
-count=${3:-300}
-name=${4:-k1}
-ip=${5:-10.77.0.41}
+approver=${3:-agent}
+count=${4:-300}
+name=${5:-k1}
+ip=${6:-10.77.0.41}
 
 export LAB_IMPORTED=1
 fresh_host "$name" "$ip"
 "$host" ssh "$name" mkdir -p /etc/nodeinit/conf.d
-"$host" copy "$name" "$lab/cluster.yaml" /etc/nodeinit/config.yaml
+"$host" copy "$name" "$(release_dir)/cluster.yaml" /etc/nodeinit/config.yaml
 "$lab/machines.sh" "$name" | "$host" ssh "$name" 'cat >/etc/nodeinit/conf.d/10-machines.yaml'
+if [ "$approver" = agent ]; then enabled=true; else enabled=false; fi
+echo "agent: {enabled: $enabled}" | "$host" ssh "$name" 'cat >/etc/nodeinit/conf.d/20-agent.yaml'
 "$host" copy "$name" "$binary" /usr/local/bin/nodeinit
 "$host" ssh "$name" nodeinit up >&2
 files=$(mktemp -d)
@@ -31,7 +35,7 @@ cat >"$files/sample" <<END
   awk -v when='\$1' -v name=\$p "{print when, name, \\\$14 + \\\$15}" /proc/\$(pgrep -x \$p)/stat; done' >>'$files/samples'
 END
 chmod +x "$files/sample"
-JOIN_SAMPLE=$files/sample "$join" run "$files" "$ip" "$count" | tee "$files/result"
+JOIN_SAMPLE=$files/sample "$join" run "$files" "$ip" "$count" "$approver" | tee "$files/result"
 
 used() { # FROM TO NAME...: seconds of a processor, by one worker
   local from=$1 to=$2
@@ -51,11 +55,16 @@ awk -v h="$handshake" -v s="$served" -v m="$manager" 'BEGIN {
 asked=$("$host" ssh "$name" 'cat /var/log/kubernetes/audit/*.log' | grep '"username":"system:bootstrap:' |
   grep -c '"stage":"ResponseComplete"')
 echo "requests with a bootstrap token in the audit log: $asked"
+if [ "$approver" = agent ]; then
+  # shellcheck disable=SC2016
+  "$host" ssh "$name" 'grep -E "^(VmRSS|VmHWM|RssAnon):" "/proc/$(systemctl show nodeinit-agent -p MainPID --value)/status"' |
+    tr -s '\t ' ' ' | sed 's/^/agent: /'
+fi
 echo "a model of 5000 with these costs:"
 "$join" model "$files/costs" 5000
-python3 - "$files/result" "$asked" <<'END'
+python3 - "$files/result" "$asked" "$approver" <<'END'
 import json, sys
 result = json.load(open(sys.argv[1]))
 each = int(sys.argv[2]) / result["workers"]
-print(f"join {result['joined']}/{result['workers']}, {each:g} requests each, last after {result['last']:.1f} s")
+print(f"approved by {sys.argv[3]}: join {result['joined']}/{result['workers']}, {each:g} requests each, last after {result['last']:.1f} s")
 END

@@ -23,6 +23,7 @@ networking: {podSubnet: 10.244.0.0/16}
 apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 cgroupDriver: cgroupfs
+failCgroupV1: false
 failSwapOn: false
 localStorageCapacityIsolation: false
 featureGates: {KubeletInUserNamespace: true}

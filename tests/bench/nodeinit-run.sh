@@ -12,7 +12,7 @@ ip=${4:-10.77.0.41}
 [ "$mode" = fresh ] || export LAB_IMPORTED=1
 fresh_host "$name" "$ip"
 "$host" ssh "$name" mkdir -p /etc/nodeinit/conf.d
-"$host" copy "$name" "$lab/cluster.yaml" /etc/nodeinit/config.yaml
+"$host" copy "$name" "$(release_dir)/cluster.yaml" /etc/nodeinit/config.yaml
 "$lab/machines.sh" "$name" | "$host" ssh "$name" 'cat >/etc/nodeinit/conf.d/10-machines.yaml'
 "$host" copy "$name" "$binary" /usr/local/bin/nodeinit
 "$host" copy "$name" "$bench/idle.yaml" "$bench/kubeadm-on-host.sh" "$bench/nodeinit-on-host.py" /root/

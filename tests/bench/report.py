@@ -1,6 +1,8 @@
 """The benchmark's figures as text, Markdown and a chart."""
 import statistics
 
+# Begins the part of the page that bundle.py writes.
+BUNDLE = "## bundle\n"
 COLOURS = {"limit": "#8a8f98", "kubeadm": "#c2703d", "nodeinit": "#2f7d5d"}
 
 

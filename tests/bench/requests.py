@@ -11,10 +11,12 @@ import subprocess
 import sys
 import tempfile
 import time
+import uuid
 
 HERE = pathlib.Path(__file__).resolve().parent
 CLOUD = HERE.parent / "openstack/cloud.sh"
 LAYERS = [HERE.parent.parent / "docs/examples/openstack.yaml", HERE.parent / "lab/cluster.yaml", HERE.parent / "openstack/cluster.yaml"]
+CLUSTER_ID = uuid.uuid4()
 # Rooms in a subnet that holds so many machines; nothing boots, so that no host needs one of these addresses.
 NETWORK = """\
   network:
@@ -29,7 +31,7 @@ def cloud(*arguments):
 def machines(workers):
     masters = "".join(f"- {{name: master-{n}, address: 10.79.0.1{n}}}\n" for n in (1, 2, 3))
     each = "".join(f"- {{name: worker-{n}, address: 10.79.2.{n}}}\n" for n in range(1, workers + 1))
-    return f"apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nname: requests\nmasters:\n{masters}workers:\n{each}openstack:\n{NETWORK}"
+    return f"apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nname: requests\nmasters:\n{masters}workers:\n{each}openstack:\n  clusterID: {CLUSTER_ID}\n{NETWORK}"
 
 
 def run(command, work):

@@ -5,8 +5,7 @@ use nodeinit_tests::Host;
 const OWN: &str = "apiVersion: v1\nkind: Namespace\nmetadata: {name: mine}\n---\n\
     apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one, namespace: mine}\ndata: {a: \"$${HOME}\"}\n";
 
-#[test]
-fn addons_come_and_go() {
+pub(crate) fn addons_come_and_go() {
     let host = Host::with_images();
     host.import_addons(&["metrics-server", "local-path-provisioner", "busybox"]);
     host.up();
@@ -29,6 +28,9 @@ fn addons_come_and_go() {
         "logging         absent",
     ]);
 
+    // metrics-server verifies the kubelets.
+    let arguments = host.kubectl("-n kube-system get deployment metrics-server -o jsonpath='{..args}'");
+    assert!(arguments.contains("--secure-port") && !arguments.contains("--kubelet-insecure-tls"), "{arguments}");
     metrics_are_measured(&host);
     a_volume_is_given(&host);
     own_manifests_follow_their_files(&host);

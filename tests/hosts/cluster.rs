@@ -2,16 +2,16 @@
 
 use nodeinit_tests::{Cluster, Host, difference};
 
-#[test]
-fn three_masters_and_two_workers() {
+pub(crate) fn three_masters_and_two_workers() {
     let cluster = Cluster::fresh(3, 2);
     let first = cluster.first();
     let sampler = cluster.hosts().map(|host| host.start(SAMPLER)).collect::<Vec<_>>();
     let said = cluster.up().text();
     cluster.hosts().for_each(|host| drop(host.must("touch /root/stop")));
     sampler.into_iter().for_each(|sampler| drop(sampler.wait().exits(0)));
-    // Working pods, and not only Ready nodes, are there when it returns.
+    // Working pods, and not only Ready nodes, are there when it returns, and their logs can be read.
     first.check_pods();
+    crate::security::logs_come_at_once(first, &cluster.hosts().collect::<Vec<_>>());
     every_node_is_ready(&cluster);
     every_member_votes(&cluster);
     a_second_up_changes_nothing(&cluster);
@@ -48,7 +48,7 @@ fn a_second_up_changes_nothing(cluster: &Cluster) {
     let files =
         |host: &Host| host.digests("/etc/kubernetes /etc/nodeinit /var/lib/kubelet/*.yaml /etc/systemd /usr/local/bin");
     let processes = |host: &Host| {
-        host.must("ps -eo lstart,pid,args | grep -E '/(kubelet|containerd)|etcd|kube-|coredns|flannel' | grep -v grep")
+        host.must("ps -eo lstart,pid,args | grep -E '/(kubelet|containerd)|etcd|kube-|coredns|flannel' | grep -vE 'grep|iptables'")
     };
     let before: Vec<_> = cluster.hosts().map(|host| (files(host), processes(host))).collect();
     let again = cluster.up();
@@ -107,6 +107,17 @@ fn no_token_is_left(first: &Host) {
     assert!(!tokens.contains("join of worker"), "{tokens}");
 }
 
+/// One master has no power, and the agent of another is stopped: a kubelet still gets its serving certificate.
+fn one_agent_is_enough(cluster: &Cluster, worker: &Host) {
+    for master in [cluster.first(), &cluster.masters[2]] {
+        master.must("systemctl is-active nodeinit-agent");
+    }
+    cluster.first().must("systemctl stop nodeinit-agent");
+    worker.must("rm /var/lib/kubelet/pki/kubelet-server-current.pem && systemctl restart kubelet");
+    worker.until("its serving certificate", 60.0, "[ -e /var/lib/kubelet/pki/kubelet-server-current.pem ]");
+    cluster.first().must("systemctl start nodeinit-agent");
+}
+
 /// The others go on, and it comes back with no help.
 fn one_master_loses_its_power(cluster: &Cluster) {
     let (first, lost) = (cluster.first(), &cluster.masters[1]);
@@ -125,6 +136,7 @@ fn one_master_loses_its_power(cluster: &Cluster) {
     assert!(unanswered <= 8, "the API did not answer {unanswered} times of 40: {answers}");
     assert!(answers.ends_with("yes\nyes\nyes\n"), "{answers}");
     first.until("a workload while a master is down", 60.0, "kubectl --kubeconfig /etc/kubernetes/admin.conf -n kube-system get deployment coredns -o jsonpath='{.status.availableReplicas}' | grep -q '[1-9]'");
+    one_agent_is_enough(cluster, worker);
     lost.boot();
     let back = lost.until(
         "its API server after the boot",

@@ -1,10 +1,10 @@
 //! Full disks.
 
-use nodeinit_tests::Host;
+use nodeinit_tests::{Host, difference};
 
-#[test]
-fn a_disk_that_is_full_while_keys_are_made() {
+pub(crate) fn a_disk_that_is_full_while_keys_are_made() {
     let host = Host::with_images();
+    the_journals_disk_is_full_for_a_while(&host);
     host.disk("/etc/kubernetes/pki", "16k");
     let full = host.nodeinit("up").exits(75);
     full.says(&[
@@ -20,8 +20,25 @@ fn a_disk_that_is_full_while_keys_are_made() {
     assert!(ca.is_empty() || ca == host.ca(), "the CA was made anew");
 }
 
-#[test]
-fn a_disk_that_is_full_while_images_are_imported() {
+/// Afterwards `reset` still knows everything that was made.
+fn the_journals_disk_is_full_for_a_while(host: &Host) {
+    let before = host.listing();
+    host.disk("/var/lib/nodeinit", "8k");
+    let full = host.nodeinit("up").exits(75);
+    full.says(&["cannot write /var/lib/nodeinit/", "No space left on device", "df -h /var/lib/nodeinit"]);
+    host.disk("/var/lib/nodeinit", "4m");
+    host.up();
+    host.nodeinit("plan").exits(0).says(&["nothing to do"]);
+    host.must(
+        "cp -a /var/lib/nodeinit /root/journal && umount /var/lib/nodeinit
+        cp -a /root/journal/. /var/lib/nodeinit && rm -r /root/journal",
+    );
+    host.nodeinit("reset --yes").exits(0);
+    let changes = difference(&before, &host.listing());
+    assert!(changes.is_empty(), "reset left {changes:#?}");
+}
+
+pub(crate) fn a_disk_that_is_full_while_images_are_imported() {
     let host = Host::fresh();
     host.disk("/var/lib/containerd", "130m");
     let full = host.nodeinit("up").exits(75);

@@ -2,7 +2,7 @@
 
 use crate::kill::killed_everywhere;
 use nodeinit_tests::{Cluster, Host, Running};
-use std::time::Duration;
+use std::{fs, time::Duration};
 
 /// Reads through etcd on a host until told to stop, and tells the longest time without an answer in milliseconds.
 const READER: &str = r#"rm -f /run/reader-stop; longest=0 last=$(date +%s%3N)
@@ -35,8 +35,7 @@ impl Masters {
         cluster.first().must("nodeinit secrets generate --file /etc/nodeinit/secrets.yaml");
         let masters = Self { cluster, reader: None };
         (1..3).for_each(|index| masters.equip(index));
-        masters.host(0).put("/usr/local/bin/etcdctl", ETCDCTL);
-        masters.host(0).must("chmod +x /usr/local/bin/etcdctl");
+        masters.add_etcdctl(0);
         masters.host(0).nodeinit("up --local").exits(0);
         masters
     }
@@ -58,6 +57,36 @@ impl Masters {
         host.must("chmod 600 /etc/nodeinit/secrets.yaml");
     }
 
+    fn add_etcdctl(&self, index: usize) {
+        self.host(index).put("/usr/local/bin/etcdctl", ETCDCTL);
+        self.host(index).must("chmod +x /usr/local/bin/etcdctl");
+    }
+
+    /// A master boots without its etcd data. The kubelet must not start its etcd.
+    #[track_caller]
+    fn loses_its_disk(&self, index: usize) {
+        let host = self.host(index);
+        host.cut_power();
+        fs::remove_dir_all(host.on_disk("var/lib/etcd/member")).unwrap();
+        host.boot();
+        let refused = "journalctl -u kubelet -b --no-pager | grep -F 'member/nodeinit.marker is not a file'";
+        host.until("the kubelet's error about the marker", 120.0, refused);
+        host.must("for i in $(seq 20); do ! grep -lsx etcd /proc/[0-9]*/comm || exit 1; sleep 1; done");
+        assert_eq!(host.must("ls -A /var/lib/etcd"), "", "etcd wrote data");
+    }
+
+    /// A master that lost its disk joins as a new member, and the cluster keeps its data.
+    #[track_caller]
+    fn joins_as_a_new_member(&mut self, index: usize, former: &str) {
+        let removed = format!("the former member {} is removed: it has lost its data", self.host(index).name());
+        self.host(index).nodeinit("up --local").exits(0).says(&[&removed]);
+        self.are(&[0, 1, 2]);
+        assert_ne!(self.id(index), former);
+        self.host(index).kubectl("get configmap kept");
+        self.host(index).until("everything as described", 120.0, "nodeinit plan --local");
+        self.host(index).nodeinit("up --local").exits(0).says(&["nothing to do"]);
+    }
+
     fn host(&self, index: usize) -> &Host {
         &self.cluster.masters[index]
     }
@@ -65,6 +94,14 @@ impl Masters {
     /// Begins to read from the first master's etcd.
     fn watch(&mut self) {
         self.reader = Some(self.host(0).start(READER));
+    }
+
+    /// Ends the reading before etcd is made to be silent.
+    fn unwatch(&mut self) {
+        if let Some(reader) = self.reader.take() {
+            self.host(0).must("touch /run/reader-stop");
+            let _ = reader.wait();
+        }
     }
 
     /// All members vote, these and no others; all are healthy; each master has the same CA; nobody waited for etcd.
@@ -98,6 +135,94 @@ impl Masters {
         members
     }
 
+    /// The etcd data that was moved aside on a master.
+    fn aside(&self, index: usize) -> Vec<serde_json::Value> {
+        let text = self.host(index).must("nodeinit etcd aside list --output json");
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// An etcd that was bootstrapped again at the first master has the same cluster ID and the same ID of its first member.
+    /// The third master has the last copy of the cluster's data, and keeps it.
+    #[track_caller]
+    fn a_bootstrap_that_was_repeated_takes_no_data(&self) {
+        let data = "cd /var/lib/etcd && ls member/wal && cksum <member/snap/db | cut -d' ' -f2 && ls";
+        let former = self.id(2);
+        // Its etcd would take the first member for the one that it knows, which has the same ID, and lead it.
+        let end = "ctr -n k8s.io tasks ls -q | xargs -r -n1 ctr -n k8s.io tasks kill -s KILL; sleep 1";
+        self.host(2).must(&format!("systemctl stop kubelet; rm /etc/kubernetes/manifests/etcd.yaml; {end}"));
+        self.host(1).cut_power();
+        self.host(0).must(
+            "systemctl stop kubelet; ctr -n k8s.io tasks ls -q | xargs -r -n1 ctr -n k8s.io tasks kill -s KILL; sleep 1
+            rm -rf /var/lib/etcd/member
+            flags=$(sed -n 's/^ *- \\(--.*\\)$/\\1/p' /etc/kubernetes/manifests/etcd.yaml)
+            systemd-run --unit=again /opt/lab/bin/etcd $flags",
+        );
+        self.host(0).until("etcd's second bootstrap", 60.0, "etcdctl get /x");
+        let before = self.host(2).must(data);
+        self.host(2).configure("timeouts: {join: 30s}\n");
+        let refused = self.host(2).nodeinit("up").exits(1);
+        refused.says(&[
+            &former,
+            "belongs to another cluster",
+            "although it has the same cluster ID",
+            "nothing was changed",
+        ]);
+        assert_eq!(before, self.host(2).must(data));
+        assert!(self.aside(2).is_empty());
+    }
+
+    /// A changed flag restarts etcd on three masters whose `up` runs at the same time: one after the other, so that the cluster answers.
+    #[track_caller]
+    fn a_changed_flag_restarts_one_member_after_the_other(&mut self) {
+        self.unwatch();
+        let all = format!("etcdctl --endpoints {}", self.endpoints());
+        let reader = self.host(0).start(&READER.replace("etcdctl", &all));
+        self.cluster.masters.iter().for_each(|host| host.configure("etcd: {extraArgs: {snapshot-count: 9000}}\n"));
+        let runs: Vec<Running> = self.cluster.masters.iter().map(|host| host.start("nodeinit up --local")).collect();
+        for run in runs {
+            eprintln!("up with a changed flag took {:.1} s", run.wait().exits(0).seconds);
+        }
+        self.host(0).must("touch /run/reader-stop");
+        let longest: u64 = reader.wait().exits(0).stdout.trim().parse().unwrap();
+        eprintln!("while three members restarted, the longest silence was {longest} ms");
+        self.cluster.masters.iter().for_each(|host| drop(host.must("pgrep -f '^etcd .*--snapshot-count=9000'")));
+        assert!(longest < LONGEST_SILENCE, "etcd was silent for {longest} ms");
+        self.host(0).must("[ -z \"$(etcdctl get --print-value-only /nodeinit/etcd-restart)\" ]");
+        self.watch();
+        self.are(&[0, 1, 2]);
+    }
+
+    /// A database that reached its quota is reported, and repaired without another program.
+    #[track_caller]
+    fn a_full_etcd_is_repaired(&self) {
+        let quota = "etcd: {extraArgs: {quota-backend-bytes: \"25165824\"}}\n";
+        for index in 0..3 {
+            self.host(index).configure(quota);
+            self.host(index).nodeinit("up --local").exits(0);
+        }
+        let first = self.host(0);
+        let write = "head -c 1000000 /dev/urandom | base64 -w0 | etcdctl put /fill 2>&1";
+        first.until("a full etcd", 120.0, &format!("{write} | grep 'database space exceeded'"));
+        let create = "kubectl --kubeconfig /etc/kubernetes/admin.conf create configmap kept";
+        first.run(create).exits(1);
+        let full =
+            ["etcd is full and rejects all writes: NOSPACE alarm of", "etcd defrag --compact", "etcd alarms disarm"];
+        first.nodeinit("up --local").exits(75).says(&full);
+        first.nodeinit("status").exits(1).says(&full);
+        first.nodeinit("etcd members").exits(75).says(&full);
+        first.nodeinit("etcd alarms").exits(0).says(&["NOSPACE"]);
+        let shrunk = first.nodeinit("etcd defrag --compact --output json").exits(0).stdout;
+        eprintln!("{shrunk}");
+        let names: Vec<serde_json::Value> = shrunk.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(names.len(), 3, "{shrunk}");
+        for member in &names {
+            assert!(member["afterBytes"].as_i64() < member["beforeBytes"].as_i64(), "{shrunk}");
+        }
+        first.nodeinit("etcd alarms disarm").exits(0).says(&["disarmed"]);
+        first.must(create);
+        first.nodeinit("etcd members").exits(0);
+    }
+
     /// A member's number, in hex.
     fn id(&self, index: usize) -> String {
         let name = self.host(index).name();
@@ -126,8 +251,7 @@ impl Masters {
     }
 }
 
-#[test]
-fn three_masters_from_nothing() {
+pub(crate) fn three_masters_from_nothing() {
     let mut masters = Masters::grown();
     masters.are(&[0, 1, 2]);
     let nodes = masters.host(0).kubectl("get nodes --no-headers");
@@ -137,6 +261,7 @@ fn three_masters_from_nothing() {
         masters.host(index).nodeinit("up --local").exits(0).says(&["nothing to do"]);
         assert_eq!(manifests, masters.host(index).digests("/etc/kubernetes"), "a second up changed files");
     }
+    masters.a_changed_flag_restarts_one_member_after_the_other();
 
     // The master that leads leaves: another leads before it goes.
     let id = masters.id(2);
@@ -148,8 +273,7 @@ fn three_masters_from_nothing() {
     masters.are(&[0, 1, 2]);
 }
 
-#[test]
-fn a_master_that_is_killed_everywhere_joins() {
+pub(crate) fn a_master_that_is_killed_everywhere_joins() {
     let mut masters = Masters::begun();
     masters.watch();
     let host = masters.host(1);
@@ -162,8 +286,7 @@ fn a_master_that_is_killed_everywhere_joins() {
     masters.are(&[0, 1]);
 }
 
-#[test]
-fn what_stands_in_a_members_way() {
+pub(crate) fn what_stands_in_a_members_way() {
     let mut masters = Masters::grown();
     let (name, address) = (masters.host(2).name().to_owned(), masters.host(2).address().to_owned());
     let add = format!("etcdctl member add {name} --learner --peer-urls https://{address}:2380");
@@ -179,17 +302,38 @@ fn what_stands_in_a_members_way() {
     masters.host(2).up();
     masters.are(&[0, 1, 2]);
 
-    // It has the data of a member that was removed.
-    masters.host(0).must(&format!("etcdctl member remove {}", masters.id(2)));
+    // It has the data of a member that was removed: the data is moved aside, reported, and kept by a reset.
+    let former = masters.id(2);
+    masters.host(0).must(&format!("etcdctl member remove {former}"));
+    masters.host(2).up().says(&[&format!("moved the data of etcd member {former} aside")]);
+    masters.are(&[0, 1, 2]);
+    let aside = masters.aside(2);
+    assert_eq!(aside.len(), 1, "{aside:?}");
+    assert_eq!(aside[0]["member"], former.as_str());
+    let aside = aside[0]["name"].as_str().unwrap();
+    masters.host(2).nodeinit("status").exits(0).says(&[aside, &former]);
+    masters.host(2).nodeinit("preflight").says(&["former etcd data uses", aside]);
+    masters.host(2).nodeinit("reset --yes").exits(0).says(&[&format!("kept /var/lib/etcd/{aside}")]);
+    masters.equip(2);
     masters.host(2).up();
     masters.are(&[0, 1, 2]);
+    masters.host(2).nodeinit(&format!("etcd aside remove {aside}")).exits(64).says(&["add --yes"]);
+    masters.host(2).nodeinit(&format!("etcd aside remove {aside} --yes")).exits(0);
+    assert!(masters.aside(2).is_empty());
 
-    // Somebody else is being added and never starts.
+    // Somebody else is being added and never starts: it has no name, and is removed by its ID.
     masters.reset(2);
     let ghost = masters.host(0).must("etcdctl member add ghost --learner --peer-urls https://10.77.0.250:2380");
-    masters.fails(2, "{join: 8s}", &["the member at https://10.77.0.250:2380 was added and has not started yet"]);
     let id = ghost.split_whitespace().nth(1).unwrap();
-    masters.host(0).must(&format!("etcdctl member remove {id}"));
+    let remove = format!("nodeinit etcd remove {id}");
+    let waits = "the member at https://10.77.0.250:2380 was added and has not started yet";
+    masters.fails(2, "{join: 8s}", &[waits, &remove]);
+    masters.host(0).nodeinit("master remove ghost").exits(1).says(&["nodeinit etcd remove ID"]);
+    let (healthy, own) = (masters.host(1).name().to_owned(), masters.host(0).name().to_owned());
+    masters.host(0).nodeinit(&format!("etcd remove {healthy}")).exits(1).says(&["is healthy", "master remove"]);
+    masters.host(0).nodeinit(&format!("etcd remove {own} --force")).exits(64).says(&["of this machine"]);
+    masters.host(0).nodeinit("etcd remove abc123").exits(1).says(&["no member with the name or ID", "etcd members"]);
+    masters.host(0).must(&remove);
 
     // Its peers cannot be reached, so that its etcd does not start.
     masters.host(2).must("iptables -I OUTPUT -d 10.77.0.0/24 -p tcp --dport 2380 -j DROP");
@@ -206,14 +350,19 @@ fn what_stands_in_a_members_way() {
     masters.are(&[0, 1, 2]);
 }
 
-#[test]
-fn a_master_is_removed_and_replaced() {
+pub(crate) fn a_master_is_removed_and_replaced() {
     let mut masters = Masters::grown();
     let name = masters.host(2).name().to_owned();
 
     // Its power is gone: two are left, and none of them can be spared.
     masters.host(2).cut_power();
     std::thread::sleep(Duration::from_secs(2));
+    // A changed flag waits for its turn, as long as the members may take, and not only for `timeouts.join`.
+    let turn = ["the turn of this machine's etcd to restart did not come within 18 s", &name, "is not healthy"];
+    let flag = "timeouts: {join: 4s, etcd: 6s}\netcd: {extraArgs: {snapshot-count: 9000}}\n";
+    masters.host(1).configure(flag);
+    masters.host(1).nodeinit("up --local").exits(75).says(&turn);
+    masters.host(1).must("rm /etc/nodeinit/conf.d/50-test.yaml");
     let spared = masters.host(1).name().to_owned();
     masters.host(0).nodeinit(&format!("master remove {spared}")).exits(75).says(&["etcd would lose its quorum", &name]);
     let forced = masters.host(0).nodeinit(&format!("master remove {spared} --force")).exits(75);
@@ -227,4 +376,63 @@ fn a_master_is_removed_and_replaced() {
     masters.host(2).boot();
     masters.host(2).up();
     masters.are(&[0, 1, 2]);
+}
+
+pub(crate) fn lost_quorum_a_full_database_and_a_second_bootstrap() {
+    let mut masters = Masters::grown();
+    let name = masters.host(2).name().to_owned();
+    masters.unwatch();
+
+    // Only one of three is left: every command says who is missing and what to do.
+    masters.host(1).cut_power();
+    masters.host(2).cut_power();
+    let other = masters.host(1).name().to_owned();
+    let lost = [
+        "etcd has no quorum, 1 more must answer",
+        "1 of 3 voting members answer",
+        &other,
+        &name,
+        "start at least 1 of",
+    ];
+    masters.host(0).nodeinit("etcd members").exits(75).says(&lost);
+    let counts = r#""needed":2,"quorum":false,"voters":3"#;
+    let json = masters.host(0).nodeinit("etcd members --output json").exits(75);
+    json.says(&[counts, "cannot reach"]);
+    assert!(!json.stdout.contains("peerURLs"), "an unconfirmed member: {}", json.stdout);
+    masters.host(0).nodeinit("status").exits(1).says(&lost);
+    masters.host(0).nodeinit("etcd defrag").exits(75).says(&lost);
+    masters.host(0).configure("timeouts: {etcd: 40s, join: 40s}\n");
+    masters.host(0).nodeinit("up --local").exits(75).says(&lost);
+    masters.host(0).must("rm /etc/nodeinit/conf.d/50-test.yaml");
+    [1, 2].iter().for_each(|index| masters.host(*index).boot());
+    let all = "nodeinit etcd members --output json | grep -c healthy.:true | grep -qx 3";
+    masters.host(0).until("three healthy members", 120.0, all);
+
+    masters.a_full_etcd_is_repaired();
+    masters.a_bootstrap_that_was_repeated_takes_no_data();
+}
+
+pub(crate) fn a_voter_that_lost_its_disk_does_not_vote_again() {
+    let mut masters = Masters::begun();
+    [1, 2].into_iter().for_each(|index| drop(masters.host(index).up()));
+    masters.host(0).kubectl("create configmap kept");
+
+    // The first master, then the one that joined last.
+    for index in [0, 2] {
+        let former = masters.id(index);
+        masters.loses_its_disk(index);
+        masters.joins_as_a_new_member(index, &former);
+    }
+
+    // Without a quorum, nothing is removed.
+    masters.add_etcdctl(2);
+    let list = "etcdctl member list --consistency=s";
+    let (former, before) = (masters.id(0), masters.host(2).must(list));
+    masters.host(1).cut_power();
+    masters.loses_its_disk(0);
+    masters.fails(0, "{join: 15s}", &["no other master's etcd answers"]);
+    masters.host(0).must("! grep -lsx etcd /proc/[0-9]*/comm");
+    assert_eq!(masters.host(2).must(list), before);
+    masters.host(1).boot();
+    masters.joins_as_a_new_member(0, &former);
 }

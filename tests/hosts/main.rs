@@ -1,5 +1,9 @@
 //! nodeinit on real hosts, with real Kubernetes: `make test` runs it, with root and the lab.
-#![allow(clippy::unwrap_used, reason = "a test ends where something is not as it expects")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_macros,
+    reason = "a test ends where something is not as it expects, and prints"
+)]
 
 mod addons;
 mod artifacts;
@@ -7,14 +11,87 @@ mod at_once;
 mod bootstrap;
 mod cluster;
 mod configuration;
+mod containerd;
 mod disk;
 mod etcd;
 mod fanout;
 mod kill;
+mod kills;
+mod metadata;
 mod power;
+mod rebuilt;
+mod releases;
 mod reset;
 mod secrets;
+mod security;
 mod slow;
+mod tokens;
 mod unfit;
 mod virtual_address;
 mod worker;
+
+use nodeinit_tests::{Test, test};
+use std::process::ExitCode;
+
+/// Every test, with its budget in seconds; one that takes longer fails.
+const TESTS: &[Test] = &[
+    test!(addons::addons_come_and_go, 240).long(),
+    test!(artifacts::a_broken_image_archive, 60),
+    test!(artifacts::a_digest_that_is_not_the_pinned_one, 60),
+    test!(artifacts::a_mirror_that_cuts_every_answer_and_ends_half_way, 90),
+    test!(artifacts::only_the_first_master_needs_them, 150),
+    test!(artifacts::a_cluster_of_fetched_artifacts, 180),
+    test!(artifacts::programs_of_the_image_and_images_of_a_registry, 90).long(),
+    test!(artifacts::five_bare_machines_from_one_bundle, 240).long(),
+    test!(artifacts::the_readme_makes_three_masters_of_official_artifacts, 240).long(),
+    test!(at_once::a_second_run_says_who_is_at_work_and_ctrl_c_stops_it, 60),
+    test!(bootstrap::a_first_master_from_nothing, 180),
+    test!(cluster::three_masters_and_two_workers, 360),
+    test!(configuration::what_can_be_changed_in_place_is_and_what_cannot_is_refused, 90),
+    test!(containerd::a_machine_without_containerd_gets_one, 180).long(),
+    test!(containerd::an_installed_containerd_is_reconfigured_and_gets_its_own_file_back, 120).long(),
+    test!(disk::a_disk_that_is_full_while_keys_are_made, 120),
+    test!(disk::a_disk_that_is_full_while_images_are_imported, 60),
+    test!(etcd::three_masters_from_nothing, 260),
+    test!(etcd::a_master_that_is_killed_everywhere_joins, 240).long(),
+    test!(etcd::what_stands_in_a_members_way, 300).long(),
+    test!(etcd::a_master_is_removed_and_replaced, 240).long(),
+    test!(etcd::lost_quorum_a_full_database_and_a_second_bootstrap, 600).long(),
+    test!(etcd::a_voter_that_lost_its_disk_does_not_vote_again, 480).long(),
+    test!(fanout::a_master_that_never_answers_is_named_and_added_later, 150).long(),
+    test!(fanout::host_keys_are_held_to_and_machines_found_behind_others, 90),
+    test!(fanout::killed_at_every_boundary_of_the_fan_out_it_goes_on, 300),
+    test!(fanout::killed_with_the_others_at_every_step_of_theirs_it_goes_on, 240).long(),
+    test!(fanout::a_cable_pulled_at_any_stage_is_survived, 360).long(),
+    test!(kill::killed_at_every_point_it_goes_on, 420),
+    test!(kills::ten_kills_spread_over_a_bootstrap, 480),
+    test!(kills::many_kills_spread_over_a_bootstrap, 4 * 60 * 60).alone().long(),
+    test!(power::after_a_power_cut_the_cluster_comes_back_by_itself, 90).long(),
+    test!(power::after_a_power_cut_in_the_middle_up_goes_on, 60),
+    test!(power::all_hosts_lose_their_power_and_the_last_master_boots_first, 240).long(),
+    test!(power::all_hosts_lose_their_power_and_boot_in_every_order, 900).long(),
+    test!(releases::three_masters_and_two_workers_that_kubeadm_accepts, 300).long(),
+    test!(reset::reset_leaves_the_host_as_it_was_and_up_works_again, 180),
+    test!(rebuilt::a_rebuilt_first_master_never_replaces_the_cluster, 360),
+    test!(rebuilt::after_a_power_cut_a_rebuilt_first_master_joins_in_every_order, 900).long(),
+    test!(rebuilt::masters_of_a_new_cluster_come_up_in_any_order, 140),
+    test!(secrets::a_cluster_of_a_secrets_bundle, 90),
+    test!(security::a_running_cluster_gets_the_agent_and_goes_back, 240).long(),
+    test!(security::what_an_attacker_with_one_worker_can_and_cannot_do, 300),
+    test!(slow::heavy_writes_beside_it, 90).alone(),
+    test!(slow::a_lost_race_against_etcd_is_mended, 90).alone(),
+    test!(tokens::a_bootstrap_token_becomes_valid_once, 260).long(),
+    test!(unfit::a_machine_that_is_not_fit, 120),
+    test!(unfit::what_keeps_machines_apart_is_named_before_anything_begins, 40),
+    test!(virtual_address::the_api_answers_at_the_virtual_address, 90),
+    test!(virtual_address::the_address_moves_when_its_holder_is_gone, 200).long(),
+    test!(worker::a_worker_joins_in_three_requests_and_forgets_its_token, 90),
+    test!(worker::what_stands_in_a_workers_way_is_named_and_passes, 150),
+    test!(worker::a_name_that_is_taken_and_a_request_that_nobody_signs, 90),
+    test!(worker::a_pin_is_enough, 90),
+    test!(worker::a_worker_that_is_killed_at_every_point_joins, 150),
+];
+
+fn main() -> ExitCode {
+    nodeinit_tests::main(TESTS, concat!(env!("CARGO_TARGET_TMPDIR"), "/hosts"))
+}

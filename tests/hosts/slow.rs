@@ -13,8 +13,7 @@ fn nothing_waited_in_a_back_off(host: &Host) {
     }
 }
 
-#[test]
-fn heavy_writes_beside_it() {
+pub(crate) fn heavy_writes_beside_it() {
     let host = Host::fresh();
     host.writes(true);
     host.up();
@@ -23,8 +22,7 @@ fn heavy_writes_beside_it() {
 }
 
 /// etcd stands still until the API server has given up on it twice, and so waits in the kubelet's back-off.
-#[test]
-fn a_lost_race_against_etcd_is_mended() {
+pub(crate) fn a_lost_race_against_etcd_is_mended() {
     let host = Host::fresh();
     let slow = host.start(
         "until pid=$(pgrep -x etcd); do sleep 0.02; done; kill -STOP $pid

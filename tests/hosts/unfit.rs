@@ -1,6 +1,6 @@
 //! Machines that are not fit: told at once, all of it, before anything is changed.
 
-use nodeinit_tests::{Host, difference};
+use nodeinit_tests::{Cluster, Host, difference, version};
 
 /// `up` that refuses the machine, says why, and leaves it as it is.
 #[track_caller]
@@ -12,8 +12,7 @@ fn refuses(host: &Host, why: &[&str]) {
     assert!(changes.is_empty(), "an up that refused changed {changes:#?}");
 }
 
-#[test]
-fn a_machine_that_is_not_fit() {
+pub(crate) fn a_machine_that_is_not_fit() {
     let host = Host::with_images();
 
     host.must("for port in 6443 2379; do systemd-run -q -u taken-$port python3 -m http.server $port; done");
@@ -37,11 +36,12 @@ fn a_machine_that_is_not_fit() {
     refuses(&host, &["there is no kubelet at /usr/bin/kubelet", "remedy: name where it comes from in artifacts"]);
     host.put("/usr/bin/kubelet", "#!/bin/sh\necho Kubernetes v1.33.0");
     host.must("chmod 755 /usr/bin/kubelet");
-    refuses(&host, &["/usr/bin/kubelet is v1.33.0, and kubernetes.version is v1.34.4", "remedy: bring the kubelet"]);
+    let differs = format!("/usr/bin/kubelet is v1.33.0, and kubernetes.version is {}", version());
+    refuses(&host, &[&differs, "remedy: bring the kubelet"]);
     // A wrong one that is in place is replaced by the right one of the source.
     host.must("rm /etc/nodeinit/conf.d/50-test.yaml");
     host.up();
-    assert_eq!(host.must("kubelet --version").trim(), "Kubernetes v1.34.4");
+    assert_eq!(host.must("kubelet --version").trim(), format!("Kubernetes {}", version()));
 
     // What Kubernetes does, when it is up, is no reason to refuse.
     host.nodeinit("preflight").exits(0);
@@ -51,8 +51,43 @@ fn a_machine_that_is_not_fit() {
 fn a_clock_that_is_an_hour_behind(host: &Host) {
     host.add_failpoints();
     let ca = host.ca();
-    let behind = host.run("NODEINIT_CLOCK_BEHIND=3600 nodeinit-failpoints up").exits(69);
-    behind.says(&["this machine's clock says", "nodeinit ran here at", "timedatectl set-ntp true"]);
+    let behind = host.run("NODEINIT_CLOCK_BEHIND=3600 nodeinit-failpoints up").exits(75);
+    behind.says(&["this machine's clock says", "an earlier run accepted", "timedatectl set-ntp true"]);
+    // A run with the clock years ahead that preflight refused, as versions before this one recorded it.
+    let ahead = r#"{"record":"run","command":"up","version":"0.1.0","time":4102444800}"#;
+    let refused = r#"{"record":"failed","step":"preflight","error":"this machine is not fit"}"#;
+    host.must(&format!("printf '%s\\n' '{ahead}' '{refused}' >>/var/lib/nodeinit/journal.jsonl"));
+    host.up().exits(0);
+    // One that preflight accepted: until the clock is known to be right.
+    host.must("printf '%s\\n' '{\"record\":\"clock\",\"time\":4102444800}' >>/var/lib/nodeinit/journal.jsonl");
+    host.must("mv /usr/bin/timedatectl /root/ 2>/dev/null || true; rm -f /run/systemd/timesync/synchronized");
+    host.nodeinit("up").exits(75).says(&["an earlier run accepted 2100-01-01 00:00:00 UTC", "--accept-clock"]);
+    host.nodeinit("up --accept-clock").exits(0);
     host.up().exits(0);
     assert_eq!(ca, host.ca(), "the CA was made anew");
+}
+
+pub(crate) fn what_keeps_machines_apart_is_named_before_anything_begins() {
+    let cluster = Cluster::fresh(2, 1);
+    let (first, other, worker) = (cluster.first(), &cluster.masters[1], &cluster.workers[0]);
+    let peers = |unreachable: &[&str]| {
+        let said = first.nodeinit("preflight").exits(0);
+        assert_eq!(said.text().matches("cannot be reached").count(), unreachable.len(), "{}", said.text());
+        said.says(unreachable);
+    };
+    peers(&[]);
+    other.must("iptables -A INPUT -p tcp -m multiport --dports 2380,10250 -j DROP");
+    worker.must("iptables -A INPUT -p tcp --dport 10250 -j REJECT --reject-with icmp-host-prohibited");
+    let ports = |host: &Host, ports| {
+        format!("{} ({}) is up, but from here its TCP ports {ports} cannot be reached", host.name(), host.address())
+    };
+    peers(&[&ports(other, "2380 (etcd), 10250 (kubelet)"), &ports(worker, "10250 (kubelet)")]);
+    // A machine that is off is waited for.
+    other.cut_power();
+    peers(&[&ports(worker, "10250 (kubelet)")]);
+
+    first.must("systemd-run -q -u firewalld sleep 1h");
+    first.nodeinit("preflight").exits(0).says(&["firewalld is active", "--add-port=2379-2380/tcp", "--zone=trusted"]);
+    first.must("mkdir -p /root/cni /opt/cni && mount -o bind /root/cni /opt/cni && mount -o remount,bind,ro /opt/cni");
+    refuses(first, &["/opt/cni/bin is read-only", "artifacts.source: image"]);
 }

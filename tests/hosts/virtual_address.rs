@@ -2,13 +2,9 @@
 
 use nodeinit_tests::{Cluster, Host};
 
-/// Free: no host of tests has one of them. One a test, since tests run at once on one network.
-const ADDRESSES: [&str; 2] = ["10.77.0.98", "10.77.0.99"];
-
-#[test]
-fn the_api_answers_at_the_virtual_address() {
-    let address = ADDRESSES[0];
+pub(crate) fn the_api_answers_at_the_virtual_address() {
     let host = Host::with_images();
+    let address = &host.spare_address();
     host.import_addons(&["kube-vip"]);
     configure(&host, address);
     let addresses = "ip -4 -oneline address | awk '{print $2, $4}'";
@@ -35,10 +31,9 @@ fn the_api_answers_at_the_virtual_address() {
     assert_eq!(host.must(addresses), before, "reset left an address");
 }
 
-#[test]
-fn the_address_moves_when_its_holder_is_gone() {
-    let address = ADDRESSES[1];
+pub(crate) fn the_address_moves_when_its_holder_is_gone() {
     let cluster = Cluster::with_images(3, 1);
+    let address = &cluster.first().spare_address();
     for master in &cluster.masters {
         master.import_addons(&["kube-vip"]);
     }

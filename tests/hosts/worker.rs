@@ -4,7 +4,10 @@ use nodeinit_tests::{Cluster, Host, difference};
 
 /// A master that runs, and a worker that has its configuration and no token yet.
 fn pair() -> Cluster {
-    let cluster = Cluster::with_images(1, 1);
+    prepared(Cluster::with_images(1, 1))
+}
+
+fn prepared(cluster: Cluster) -> Cluster {
     cluster.first().nodeinit("up --local").exits(0);
     let (first, worker) = (cluster.first(), worker(&cluster));
     cluster.equip(worker);
@@ -33,9 +36,10 @@ fn new_token(cluster: &Cluster) -> String {
     made.trim().to_owned()
 }
 
-#[test]
-fn a_worker_joins_in_three_requests_and_forgets_its_token() {
-    let cluster = pair();
+pub(crate) fn a_worker_joins_in_three_requests_and_forgets_its_token() {
+    let cluster = Cluster::with_images(1, 1);
+    cluster.hosts().for_each(has_another_address);
+    let cluster = prepared(cluster);
     let (first, worker) = (cluster.first(), worker(&cluster));
     let token = new_token(&cluster);
     give(worker, &token);
@@ -54,8 +58,51 @@ fn a_worker_joins_in_three_requests_and_forgets_its_token() {
     nothing_secret_is_left(first, worker, &token, &said.text());
     a_second_up_has_nothing_to_do(worker);
     commands_behave(worker);
+    nodes_have_the_configured_address(&cluster);
     the_first_master_deletes_its_token(first, worker);
+    the_agent_runs_the_program_that_was_used_last(first);
     a_worker_that_was_reset_joins_again(&cluster);
+}
+
+/// A second address, which the host's name resolves to and the default route uses: what a kubelet takes by itself.
+fn has_another_address(host: &Host) {
+    let (name, last) = (host.name(), host.address().rsplit('.').next().unwrap_or_default());
+    host.must(&format!(
+        "ip address add 10.99.0.{last}/24 dev host0
+        ip route replace default via 10.77.0.1 src 10.99.0.{last}
+        sed -i '/ {name}/d' /etc/hosts && echo 10.99.0.{last} {name} >>/etc/hosts && getent ahostsv4 {name} | grep -q 10.99.0.{last}"
+    ));
+}
+
+fn nodes_have_the_configured_address(cluster: &Cluster) {
+    let first = cluster.first();
+    let kubectl = "kubectl --kubeconfig /etc/kubernetes/admin.conf";
+    for host in cluster.hosts() {
+        let name = host.name();
+        let address = "jsonpath='{.status.addresses[?(@.type==\"InternalIP\")].address}'";
+        assert_eq!(first.kubectl(&format!("get node {name} -o {address}")).trim(), host.address(), "{name}");
+        // The API server verifies the kubelet at that address.
+        let pod = format!(
+            "{kubectl} -n kube-system get pods -l k8s-app=kube-proxy --field-selector spec.nodeName={name} -o name"
+        );
+        let logs = format!("pod=$({pod}); [ -n \"$pod\" ] && {kubectl} -n kube-system logs $pod | grep -q .");
+        first.until(&format!("logs from {name}"), 60.0, &logs);
+    }
+}
+
+/// `up` from elsewhere, with another version than the one that is installed.
+fn the_agent_runs_the_program_that_was_used_last(first: &Host) {
+    let installed = "/usr/local/bin/nodeinit";
+    first.must(&format!(
+        "cp {installed} /root/newer && cp {installed} {installed}.older && echo older >>{installed}.older && mv {installed}.older {installed}"
+    ));
+    first.run("/root/newer plan --local").exits(2).says(&["rewrite /usr/local/bin/nodeinit"]);
+    first.run("/root/newer up --local").exits(0);
+    first.must(&format!(
+        "cmp /root/newer {installed} && cmp /root/newer /proc/$(systemctl show nodeinit-agent -p MainPID --value)/exe"
+    ));
+    first.nodeinit("plan --local").exits(0).says(&["nothing to do"]);
+    first.must("rm /root/newer");
 }
 
 fn three_requests_are_in_the_audit_log(first: &Host, token: &str) {
@@ -166,8 +213,7 @@ threading.Thread(target=garbage, args=(7003,)).start()
 serve(7004, 'ours')
 "#;
 
-#[test]
-fn what_stands_in_a_workers_way_is_named_and_passes() {
+pub(crate) fn what_stands_in_a_workers_way_is_named_and_passes() {
     let cluster = pair();
     let (first, worker) = (cluster.first(), worker(&cluster));
     impostors(first, worker);
@@ -239,8 +285,7 @@ fn impostors(first: &Host, worker: &Host) {
     worker.must("systemd-run --unit impostors python3 /root/impostors.py && sleep 1 && systemctl is-active impostors");
 }
 
-#[test]
-fn a_name_that_is_taken_and_a_request_that_nobody_signs() {
+pub(crate) fn a_name_that_is_taken_and_a_request_that_nobody_signs() {
     let cluster = pair();
     let (first, worker) = (cluster.first(), worker(&cluster));
     worker.configure("timeouts: {join: 4s}\n");
@@ -257,36 +302,45 @@ fn a_name_that_is_taken_and_a_request_that_nobody_signs() {
     taken.says(&["it is another machine (machine-id feed, system UUID beef", &format!("kubectl delete node {name}")]);
     let _ = first.kubectl(&format!("delete node {name}"));
 
-    // The controller manager stands still: nothing is approved or signed.
+    // The controller manager is stopped: the agent approves, and nobody signs.
     let manager = "kill -$SIGNAL $(pgrep -x kube-controller)";
     first.must(&manager.replace("$SIGNAL", "STOP"));
-    worker.nodeinit("up").exits(75).says(&["is not signed yet", "is a kube-controller-manager running"]);
-    let requests = first.kubectl("get csr -o name").lines().count();
+    worker.nodeinit("up").exits(75).says(&["is not signed yet", "a kube-controller-manager that has the CA's key"]);
+    worker.nodeinit("up").exits(75);
+    let request = client_requests(first);
+    assert_eq!(request.lines().count(), 1, "the same key asks the same: {request}");
+    let conditions = "get csr -o jsonpath='{.items[*].status.conditions[*].type}'";
+    assert_eq!(first.kubectl(conditions), "Approved");
+    let _ = first.kubectl("delete csr --all");
+
+    // Nobody approves either, and then the operator denies.
+    first.must("systemctl stop nodeinit-agent");
+    worker.nodeinit("up").exits(75).says(&["is not signed yet", "a pending request needs nodeinit's agent"]);
+    assert_eq!(first.kubectl(conditions), "");
     worker.configure("timeouts: {join: 60s}\n");
     let up = worker.start("nodeinit up");
-    let request = first.must(
-        "for i in $(seq 100); do kubectl --kubeconfig /etc/kubernetes/admin.conf get csr -o name | grep . && break; sleep 0.1; done",
-    );
-    let _ = first.kubectl(&format!(
-        "certificate deny {}",
-        request.trim().replace("certificatesigningrequest.certificates.k8s.io/", "")
-    ));
+    let _ = first.kubectl(&format!("certificate deny {}", request.trim()));
     up.wait().exits(1).says(&["was denied: ", "kubectl delete csr"]);
-    assert_eq!(first.kubectl("get csr -o name").lines().count(), requests, "the same key asks the same");
+    assert_eq!(client_requests(first), request);
     let _ = first.kubectl("delete csr --all");
 
     // It goes on where it was, with the same key, once there is somebody again.
     let up = worker.start("nodeinit up");
-    first.must("sleep 2");
+    first.must("sleep 2; systemctl start nodeinit-agent");
     first.must(&manager.replace("$SIGNAL", "CONT"));
     up.wait().exits(0);
-    assert_eq!(first.kubectl("get csr -o name").lines().count(), 1);
+    assert_eq!(client_requests(first), request);
     worker.nodeinit("plan").exits(0).says(&["nothing to do"]);
 }
 
+/// The names of the requests for a kubelet's client certificate.
+fn client_requests(first: &Host) -> String {
+    let signer = "spec.signerName=kubernetes.io/kube-apiserver-client-kubelet";
+    first.kubectl(&format!("get csr --field-selector {signer} --no-headers -o custom-columns=N:.metadata.name"))
+}
+
 /// With its pin alone, a worker asks for the CA: from the cluster it gets the right one, from anybody else none.
-#[test]
-fn a_pin_is_enough() {
+pub(crate) fn a_pin_is_enough() {
     let cluster = pair();
     let (first, worker) = (cluster.first(), worker(&cluster));
     impostors(first, worker);
@@ -300,8 +354,7 @@ fn a_pin_is_enough() {
     assert_eq!(first.ca(), worker.ca());
 }
 
-#[test]
-fn a_worker_that_is_killed_at_every_point_joins() {
+pub(crate) fn a_worker_that_is_killed_at_every_point_joins() {
     let cluster = pair();
     let (first, worker) = (cluster.first(), worker(&cluster));
     worker.add_failpoints();
@@ -324,5 +377,5 @@ fn a_worker_that_is_killed_at_every_point_joins() {
     );
     assert_eq!(left, "", "a killed run left these");
     assert_eq!(worker.must("ls /var/lib/kubelet/pki/kubelet-client-2*.pem | wc -l").trim(), "1");
-    assert_eq!(first.kubectl("get csr -o name").lines().count(), 1, "one key, one request");
+    assert_eq!(client_requests(first).lines().count(), 1, "one key, one request");
 }

@@ -20,7 +20,7 @@ is_built() { [ "$(cat "$bin/.done" 2>/dev/null)" = "$key" ]; }
 ! is_built || { echo "$bin"; exit 0; }
 only_one build
 ! is_built || { echo "$bin"; exit 0; }
-command -v go >/dev/null || die "Go 1.25 or newer is needed to build Kubernetes (or LAB_BIN=FOLDER with ready-made programs): see https://go.dev/doc/install"
+command -v go >/dev/null || die "Go 1.26 or newer is needed to build Kubernetes (or LAB_BIN=FOLDER with ready-made programs): see https://go.dev/doc/install"
 need gcc=gcc
 [ -e /usr/include/stdlib.h ] || progress "installing libc6-dev" install_packages libc6-dev
 export GOFLAGS="-trimpath -buildvcs=false"
@@ -42,31 +42,65 @@ part() {
   cp -lf "$out"/* "$bin/"
 }
 
-# Kubernetes names its parts by relative paths, which hold in its own tree only; elsewhere each part needs its version.
-module=$lab/kubernetes
-if [ "$version" != "$pinned_version" ]; then
-  module=$LAB_DIR/src/kubernetes-$version
-  mkdir -p "$module"
-  cp "$lab/kubernetes/tools.go" "$module/"
-  own=$(go mod download -json "k8s.io/kubernetes@$version" | sed -n 's/.*"GoMod": "\(.*\)".*/\1/p')
-  {
-    printf 'module nodeinit-lab/kubernetes\n\n'
-    sed -n '/^go /p; /^godebug /p' "$own"
-    printf '\nrequire k8s.io/kubernetes %s\n\nreplace (\n' "$version"
-    sed -nE "s#^\s*(k8s.io/[a-z-]+) => \./staging/src/.*#\t\1 => \1 v0.${version#v1.}#p" "$own"
+# module NAME VERSION MODULE...: where NAME's modules are required at that version: in the lab's own go.mod, or in one made beside it
+module() (
+  set -e # a command substitution does not inherit it
+  name=$1 at=$2 dir=$LAB_DIR/src/$1-$2
+  shift 2
+  if [ "$(pin "$name" "$1")" = "$at" ]; then
+    echo "$lab/$name"
+    exit
+  fi
+  if [ ! -e "$dir/.done" ]; then
+    rm -rf "$dir"
+    mkdir -p "$dir"
+    cp "$lab/$name"/*.go "$dir/"
+    go_mod "$name" "$at" "$@" >"$dir/go.mod"
+    (cd "$dir" && progress "resolving $name $at" go mod tidy)
+    touch "$dir/.done"
+  fi
+  echo "$dir"
+)
+go_mod() {
+  local name=$1 at=$2 required own part
+  shift 2
+  own=$(go mod download -json "$1@$at" | sed -n 's/.*"GoMod": "\(.*\)".*/\1/p')
+  printf 'module nodeinit-lab/%s\n\n' "$name"
+  sed -n '/^go /p; /^godebug /p' "$own"
+  for required in "$@"; do printf '\nrequire %s %s\n' "$required" "$at"; done
+  # Kubernetes names its parts by relative paths, which hold in its own tree only; elsewhere each part needs its version.
+  if [ "$name" = kubernetes ]; then
+    printf '\nreplace (\n'
+    for part in $(sed -nE 's#^\s*(k8s.io/[a-z-]+) => \./staging/src/.*#\1#p' "$own"); do
+      printf '\t%s => %s %s\n' "$part" "$part" "$(newest "$part" "v0.${at#v1.}")"
+    done
     printf ')\n'
-  } >"$module/go.mod"
-  (cd "$module" && progress "resolving Kubernetes $version" go mod tidy)
-fi
+  fi
+}
+
+newest() ( # MODULE VERSION: that version, or the newest patch version before it that the Go proxy has
+  at=$2
+  until (cd / && go mod download "$1@$at" 2>/dev/null); do
+    patch=${at##*.}
+    [ "$patch" -gt 0 ] || die "the Go proxy has no $1 ${at%.*}"
+    at=${at%.*}.$((patch - 1))
+  done
+  echo "$at"
+)
 
 mkdir -p "$bin"
 minor=${version#v1.}
 v=k8s.io/component-base/version
-part kubernetes "$version" 0 "$module" \
+kubernetes=$(module kubernetes "$version" k8s.io/kubernetes)
+part kubernetes "$version" 0 "$kubernetes" \
   "-X $v.gitVersion=$version -X $v.gitMajor=1 -X $v.gitMinor=${minor%%.*} -X $v.gitTreeState=clean -X $v.gitCommit=unknown" \
   k8s.io/kubernetes/cmd/{kube-apiserver,kube-controller-manager,kube-scheduler,kube-proxy,kubelet,kubeadm,kubectl}
-part etcd "$(pin etcd go.etcd.io/etcd/server/v3)" 0 "$lab/etcd" "" go.etcd.io/etcd/{server,etcdctl,etcdutl}/v3
-part coredns "$(pin coredns github.com/coredns/coredns)" 0 "$lab/coredns" "" .
+# Its kubeadm knows what belongs to it: etcd's image is TAG-0 of etcd TAG.
+images=$("$bin/kubeadm" config images list --kubernetes-version "$version")
+etcd=$(sed -nE 's#.*/etcd:v?([0-9.]+).*#v\1#p' <<<"$images")
+coredns=$(sed -nE 's#.*/coredns:(v[0-9.]+).*#\1#p' <<<"$images")
+part etcd "$etcd" 0 "$(module etcd "$etcd" go.etcd.io/etcd/{server,etcdctl,etcdutl}/v3)" "" go.etcd.io/etcd/{server,etcdctl,etcdutl}/v3
+part coredns "$coredns" 0 "$(module coredns "$coredns" github.com/coredns/coredns)" "" .
 part pause 2 0 "$lab/pause" "" .
 plugins=github.com/containernetworking/plugins
 part cni "$(pin cni $plugins)" 0 "$lab/cni" "" $plugins/plugins/{ipam/host-local,main/bridge,main/loopback,meta/portmap}

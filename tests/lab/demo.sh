@@ -21,7 +21,7 @@ for process in "${booting[@]}"; do wait "$process"; done
 # shellcheck disable=SC2016
 host ssh m1 'echo "$(. /etc/os-release; echo "$PRETTY_NAME"), containerd $(containerd --version | cut -d" " -f3), and nothing of Kubernetes"'
 host ssh m1 mkdir -p /etc/nodeinit/conf.d
-host copy m1 "$here/cluster.yaml" /etc/nodeinit/config.yaml
+host copy m1 "$(release_dir)/cluster.yaml" /etc/nodeinit/config.yaml
 host unserve 6443
 host balance 6443 "${masters[@]}"
 LAB_ENDPOINT=10.77.0.1:6443 "$here/machines.sh" "${masters[@]}" -- "${workers[@]}" | host ssh m1 'cat >/etc/nodeinit/conf.d/10-machines.yaml'

@@ -10,6 +10,8 @@ here=$(dirname "${BASH_SOURCE[0]}")
 . "$here/network.sh"
 # shellcheck source=haproxy.sh
 . "$here/haproxy.sh"
+# shellcheck source=upstream.sh
+. "$here/upstream.sh"
 
 usage() {
   cat <<END
@@ -23,15 +25,21 @@ usage: host.sh VERB ...
   down NAME...            cuts its power and removes it
   cpu NAME CORES|max      limits all that runs in it, for example to 0.5
   disk NAME PATH SIZE|off a disk of SIZE (8k, 200m) over PATH in it
+  freeze NAME on|off      stops all of its processes where they are, or lets them continue
   network NAME on|off     plugs its cable in, or pulls it
+  delay NAME MS|off       lets all that it sends arrive MS milliseconds later, until it is stopped
   writes NAME on|off      heavy writes beside it, on the disk that it is on
   serve PORT DIR [CUT]    serves files on http://$machine_address:PORT, cutting each answer after CUT bytes
   balance PORT NAME|IP... balances port PORT of the machine over the API servers of these masters, which need not be up yet
-  unserve PORT            ends either
+  upstream PORT none|basic|token [CUT]
+                          stands in for upstream's servers: files at https://$machine_address:PORT, a registry at PORT + 1, which lets in
+                          everybody or the user of $LAB_DIR/upstream/password, by a token server at PORT + 2; the CA is upstream/ca.pem
+  unserve PORT            ends what serves a port
   list                    NAME IP up|down, a line each
   gc                      removes what killed runs left, by the records in $LAB_DIR
 A host made with LAB_OWNER=PID is removed by the next start or gc once that process is gone;
-one made with LAB_IMPORTED=1 has all images in containerd from the start; one made with LAB_BAKED=DIR has the files of DIR on its disk.
+one made with LAB_IMPORTED=1 has all images in containerd from the start; one made with LAB_BAKED=DIR has the files of DIR on its disk;
+one made with LAB_BARE=1 has neither containerd nor runc.
 ssh and copy come from LAB_FROM, if that is set: an address of this machine.
 END
 }
@@ -43,6 +51,7 @@ use() { # NAME
   host=$LAB_DIR/hosts/$1
 }
 lock_host() { mkdir -p "$LAB_DIR/lock"; exec 9>"$LAB_DIR/lock/host-$name"; flock "$@" 9; }
+lock_server() { mkdir -p "$LAB_DIR/lock"; exec 9>"$LAB_DIR/lock/server-$1"; flock "${@:2}" 9; } # PORT
 exists() { [ -e "$host/made" ] || die "there is no host $name"; }
 is_up() { [ -e "$host/process" ] && is_alive "$host/process"; }
 ip() { command ip "$@"; }
@@ -87,16 +96,29 @@ create() { # IP SEED: an overlay on the root, and plain folders where containerd
   echo "$ip" >"$host/ip"
   network_lock "$0" make-network
   echo "$shared" >"$host/shared"
-  mkdir -p "$host"/{upper,work,root,containerd,kubelet} "$disk"/{etc/ssh,etc/cloud/cloud.cfg.d,root/.ssh,var/lib/cloud/seed}
+  mkdir -p "$host"/{upper,work,root,containerd,kubelet} "$disk"/{etc/containerd,etc/ssh,etc/cloud/cloud.cfg.d,root/.ssh,var/lib/cloud/seed}
   echo "nameserver $machine_address" >"$disk/etc/resolv.conf"
   tr -d - </proc/sys/kernel/random/uuid >"$disk/etc/machine-id"
   echo "$ip" >"$disk/etc/lab-address"
   chmod 700 "$disk/root" "$disk/root/.ssh"
   cp "$LAB_DIR/ssh_key.pub" "$disk/root/.ssh/authorized_keys"
+  sed "s#registry.k8s.io/pause:[0-9.]*#$(sed -n 's/^pause.tar //p' "$(sed -n 2p <<<"$shared")/names")#" \
+    "$lab/root/etc/containerd/config.toml" >"$disk/etc/containerd/config.toml"
   [ -z "$store" ] || copy_store "$store"
+  [ -z "${LAB_BARE:-}" ] || remove_containerd "$(sed -n 3p <<<"$shared")"
   [ -z "${LAB_BAKED:-}" ] || cp -r --preserve=mode "$LAB_BAKED/." "$disk/"
   if [ -d "$seed/openstack" ]; then create_from_config_drive "$seed"; else create_plain "$seed"; fi
   touch "$host/made"
+}
+
+remove_containerd() { # ROOT: an overlay hides what a character device 0:0 stands for
+  local file
+  rm -r "$host/upper/etc/containerd"
+  (cd "$1" && ls -d usr/bin/containerd* usr/bin/ctr usr/bin/runc usr/sbin/runc usr/lib/systemd/system/containerd.service \
+    etc/systemd/system/multi-user.target.wants/containerd.service etc/containerd 2>/dev/null || true) | while read -r file; do
+    mkdir -p "$host/upper/$(dirname "$file")"
+    mknod "$host/upper/$file" c 0 0
+  done
 }
 
 copy_store() { # what containerd never changes in place is linked; its databases are copied
@@ -167,6 +189,7 @@ wait_until_up() {
 stop() { # TERM powers it off in order; KILL cuts its power by killing its init, and the kernel ends all else
   local nspawn=
   stop_writes
+  stop_delay
   if is_up; then
     read -r nspawn _ <"$host/process"
     if [ "$1" = TERM ]; then kill "$nspawn"; else pkill -KILL -P "$nspawn" || true; fi
@@ -193,6 +216,21 @@ start_writes() {
   # shellcheck disable=SC2016
   setsid bash -c 'while :; do dd if=/dev/zero of="$0" bs=1M count=256 conv=fsync 2>/dev/null; done' "$host/writes" </dev/null >/dev/null 2>&1 8>&- 9>&- &
   note_process $! >"$host/writer"
+}
+start_delay() { # MILLISECONDS: a program forwards between its cable and the bridge
+  ip link set "vb-$name" nomaster
+  ip link add "ld-$name" type veth peer name "lb-$name"
+  ip link set "lb-$name" master "$bridge" up
+  ip link set "ld-$name" up
+  setsid python3 "$lab/delay.py" "vb-$name" "ld-$name" "$1" </dev/null >>"$host/delay.log" 2>&1 8>&- 9>&- &
+  note_process $! >"$host/delayer"
+}
+stop_delay() {
+  [ -e "$host/delayer" ] || return 0
+  end_process "$host/delayer" KILL
+  ip link delete "ld-$name" 2>/dev/null || true
+  ! ip link show "vb-$name" >/dev/null 2>&1 || ip link set "vb-$name" master "$bridge"
+  rm -f "$host/delayer"
 }
 stop_writes() {
   ! is_alive "$host/writer" || kill -KILL -- "-$(cut -d' ' -f1 "$host/writer")" 2>/dev/null || true
@@ -233,10 +271,14 @@ gc() { # what is being worked on is locked and left alone
   done
   for record in "$LAB_DIR"/servers/*; do
     [ -e "$record" ] || continue
-    if ! is_alive "$record" || { [ -s "$record.owner" ] && ! is_alive "$record.owner"; }; then
-      end_process "$record" KILL
-      rm -f "$record" "$record.owner"
-    fi
+    case $record in *.owner) continue ;; esac
+    (
+      lock_server "$(basename "$record")" -n || exit 0 # it is starting or ending
+      if ! is_alive "$record" || { [ -s "$record.owner" ] && ! is_alive "$record.owner"; }; then
+        end_process "$record" KILL
+        rm -f "$record" "$record.owner"
+      fi
+    )
   done
   network_lock "$0" remove-network
 }
@@ -253,11 +295,12 @@ list() {
 serve_with() { # PORT COMMAND...: runs what serves the port at the machine's address
   local port=$1 record=$LAB_DIR/servers/$1 log=$LAB_DIR/log/serve-$1.log
   shift
+  lock_server "$port"
   ! is_alive "$record" || die "port $port is being served already"
   mkdir -p "$LAB_DIR/servers" "$LAB_DIR/log"
   : >"$record"
   network_lock "$0" make-network
-  setsid "$@" </dev/null >"$log" 2>&1 &
+  setsid "$@" </dev/null >"$log" 2>&1 9>&- &
   note_process $! >"$record"
   [ -z "${LAB_OWNER:-}" ] || note_process "$LAB_OWNER" >"$record.owner"
   for _ in $(seq 100); do
@@ -268,7 +311,8 @@ serve_with() { # PORT COMMAND...: runs what serves the port at the machine's add
   die "$1 did not start: see $log"
 }
 
-unserve() {
+unserve() { # PORT
+  lock_server "$1"
   end_process "$LAB_DIR/servers/$1" KILL
   rm -f "$LAB_DIR/servers/$1" "$LAB_DIR/servers/$1.owner"
   network_lock "$0" remove-network
@@ -325,10 +369,22 @@ disk)
   exists
   small_disk "${2:?PATH}" "${3:?SIZE or off}"
   ;;
+freeze)
+  use "${1:-}"
+  exists
+  case ${2:-} in on) signal=STOP ;; off) signal=CONT ;; *) die "freeze $name on, or off" ;; esac
+  for process in $(cgroup_processes "$name"); do kill "-$signal" "$process" 2>/dev/null || true; done
+  ;;
 network)
   use "${1:-}"
   exists
   case ${2:-} in on) ip link set "vb-$name" up ;; off) ip link set "vb-$name" down ;; *) die "network $name on, or off" ;; esac
+  ;;
+delay)
+  use "${1:-}"
+  exists
+  stop_delay
+  case ${2:-} in off) ;; '' | *[!0-9]*) die "delay $name by how many milliseconds, or off?" ;; *) start_delay "$2" ;; esac
   ;;
 writes)
   use "${1:-}"
@@ -339,6 +395,10 @@ serve) serve_with "${1:?PORT}" python3 "$lab/serve.py" "$machine_address" "$@" ;
 balance)
   [ $# -ge 2 ] || die "balance PORT NAME|IP..."
   balance "$@"
+  ;;
+upstream)
+  [ $# -ge 2 ] || die "upstream PORT none, basic or token"
+  upstream "$@"
   ;;
 unserve) unserve "${1:?PORT}" ;;
 list) list ;;

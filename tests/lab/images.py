@@ -30,7 +30,7 @@ def from_root(*paths):
 
 
 def write_image(name, files, links=None, entrypoint=None, command=None):
-    """Writes one image of one layer to OUT."""
+    """Writes one image of one layer to OUT; what it is called there, and its name."""
     archive = OUT / (name.split("/")[-1].split(":")[0] + ".tar")
     layer = archive.with_name(archive.name + ".layer")
     with tarfile.open(layer, "w", format=tarfile.GNU_FORMAT) as tar:
@@ -64,6 +64,7 @@ def write_image(name, files, links=None, entrypoint=None, command=None):
         tar.add(layer, digest + "/layer.tar")
     layer.unlink()
     print(f"{archive.stat().st_size >> 20:5} MiB  {name}")
+    return f"{archive.name} {name}\n"
 
 
 def main():
@@ -80,6 +81,7 @@ def main():
         "pause": {"/pause": BIN / "pause"},
         "coredns": {"/coredns": BIN / "coredns"},
     }
+    written = ""
     for name in names:
         program = name.split("/")[-1].split(":")[0]
         files = dict(programs.get(program) or {f"/usr/local/bin/{program}": BIN / program})
@@ -87,13 +89,14 @@ def main():
         if program == "kube-proxy":
             files.update(netfilter)
             links = netfilter_links
-        write_image(name, files, links, [sorted(files)[0]] if program in ("pause", "coredns") else None)
-    shell = from_root("/bin/dash", "/bin/cp", "/bin/cat", "/bin/sleep", "/bin/hostname")
-    write_image(FLANNEL_IMAGE, {**shell, **netfilter, **from_root("/bin/ip"), "/opt/bin/flanneld": BIN / "flannel"},
+        written += write_image(name, files, links, [sorted(files)[0]] if program in ("pause", "coredns") else None)
+    shell = from_root("/bin/dash", "/bin/cp", "/bin/mv", "/bin/cat", "/bin/sleep", "/bin/hostname")
+    written += write_image(FLANNEL_IMAGE, {**shell, **netfilter, **from_root("/bin/ip"), "/opt/bin/flanneld": BIN / "flannel"},
                 {**netfilter_links, "/bin/sh": "dash"}, ["/opt/bin/flanneld"])
-    write_image(FLANNEL_PLUGIN_IMAGE, {**shell, "/flannel": HERE / "flannel-cni.sh"}, {"/bin/sh": "dash"})
-    write_image("localhost/tools:lab", {**shell, **from_root("/usr/bin/curl", "/usr/bin/socat", "/usr/bin/getent", "/bin/ip", "/bin/ping", "/usr/bin/env",
+    written += write_image(FLANNEL_PLUGIN_IMAGE, {**shell, "/flannel": HERE / "flannel-cni.sh"}, {"/bin/sh": "dash"})
+    written += write_image("localhost/tools:lab", {**shell, **from_root("/usr/bin/curl", "/usr/bin/socat", "/usr/bin/getent", "/bin/ip", "/bin/ping", "/usr/bin/env",
                 "/lib/x86_64-linux-gnu/libnss_dns.so.2")}, {"/bin/sh": "dash"}, ["/bin/sh"])
+    (OUT / "names").write_text(written)
 
 
 if __name__ == "__main__":

@@ -2,16 +2,20 @@
 # What the lab's scripts share: where things are kept, packages, locks, progress, and processes told apart from recycled ids.
 lab=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LAB_DIR=${LAB_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/nodeinit-lab}
-pinned_version=v1.34.4
+pinned_version=v1.37.1
 version=${LAB_VERSION:-$pinned_version}
 export LAB_DIR
 
 die() { echo "lab: $*" >&2; exit 1; }
 
-# Everything a release of Kubernetes needs: bin (built, or LAB_BIN) and images (packed from it).
+# Everything a release of Kubernetes needs: bin (built, or LAB_BIN) and images (packed from it); or the official ones.
+case ${LAB_ARTIFACTS:-} in '' | official) ;; *) die "LAB_ARTIFACTS is official, or not set; it is $LAB_ARTIFACTS" ;; esac
 release_dir() {
   if [ -n "${LAB_BIN:-}" ]; then
     echo "$LAB_DIR/release/ready-made-$(realpath "$LAB_BIN" | sha256sum | cut -c1-12)"
+  elif [ "${LAB_ARTIFACTS:-}" = official ]; then
+    # What LAB_FETCH_CONFIG changes, such as the servers, is kept apart.
+    echo "$LAB_DIR/release/official-$version${LAB_FETCH_CONFIG:+-$(sha256sum <"$LAB_FETCH_CONFIG" | cut -c1-12)}"
   else
     echo "$LAB_DIR/release/$version"
   fi
@@ -32,7 +36,12 @@ need() {
 }
 install_packages() {
   export DEBIAN_FRONTEND=noninteractive
-  apt-get install -y -q --no-install-recommends "$@" || { apt-get update -q && apt-get install -y -q --no-install-recommends "$@"; }
+  local install=(install -y -q --no-install-recommends "$@")
+  apt_alone "${install[@]}" || { apt_alone update -q && apt_alone "${install[@]}"; }
+}
+apt_alone() { # apt-get fails where another one is at work
+  mkdir -p "$LAB_DIR/lock"
+  flock "$LAB_DIR/lock/packages" apt-get -o DPkg::Lock::Timeout=300 "$@"
 }
 
 # Runs a command with its output in a log, and says every few seconds how long it has been at it: progress WHAT COMMAND...

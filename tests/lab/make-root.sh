@@ -14,7 +14,7 @@ make_root() {
   rm -rf --one-file-system "$root"
   # The archives this machine itself installs Debian from.
   sources=$(apt-get indextargets --format "deb \$(REPO_URI) \$(RELEASE) \$(COMPONENT)" 'Created-By: Packages' 'Origin: Debian' | sort -u)
-  [ -n "$sources" ] || { apt-get update -q; sources=$(apt-get indextargets --format "deb \$(REPO_URI) \$(RELEASE) \$(COMPONENT)" 'Created-By: Packages' 'Origin: Debian' | sort -u); }
+  [ -n "$sources" ] || { apt_alone update -q; sources=$(apt-get indextargets --format "deb \$(REPO_URI) \$(RELEASE) \$(COMPONENT)" 'Created-By: Packages' 'Origin: Debian' | sort -u); }
   mirror=$(awk '$3 == "bookworm" || $3 == "stable" {print $2; exit}' <<<"$sources")
   [ -n "$mirror" ] || die "this machine installs Debian 12 from nowhere: name an archive in /etc/apt/sources.list"
   debootstrap --variant=minbase bookworm "$root" "$mirror"

@@ -23,6 +23,12 @@ only_one selftest
 wait $!
 expect "two hosts boot at once" [ "$(state t1)$(state t2)" = upup ]
 expect "they reach each other" "$host" ssh t1 'ping -c 1 -W 2 -q 10.77.0.92 >/dev/null'
+round_trip() { "$host" ssh t1 'ping -c 3 -W 3 -q 10.77.0.92' | awk -F/ '/^rtt/ {print int($5)}'; }
+"$host" delay t2 300
+expect "a delay is one" [ "$(round_trip)" -ge 300 ]
+expect "whole files pass through it" [ "$("$host" ssh t2 'head -c 9000000 /usr/bin/* 2>/dev/null | head -c 9000000' | wc -c)" = 9000000 ]
+"$host" delay t2 off
+expect "it ends" [ "$(round_trip)" -lt 100 ]
 expect "an address is given once" bash -c "! '$host' up t3 10.77.0.91 2>/dev/null"
 
 "$host" ssh t1 'echo kept >/root/kept; sync'
@@ -52,6 +58,10 @@ while kill -0 $owner 2>/dev/null; do sleep 0.1; done
 "$host" gc 2>/dev/null
 expect "a host whose owner was killed is removed" gone t1
 expect "and so is its file server" [ ! -e "$LAB_DIR/servers/8199" ]
+: >"$LAB_DIR/servers/8199" # as while it starts
+flock "$LAB_DIR/lock/server-8199" "$host" gc
+expect "a server that is being started is left alone" [ -e "$LAB_DIR/servers/8199" ]
+"$host" unserve 8199
 
 sleep 1000 &
 owner=$!

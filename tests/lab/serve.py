@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""A file server for mirror tests: serve.py ADDRESS PORT DIRECTORY [CUT]. Answers ranges; cuts every answer after CUT bytes, if given."""
+"""A file server for mirror tests: serve.py ADDRESS PORT DIRECTORY [CUT]. Answers ranges; cuts every answer after CUT bytes, if given.
+With LAB_TLS=DIR over TLS, by DIR/cert.pem."""
 import functools
 import http.server
 import os
 import re
+import ssl
 import sys
 
 
@@ -44,7 +46,12 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 def main():
     address, port, directory, *cut = sys.argv[1:]
     Handler.cut = int(cut[0]) if cut else 0
-    http.server.ThreadingHTTPServer((address, int(port)), functools.partial(Handler, directory=directory)).serve_forever()
+    server = http.server.ThreadingHTTPServer((address, int(port)), functools.partial(Handler, directory=directory))
+    if "LAB_TLS" in os.environ:
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(os.environ["LAB_TLS"] + "/cert.pem", os.environ["LAB_TLS"] + "/key.pem")
+        server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    server.serve_forever()
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/lib.sh"
 nodeinit=$(realpath "${1:?NODEINIT}")
 provisioner=$(realpath "${2:?PROVISIONER}")
-configs=(--config "$here/../../docs/examples/openstack.yaml" --config "$here/../lab/cluster.yaml" --config "$here/cluster.yaml")
+configs=(--config "$here/../../docs/examples/openstack.yaml" --config "$(release_dir)/cluster.yaml" --config "$here/cluster.yaml")
 for config in "${@:3}"; do configs+=(--config "$(realpath "$config")"); done
 say() { printf '\n%s==> %s%s\n' "$bold" "$*" "$plain"; }
 bold='' plain=''
@@ -23,6 +23,8 @@ export OS_CLIENT_CONFIG_FILE=$OSLAB_DIR/clouds.yaml
 work=$OSLAB_DIR/demo # the provisioner writes here what it writes
 mkdir -p "$work"
 cd "$work"
+[ -s id.yaml ] || printf 'apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nopenstack: {clusterID: %s}\n' "$(cat /proc/sys/kernel/random/uuid)" >id.yaml
+configs+=(--config "$work/id.yaml")
 
 say "provisioner apply"
 begun=$SECONDS

@@ -16,7 +16,7 @@ make_root() {
   mkdir -p "$OSLAB_DIR" "$state"
   # The archives this machine itself installs Debian from.
   sources=$(sources)
-  [ -n "$sources" ] || { apt-get update -q; sources=$(sources); }
+  [ -n "$sources" ] || { apt_alone update -q; sources=$(sources); }
   mirror=$(awk '$3 == "bookworm" || $3 == "stable" {print $2; exit}' <<<"$sources")
   [ -n "$mirror" ] || die "this machine installs Debian 12 from nowhere: name an archive in /etc/apt/sources.list"
   debootstrap --variant=minbase --include=ca-certificates,eatmydata bookworm "$root" "$mirror"

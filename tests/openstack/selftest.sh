@@ -29,7 +29,9 @@ only_one openstack-tests
 cloud up
 was_on=
 ! is_alive "$state/run/guests" || was_on=1
+mkdir -p "$state/instances/unknown-to-nova"
 cloud sweep
+expect "what the hypervisor keeps of a server that Nova no longer has goes" [ ! -e "$state/instances/unknown-to-nova" ]
 cloud guests on
 work=$state/selftest
 rm -rf "$work"

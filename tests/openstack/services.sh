@@ -58,12 +58,12 @@ step() {
   doing=${1:-} begun=$SECONDS
   [ -z "$doing" ] || echo "lab: $doing" >&2
 }
-explain() { # the ends of the logs of what is not running
-  local status=$? service
+explain() { # the ends of the logs written since the step began
+  local status=$? log
   { [ $status != 0 ] && [ -n "${doing:-}" ]; } || return 0
   echo "lab: $doing: failed; logs are in $state/log" >&2
-  for service in $services; do
-    running "${service%:*}" || [ ! -e "$state/log/${service%:*}.log" ] || tail -n 3 "$state/log/${service%:*}.log" >&2
+  for log in "$state"/log/*.log; do
+    [ "$(stat -c %Y "$log")" -lt $((EPOCHSECONDS - SECONDS + begun)) ] || tail -v -n 3 "$log" >&2
   done
 }
 
@@ -85,7 +85,7 @@ start_database() {
 
 make_schemas() {
   in_root sh -e >"$state/log/schema.log" 2>&1 <"$cloud/schema.sh"
-  touch "$state/schema.done"
+  echo "$root" >"$state/schema.done"
 }
 
 start_apis() {
@@ -98,6 +98,7 @@ start_apis() {
   for name in placement glance neutron nova-conductor nova-scheduler nova-compute nova-compute-2 nova cinder cinder-scheduler cinder-volume octavia \
     octavia-worker octavia-health octavia-heartbeat front; do start "$name"; done
   for port in 8778 9292 9696 8776 8774 8775 9876 15000; do wait_for 180 answers $port; done
+  admin disks
 }
 
 make_project() {
@@ -112,7 +113,8 @@ up() {
   for service in $services; do running "${service%:*}" || missing+=" ${service%:*}"; done
   if [ -z "$missing" ] && [ -e "$state/project.done" ]; then return; fi
   only_one openstack
-  if [ -d "$state" ] && [ ! -e "$state/schema.done" ]; then # a start that was cut short
+  if [ -d "$state/run" ] && [ "$(cat "$state/schema.done" 2>/dev/null)" != "$root" ]; then
+    echo "lab: a new cloud: the one of before was not finished, or its keys are in another root" >&2
     down
     rm -rf --one-file-system "$state"
   fi
@@ -148,4 +150,5 @@ start_and_wait() { # SERVICE: until it answers
   [ -n "$port" ] || die "there is no service $1: $(printf '%s ' "${services//:+([0-9])/}")"
   start "$1"
   [ "$port" = 0 ] || wait_for 120 answers "$port"
+  [ "$1" != cinder-volume ] || admin disks
 }

@@ -4,7 +4,6 @@ use crate::output::{Output, Running, start};
 use std::{
     fs::File,
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
     thread,
     time::{Duration, Instant},
 };
@@ -15,8 +14,8 @@ const MACHINE: &str = "10.77.0.1";
 /// A command may take this many seconds.
 const LIMIT: u32 = 400;
 
-/// One host at a time: they share the machine's processors with what is measured on them.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+/// Begins the logs of a host after a failed test.
+pub(crate) const LOGS: &str = "what the host says:";
 
 /// A freshly booted host with nodeinit and a configuration for it as the only master. Removed when it is dropped.
 #[derive(Debug)]
@@ -24,17 +23,13 @@ pub struct Host {
     name: String,
     address: String,
     _named: File,
-    /// Held by a host that is alone; hosts of a cluster share their cluster's.
-    _only: Option<MutexGuard<'static, ()>>,
 }
 
 /// A host's name and address, and what keeps them from another run of tests on this machine: a lock on a file.
 fn name() -> (String, String, File) {
-    let locks = lab_directory().join("lock");
-    std::fs::create_dir_all(&locks).unwrap();
     for number in 1..=20 {
         let name = format!("n{number}");
-        let file = File::create(locks.join(format!("tests-{name}"))).unwrap();
+        let file = File::create(lock_directory().join(format!("tests-{name}"))).unwrap();
         if file.try_lock().is_ok() {
             return (name, format!("10.77.0.{}", 70 + number), file);
         }
@@ -44,13 +39,35 @@ fn name() -> (String, String, File) {
 
 /// Where the lab keeps what it makes.
 #[must_use]
-pub fn lab_directory() -> PathBuf {
+pub(crate) fn lab_directory() -> PathBuf {
     let from = |variable: &str| std::env::var_os(variable).map(PathBuf::from);
     let cache = || from("XDG_CACHE_HOME").unwrap_or_else(|| from("HOME").unwrap_or_default().join(".cache"));
     from("LAB_DIR").unwrap_or_else(|| cache().join("nodeinit-lab"))
 }
 
-fn lab(program: &str) -> String {
+/// The version of Kubernetes that its hosts get: `LAB_VERSION`, or the one that `tests/lab` pins.
+#[must_use]
+pub fn version() -> String {
+    let pinned = || include_str!("../lab/lib.sh").lines().find_map(|line| line.strip_prefix("pinned_version="));
+    std::env::var("LAB_VERSION").unwrap_or_else(|_| pinned().unwrap().to_owned())
+}
+
+/// Where the programs and images of that version are, and the configuration of a cluster.
+#[must_use]
+pub fn release_directory() -> PathBuf {
+    let ask = format!(". {} && release_dir", lab("lib.sh"));
+    PathBuf::from(start("release_dir", LIMIT, &["bash", "-c", &ask]).wait().exits(0).stdout.trim())
+}
+
+/// Where its locks are.
+pub(crate) fn lock_directory() -> PathBuf {
+    let locks = lab_directory().join("lock");
+    std::fs::create_dir_all(&locks).unwrap();
+    locks
+}
+
+/// The path of a program of the lab.
+pub(crate) fn lab(program: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("lab").join(program).display().to_string()
 }
 
@@ -65,25 +82,29 @@ fn verb(arguments: &[&str]) -> Output {
     start(&format!("host.sh {}", arguments.join(" ")), LIMIT, &[&[program.as_str()], arguments].concat()).wait()
 }
 
-/// Waits for the hosts of another test to end; a failed test has nothing to do with the next one.
-pub(crate) fn only() -> MutexGuard<'static, ()> {
-    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+/// What a new host has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Made {
+    /// containerd, and an empty disk.
+    Plain,
+    /// The same with all images in containerd.
+    WithImages,
+    /// No containerd.
+    Bare,
 }
 
 /// Boots hosts, all at once.
-pub(crate) fn booted(count: usize, imported: &str) -> Vec<Host> {
+pub(crate) fn booted(count: usize, how: Made) -> Vec<Host> {
+    if how == Made::Bare {
+        start("containerd.sh", 1800, &[&lab("containerd.sh")]).wait().exits(0);
+    }
     let hosts: Vec<Host> = (0..count)
         .map(|_| {
             let (name, address, named) = name();
-            Host { name, address, _named: named, _only: None }
+            Host { name, address, _named: named }
         })
         .collect();
-    let imported = format!("LAB_IMPORTED={imported}");
-    let script = format!("{0} down $1 && {0} up $1 $2", lab("host.sh"));
-    let up = |host: &Host| {
-        start("host.sh up", LIMIT, &["env", &imported, "bash", "-c", &script, "up", &host.name, &host.address])
-    };
-    let booting: Vec<Running> = hosts.iter().map(up).collect();
+    let booting: Vec<Running> = hosts.iter().map(|host| host.boot_empty(how)).collect();
     booting.into_iter().for_each(|host| drop(host.wait().exits(0)));
     hosts
 }
@@ -92,19 +113,23 @@ impl Host {
     /// Boots one.
     #[must_use]
     pub fn fresh() -> Self {
-        Self::made("")
+        Self::made(Made::Plain)
     }
 
     /// Boots one that has all images in containerd already, for what does not depend on their import.
     #[must_use]
     pub fn with_images() -> Self {
-        Self::made("1")
+        Self::made(Made::WithImages)
     }
 
-    fn made(imported: &str) -> Self {
-        let only = only();
-        let mut host = booted(1, imported).remove(0);
-        host._only = Some(only);
+    /// Boots one without containerd. Containers' own programs, which it can get, are in `/opt/lab/bin/runtime`.
+    #[must_use]
+    pub fn bare() -> Self {
+        Self::made(Made::Bare)
+    }
+
+    fn made(how: Made) -> Self {
+        let host = booted(1, how).remove(0);
         host.equip(&[&host], &[], "");
         host
     }
@@ -117,7 +142,10 @@ impl Host {
         let argv: Vec<&str> =
             ["env", &endpoint, &program].into_iter().chain(arguments.iter().map(String::as_str)).collect();
         let machines = start("machines.sh", LIMIT, &argv).wait().exits(0).stdout;
-        self.put("/etc/nodeinit/config.yaml", &std::fs::read_to_string(lab("cluster.yaml")).unwrap());
+        self.put(
+            "/etc/nodeinit/config.yaml",
+            &std::fs::read_to_string(release_directory().join("cluster.yaml")).unwrap(),
+        );
         self.put("/etc/nodeinit/conf.d/10-machines.yaml", &machines);
         self.copy(&binary("NODEINIT_LAB"), "/usr/local/bin/nodeinit");
     }
@@ -145,6 +173,23 @@ impl Host {
     #[must_use]
     pub fn address(&self) -> &str {
         &self.address
+    }
+
+    /// The last part of its address, which no other test has.
+    fn number(&self) -> u32 {
+        self.address.rsplit('.').next().unwrap().parse().unwrap()
+    }
+
+    /// An address that belongs to no host and to no other test, for the hosts of this test.
+    #[must_use]
+    pub fn spare_address(&self) -> String {
+        format!("10.77.0.{}", self.number() + 130)
+    }
+
+    /// A port of the machine that no other test has, for a [`Server`].
+    #[must_use]
+    pub fn spare_port(&self) -> u16 {
+        17_000 + u16::try_from(self.number()).unwrap()
     }
 
     /// Starts a script in it and returns at once.
@@ -185,8 +230,7 @@ impl Host {
 
     /// Brings images that only some tests need into its containerd, by the names of the folders in `lab/addons`. Builds them first, which takes minutes.
     pub fn import_addons(&self, names: &[&str]) {
-        let program = lab("addons.sh");
-        start("addons.sh", 1800, &[&[program.as_str()], names].concat()).wait().exits(0);
+        build_addons(names);
         for name in names {
             self.must(&format!("ctr -n k8s.io images import /opt/lab/images/addons/{name}.tar"));
         }
@@ -236,6 +280,12 @@ impl Host {
         self.must("[ ! -e /etc/kubernetes/pki/ca.crt ] || sha256sum </etc/kubernetes/pki/ca.crt")
     }
 
+    /// The path on this machine of a file that it has written to its disk, whether it is up or not.
+    #[must_use]
+    pub fn on_disk(&self, path: &str) -> PathBuf {
+        lab_directory().join("hosts").join(&self.name).join("upper").join(path)
+    }
+
     /// Cuts its power.
     pub fn cut_power(&self) {
         self.verb("kill", &[]).exits(0);
@@ -246,6 +296,27 @@ impl Host {
         self.verb("up", &[]).exits(0);
     }
 
+    /// Gives it a new, empty disk at the same address, as a machine that is built again; its images are in containerd.
+    pub fn rebuild(&self) {
+        self.boot_empty(Made::WithImages).wait().exits(0);
+    }
+
+    /// Begins to boot it with an empty disk.
+    fn boot_empty(&self, how: Made) -> Running {
+        let how = match how {
+            Made::Plain => "LAB_IMPORTED=",
+            Made::WithImages => "LAB_IMPORTED=1",
+            Made::Bare => "LAB_BARE=1",
+        };
+        let script = format!("{0} down $1 && {0} up $1 $2", lab("host.sh"));
+        start("host.sh up", LIMIT, &["env", how, "bash", "-c", &script, "up", &self.name, &self.address])
+    }
+
+    /// Stops all of its processes where they are, or lets them continue.
+    pub fn freeze(&self, on: bool) {
+        self.verb("freeze", &[if on { "on" } else { "off" }]).exits(0);
+    }
+
     /// Lays a disk of a size such as `8k` over a path, enlarges it, or takes it `off`.
     pub fn disk(&self, path: &str, size: &str) {
         self.verb("disk", &[path, size]).exits(0);
@@ -254,6 +325,11 @@ impl Host {
     /// Plugs its cable in, or pulls it.
     pub fn network(&self, on: bool) {
         self.verb("network", &[if on { "on" } else { "off" }]).exits(0);
+    }
+
+    /// Lets all that it sends arrive `milliseconds` later, until it is stopped.
+    pub fn delay(&self, milliseconds: u32) {
+        self.verb("delay", &[&milliseconds.to_string()]).exits(0);
     }
 
     /// Begins or ends heavy writes on the disk that it is on.
@@ -290,11 +366,17 @@ impl Drop for Host {
         if thread::panicking() {
             let look =
                 "journalctl -u kubelet -n 15 --no-pager; ctr -n k8s.io tasks ls; tail -n 5 /var/log/pods/*/*/*.log";
-            eprintln!("what the host says:\n{}", self.run(look).text());
+            eprintln!("{LOGS} {}\n{}", self.name, self.run(look).text());
         }
         // The next host begins with removing what is left of this one.
         let _ = self.verb("down", &[]);
     }
+}
+
+/// Builds images that only some tests need, by the names of the folders in `lab/addons`; hosts see them as archives.
+pub fn build_addons(names: &[&str]) {
+    let program = lab("addons.sh");
+    start("addons.sh", 1800, &[&[program.as_str()], names].concat()).wait().exits(0);
 }
 
 /// A load balancer of the machine before the API servers of some masters. Ends when it is dropped.
@@ -306,8 +388,7 @@ pub(crate) struct Balancer {
 impl Balancer {
     /// Stands before these masters.
     pub(crate) fn of(masters: &[Host]) -> Self {
-        // The first master's address is no other test's.
-        let port = format!("16{:0>3}", masters[0].address.rsplit('.').next().unwrap());
+        let port = (16_000 + masters[0].number()).to_string();
         let _ = verb(&["unserve", &port]);
         let names = masters.iter().map(|master| master.name.as_str());
         verb(&["balance", &port].into_iter().chain(names).collect::<Vec<_>>()).exits(0);
@@ -348,6 +429,53 @@ impl Server {
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{MACHINE}:{}", self.port)
+    }
+}
+
+/// What stands in for upstream's servers, with TLS by the lab's own CA. Ends when it is dropped.
+#[derive(Debug)]
+pub struct Upstream {
+    port: u16,
+}
+
+impl Upstream {
+    /// Serves the files and images of the release to a host; `access` is what the registry demands: `none`, `basic` or `token`.
+    #[must_use]
+    pub fn of(host: &Host, access: &str) -> Self {
+        let upstream = Self { port: 18_000 + 4 * u16::try_from(host.number()).unwrap() };
+        upstream.end();
+        verb(&["upstream", &upstream.port.to_string(), access]).exits(0);
+        upstream
+    }
+
+    /// The file server's URL, as hosts see it.
+    #[must_use]
+    pub fn files(&self) -> String {
+        format!("https://{MACHINE}:{}", self.port)
+    }
+
+    /// The registry's URL, as hosts see it.
+    #[must_use]
+    pub fn registry(&self) -> String {
+        format!("https://{MACHINE}:{}", self.port + 1)
+    }
+
+    /// What the lab keeps of it: `ca.pem`, and `password` with `USER:PASSWORD`.
+    #[must_use]
+    pub fn kept(name: &str) -> PathBuf {
+        lab_directory().join("upstream").join(name)
+    }
+
+    fn end(&self) {
+        for port in self.port..self.port + 3 {
+            let _ = verb(&["unserve", &port.to_string()]);
+        }
+    }
+}
+
+impl Drop for Upstream {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 

@@ -4,17 +4,25 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::disallowed_methods,
-    reason = "tests end where something is not as they expect, and run programs of the lab"
+    clippy::disallowed_macros,
+    reason = "tests end where something is not as they expect, run programs of the lab, and print"
 )]
 
 mod cloud;
 mod cluster;
+mod counter;
 mod host;
 mod listing;
 mod output;
+#[cfg(feature = "lab")]
+mod runner;
+mod slot;
 
 pub use cloud::Cloud;
 pub use cluster::Cluster;
-pub use host::{Host, Server, lab_directory};
+pub use counter::Counter;
+pub use host::{Host, Server, Upstream, build_addons, release_directory, version};
 pub use listing::{Listing, difference};
 pub use output::{Output, Running};
+#[cfg(feature = "lab")]
+pub use runner::{Test, main};

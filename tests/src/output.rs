@@ -69,6 +69,12 @@ pub(crate) fn start(what: &str, limit: u32, argv: &[&str]) -> Running {
 }
 
 impl Running {
+    /// Its exit code, or -1 where a signal ended it; nothing while it runs.
+    #[must_use]
+    pub fn ended(&mut self) -> Option<i32> {
+        self.child.try_wait().unwrap().map(|status| status.code().unwrap_or(-1))
+    }
+
     /// Waits until it has ended.
     #[must_use]
     pub fn wait(mut self) -> Output {

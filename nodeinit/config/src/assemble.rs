@@ -5,7 +5,9 @@ use crate::{
     cluster::*,
     defaults,
     format::{self, sha256},
+    keys::{POD_METADATA, VERSION},
     node::Node,
+    releases::Releases,
 };
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -14,12 +16,23 @@ mod openstack;
 pub(crate) use openstack::gateway;
 
 /// `None` only for a tree that holds something which was reported as wrong.
-pub(crate) fn cluster(tree: &Node) -> Option<Cluster> {
+pub(crate) fn cluster(tree: &Node, releases: &Releases) -> Option<Cluster> {
+    let version = tree.read(VERSION, format::version)?.0;
     let component = |path: &str| Component { extra_args: texts(tree.get(path)) };
     let mut cluster = Cluster {
         name: text(tree, "name")?,
-        version: tree.read("kubernetes.version", format::version)?.0,
+        version,
+        release: releases.of(version)?.clone(),
         image_repository: text(tree, "images.repository")?,
+        registry_mirrors: mirrors(tree.get("images.mirrors")?)?,
+        container_runtime: ContainerRuntime {
+            manage: flag(tree, "containerRuntime.manage"),
+            proxy: Proxy {
+                http: text(tree, "containerRuntime.proxy.http"),
+                https: text(tree, "containerRuntime.proxy.https"),
+                no: list(tree.get("containerRuntime.proxy.noProxy")),
+            },
+        },
         control_plane: ControlPlane {
             endpoint: tree.read("controlPlane.endpoint", format::endpoint).map(|(endpoint, _)| endpoint),
             virtual_address: tree.read("controlPlane.virtualAddress", format::address).map(|(address, _)| address),
@@ -30,10 +43,13 @@ pub(crate) fn cluster(tree: &Node) -> Option<Cluster> {
         workers: machines(tree.get("workers")?)?,
         ssh: ssh(tree.get("ssh")?)?,
         join: join(tree.get("join")?),
+        agent: Agent { enabled: flag(tree, "agent.enabled")? },
         network: Network {
             pod_cidr: tree.read("network.podCIDR", format::cidr)?.0,
             service_cidr: tree.read("network.serviceCIDR", format::cidr)?.0,
             dns_domain: text(tree, "network.dnsDomain")?,
+            // Without a cloud nothing answers at the metadata address, and the rule needs `nft`.
+            pods_may_read_metadata: flag(tree, POD_METADATA).unwrap_or(tree.get("openstack").is_none()),
         },
         etcd: Etcd {
             data_directory: tree.read("etcd.dataDirectory", format::absolute)?.0,
@@ -56,8 +72,14 @@ pub(crate) fn cluster(tree: &Node) -> Option<Cluster> {
         },
         artifacts: Artifacts {
             source: tree.read("artifacts.source", format::source)?.0,
+            lend: text(tree, "artifacts.from")? == "first",
             binaries: Vec::new(),
+            runtime: Vec::new(),
             images: Vec::new(),
+            sha256sums: text(tree, "artifacts.sha256sums").and_then(|digest| sha256(&digest).ok()),
+            bundle_key: tree.read("artifacts.bundleKey", format::bundle_key).map(|(key, _)| key),
+            mirrors: texts(tree.get("artifacts.mirrors")),
+            ca_certificate: text(tree, "artifacts.caCertificate"),
         },
         os: Os {
             swap: match text(tree, "os.swap")?.as_str() {
@@ -93,13 +115,30 @@ fn artifacts(tree: &Node, cluster: &mut Cluster) -> Option<()> {
     let pairs = |path: &str, second: &str| -> Option<Vec<(String, String)>> {
         tree.get(path)?.items().iter().map(|item| Some((text(item, "path")?, text(item, second)?))).collect()
     };
-    let binaries = pairs("artifacts.binaries", "to").unwrap_or_else(|| defaults::binaries(&cluster.artifacts.source));
-    let images = pairs("artifacts.images", "image").unwrap_or_else(|| defaults::images(cluster));
-    cluster.artifacts.binaries =
-        binaries.into_iter().map(|(path, to)| Binary { sha256: digest(&path), to: PathBuf::from(to), path }).collect();
+    // What is baked into an image needs no list.
+    let has_source = cluster.artifacts.source != ArtifactSource::Image;
+    let unwritten = |list: Vec<(String, String)>| if has_source { list } else { Vec::new() };
+    let binaries = pairs("artifacts.binaries", "to").unwrap_or_else(|| unwritten(defaults::binaries()));
+    let images = pairs("artifacts.images", "image").unwrap_or_else(|| unwritten(defaults::images(cluster)));
+    let is_named = |to: &str, name: &str| to.rsplit('/').next() == Some(name);
+    // What the configuration lists goes where it says.
+    let runtime = defaults::runtime().into_iter().map(|(path, to)| {
+        let name = to.rsplit('/').next().unwrap_or_default();
+        binaries.iter().find(|(_, listed)| is_named(listed, name)).cloned().unwrap_or((path, to))
+    });
+    let is_wanted = has_source && cluster.container_runtime.manage != Some(false);
+    let binary = |(path, to): (String, String)| Binary { sha256: digest(&path), to: PathBuf::from(to), path };
+    cluster.artifacts.runtime = if is_wanted { runtime.map(binary).collect() } else { Vec::new() };
+    cluster.artifacts.binaries = binaries.into_iter().map(binary).collect();
     cluster.artifacts.images =
         images.into_iter().map(|(path, image)| ImageArchive { sha256: digest(&path), image, path }).collect();
     Some(())
+}
+
+fn mirrors(node: &Node) -> Option<Vec<RegistryMirrors>> {
+    let mirrors =
+        |node: &Node| Some(RegistryMirrors { registry: text(node, "registry")?, urls: list(node.get("urls")) });
+    node.items().iter().map(mirrors).collect()
 }
 
 fn machines(node: &Node) -> Option<Vec<Machine>> {
@@ -111,6 +150,7 @@ fn machines(node: &Node) -> Option<Vec<Machine>> {
             taints: list(node.get("taints")).iter().filter_map(|t| format::taint(t).ok()).collect(),
             host_keys: host_keys(node),
             ssh: MachineSsh {
+                enabled: flag(node, "ssh.enabled").unwrap_or(true),
                 address: node.read("ssh.address", format::address).map(|(address, _)| address),
                 port: node.read("ssh.port", format::port).map(|(port, _)| port),
                 user: text(node, "ssh.user"),

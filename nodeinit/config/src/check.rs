@@ -11,13 +11,26 @@ use crate::{
 };
 use serde_json::Value as Json;
 
+/// What kind of file is checked.
+#[derive(Clone, Copy)]
+struct File {
+    keys: &'static [Field],
+    /// Nothing lies below, so that what must be written must be written here.
+    complete: bool,
+}
+
 /// Checks a whole layer and drops what it leaves open (`key:` with nothing behind it).
 pub(crate) fn layer(root: Node, findings: &mut Findings) -> Option<Node> {
-    value(root, &Kind::Group(CLUSTER), "", findings)
+    value(root, &Kind::Group(CLUSTER), "", File { keys: CLUSTER, complete: false }, findings)
+}
+
+/// Checks a file that is no layer: all its required keys must be in it.
+pub(crate) fn file(root: Node, keys: &'static [Field], findings: &mut Findings) -> Option<Node> {
+    value(root, &Kind::Group(keys), "", File { keys, complete: true }, findings)
 }
 
 /// `None`: nothing is written here, which leaves the value to the layers below.
-fn value(node: Node, kind: &Kind, path: &str, findings: &mut Findings) -> Option<Node> {
+fn value(node: Node, kind: &Kind, path: &str, file: File, findings: &mut Findings) -> Option<Node> {
     if node.is_null() {
         return None;
     }
@@ -41,9 +54,9 @@ fn value(node: Node, kind: &Kind, path: &str, findings: &mut Findings) -> Option
         }
         (Kind::Group(fields) | Kind::ChoiceOrGroup(_, fields), Value::Map(entries)) => {
             let written: Vec<String> = entries.iter().map(|e| e.key.clone()).collect();
-            let entries = group(entries, fields, path, findings);
-            // In a list nothing lies below, so that what must be written must be written here.
-            let complete = path.ends_with(']') || matches!(kind, Kind::ChoiceOrGroup(..));
+            let entries = group(entries, fields, path, file, findings);
+            // In a list nothing lies below either.
+            let complete = file.complete || path.ends_with(']') || matches!(kind, Kind::ChoiceOrGroup(..));
             for field in fields.iter().filter(|f| complete && f.default == Fallback::Required) {
                 let misspelt = |key: &String| nearest(key, fields.iter().map(|f| f.key)) == Some(field.key);
                 if entries.iter().all(|e| e.key != field.key) && !written.iter().any(|k| k != field.key && misspelt(k))
@@ -53,9 +66,9 @@ fn value(node: Node, kind: &Kind, path: &str, findings: &mut Findings) -> Option
             }
             Value::Map(entries)
         }
-        (Kind::List(inner), Value::List(items)) => Value::List(list(items, inner, path, findings)),
+        (Kind::List(inner), Value::List(items)) => Value::List(list(items, inner, path, file, findings)),
         (Kind::Dict { keys, values, reserved }, Value::Map(entries)) => {
-            Value::Map(dict(entries, (keys, values), reserved, path, findings))
+            Value::Map(dict(entries, (keys, values), reserved, (path, file), findings))
         }
         (Kind::Free { reserved }, Value::Map(entries)) => {
             for entry in &entries {
@@ -82,21 +95,21 @@ fn fits(format: &Format, text: &str, quoted: bool) -> Result<(), Flaw> {
     Err(Flaw::new(what, format!("write {text:?} in quotes if it is meant")))
 }
 
-fn group(entries: Vec<Entry>, fields: &[Field], path: &str, findings: &mut Findings) -> Vec<Entry> {
+fn group(entries: Vec<Entry>, fields: &[Field], path: &str, file: File, findings: &mut Findings) -> Vec<Entry> {
     let mut good = Vec::new();
     for entry in entries {
         let here = below(path, &entry.key);
         match fields.iter().find(|f| f.key == entry.key) {
             Some(field) => {
                 let Entry { key, at, node } = entry;
-                good.extend(value(node, &field.kind, &here, findings).map(|node| Entry { key, at, node }));
+                good.extend(value(node, &field.kind, &here, file, findings).map(|node| Entry { key, at, node }));
             }
             // An empty key was reported when it was read.
             None if entry.key.is_empty() => {}
             None => {
                 let remedy = match nearest(&entry.key, fields.iter().map(|f| f.key)) {
                     Some(known) => format!("did you mean `{known}`?"),
-                    None => match elsewhere(&entry.key, CLUSTER, "") {
+                    None => match elsewhere(&entry.key, file.keys, "") {
                         Some(place) => format!("`{}` belongs to `{place}`", entry.key),
                         None => format!("known here: {}", listed(fields.iter().map(|f| f.key))),
                     },
@@ -108,7 +121,7 @@ fn group(entries: Vec<Entry>, fields: &[Field], path: &str, findings: &mut Findi
     good
 }
 
-fn list(items: Vec<Node>, inner: &Kind, path: &str, findings: &mut Findings) -> Vec<Node> {
+fn list(items: Vec<Node>, inner: &Kind, path: &str, file: File, findings: &mut Findings) -> Vec<Node> {
     let mut good = Vec::new();
     for (index, item) in items.into_iter().enumerate() {
         let here = format!("{path}[{index}]");
@@ -116,7 +129,7 @@ fn list(items: Vec<Node>, inner: &Kind, path: &str, findings: &mut Findings) -> 
             findings.add(item.at, &here, "an entry of the list is empty", "remove the `-`, or write the entry");
             continue;
         }
-        good.extend(value(item, inner, &here, findings));
+        good.extend(value(item, inner, &here, file, findings));
     }
     good
 }
@@ -125,7 +138,7 @@ fn dict(
     entries: Vec<Entry>,
     (keys, values): (&'static Format, &'static Format),
     reserved: &[(&str, &str)],
-    path: &str,
+    (path, file): (&str, File),
     findings: &mut Findings,
 ) -> Vec<Entry> {
     let mut good = Vec::new();
@@ -141,7 +154,7 @@ fn dict(
         let entry = Entry { key, at, node };
         refuse_reserved(&entry, reserved, path, findings);
         let Entry { key, at, node } = entry;
-        good.extend(value(node, &Kind::Text(values), &here, findings).map(|node| Entry { key, at, node }));
+        good.extend(value(node, &Kind::Text(values), &here, file, findings).map(|node| Entry { key, at, node }));
     }
     good
 }

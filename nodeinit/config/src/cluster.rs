@@ -1,9 +1,15 @@
 //! The validated configuration. Every value of these types has passed `validate`, so that no later code checks it again.
 
-use crate::{addon::Addon, openstack::OpenStack, versions::KubernetesVersion};
+use crate::{addon::Addon, openstack::OpenStack, releases::Release, versions::KubernetesVersion};
 use ipnet::IpNet;
 use serde_json::{Map, Value};
-use std::{collections::BTreeMap, fmt, net::IpAddr, path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeMap,
+    fmt,
+    net::IpAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// One cluster, as its `cluster.yaml` and the layers over it describe it.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,8 +18,14 @@ pub struct Cluster {
     pub name: String,
     /// `kubernetes.version`.
     pub version: KubernetesVersion,
+    /// The release that the version belongs to: embedded, or of a file in `/etc/nodeinit/releases`.
+    pub release: Release,
     /// `images.repository`: where Kubernetes' own images come from. Default `registry.k8s.io`.
     pub image_repository: String,
+    /// `images.mirrors`.
+    pub registry_mirrors: Vec<RegistryMirrors>,
+    /// `containerRuntime`.
+    pub container_runtime: ContainerRuntime,
     /// `controlPlane`.
     pub control_plane: ControlPlane,
     /// `masters`: the first entry is the first master. Empty: the machine that `up` runs on is the only master.
@@ -24,6 +36,8 @@ pub struct Cluster {
     pub ssh: Ssh,
     /// `join`.
     pub join: Join,
+    /// `agent`.
+    pub agent: Agent,
     /// `network`.
     pub network: Network,
     /// `etcd`.
@@ -52,6 +66,35 @@ pub struct Cluster {
     pub openstack: Option<OpenStack>,
     /// `timeouts`.
     pub timeouts: Timeouts,
+}
+
+/// The mirrors of a registry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegistryMirrors {
+    /// `registry`: the host that images are named after.
+    pub registry: String,
+    /// `urls`, tried in turn.
+    pub urls: Vec<String>,
+}
+
+/// containerd of every machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ContainerRuntime {
+    /// `containerRuntime.manage`. `None`: where containerd is not installed.
+    pub manage: Option<bool>,
+    /// `containerRuntime.proxy`.
+    pub proxy: Proxy,
+}
+
+/// Proxies through which containerd pulls images.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Proxy {
+    /// `http`.
+    pub http: Option<String>,
+    /// `https`.
+    pub https: Option<String>,
+    /// `noProxy`.
+    pub no: Vec<String>,
 }
 
 /// What the masters share.
@@ -107,14 +150,22 @@ pub struct Machine {
 }
 
 /// How one machine is reached by SSH.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineSsh {
+    /// `enabled`: whether the first master brings it up over SSH. Default true.
+    pub enabled: bool,
     /// `address`. Default: the machine's.
     pub address: Option<IpAddr>,
     /// `port`. Default: the cluster's.
     pub port: Option<u16>,
     /// `user`. Default: the cluster's.
     pub user: Option<String>,
+}
+
+impl Default for MachineSsh {
+    fn default() -> Self {
+        Self { enabled: true, address: None, port: None, user: None }
+    }
 }
 
 /// How the first master reaches other machines.
@@ -158,6 +209,13 @@ pub struct Join {
     pub endpoints: Vec<Endpoint>,
 }
 
+/// nodeinit's service on masters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Agent {
+    /// `agent.enabled`.
+    pub enabled: bool,
+}
+
 /// A taint of a node, written `key=value:Effect` or `key:Effect`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taint {
@@ -178,6 +236,8 @@ pub struct Network {
     pub service_cidr: IpNet,
     /// `network.dnsDomain`. Default `cluster.local`.
     pub dns_domain: String,
+    /// `network.podsMayReadMetadata`. Default: false on OpenStack, else true.
+    pub pods_may_read_metadata: bool,
 }
 
 impl Network {
@@ -249,10 +309,23 @@ pub enum Cni {
 pub struct Artifacts {
     /// `artifacts.source`.
     pub source: ArtifactSource,
+    /// `artifacts.from` is `first`: machines take from the first master what their own directory lacks.
+    pub lend: bool,
     /// `artifacts.binaries`.
     pub binaries: Vec<Binary>,
+    /// containerd, its shim, `ctr` and runc, for machines where nodeinit installs them. Empty: there is no source, or
+    /// `containerRuntime.manage` is false.
+    pub runtime: Vec<Binary>,
     /// `artifacts.images`, in the order in which a first master needs them.
     pub images: Vec<ImageArchive>,
+    /// `artifacts.sha256sums`: the digest of the mirror's list of digests. Only with a mirror.
+    pub sha256sums: Option<[u8; 32]>,
+    /// `artifacts.bundleKey`: the ed25519 key that must have signed the bundle, as `ssh-ed25519 BASE64`. Only with a bundle.
+    pub bundle_key: Option<String>,
+    /// `artifacts.mirrors`: the host of an official server or registry → the base URL to ask instead.
+    pub mirrors: BTreeMap<String, String>,
+    /// `artifacts.caCertificate`: PEM; trusted for downloads in addition to the machine's CAs.
+    pub ca_certificate: Option<String>,
 }
 
 /// The source of artefacts.
@@ -262,8 +335,27 @@ pub enum ArtifactSource {
     Image,
     /// An absolute path: a directory of this machine.
     Directory(PathBuf),
-    /// `http://` or `https://`: a mirror, without a slash at its end; every artefact has its `sha256`.
+    /// An absolute path that ends in `.tar`: a bundle, one file with all artefacts.
+    Bundle(PathBuf),
+    /// `http://` or `https://`: a mirror, without a slash at its end; every artefact has its `sha256`, or there is `sha256sums`.
     Mirror(String),
+    /// `upstream`: the official servers. `nodeinit up` fetches what they publish into [`FETCHED`].
+    Upstream,
+}
+
+/// Where a machine keeps what it fetches from the official servers.
+pub const FETCHED: &str = "/var/lib/nodeinit/artifacts";
+
+impl ArtifactSource {
+    /// The directory of this machine that has the artefacts, or gets them.
+    #[must_use]
+    pub fn directory(&self) -> Option<&Path> {
+        match self {
+            Self::Directory(directory) => Some(directory),
+            Self::Upstream => Some(Path::new(FETCHED)),
+            Self::Image | Self::Bundle(_) | Self::Mirror(_) => None,
+        }
+    }
 }
 
 /// A program that is placed on the machine.
@@ -401,25 +493,23 @@ impl Cluster {
         std::iter::once(first.clone()).chain(others).collect()
     }
 
-    /// The full name of an image of Kubernetes itself, such as `registry.k8s.io/kube-apiserver:v1.34.4`.
+    /// The full name of an image of Kubernetes itself, such as `registry.k8s.io/kube-apiserver:v1.37.1`.
     #[must_use]
     pub fn image(&self, component: KubernetesImage) -> String {
         let repository = &self.image_repository;
-        let version = self.version;
-        let companions = version.companions();
-        let tag = |pick: fn(&crate::versions::Companions) -> &'static str| companions.map_or("", pick);
+        let Self { version, release, .. } = self;
         match component {
-            KubernetesImage::Pause => format!("{repository}/pause:{}", tag(|c| c.pause)),
-            KubernetesImage::Etcd => format!("{repository}/etcd:{}", tag(|c| c.etcd)),
+            KubernetesImage::Pause => format!("{repository}/pause:{}", release.pause),
+            KubernetesImage::Etcd => format!("{repository}/etcd:{}", release.etcd),
             KubernetesImage::ApiServer => format!("{repository}/kube-apiserver:{version}"),
             KubernetesImage::ControllerManager => format!("{repository}/kube-controller-manager:{version}"),
             KubernetesImage::Scheduler => format!("{repository}/kube-scheduler:{version}"),
             KubernetesImage::Proxy => format!("{repository}/kube-proxy:{version}"),
             // kubeadm: the default repository holds CoreDNS in a folder of its own, any other beside the rest.
             KubernetesImage::CoreDns if repository == DEFAULT_IMAGE_REPOSITORY => {
-                format!("{repository}/coredns/coredns:{}", tag(|c| c.coredns))
+                format!("{repository}/coredns/coredns:{}", release.coredns)
             }
-            KubernetesImage::CoreDns => format!("{repository}/coredns:{}", tag(|c| c.coredns)),
+            KubernetesImage::CoreDns => format!("{repository}/coredns:{}", release.coredns),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The built-in defaults: the layer that all others lie on.
 
 use crate::{
-    cluster::{ArtifactSource, Cluster, Cni, KubernetesImage},
+    cluster::{Cluster, Cni, KubernetesImage},
     keys::CLUSTER,
     node::{Entry, Node, Value},
     problem::Mark,
@@ -21,7 +21,8 @@ pub(crate) fn layer() -> Node {
     group(CLUSTER)
 }
 
-fn group(fields: &[Field]) -> Node {
+/// The defaults of these keys.
+pub(crate) fn group(fields: &[Field]) -> Node {
     let entry = |field: &Field| {
         let node = match (field.kind, field.default) {
             (Kind::Group(fields), _) => group(fields),
@@ -45,19 +46,26 @@ const BINARIES: [(&str, &str); 6] = [
     ("bin/portmap", "/opt/cni/bin/portmap"),
 ];
 
-/// `artifacts.binaries` where it is not written.
-pub(crate) fn binaries(source: &ArtifactSource) -> Vec<(String, String)> {
-    match source {
-        ArtifactSource::Image => Vec::new(),
-        _ => BINARIES.iter().map(|(path, to)| ((*path).to_owned(), (*to).to_owned())).collect(),
-    }
+/// containerd, as `(path below the source, where it goes)`. Source: containerd's `docs/getting-started.md`.
+const RUNTIME: [(&str, &str); 4] = [
+    ("bin/containerd", "/usr/local/bin/containerd"),
+    ("bin/containerd-shim-runc-v2", "/usr/local/bin/containerd-shim-runc-v2"),
+    ("bin/ctr", "/usr/local/bin/ctr"),
+    ("bin/runc", "/usr/local/sbin/runc"),
+];
+
+/// What a machine without containerd needs, where `artifacts.binaries` does not list it.
+pub(crate) fn runtime() -> Vec<(String, String)> {
+    RUNTIME.iter().map(|(path, to)| ((*path).to_owned(), (*to).to_owned())).collect()
 }
 
-/// `artifacts.images` where it is not written, as `(path below the source, image)`.
+/// `artifacts.binaries` of a directory or a mirror where it is not written.
+pub(crate) fn binaries() -> Vec<(String, String)> {
+    BINARIES.iter().map(|(path, to)| ((*path).to_owned(), (*to).to_owned())).collect()
+}
+
+/// `artifacts.images` of a directory or a mirror where it is not written, as `(path below the source, image)`.
 pub(crate) fn images(cluster: &Cluster) -> Vec<(String, String)> {
-    if cluster.artifacts.source == ArtifactSource::Image {
-        return Vec::new();
-    }
     let wanted = |image: &KubernetesImage| match image {
         KubernetesImage::Proxy => cluster.addons.kube_proxy,
         KubernetesImage::CoreDns => cluster.addons.coredns,

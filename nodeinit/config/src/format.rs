@@ -5,7 +5,8 @@ use crate::{
     names::{self, verdict},
     openstack::Opening,
     problem::Flaw,
-    versions::{KubernetesVersion, SUPPORTED},
+    releases::{ContainerdVersion, DEFAULT},
+    versions::{KubernetesVersion, number},
 };
 use ipnet::IpNet;
 use std::{net::IpAddr, path::PathBuf, time::Duration};
@@ -68,8 +69,21 @@ pub static LABEL_VALUE: Format = Format::new("a label's value", "north", names::
 pub static TAINT: Format = Format::new("a taint", "dedicated=db:NoSchedule", |t| taint(t).map(drop))
     .pattern("^[^=:]+(=[^=:]*)?:(NoSchedule|PreferNoSchedule|NoExecute)$");
 /// A release of Kubernetes.
-pub static VERSION: Format = Format::new("a version of Kubernetes", crate::versions::DEFAULT, |t| version(t).map(drop))
-    .pattern("^v[0-9]+\\.[0-9]+\\.[0-9]+$");
+pub static VERSION: Format =
+    Format::new("a version of Kubernetes", DEFAULT, |t| version(t).map(drop)).pattern("^v[0-9]+\\.[0-9]+\\.[0-9]+$");
+/// The tag of an image.
+pub static IMAGE_TAG: Format = Format::new("an image's tag", "3.10.2", image_tag);
+/// A version of kubeadm's configuration.
+pub static KUBEADM_API: Format =
+    Format::new("a version of kubeadm's configuration", "kubeadm.k8s.io/v1beta4", kubeadm_api)
+        .pattern("^kubeadm\\.k8s\\.io/v[0-9a-z]+$");
+/// A minor version.
+pub static MINOR: Format =
+    Format::new("a minor version", "2.1", |t| minor(t).map(drop)).pattern("^[0-9]+\\.[0-9]+$").loose();
+/// A mode of kube-proxy.
+pub static PROXY_MODE: Format = Format::new("a mode of kube-proxy", "iptables", proxy_mode).pattern("^[a-z]+$");
+/// Words for the operator.
+pub static SENTENCE: Format = Format::new("a sentence", "remove the flag", sentence);
 /// The folder of a registry.
 pub static REPOSITORY: Format =
     Format::new("a registry's folder", "registry.k8s.io", repository).pattern("^[a-z0-9][a-zA-Z0-9./:_-]*$");
@@ -91,7 +105,7 @@ pub static ABSOLUTE_PATH: Format =
 pub static RELATIVE_PATH: Format = Format::new("a path below the source", "bin/kubelet", relative).pattern("^[^/]");
 /// The source of artefacts.
 pub static SOURCE: Format = Format::new("a source", "https://mirror.example.org/k8s", |t| source(t).map(drop))
-    .pattern("^(image|/.*|https?://.+)$");
+    .pattern("^(image|upstream|/.*|https?://.+)$");
 /// A SHA-256 digest.
 pub static SHA256: Format =
     Format::new("a SHA-256 digest", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", |t| {
@@ -125,6 +139,13 @@ pub static HOST_KEY: Format = Format::new(
     |t| host_key(t).map(drop),
 )
 .pattern("^(ssh-ed25519|ecdsa-sha2-nistp(256|384|521)|ssh-rsa) [A-Za-z0-9+/]+=*( .*)?$");
+/// The key that signs a bundle.
+pub static BUNDLE_KEY: Format = Format::new(
+    "an ed25519 public key",
+    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKSJP7bvRVpAlmJMb4lLdWVlqsA4FxgYDbSw1LRxlPyo",
+    |t| bundle_key(t).map(drop),
+)
+.pattern("^ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI[A-Za-z0-9+/]{43}( .*)?$");
 /// What a cloud calls something.
 pub static CLOUD_NAME: Format = Format::new("a name or an id", "m1.medium", cloud_name).loose();
 /// A UUID.
@@ -139,6 +160,12 @@ pub static OPENING: Format = Format::new("a protocol and its ports", "tcp/179", 
 /// An address in the web.
 pub static URL: Format =
     Format::new("an address in the web", "https://mirror.example.org/nodeinit", url).pattern("^https?://.+");
+/// A server of artefacts.
+pub static HOST: Format = Format::new("a host, with its port if it is not 443", "registry.k8s.io", host)
+    .pattern("^[a-z0-9][a-z0-9.-]*(:[0-9]{1,5})?$");
+/// What is reached without a proxy.
+pub static NO_PROXY: Format =
+    Format::new("a host, a domain or a network", ".example.org", no_proxy).pattern(r"^[A-Za-z0-9.:*/\[\]_-]+$");
 /// A file of the machine on which the provisioner runs.
 pub static LOCAL_PATH: Format = Format::new("a path", "./nodeinit", local_path);
 /// The digest of a CA's public key.
@@ -226,6 +253,18 @@ fn url(text: &str) -> Result<(), Flaw> {
     verdict(fits, text, "an address in the web", "write http:// or https://, a host and a path, without a password")
 }
 
+fn host(text: &str) -> Result<(), Flaw> {
+    let (name, port) = text.split_once(':').unwrap_or((text, "443"));
+    let fits = names::is_subdomain(name) && port.parse::<u16>().is_ok_and(|port| port > 0);
+    verdict(fits, text, "a host", "write a name without a scheme or a path, such as registry.k8s.io")
+}
+
+fn no_proxy(text: &str) -> Result<(), Flaw> {
+    let is_fit = |c: char| c.is_ascii_alphanumeric() || ".:*/[]_-".contains(c);
+    let fits = !text.is_empty() && text.chars().all(is_fit);
+    verdict(fits, text, "a host, a domain or a network", "write one per entry, such as 10.0.0.0/8 or .example.org")
+}
+
 fn local_path(text: &str) -> Result<(), Flaw> {
     let fits = !text.is_empty() && !text.contains(char::is_control);
     verdict(fits, text, "a path", "write where the file is")
@@ -251,6 +290,24 @@ pub(crate) fn host_key(text: &str) -> Result<String, Flaw> {
     Ok(format!("{kind} {key}"))
 }
 
+/// An ed25519 public key as `ssh-ed25519 BASE64`, without the comment. Every such key begins with its type and its length.
+pub(crate) fn bundle_key(text: &str) -> Result<String, Flaw> {
+    let mut words = text.split_whitespace();
+    let (kind, key) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let body = key.strip_prefix("AAAAC3NzaC1lZDI1NTE5AAAAI").unwrap_or_default();
+    let fits = kind == "ssh-ed25519"
+        && body.len() == 43
+        && body.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/'))
+        && !text.contains(char::is_control);
+    verdict(
+        fits,
+        text,
+        "an ed25519 public key",
+        "write the line of the key's file .pub; `ssh-keygen -t ed25519` makes a key",
+    )?;
+    Ok(format!("{kind} {key}"))
+}
+
 pub(crate) fn ca_pin(text: &str) -> Result<[u8; 32], Flaw> {
     let wrong =
         || Flaw::new(format!("{text:?} is not the digest of a public key"), "write sha256: and 64 hexadecimal digits");
@@ -259,18 +316,46 @@ pub(crate) fn ca_pin(text: &str) -> Result<[u8; 32], Flaw> {
 
 fn pem_certificate(text: &str) -> Result<(), Flaw> {
     let fits = text.contains("-----BEGIN CERTIFICATE-----") && text.contains("-----END CERTIFICATE-----");
-    verdict(fits, text, "a certificate as PEM", "write what stands in the first master's /etc/kubernetes/pki/ca.crt")
+    verdict(
+        fits,
+        text,
+        "a certificate as PEM",
+        "write the certificate itself, from -----BEGIN CERTIFICATE----- on, not a path",
+    )
 }
 
 pub(crate) fn version(text: &str) -> Result<KubernetesVersion, Flaw> {
-    let known: Vec<String> = SUPPORTED.iter().map(|c| format!("v1.{}", c.minor)).collect();
-    let remedy = format!("write a release such as {}; supported: {}", crate::versions::DEFAULT, known.join(", "));
-    let version: KubernetesVersion =
-        text.parse().map_err(|_| Flaw::new(format!("{text:?} is not a release of Kubernetes"), remedy.clone()))?;
-    match version.companions() {
-        Some(_) => Ok(version),
-        None => Err(Flaw::new(format!("Kubernetes {version} is not supported by this nodeinit"), remedy)),
-    }
+    let wrong =
+        |_| Flaw::new(format!("{text:?} is not a version of Kubernetes"), format!("write one such as {DEFAULT}"));
+    text.parse().map_err(wrong)
+}
+
+pub(crate) fn minor(text: &str) -> Result<ContainerdVersion, Flaw> {
+    let wrong = || Flaw::new(format!("{text:?} is not a minor version"), "write two numbers, such as 2.1");
+    let (major, minor) = text.split_once('.').ok_or_else(wrong)?;
+    Ok((number(major).ok_or_else(wrong)?, number(minor).ok_or_else(wrong)?))
+}
+
+fn kubeadm_api(text: &str) -> Result<(), Flaw> {
+    let version = text.strip_prefix("kubeadm.k8s.io/v");
+    let plain = |version: &str| {
+        version.starts_with(|c: char| c.is_ascii_digit()) && version.bytes().all(|b| b.is_ascii_alphanumeric())
+    };
+    let remedy = "write one such as kubeadm.k8s.io/v1beta4";
+    verdict(version.is_some_and(plain), text, "a version of kubeadm's configuration", remedy)
+}
+
+fn proxy_mode(text: &str) -> Result<(), Flaw> {
+    let fits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_lowercase());
+    verdict(fits, text, "a mode of kube-proxy", "use a-z, such as iptables")
+}
+
+fn image_tag(text: &str) -> Result<(), Flaw> {
+    verdict(is_tag(text), text, "an image's tag", "use letters, digits, `_`, `.` and `-`, such as 3.10.2")
+}
+
+fn sentence(text: &str) -> Result<(), Flaw> {
+    verdict(!text.is_empty() && !text.contains(char::is_control), text, "a sentence", "write one line of text")
 }
 
 pub(crate) fn address(text: &str) -> Result<IpAddr, Flaw> {
@@ -285,6 +370,7 @@ pub(crate) fn address(text: &str) -> Result<IpAddr, Flaw> {
         a if a.is_multicast() => Err(wrong("a multicast address")),
         IpAddr::V4(a) if a.is_link_local() || a.is_broadcast() => Err(wrong("no address of a single reachable host")),
         IpAddr::V6(a) if a.is_unicast_link_local() => Err(wrong("a link-local address")),
+        IpAddr::V6(a) if a.to_ipv4_mapped().is_some() => Err(wrong("an IPv4-mapped address, which Kubernetes refuses")),
         a => Ok(a),
     }
 }
@@ -298,11 +384,21 @@ pub(crate) fn cidr(text: &str) -> Result<IpNet, Flaw> {
         ));
     }
     let net: IpNet = text.parse().map_err(|_| match text.parse::<IpAddr>() {
-        Ok(_) => {
-            Flaw::new(format!("{text:?} is an address, not an address range"), format!("add its size, as in {text}/16"))
+        Ok(address) => {
+            let bits = if address.is_ipv4() { 32 } else { 128 };
+            let remedy = format!("add its size, as in {text}/{bits} for this address alone");
+            Flaw::new(format!("{text:?} is an address, not an address range"), remedy)
         }
         Err(_) => Flaw::new(format!("{text:?} is not an address range"), remedy),
     })?;
+    let (address, size) = text.split_once('/').unwrap_or_default();
+    if address.parse::<IpAddr>().is_err() || number(size).is_none() {
+        return Err(Flaw::new(format!("{text:?} has a number with a zero in front"), "write it without the zero"));
+    }
+    if matches!(net.addr(), IpAddr::V6(a) if a.to_ipv4_mapped().is_some()) {
+        let what = format!("{text:?} is an IPv4-mapped address range, which Kubernetes refuses");
+        return Err(Flaw::new(what, "write it as IPv4"));
+    }
     match net.trunc() == net {
         true => Ok(net),
         false => {
@@ -406,9 +502,11 @@ fn has_odd_parts(path: &str) -> bool {
 }
 
 pub(crate) fn source(text: &str) -> Result<ArtifactSource, Flaw> {
-    let remedy = "write `image`, an absolute path, or a mirror's http:// or https:// address";
+    let remedy = "write `upstream`, `image`, the absolute path of a directory or of a bundle (.tar), or a mirror's http:// or https:// address";
     match text {
         "image" => Ok(ArtifactSource::Image),
+        "upstream" => Ok(ArtifactSource::Upstream),
+        _ if text.starts_with('/') && text.ends_with(".tar") => absolute(text).map(ArtifactSource::Bundle),
         _ if text.starts_with('/') => absolute(text).map(ArtifactSource::Directory),
         _ => {
             let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
@@ -418,6 +516,12 @@ pub(crate) fn source(text: &str) -> Result<ArtifactSource, Flaw> {
             Ok(ArtifactSource::Mirror(text.trim_end_matches('/').to_owned()))
         }
     }
+}
+
+/// A SHA-256 digest from its 64 hexadecimal digits.
+#[must_use]
+pub fn digest(text: &str) -> Option<[u8; 32]> {
+    sha256(text).ok()
 }
 
 pub(crate) fn sha256(text: &str) -> Result<[u8; 32], Flaw> {
@@ -555,17 +659,47 @@ mod tests {
         for wrong in ["", "mirror", "ftp://a", "https://", "http:///a", "https://user@host/", "/opt/../etc"] {
             assert!(source(wrong).is_err(), "{wrong}");
         }
+        assert_eq!(source("upstream"), Ok(ArtifactSource::Upstream));
+        assert_eq!(source("/opt/b.tar"), Ok(ArtifactSource::Bundle("/opt/b.tar".into())));
+        assert_eq!(source("/opt/b.tar/"), Ok(ArtifactSource::Directory("/opt/b.tar/".into())));
+        let key = BUNDLE_KEY.example;
+        assert_eq!(bundle_key(&format!("{key} me@desk")).as_deref(), Ok(key));
+        for wrong in ["", "ssh-ed25519", &key[..79], &key.replace("-ed", "-rs"), &key.replace("NTE5AAAAI", "NTE5AAAAJ")]
+        {
+            assert!(bundle_key(wrong).is_err(), "{wrong}");
+        }
         assert!(relative("bin/kubelet").is_ok() && relative("/bin").is_err() && relative("../x").is_err());
         assert_eq!(sha256(SHA256.example).map(|d| (d[0], d[31])), Ok((0x9f, 0x08)));
         assert!(sha256("abc").is_err() && sha256(&"g".repeat(64)).is_err());
     }
 
     #[test]
+    fn hosts() {
+        for good in ["registry.k8s.io", "localhost:5000", "10.0.0.1:80"] {
+            assert!(host(good).is_ok(), "{good}");
+        }
+        for wrong in ["", "https://registry.k8s.io", "registry.k8s.io/v2", "a:0", "a:", "a:b", "a:65536", "A.example"] {
+            assert!(host(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn ranges_and_taints() {
         assert!(cidr("10.0.0.0/8").is_ok());
         assert_eq!(cidr("10.0.0.1/8").map_err(|f| f.remedy), Err("write 10.0.0.0/8".into()));
-        for wrong in ["10.0.0.0", "10.0.0.0/33", "10.0.0.0/16,fd00::/64", "x"] {
+        for wrong in [
+            "10.0.0.0",
+            "10.0.0.0/33",
+            "10.0.0.0/16,fd00::/64",
+            "x",
+            "010.0.0.0/8",
+            "10.0.0.0/08",
+            "::ffff:10.0.0.0/104",
+        ] {
             assert!(cidr(wrong).is_err(), "{wrong}");
+        }
+        for wrong in ["10.0.0.010", "::ffff:10.0.0.1"] {
+            assert!(address(wrong).is_err(), "{wrong}");
         }
         let spot = taint("dedicated:NoExecute").map(|t| (t.key, t.value));
         assert_eq!(spot, Ok(("dedicated".into(), String::new())));
@@ -594,6 +728,11 @@ mod tests {
             &LABEL_VALUE,
             &TAINT,
             &VERSION,
+            &IMAGE_TAG,
+            &KUBEADM_API,
+            &MINOR,
+            &PROXY_MODE,
+            &SENTENCE,
             &REPOSITORY,
             &IMAGE,
             &ENDPOINT,
@@ -613,6 +752,7 @@ mod tests {
             &COUNT,
             &USER,
             &HOST_KEY,
+            &BUNDLE_KEY,
             &CA_PIN,
             &PEM_CERTIFICATE,
             &CLOUD_NAME,
@@ -620,6 +760,7 @@ mod tests {
             &GIBIBYTES,
             &OPENING,
             &URL,
+            &HOST,
             &LOCAL_PATH,
         ];
         for format in formats {

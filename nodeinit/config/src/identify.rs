@@ -1,7 +1,7 @@
 //! Which machine of the cluster this is.
 
-use crate::cluster::{Cluster, Machine, MachineSsh, Node, Role};
-use std::{collections::BTreeMap, net::IpAddr};
+use crate::cluster::{Cluster, Machine, Node, Role};
+use std::net::IpAddr;
 
 /// What a machine knows of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,8 +17,8 @@ pub struct Local {
 pub enum UnknownMachine {
     /// No entry has its name or one of its addresses.
     #[error(
-        "this machine is none of the configuration's: host name {host_name}, addresses {}; configured are {}; \
-         add it to `masters` or `workers`, or set its host name to its `name` there",
+        "this machine matches no entry in `masters` or `workers`: its host name is {host_name}, its addresses are {}; \
+         the configuration lists {}; add it there, or set its host name to its `name`",
         list(.addresses), list(.configured)
     )]
     NotListed {
@@ -51,12 +51,6 @@ pub enum UnknownMachine {
         /// The addresses that were looked at.
         addresses: Vec<IpAddr>,
     },
-    /// Without `masters`, the name of this machine becomes a node's name, which it cannot.
-    #[error("the host name {host_name:?} cannot be a node's name; set another, or write the machine into `masters`")]
-    HostName {
-        /// The host name.
-        host_name: String,
-    },
 }
 
 fn list<T: ToString>(items: &[T]) -> String {
@@ -69,18 +63,12 @@ fn list<T: ToString>(items: &[T]) -> String {
 impl Cluster {
     /// Finds the machine that `local` describes: by host name, whole or up to its first dot, else by an address.
     ///
-    /// Without `masters`, a machine that is no worker is the only master and named after its host.
+    /// A machine that matches no entry has no role: only the first entry of `masters` is ever a first master.
     ///
     /// # Errors
     /// Where no entry fits, where `wanted` contradicts it, or where no address can be found.
     pub fn node(&self, local: &Local, wanted: Option<Role>) -> Result<Node, UnknownMachine> {
-        let (role, machine) = match self.find(local) {
-            Some(found) => found,
-            None if self.masters.is_empty() && wanted.is_none_or(|role| role == Role::FirstMaster) => {
-                (Role::FirstMaster, only_master(&local.host_name)?)
-            }
-            None => return Err(self.not_listed(local)),
-        };
+        let (role, machine) = self.find(local).ok_or_else(|| self.not_listed(local))?;
         if let Some(wanted) = wanted.filter(|wanted| *wanted != role) {
             return Err(UnknownMachine::OtherRole { name: machine.name, configured: role, wanted });
         }
@@ -132,25 +120,6 @@ fn short(host_name: &str) -> &str {
     host_name.split('.').next().unwrap_or(host_name)
 }
 
-/// The domains that OpenStack puts behind a server's name, and that no certificate or node should carry.
-const CLOUD_DOMAINS: [&str; 2] = [".novalocal", ".openstacklocal"];
-
-fn only_master(host_name: &str) -> Result<Machine, UnknownMachine> {
-    let lower = host_name.to_lowercase();
-    let name = CLOUD_DOMAINS.iter().find_map(|domain| lower.strip_suffix(domain)).unwrap_or(&lower);
-    crate::names::node_name(name).map_err(|_| UnknownMachine::HostName { host_name: host_name.to_owned() })?;
-    Ok(Machine {
-        name: name.to_owned(),
-        address: None,
-        labels: BTreeMap::new(),
-        taints: Vec::new(),
-        host_keys: Vec::new(),
-        ssh: MachineSsh::default(),
-        flavor: None,
-        availability_zone: None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,7 +147,10 @@ mod tests {
         assert_eq!(role("W2.example.org", "10.9.9.9"), Ok(("w2.example.org".into(), Role::Worker)));
         assert_eq!(role("debian", "10.0.0.9"), Ok(("w1".into(), Role::Worker)));
         let unknown = role("debian", "10.9.9.9").unwrap_err().to_string();
-        assert!(unknown.contains("host name debian, addresses 10.9.9.9; configured are m1 (10.0.0.1)"), "{unknown}");
+        assert!(
+            unknown.contains("host name is debian, its addresses are 10.9.9.9; the configuration lists m1 (10.0.0.1)"),
+            "{unknown}"
+        );
     }
 
     #[test]
@@ -190,14 +162,23 @@ mod tests {
     }
 
     #[test]
-    fn without_masters_this_machine_is_the_only_one() {
-        let cluster = cluster("");
+    fn a_machine_that_is_not_listed_has_no_role() {
+        let here = local("solo", &["10.0.0.5"]);
+        for text in ["", "masters: []\n", "masters: [{name: m1, address: 10.0.0.1}]\nworkers: [{name: w1}]\n"] {
+            for wanted in [None, Some(Role::FirstMaster), Some(Role::Worker)] {
+                let error = cluster(text).node(&here, wanted).unwrap_err();
+                assert!(error.to_string().starts_with("this machine matches no entry in `masters` or"), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_address_of_a_machine_is_one_that_the_cluster_can_use() {
+        let cluster = cluster("masters: [{name: solo}]\n");
         let here = local("Solo.novalocal", &["127.0.0.1", "169.254.1.1", "10.244.0.1", "fd00::1", "10.0.0.5"]);
         let node = cluster.node(&here, None).unwrap();
         assert_eq!((node.name.as_str(), node.role), ("solo", Role::FirstMaster));
         assert_eq!(node.address, "10.0.0.5".parse::<IpAddr>().unwrap());
-        assert!(matches!(cluster.node(&here, Some(Role::Worker)), Err(UnknownMachine::NotListed { .. })));
         assert!(matches!(cluster.node(&local("solo", &["::1"]), None), Err(UnknownMachine::NoAddress { .. })));
-        assert!(matches!(cluster.node(&local("so_lo", &["::1"]), None), Err(UnknownMachine::HostName { .. })));
     }
 }

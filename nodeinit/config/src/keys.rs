@@ -41,13 +41,18 @@ pub const CLUSTER: &[Field] = &[
     },
     Field { key: "kubernetes", kind: Group(KUBERNETES), default: Empty(""), doc: "Which Kubernetes." },
     Field { key: "images", kind: Group(IMAGES), default: Empty(""), doc: "Where images come from by name." },
+    Field {
+        key: "containerRuntime",
+        kind: Group(CONTAINER_RUNTIME),
+        default: Empty(""),
+        doc: "containerd of every machine. See `docs/containerd.md`.",
+    },
     Field { key: "controlPlane", kind: Group(CONTROL_PLANE), default: Empty(""), doc: "What the masters share." },
     Field {
         key: "masters",
         kind: List(&Group(MACHINE)),
         default: Empty("[{name: master-1, address: 10.0.0.11}]"),
-        doc: "The masters; the first entry is the first master. \
-              Empty: the machine that `up` runs on is the only master.",
+        doc: "The masters; the first entry is the first master. A machine is a first master only if it is listed here.",
     },
     Field {
         key: "workers",
@@ -67,6 +72,12 @@ pub const CLUSTER: &[Field] = &[
         default: Empty(""),
         doc: "What a worker that comes by itself trusts. The first master and the provisioner write it into a worker's own \
               configuration.",
+    },
+    Field {
+        key: "agent",
+        kind: Group(AGENT),
+        default: Empty(""),
+        doc: "The service `nodeinit-agent` on every master, which approves the certificates of kubelets.",
     },
     Field { key: "network", kind: Group(NETWORK), default: Empty(""), doc: "Addresses inside the cluster." },
     Field { key: "etcd", kind: Group(ETCD), default: Empty(""), doc: "etcd, a static pod on every master." },
@@ -137,16 +148,72 @@ pub const CLUSTER: &[Field] = &[
 const KUBERNETES: &[Field] = &[Field {
     key: "version",
     kind: Text(&f::VERSION),
-    default: Value(crate::versions::DEFAULT),
-    doc: "The release of Kubernetes. Nothing else is edited to move to another.",
+    default: Value(crate::releases::DEFAULT),
+    doc: "The version of Kubernetes. Its minor version selects the release, which all other versions and flags follow: see `docs/releases.md`.",
 }];
 
-const IMAGES: &[Field] = &[Field {
-    key: "repository",
-    kind: Text(&f::REPOSITORY),
-    default: Value(crate::cluster::DEFAULT_IMAGE_REPOSITORY),
-    doc: "The registry, and the folder in it, that Kubernetes' own images are named after.",
-}];
+const IMAGES: &[Field] = &[
+    Field {
+        key: "repository",
+        kind: Text(&f::REPOSITORY),
+        default: Value(crate::cluster::DEFAULT_IMAGE_REPOSITORY),
+        doc: "The registry, and the folder in it, that Kubernetes' own images are named after.",
+    },
+    Field {
+        key: "mirrors",
+        kind: List(&Group(&[
+            Field {
+                key: "registry",
+                kind: Text(&f::HOST),
+                default: Required,
+                doc: "The registry as images are named after it, such as `docker.io`.",
+            },
+            Field {
+                key: "urls",
+                kind: List(&Text(&f::URL)),
+                default: Required,
+                doc: "The mirrors' base URLs, tried in turn before the registry itself. A path becomes the folder of the images.",
+            },
+        ])),
+        default: Empty("[{registry: docker.io, urls: [\"https://mirror.example.org/hub\"]}]"),
+        doc: "Mirrors that containerd pulls from, on machines where nodeinit manages containerd.",
+    },
+];
+
+const CONTAINER_RUNTIME: &[Field] = &[
+    Field {
+        key: "manage",
+        kind: Flag,
+        default: Words("`true` where containerd is not installed, else `false`", "true"),
+        doc: "`true`: installs containerd where it is missing, and sets what Kubernetes needs in its configuration. \
+              `false`: only checks containerd.",
+    },
+    Field {
+        key: "proxy",
+        kind: Group(&[
+            Field {
+                key: "http",
+                kind: Text(&f::URL),
+                default: Words("none", "\"http://proxy.example.org:3128\""),
+                doc: "The proxy for registries with `http://`.",
+            },
+            Field {
+                key: "https",
+                kind: Text(&f::URL),
+                default: Words("none", "\"http://proxy.example.org:3128\""),
+                doc: "The proxy for registries with `https://`.",
+            },
+            Field {
+                key: "noProxy",
+                kind: List(&Text(&f::NO_PROXY)),
+                default: Empty("[10.0.0.0/8, .example.org]"),
+                doc: "Hosts, domains and networks that are reached without a proxy.",
+            },
+        ]),
+        default: Empty(""),
+        doc: "Proxies through which containerd pulls images, on machines where nodeinit manages containerd.",
+    },
+];
 
 const CONTROL_PLANE: &[Field] = &[
     Field {
@@ -188,7 +255,7 @@ const MACHINE: &[Field] = &[
         key: "address",
         kind: Text(&f::ADDRESS),
         default: Words("found on the machine itself; needed where other machines must reach it", "10.0.0.11"),
-        doc: "Where the other machines reach it.",
+        doc: "Where the other machines reach it. The node has this address (`--node-ip`); an interface of the machine must have it.",
     },
     Field {
         key: "labels",
@@ -232,6 +299,12 @@ const MACHINE: &[Field] = &[
 ];
 
 const MACHINE_SSH: &[Field] = &[
+    Field {
+        key: "enabled",
+        kind: Flag,
+        default: Words("`true`", "false"),
+        doc: "Whether the first master brings this worker up over SSH. If not, the worker joins by itself, as one without an address does.",
+    },
     Field {
         key: "address",
         kind: Text(&f::ADDRESS),
@@ -323,6 +396,24 @@ const JOIN: &[Field] = &[
     },
 ];
 
+const AGENT: &[Field] = &[Field {
+    key: "enabled",
+    kind: Flag,
+    default: Value("true"),
+    doc: "A worker's token is valid for that worker's name only, and kubelets serve with certificates of the cluster's CA, which \
+          the agent approves. `false`: a worker's token is valid for any name, as the tokens of kubeadm are, and nobody verifies \
+          the certificates that kubelets serve with.",
+}];
+
+/// The path of the key that selects the release.
+pub(crate) const VERSION: &str = "kubernetes.version";
+
+/// The path of the key that all machines of a cluster must agree on.
+pub(crate) const AGENT_ENABLED: &str = "agent.enabled";
+
+/// The path of the key that the configuration's `openstack` decides where it is absent.
+pub(crate) const POD_METADATA: &str = "network.podsMayReadMetadata";
+
 const NETWORK: &[Field] = &[
     Field {
         key: "podCIDR",
@@ -341,6 +432,12 @@ const NETWORK: &[Field] = &[
         kind: Text(&f::SUBDOMAIN),
         default: Value("cluster.local"),
         doc: "The domain of the cluster's DNS.",
+    },
+    Field {
+        key: "podsMayReadMetadata",
+        kind: Flag,
+        default: Words("`false` on OpenStack, else `true`", "false"),
+        doc: "`false`: drops the traffic of pods to the cloud's metadata service, where user-data can be read. See `docs/security.md`.",
     },
 ];
 
@@ -481,14 +578,37 @@ const ARTIFACTS: &[Field] = &[
         key: "source",
         kind: Text(&f::SOURCE),
         default: Value("image"),
-        doc: "`image`: all is baked into the machine's image. An absolute path: a directory of this machine. \
-              `http://` or `https://`: a mirror, which needs a `sha256` for every artefact.",
+        doc: "`image`: all is baked into the machine's image. An absolute path: a directory of this machine, \
+              or a bundle if it ends in `.tar`. `http://` or `https://`: a mirror, which needs `sha256sums`, or a `sha256` for every artefact. \
+              `upstream`: the official servers, or `mirrors` of them, from which `nodeinit up` fetches into `/var/lib/nodeinit/artifacts`.",
+    },
+    Field {
+        key: "from",
+        kind: Choice(&[
+            ("first", "a machine that the first master reaches over SSH takes from there what its own directory lacks"),
+            ("each", "each machine has the whole directory, or fetches from `upstream` itself"),
+        ]),
+        default: Value("first"),
+        doc: "Which machines need the directory of `source`. A mirror is asked by each machine.",
     },
     Field {
         key: "sha256",
         kind: Dict { keys: &f::RELATIVE_PATH, values: &f::SHA256, reserved: &[] },
         default: Empty("{bin/kubelet: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08}"),
         doc: "The digest of each artefact by its path below the source, as `sha256sum` prints it.",
+    },
+    Field {
+        key: "sha256sums",
+        kind: Text(&f::SHA256),
+        default: Words("none", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"),
+        doc: "The digest of the file `SHA256SUMS` of a mirror. That file has the digest of each artefact that is not in `sha256`.",
+    },
+    Field {
+        key: "bundleKey",
+        kind: Text(&f::BUNDLE_KEY),
+        default: Words("none", "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKSJP7bvRVpAlmJMb4lLdWVlqsA4FxgYDbSw1LRxlPyo"),
+        doc: "The public key that must have signed the bundle. Nothing of a bundle without its signature is used. See \
+              `docs/artifacts.md`.",
     },
     Field {
         key: "binaries",
@@ -528,6 +648,22 @@ const ARTIFACTS: &[Field] = &[
             "[{path: images/pause.tar, image: \"registry.k8s.io/pause:3.10.1\"}]",
         ),
         doc: "Archives that are imported into containerd, in the order in which a first master needs them.",
+    },
+    Field {
+        key: "mirrors",
+        kind: Dict { keys: &f::HOST, values: &f::URL, reserved: &[] },
+        default: Empty("{registry.k8s.io: \"https://mirror.example.org/k8s\"}"),
+        doc: "For `artifacts fetch` and the source `upstream`: the base URL to ask instead of an official server or registry. A registry's path \
+              becomes the folder of its images. See `docs/artifacts.md`.",
+    },
+    Field {
+        key: "caCertificate",
+        kind: Text(&f::PEM_CERTIFICATE),
+        default: Words(
+            "none but the machine's own",
+            "\"-----BEGIN CERTIFICATE-----\\nMIIB\\n-----END CERTIFICATE-----\\n\"",
+        ),
+        doc: "A CA that downloads trust in addition to those of the machine: that of a mirror or of a proxy.",
     },
 ];
 

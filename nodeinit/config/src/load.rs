@@ -7,7 +7,8 @@ use crate::{
     merge::merge,
     node::{Node, Value},
     parse,
-    problem::{Findings, Mark, Problem, Problems, Source},
+    problem::{Findings, Mark, Origin, Problem, Problems, Source},
+    releases::Releases,
     rules::{self, Verdict},
 };
 
@@ -22,6 +23,7 @@ pub struct Layer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Content {
     File(Vec<u8>),
+    Release(Vec<u8>),
     Setting { path: String, value: String },
 }
 
@@ -31,18 +33,30 @@ impl Layer {
         Self { name: name.into(), content: Content::File(bytes.into()) }
     }
 
+    /// A file that adds a release of Kubernetes, or replaces an embedded one. It is no part of the configuration itself, but what is
+    /// wrong in it is in the same report.
+    pub fn release(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
+        Self { name: name.into(), content: Content::Release(bytes.into()) }
+    }
+
+    /// Whether it describes a release.
+    #[must_use]
+    pub fn is_release(&self) -> bool {
+        matches!(self.content, Content::Release(_))
+    }
+
     /// One value, written as YAML, at a path of keys such as `network.podCIDR`.
     pub fn setting(name: impl Into<String>, path: impl Into<String>, value: impl Into<String>) -> Self {
         Self { name: name.into(), content: Content::Setting { path: path.into(), value: value.into() } }
     }
 
     fn source(&self) -> Source {
-        Source { name: self.name.clone(), lines: matches!(self.content, Content::File(_)) }
+        Source { name: self.name.clone(), lines: !matches!(self.content, Content::Setting { .. }) }
     }
 
     pub(crate) fn parse(&self, number: usize, findings: &mut Findings) -> Option<Node> {
         match &self.content {
-            Content::File(bytes) => parse::parse(number, bytes, findings),
+            Content::File(bytes) | Content::Release(bytes) => parse::parse(number, bytes, findings),
             Content::Setting { path, value } => {
                 let at = Mark { layer: number, line: 0, column: 0 };
                 let mut root = Node::map(at);
@@ -62,6 +76,33 @@ pub struct Loaded {
     pub warnings: Vec<Problem>,
     pub(crate) tree: Node,
     pub(crate) sources: Vec<Source>,
+    /// The layers that describe releases.
+    pub(crate) releases: Vec<Layer>,
+}
+
+impl Loaded {
+    /// The files that add or replace releases, by path. A machine of this cluster needs them too.
+    pub fn release_files(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.releases.iter().filter_map(|layer| match &layer.content {
+            Content::Release(bytes) => Some((layer.name.as_str(), &bytes[..])),
+            _ => None,
+        })
+    }
+
+    /// The problem of a configuration that lists no machine at all, as a file does that was cut off after its first lines.
+    #[must_use]
+    pub fn no_machines(&self) -> Option<Problem> {
+        let none = self.cluster.masters.is_empty() && self.cluster.workers.is_empty();
+        let of_releases = |source: &&Source| self.releases.iter().any(|layer| layer.name == source.name);
+        let source = self.sources.iter().rfind(|source| !of_releases(source));
+        let source = source.map(|source| source.name.clone()).unwrap_or_default();
+        none.then(|| Problem {
+            origin: Origin { source, line: 0, column: 0 },
+            path: "masters".to_owned(),
+            what: "missing: no machine becomes the first master".to_owned(),
+            remedy: "list the first master, such as `masters: [{name: m1, address: 10.0.0.11}]`".to_owned(),
+        })
+    }
 }
 
 /// Lays the layers over the built-in defaults, the last on top, and validates the result.
@@ -75,11 +116,12 @@ pub fn load(layers: &[Layer]) -> Result<Loaded, Problems> {
     let mut sources = vec![Source { name: "default".to_owned(), lines: false }];
     sources.extend(layers.iter().map(Layer::source));
     let mut verdict = Verdict { errors: Findings::default(), warnings: Findings::default() };
+    let releases = Releases::read(layers, &mut verdict.errors);
     let mut tree = defaults::layer();
     // Their defaults mean nothing where no layer says that there is such a thing.
     let mut absent = vec!["openstack", "openstack.bastion"];
     let (mut first, mut readable) = (None, true);
-    for (index, layer) in layers.iter().enumerate() {
+    for (index, layer) in layers.iter().enumerate().filter(|(_, layer)| !layer.is_release()) {
         let before = verdict.errors.len();
         let parsed = layer.parse(index + 1, &mut verdict.errors);
         let checked = parsed.and_then(|node| check::layer(node, &mut verdict.errors)).filter(|n| n.value != Value::Bad);
@@ -93,15 +135,17 @@ pub fn load(layers: &[Layer]) -> Result<Loaded, Problems> {
     }
     absent.into_iter().for_each(|section| tree.remove(section));
     if readable {
-        rules::check(&tree, first, &mut verdict);
+        // An empty file names nothing either: the first layer has to be completed.
+        rules::check(&tree, first.or((!layers.is_empty()).then_some(1)), &releases, &mut verdict);
     }
     let Verdict { mut errors, warnings } = verdict;
-    if let Some(cluster) = assemble::cluster(&tree).filter(|_| readable) {
+    if let Some(cluster) = assemble::cluster(&tree, &releases).filter(|_| readable) {
         rules::artifacts::digests(&tree, &cluster.artifacts, &mut errors);
         if errors.is_empty() {
             crate::show::complete(&mut tree, &cluster);
             let warnings = warnings.into_problems(&sources);
-            return Ok(Loaded { cluster, warnings, tree, sources });
+            let releases = layers.iter().filter(|layer| layer.is_release()).cloned().collect();
+            return Ok(Loaded { cluster, warnings, tree, sources, releases });
         }
     } else if errors.is_empty() {
         let what = "every check passed, but the result cannot be read: a defect of nodeinit";

@@ -6,6 +6,7 @@ use crate::{
 };
 use granit_parser::{Event, Parser, ScalarStyle, options};
 use serde_json::Value as Json;
+use std::collections::HashMap;
 
 /// Deeper than any configuration; keeps a hostile file from exhausting the stack.
 const DEPTH: usize = 32;
@@ -14,6 +15,8 @@ const DEPTH: usize = 32;
 struct Open {
     node: Node,
     key: Option<(String, Mark)>,
+    /// The keys that a map has, and their lines.
+    keys: HashMap<String, usize>,
 }
 
 /// Reads one layer. Syntax errors, second documents, aliases, tags and unfit keys go to `findings`.
@@ -120,8 +123,8 @@ impl Reader<'_> {
             self.findings.add(at, "", what, format!("write {key:?} in quotes if it is meant"));
         }
         let Some(open) = self.open.last_mut() else { return };
-        if let Some(first) = open.node.entries().iter().find(|e| e.key == key) {
-            let what = format!("duplicate key {key:?}; it stands in line {} already", first.at.line);
+        if let Some(line) = open.keys.get(&key) {
+            let what = format!("duplicate key {key:?}; it is already in line {line}");
             self.findings.add(at, "", what, "keep one of the two");
         }
         open.key = Some((key, at));
@@ -137,7 +140,7 @@ impl Reader<'_> {
         if self.key_is_next() {
             self.findings.add(at, "", "a list or a map cannot be a key", "write the key as a text");
         }
-        self.open.push(Open { node: Node { at, value }, key: None });
+        self.open.push(Open { node: Node { at, value }, key: None, keys: HashMap::new() });
     }
 
     /// A value is complete: it goes into the innermost open collection, or is the document itself.
@@ -148,7 +151,8 @@ impl Reader<'_> {
         };
         match (&mut open.node.value, open.key.take()) {
             (Value::List(items), _) => items.push(node),
-            (Value::Map(entries), Some((key, at))) if entries.iter().all(|e| e.key != key) => {
+            (Value::Map(entries), Some((key, at))) if !open.keys.contains_key(&key) => {
+                open.keys.insert(key.clone(), at.line);
                 entries.push(Entry { key, at, node });
             }
             // No key yet: a collection or an alias as a key, reported when it began. Its value goes with it.

@@ -2,12 +2,15 @@
 
 use crate::{
     emit,
-    keys::{API_VERSION, KIND},
+    keys::{AGENT_ENABLED, API_VERSION, KIND, POD_METADATA, VERSION},
     load::{Layer, Loaded, load},
     node::{Node, Value},
     problem::{Mark, Problems},
 };
 use std::{collections::BTreeMap, fmt::Write, net::IpAddr};
+
+/// The place of a value that is in no file but is no default either.
+const WRITTEN: Mark = Mark { layer: 0, line: 1, column: 1 };
 
 /// What only masters read.
 const OF_MASTERS: [&str; 7] = ["masters", "ssh", "etcd", "apiServer", "controllerManager", "scheduler", "kubeProxy"];
@@ -32,7 +35,8 @@ pub struct Made {
     pub endpoint: Option<IpAddr>,
     /// Further addresses of the API.
     pub cert_sans: Vec<IpAddr>,
-    /// Workers come by themselves: the first master does not reach for them.
+    /// Workers come by themselves: the first master does not reach for them. It keeps the addresses that the configuration has, as no
+    /// other machine may get a certificate for them.
     pub workers_come: bool,
 }
 
@@ -43,14 +47,16 @@ impl Loaded {
     /// Where both do not fit, such as an address that two machines have.
     pub fn made(&self, made: &Made) -> Result<Self, Problems> {
         let mut tree = self.tree.clone();
-        let plain = |text: &dyn ToString| Node::text(Mark { layer: 0, line: 1, column: 1 }, text.to_string());
+        let plain = |text: &dyn ToString| Node::text(WRITTEN, text.to_string());
         for list in ["masters", "workers"] {
             let Some(Value::List(machines)) = tree.get_mut(list).map(|node| &mut node.value) else { continue };
             for machine in machines {
                 let name = machine.get("name").and_then(Node::scalar).unwrap_or_default();
                 let address = made.addresses.get(name).copied();
                 if list == "workers" && made.workers_come {
-                    machine.remove("address");
+                    if machine.get("address").or(machine.get("ssh.address")).is_some() {
+                        machine.set("ssh.enabled", plain(&false));
+                    }
                 } else if let (None, Some(address)) = (machine.get("address"), address) {
                     machine.set("address", plain(&address));
                 }
@@ -65,7 +71,8 @@ impl Loaded {
             let all = named.chain(made.cert_sans.iter().map(|address| plain(address))).collect();
             tree.set("controlPlane.certSANs", Node { value: Value::List(all), ..plain(&"") });
         }
-        load(&[Layer::file("what the cloud has made of it", text(tree))])
+        let made = Layer::file("what the cloud has made of it", text(tree));
+        load(&[vec![made], self.releases.clone()].concat())
     }
 
     /// A master's configuration: all of it, less what is default anyway.
@@ -105,9 +112,18 @@ impl Loaded {
     }
 }
 
-/// Only the provisioner reads where machines come from.
+/// Only the provisioner reads where machines come from. A default that follows from the cloud is written out, and one that all machines of
+/// a cluster must share, since they may run different versions of nodeinit.
 fn leave_the_cloud_out(tree: &mut Node) {
+    if tree.get("openstack").is_some() && tree.get(POD_METADATA).is_none() {
+        tree.set(POD_METADATA, Node::text(WRITTEN, "false"));
+    }
     tree.remove("openstack");
+    for key in [AGENT_ENABLED, VERSION] {
+        if let Some(text) = tree.get(key).and_then(Node::scalar).map(str::to_owned) {
+            tree.set(key, Node::text(WRITTEN, text));
+        }
+    }
     for list in ["masters", "workers"] {
         let Some(Value::List(machines)) = tree.get_mut(list).map(|node| &mut node.value) else { continue };
         for machine in machines {
@@ -162,7 +178,20 @@ mod tests {
     fn a_master_gets_all() {
         let whole = load(&[Layer::file("cluster.yaml", WHOLE)]).unwrap();
         assert_eq!(part(&whole.part_of_master()), whole.cluster);
+        assert!(whole.cluster.network.pods_may_read_metadata);
         assert!(!whole.part_of_master().contains("timeouts"));
+    }
+
+    #[test]
+    fn every_machine_reads_whether_there_is_an_agent() {
+        let trust = Trust { endpoints: vec!["a:6443".into()], ca_certificate: "x".into(), ca_pin: "x".into() };
+        for (own, wanted) in [("", "enabled: true"), ("agent: {enabled: false}\n", "enabled: false")] {
+            let whole = load(&[Layer::file("cluster.yaml", format!("{WHOLE}{own}"))]).unwrap();
+            for text in [whole.part_of_master(), whole.part_of_worker("w2", &trust).unwrap()] {
+                assert!(text.contains(&format!("agent:\n  {wanted}\n")), "{text}");
+                assert!(text.contains(&format!("kubernetes:\n  version: {}\n", crate::releases::DEFAULT)), "{text}");
+            }
+        }
     }
 
     #[test]
@@ -190,13 +219,16 @@ mod tests {
         assert_eq!(cluster.control_plane.endpoint.unwrap().to_string(), "10.9.0.100:6443");
         assert_eq!(cluster.control_plane.cert_sans, ["a.example.org", "192.0.2.7"]);
         made.workers_come = true;
-        assert_eq!(addresses(&whole.made(&made).unwrap().cluster.workers), ["", ""]);
+        let cluster = whole.made(&made).unwrap().cluster;
+        assert_eq!(addresses(&cluster.workers), ["10.9.0.3", ""]);
+        let over_ssh = |machine: &crate::cluster::Machine| machine.ssh.enabled;
+        assert!(!over_ssh(&cluster.workers[0]) && cluster.masters.iter().all(over_ssh));
     }
 
     #[test]
     fn no_machine_gets_the_cloud() {
         let cloud =
-            "openstack: {clusterID: 1b4e28ba-2fa1-41d2-883f-0016d3cca427, image: i, flavor: f, network: {name: n}}\n";
+            "openstack: {clusterID: c7d0bd8a-6f0d-4b5e-9a53-0b3d6f1f2a10, image: i, flavor: f, network: {name: n}}\n";
         let whole = format!("{WHOLE}{cloud}").replace("{name: w2,", "{name: w2, flavor: large, availabilityZone: az1,");
         let loaded = load(&[Layer::file("cluster.yaml", whole)]).unwrap();
         let trust = Trust {
@@ -206,6 +238,7 @@ mod tests {
         };
         for text in [loaded.part_of_master(), loaded.part_of_worker("w2", &trust).unwrap()] {
             assert_eq!(part(&text).openstack, None);
+            assert!(!part(&text).network.pods_may_read_metadata, "{text}");
             for word in ["openstack", "flavor", "availabilityZone"] {
                 assert!(!text.contains(word), "{word} in {text}");
             }

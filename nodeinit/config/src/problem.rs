@@ -93,6 +93,22 @@ pub(crate) struct Source {
     pub(crate) lines: bool,
 }
 
+/// The longest text in a report, in characters: more than any sentence of ours, less than a value pasted by mistake.
+const LONGEST: usize = 1000;
+
+/// A text that repeats a long value keeps its beginning and its end, which name the problem.
+fn shortened(text: &str) -> String {
+    let length = text.chars().count();
+    if length <= LONGEST {
+        return text.to_owned();
+    }
+    let (head, tail) = (LONGEST / 2, LONGEST / 4);
+    let omitted = length - head - tail;
+    let begin: String = text.chars().take(head).collect();
+    let end: String = text.chars().skip(length - tail).collect();
+    format!("{begin}… ({omitted} characters omitted) …{end}")
+}
+
 /// Collects problems while layers are read, so that the first does not hide the rest.
 #[derive(Debug, Default)]
 pub(crate) struct Findings(Vec<(Mark, String, Flaw)>);
@@ -116,7 +132,7 @@ impl Findings {
     }
 
     pub(crate) fn flaw(&mut self, at: Mark, path: &str, flaw: Flaw) {
-        self.0.push((at, path.to_owned(), flaw));
+        self.0.push((at, shortened(path), Flaw { what: shortened(&flaw.what), remedy: shortened(&flaw.remedy) }));
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -1,16 +1,17 @@
 //! Rules over several values of the merged tree. A value that was reported already is left out of them.
 
 use crate::{
-    format,
     node::Node,
     problem::{Findings, Mark},
-    versions::KubernetesVersion,
+    releases::Releases,
 };
+use std::collections::{HashMap, hash_map::Entry};
 
 pub(crate) mod artifacts;
 mod machines;
 mod network;
 mod openstack;
+mod release;
 
 /// Where the checks put what they find.
 pub(crate) struct Verdict {
@@ -18,16 +19,17 @@ pub(crate) struct Verdict {
     pub(crate) warnings: Findings,
 }
 
-/// Checks the merged tree. `first`: the first layer that is not empty.
-pub(crate) fn check(tree: &Node, first: Option<usize>, verdict: &mut Verdict) {
+/// Checks the merged tree. `first`: the first layer that is not empty, else the first; `None` for the defaults alone.
+pub(crate) fn check(tree: &Node, first: Option<usize>, releases: &Releases, verdict: &mut Verdict) {
     if let Some(layer) = first {
         header(tree, layer, &mut verdict.errors);
     }
-    version(tree, &mut verdict.warnings);
+    release::check(tree, releases, verdict);
     network::check(tree, &mut verdict.errors);
     machines::check(tree, verdict);
     artifacts::check(tree, &mut verdict.errors);
     host(tree, verdict);
+    container_runtime(tree, &mut verdict.errors);
     openstack::check(tree, verdict);
 }
 
@@ -38,16 +40,6 @@ fn header(tree: &Node, layer: usize, errors: &mut Findings) {
         if tree.get(key).is_none() {
             errors.add(first, key, "missing", format!("begin the file with `{key}: {value}`"));
         }
-    }
-}
-
-fn version(tree: &Node, warnings: &mut Findings) {
-    let Some((version, at)) = tree.read("kubernetes.version", format::version) else { return };
-    let Some(tried) = version.companions() else { return };
-    if version.patch > tried.patch {
-        let newest = KubernetesVersion { patch: tried.patch, ..version };
-        let what = format!("{version} is newer than {newest}, the last that this nodeinit was tried with");
-        warnings.add(at, "kubernetes.version", what, "see that this release exists, or use a newer nodeinit");
     }
 }
 
@@ -82,6 +74,24 @@ fn host(tree: &Node, verdict: &mut Verdict) {
     }
 }
 
+fn container_runtime(tree: &Node, errors: &mut Findings) {
+    let mut registries = HashMap::new();
+    for (path, mirrors) in listed(tree, "images.mirrors") {
+        refuse_twice(&mut registries, format!("{path}.registry"), mirrors.get("registry"), errors);
+    }
+    if tree.get("containerRuntime.manage").is_none_or(|node| node.json() != serde_json::Value::Bool(false)) {
+        return;
+    }
+    let settings = ["images.mirrors", "containerRuntime.proxy.http", "containerRuntime.proxy.https"];
+    for (path, node) in settings.into_iter().filter_map(|path| Some((path, tree.get(path)?))) {
+        if !node.items().is_empty() || node.scalar().is_some() {
+            let what =
+                "nodeinit does not write this into containerd's configuration where containerRuntime.manage is false";
+            errors.add(node.at, path, what, "set containerRuntime.manage to true, or configure containerd yourself");
+        }
+    }
+}
+
 /// The machines of a list, each with its path.
 fn listed<'t>(tree: &'t Node, list: &str) -> Vec<(String, &'t Node)> {
     let items = tree.get(list).map_or(&[][..], Node::items);
@@ -89,10 +99,12 @@ fn listed<'t>(tree: &'t Node, list: &str) -> Vec<(String, &'t Node)> {
 }
 
 /// Two entries of a list that must differ do not.
-fn refuse_twice(seen: &mut Vec<(String, String)>, path: String, node: Option<&Node>, errors: &mut Findings) {
+fn refuse_twice<'t>(seen: &mut HashMap<&'t str, String>, path: String, node: Option<&'t Node>, errors: &mut Findings) {
     let Some((value, at)) = node.and_then(|n| n.scalar().map(|text| (text, n.at))) else { return };
-    match seen.iter().find(|(known, _)| known == value) {
-        Some((_, first)) => errors.add(at, &path, format!("{value} stands in {first} already"), "give each its own"),
-        None => seen.push((value.to_owned(), path)),
+    match seen.entry(value) {
+        Entry::Occupied(first) => {
+            errors.add(at, &path, format!("{value} is already set in {}", first.get()), "give each its own");
+        }
+        Entry::Vacant(free) => drop(free.insert(path)),
     }
 }

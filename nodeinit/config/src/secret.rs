@@ -18,6 +18,24 @@ impl<T> Secret<T> {
     }
 }
 
+/// A file of secrets that others can read: what to say about it, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exposed {
+    /// What is wrong.
+    pub what: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+/// Whether a file of secrets with this mode can be read by anyone but its owner. `path` is for the message.
+#[must_use]
+pub fn exposed(path: &str, mode: u32) -> Option<Exposed> {
+    (mode & 0o077 != 0).then(|| Exposed {
+        what: format!("{path} holds secrets of the cluster and can be read by others (mode {:o})", mode & 0o777),
+        hint: format!("if nobody else has read it: `chmod 600 {path}`; otherwise generate new secrets"),
+    })
+}
+
 impl<T> fmt::Debug for Secret<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[secret]")

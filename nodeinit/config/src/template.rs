@@ -1,6 +1,7 @@
 //! The file that `config init` writes: what was chosen, and every other key as a comment that tells its meaning.
 
 use crate::{
+    cluster_id::fresh_cluster_id,
     emit,
     keys::{API_VERSION, CLUSTER, KIND},
     node::Node,
@@ -8,6 +9,8 @@ use crate::{
     schema::{Fallback, Field, Kind},
 };
 
+/// The key whose value is generated for each file.
+const CLUSTER_ID: &str = "clusterID";
 /// The widest line of a comment, in characters.
 const WIDTH: usize = 110;
 
@@ -21,7 +24,7 @@ pub fn template(layers: &[crate::Layer]) -> Result<String, Problems> {
     crate::load(&all)?;
     // What was written, without the defaults. Its problems were told by `load`.
     let mut chosen = Node::map(crate::problem::Mark::DEFAULT);
-    for (index, layer) in all.iter().enumerate() {
+    for (index, layer) in all.iter().enumerate().filter(|(_, layer)| !layer.is_release()) {
         let mut findings = Findings::default();
         let checked = layer.parse(index + 1, &mut findings).and_then(|node| crate::check::layer(node, &mut findings));
         if let Some(node) = checked {
@@ -99,15 +102,12 @@ fn explain(field: &Field, pad: &str, out: &mut Vec<String>) {
 }
 
 /// The default, or an example of a good value.
-fn sample(field: &Field) -> &'static str {
-    match field.default {
-        Fallback::Value(text) | Fallback::Empty(text) | Fallback::Words(_, text) => text,
-        Fallback::Required => {
-            if let Kind::Text(format) = field.kind {
-                format.example
-            } else {
-                ""
-            }
-        }
+fn sample(field: &Field) -> String {
+    match (field.default, field.kind) {
+        // An example would be used as it is.
+        _ if field.key == CLUSTER_ID => fresh_cluster_id(),
+        (Fallback::Value(text) | Fallback::Empty(text) | Fallback::Words(_, text), _) => text.to_owned(),
+        (Fallback::Required, Kind::Text(format)) => format.example.to_owned(),
+        (Fallback::Required, _) => String::new(),
     }
 }

@@ -1,4 +1,4 @@
-//! Kubernetes versions, and what belongs to each.
+//! Versions of Kubernetes as texts.
 
 use std::{fmt, str::FromStr};
 
@@ -13,35 +13,11 @@ pub struct KubernetesVersion {
     pub patch: u16,
 }
 
-/// The versions of what kubeadm deploys beside one minor version of Kubernetes.
-///
-/// Source: `cmd/kubeadm/app/constants/constants.go` of that version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Companions {
-    /// The minor version of Kubernetes.
-    pub minor: u16,
-    /// The newest patch release that this was tried with; a newer one is warned about.
-    pub patch: u16,
-    /// The tag of etcd's image.
-    pub etcd: &'static str,
-    /// The tag of CoreDNS' image.
-    pub coredns: &'static str,
-    /// The tag of the pause image.
-    pub pause: &'static str,
-}
-
-/// The release that is taken where none is configured.
-pub const DEFAULT: &str = "v1.34.4";
-
-/// The minor versions that `nodeinit` knows, oldest first.
-pub const SUPPORTED: &[Companions] =
-    &[Companions { minor: 34, patch: 4, etcd: "3.6.5-0", coredns: "v1.12.1", pause: "3.10.1" }];
-
 impl KubernetesVersion {
-    /// What belongs to this version, or `None` where the minor version is not supported.
+    /// `(1, 37)` of `v1.37.1`.
     #[must_use]
-    pub fn companions(self) -> Option<&'static Companions> {
-        SUPPORTED.iter().find(|c| self.major == 1 && c.minor == self.minor)
+    pub fn minor_version(self) -> (u16, u16) {
+        (self.major, self.minor)
     }
 }
 
@@ -53,7 +29,7 @@ impl fmt::Display for KubernetesVersion {
 
 /// A text that is no version of Kubernetes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a version of Kubernetes; write it as v1.34.4")]
+#[error("{0:?} is not a version of Kubernetes; write it as v1.37.1")]
 pub struct NotAVersion(String);
 
 impl FromStr for KubernetesVersion {
@@ -75,7 +51,7 @@ impl FromStr for KubernetesVersion {
 }
 
 /// Only digits, and no zero in front: `+1` and `01` are numbers elsewhere, not here.
-fn number(text: &str) -> Option<u16> {
+pub(crate) fn number(text: &str) -> Option<u16> {
     let plain = text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
     text.parse().ok().filter(|_| plain)
 }
@@ -88,7 +64,7 @@ mod tests {
     fn versions_are_read_and_written_alike() {
         let version: KubernetesVersion = "v1.34.4".parse().unwrap();
         assert_eq!(version.to_string(), "v1.34.4");
-        assert!(version.companions().is_some());
+        assert_eq!(version.minor_version(), (1, 34));
         for wrong in ["1.34.4", "v1.34", "v1.34.x", "v1.34.4.5", "", "v-1.2.3", "v+1.34.4", "v1.034.4"] {
             assert!(wrong.parse::<KubernetesVersion>().is_err(), "{wrong}");
         }

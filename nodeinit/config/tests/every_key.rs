@@ -6,6 +6,7 @@ use nodeinit_config::{
     keys::CLUSTER,
     load,
     openstack::*,
+    releases,
     schema::{Field, Kind},
 };
 use std::{collections::BTreeMap, time::Duration};
@@ -14,13 +15,16 @@ const HOST_KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKSJP7bvRVpAlmJMb4lL
 
 const FULL: &str = include_str!("every_key.yaml");
 
-/// The same with what cannot be beside something of it: a bastion for the jump host, and a second network with a router.
+/// The same with what cannot be beside something of it: a bastion for the jump host, a second network with a router, and a bundle
+/// for the mirror.
 #[allow(clippy::unwrap_used, reason = "only tests call it")]
 fn with_what_is_excluded() -> String {
     let (before, after) = FULL.split_once("  jumpHost:\n").unwrap();
     let after = after.split_once("\njoin:").unwrap().1;
     let text =
         format!("{before}join:{after}").replace("# bastion:", "bastion:").replace("# publicCIDR:", "publicCIDR:");
+    let text = text.replace("source: https://mirror.example.org/k8s/", "source: /opt/kubernetes.tar");
+    let text = text.replace("  sha256sums:", "  # sha256sums:").replace("# bundleKey:", "bundleKey:");
     text.replace("router: false", "router: true").replace("address: 10.9.0.10,", "address: 10.9.4.10,")
 }
 
@@ -62,7 +66,20 @@ fn every_value_arrives() {
     let expected = Cluster {
         name: "demo".into(),
         version: "v1.34.3".parse().unwrap(),
+        release: releases::embedded().remove(0),
         image_repository: "registry.example.org/k8s".into(),
+        registry_mirrors: vec![RegistryMirrors {
+            registry: "docker.io".into(),
+            urls: vec!["https://mirror.example.org/hub".into(), "http://10.9.0.5:5000".into()],
+        }],
+        container_runtime: ContainerRuntime {
+            manage: Some(true),
+            proxy: Proxy {
+                http: Some("http://proxy.example.org:3128".into()),
+                https: Some("http://proxy.example.org:3129".into()),
+                no: vec!["10.9.0.0/16".into(), ".example.org".into()],
+            },
+        },
         control_plane: ControlPlane {
             endpoint: Some(Endpoint { host: "api.example.org".into(), port: 443 }),
             virtual_address: Some("10.9.0.100".parse().unwrap()),
@@ -76,6 +93,7 @@ fn every_value_arrives() {
             taints: vec![Taint { key: "dedicated".into(), value: "db".into(), effect: "NoExecute".into() }],
             host_keys: vec![HOST_KEY.into()],
             ssh: MachineSsh {
+                enabled: true,
                 address: Some("10.9.1.11".parse().unwrap()),
                 port: Some(2222),
                 user: Some("debian".into()),
@@ -90,6 +108,7 @@ fn every_value_arrives() {
             taints: vec![Taint { key: "gpu".into(), value: String::new(), effect: "NoSchedule".into() }],
             host_keys: vec![HOST_KEY.into()],
             ssh: MachineSsh {
+                enabled: false,
                 address: Some("10.9.1.21".parse().unwrap()),
                 port: Some(2223),
                 user: Some("ubuntu".into()),
@@ -115,10 +134,12 @@ fn every_value_arrives() {
             ca_pins: vec![digest],
             endpoints: vec![Endpoint { host: "10.9.0.11".into(), port: 6443 }],
         },
+        agent: Agent { enabled: false },
         network: Network {
             pod_cidr: "10.1.0.0/16".parse().unwrap(),
             service_cidr: "10.2.0.0/20".parse().unwrap(),
             dns_domain: "demo.local".into(),
+            pods_may_read_metadata: true,
         },
         etcd: Etcd { data_directory: "/data/etcd".into(), extra_args: texts(&[("snapshot-count", "5000")]) },
         api_server: Component { extra_args: texts(&[("profiling", "true")]) },
@@ -140,11 +161,24 @@ fn every_value_arrives() {
         artifacts: Artifacts {
             source: ArtifactSource::Mirror("https://mirror.example.org/k8s".into()),
             binaries: vec![Binary { path: "kubelet".into(), to: "/usr/bin/kubelet".into(), sha256: Some(digest) }],
+            runtime: [
+                ("bin/containerd", "/usr/local/bin/containerd"),
+                ("bin/containerd-shim-runc-v2", "/usr/local/bin/containerd-shim-runc-v2"),
+                ("bin/ctr", "/usr/local/bin/ctr"),
+                ("bin/runc", "/usr/local/sbin/runc"),
+            ]
+            .map(|(path, to)| Binary { path: path.into(), to: to.into(), sha256: None })
+            .into(),
             images: vec![ImageArchive {
                 path: "pause.tar".into(),
                 image: "registry.k8s.io/pause:3.10.1".into(),
                 sha256: Some(digest),
             }],
+            lend: false,
+            sha256sums: Some([0xcd; 32]),
+            bundle_key: None,
+            mirrors: texts(&[("registry.k8s.io", "https://mirror.example.org/k8s")]),
+            ca_certificate: Some("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n".into()),
         },
         os: Os { swap: Swap::Keep, sysctls: texts(&[("vm.swappiness", "1")]), modules: vec!["ip_vs".into()] },
         manifests_directory: Some("/etc/nodeinit/manifests".into()),
@@ -186,7 +220,7 @@ fn openstack(digest: [u8; 32]) -> OpenStack {
     let seconds = Duration::from_secs;
     OpenStack {
         cloud: Some("mycloud".into()),
-        cluster_id: "1b4e28ba-2fa1-41d2-883f-0016d3cca427".into(),
+        cluster_id: "c7d0bd8a-6f0d-4b5e-9a53-0b3d6f1f2a10".into(),
         image: "node-image".into(),
         flavor: Some("c2".into()),
         keypair: Some("operator".into()),
@@ -243,8 +277,8 @@ fn the_defaults_of_a_directory() {
     let text = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nartifacts: {source: /opt/k8s}\n";
     let cluster = load(&[Layer::file("x", text)]).unwrap().cluster;
     let images: Vec<String> = cluster.artifacts.images.iter().map(|i| format!("{}={}", i.path, i.image)).collect();
-    assert_eq!(images[0], "images/pause.tar=registry.k8s.io/pause:3.10.1");
-    assert_eq!(images[6], "images/coredns.tar=registry.k8s.io/coredns/coredns:v1.12.1");
+    assert_eq!(images[0], "images/pause.tar=registry.k8s.io/pause:3.10.2");
+    assert_eq!(images[6], "images/coredns.tar=registry.k8s.io/coredns/coredns:v1.14.6");
     assert!(images[7].starts_with("images/flannel.tar=ghcr.io/flannel-io/flannel:v"), "{}", images[7]);
     let binaries: Vec<&str> = cluster.artifacts.binaries.iter().filter_map(|b| b.to.to_str()).collect();
     assert_eq!(binaries[..3], ["/usr/bin/kubelet", "/usr/bin/kubectl", "/opt/cni/bin/bridge"]);

@@ -1,23 +1,32 @@
-//! `docs/configuration.md` is made from the description of the keys, and this test sees that it is current.
+//! `docs/configuration.md` and `docs/releases.md` are made from the description of the keys, and these tests see that they are current.
 //! `UPDATE_DOCS=1 cargo test -p nodeinit-config --test reference` writes it.
 
 use nodeinit_config::{
     keys::CLUSTER,
+    releases::{KEYS, Program, Release, embedded},
     schema::{Fallback, Field, Kind},
 };
 use std::path::Path;
 
 #[test]
 fn the_reference_is_current() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configuration.md");
-    let current = reference();
+    is_current("configuration.md", &reference());
+}
+
+#[test]
+fn the_page_of_releases_is_current() {
+    is_current("releases.md", &releases());
+}
+
+fn is_current(page: &str, current: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
     if std::env::var_os("UPDATE_DOCS").is_some() {
-        #[allow(clippy::disallowed_methods, reason = "a document of the source tree")]
-        std::fs::write(&path, &current).unwrap();
+        #[allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a document of the source tree")]
+        std::fs::write(&path, current).unwrap();
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
     let how = "UPDATE_DOCS=1 cargo test -p nodeinit-config --test reference";
-    assert!(written == current, "docs/configuration.md is not what the keys say; write it with: {how}");
+    assert!(written == current, "docs/{page} is not what the keys say; write it with: {how}");
 }
 
 fn reference() -> String {
@@ -25,6 +34,46 @@ fn reference() -> String {
     section("cluster.yaml", "", CLUSTER, &mut out);
     out.push_str("\n## Keys that are not yours to set\n\nRefused by name, because nodeinit needs them as they are.\n");
     reserved("", CLUSTER, &mut out);
+    out
+}
+
+fn releases() -> String {
+    let mut out = include_str!("releases.md").to_owned();
+    out.push_str("\n## What each release brings\n\n");
+    let all = embedded();
+    let mut row = |name: &str, cell: &dyn Fn(&Release) -> String| {
+        out.push_str(&format!("| {name} | {} |\n", all.iter().map(cell).collect::<Vec<_>>().join(" | ")));
+    };
+    row("release", &Release::name);
+    row("---", &|_| "---".to_owned());
+    row("tested with", &|release| release.tested.to_string());
+    row("etcd", &|release| release.etcd.clone());
+    row("etcd that every member needs before the upgrade", &|release| {
+        release.etcd_before_upgrade.clone().unwrap_or_default()
+    });
+    row("CoreDNS", &|release| release.coredns.clone());
+    row("pause", &|release| release.pause.clone());
+    row("kubeadm-config", &|release| release.kubeadm_api.replace("kubeadm.k8s.io/", ""));
+    row("containerd: minimum, recommended", &|release| {
+        let [least, recommended] =
+            [release.least_containerd, release.recommended_containerd].map(|(major, minor)| format!("{major}.{minor}"));
+        format!("{least}, {recommended}")
+    });
+    row("cgroup v1", &|release| if release.fail_cgroup_v1 { "refused" } else { "deprecated" }.to_owned());
+    row("changed defaults", &|release| release.changed_defaults.join("; "));
+    for program in Program::ALL {
+        row(&format!("new flags of {program}"), &|release| {
+            release.added(program).map(|flag| format!("`{flag}`")).collect::<Vec<_>>().join(", ")
+        });
+    }
+    for program in Program::ALL {
+        row(&format!("flags that {program} no longer has"), &|release| {
+            let own = release.removed(program).filter(|(_, missing)| missing.by == release.name());
+            own.map(|(flag, _)| format!("`{flag}`")).collect::<Vec<_>>().join(", ")
+        });
+    }
+    out.push_str("\n## Keys of a release file\n");
+    section("1.38.yaml", "", KEYS, &mut out);
     out
 }
 

@@ -53,7 +53,7 @@ fn a_file_that_is_no_map_hides_no_other() {
 #[test]
 fn what_yaml_allows_and_we_do_not() {
     for (text, expected) in [
-        ("name: a\nname: b\n", "a.yaml:4:1: duplicate key \"name\"; it stands in line 3 already"),
+        ("name: a\nname: b\n", "a.yaml:4:1: duplicate key \"name\"; it is already in line 3"),
         ("name: &x a\nos: {modules: [*x]}\n", "a.yaml:4:16: aliases (`*name`) are not supported"),
         ("name: !!str a\n", "a.yaml:3:"),
         ("name: a\n---\nname: b\n", "a.yaml:4:1: a second YAML document begins here"),
@@ -87,9 +87,10 @@ fn types_words_and_places() {
         ("timeouts: {etcd: 90}\n", "timeouts.etcd: \"90\" is not a length of time; write a number and a unit"),
         (
             "kubernetes: {version: v1.99.0}\n",
-            "Kubernetes v1.99.0 is not supported by this nodeinit; write a release such as v1.34.4; supported: v1.34",
+            "nodeinit does not know Kubernetes v1.99.0; it knows v1.34.9, v1.35.8, v1.36.4, v1.37.1; \
+             write one of these, or describe 1.99 in /etc/nodeinit/releases/1.99.yaml",
         ),
-        ("kubernetes: {version: 1.34}\n", "\"1.34\" is not a release of Kubernetes; write a release such as v1.34.4"),
+        ("kubernetes: {version: 1.34}\n", "\"1.34\" is not a version of Kubernetes; write one such as v1."),
         ("name: 12\n", "name: expected a text, found the number 12; write \"12\" in quotes if it is meant"),
         ("apiVersion2: x\n", "apiVersion2: unknown key; did you mean `apiVersion`?"),
     ] {
@@ -171,9 +172,9 @@ fn address_ranges() {
 fn machines() {
     let two = "masters:\n- {name: m1, address: 10.0.0.1}\n- {name: m1, address: 10.0.0.1}\n";
     let found = problems(&[two]);
-    assert!(found[0].starts_with("a.yaml:5:10: masters[1].name: m1 stands in masters[0].name already"), "{found:#?}");
+    assert!(found[0].starts_with("a.yaml:5:10: masters[1].name: m1 is already set in masters[0].name"), "{found:#?}");
     assert!(
-        found[1].starts_with("a.yaml:5:23: masters[1].address: 10.0.0.1 stands in masters[0].address"),
+        found[1].starts_with("a.yaml:5:23: masters[1].address: 10.0.0.1 is already set in masters[0].address"),
         "{found:#?}"
     );
     for (text, expected) in [
@@ -182,6 +183,10 @@ fn machines() {
             "masters[0].address: missing: the other masters must reach",
         ),
         ("workers: [{name: w1}]\n", "workers[0]: no worker can know where the API is; set controlPlane.endpoint"),
+        (
+            "masters: [{name: m, ssh: {enabled: false}}]\n",
+            "masters[0].ssh.enabled: only a worker joins by itself; remove it",
+        ),
         ("masters: [{name: M1}]\n", "masters[0].name: \"M1\" is not a node's name"),
         ("masters: [{name: m, labels: {a/b/c: x}}]\n", "masters[0].labels[\"a/b/c\"]: \"a/b/c\" is not a label's key"),
         ("masters: [{name: m, taints: [a=b:Never]}]\n", "masters[0].taints[0]: \"Never\" is not the effect of a taint"),
@@ -200,14 +205,20 @@ fn machines() {
     assert!(problems(&["masters: [{name: m, labels: {tier: , zone: a}}]\n"]).is_empty());
 }
 
+const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKSJP7bvRVpAlmJMb4lLdWVlqsA4FxgYDbSw1LRxlPyo";
+
 #[test]
 fn artifacts_and_host() {
+    let signed = format!("artifacts: {{source: /o.tar, bundleKey: {KEY} me@desk}}\n");
+    assert!(problems(&[&signed]).is_empty());
     let mirror = problems(&["artifacts: {source: \"https://m.example.org\"}\n"]);
-    assert_eq!(mirror.len(), 15, "{mirror:#?}");
-    assert!(
-        mirror[0].contains("artifacts.sha256[\"bin/kubelet\"]: missing: what comes from a mirror needs its SHA-256")
-    );
+    assert_eq!(mirror.len(), 1, "{mirror:#?}");
+    let missing =
+        "artifacts.sha256sums: what comes from a mirror needs its SHA-256; it is missing for 15 of 15 artefacts";
+    assert!(mirror[0].contains(missing) && mirror[0].contains("sha256sum SHA256SUMS"), "{mirror:?}");
     let digest = "0".repeat(64);
+    let pinned = format!("artifacts: {{source: \"https://m.example.org\", sha256sums: \"{digest}\"}}\n");
+    assert!(problems(&[&pinned]).is_empty());
     for (text, expected) in [
         (
             format!("artifacts: {{source: /o, sha256: {{bin/kubelt: \"{digest}\"}}}}\n"),
@@ -217,6 +228,15 @@ fn artifacts_and_host() {
             "artifacts: {source: /o, sha256: {bin/kubelet: abc}}\n".to_owned(),
             "a SHA-256 digest has 64 digits, this has 3",
         ),
+        (
+            format!("artifacts: {{source: /o, sha256sums: \"{digest}\"}}\n"),
+            "artifacts.sha256sums: only a mirror has a file SHA256SUMS",
+        ),
+        (
+            format!("artifacts: {{source: /o, bundleKey: {KEY}}}\n"),
+            "artifacts.bundleKey: only a bundle has a signature",
+        ),
+        (format!("artifacts: {{source: /o.tar, bundleKey: {}}}\n", &KEY[..70]), "is not an ed25519 public key"),
         ("artifacts: {binaries: [{path: a, to: /b}]}\n".to_owned(), "artifacts.binaries: the source is `image`"),
         (
             "artifacts: {source: /o, binaries: [{path: ../a, to: /b}]}\n".to_owned(),
@@ -224,7 +244,7 @@ fn artifacts_and_host() {
         ),
         (
             "artifacts: {source: /o, binaries: [{path: a, to: /b}, {path: c, to: /b}]}\n".to_owned(),
-            "/b stands in artifacts.binaries[0].to",
+            "/b is already set in artifacts.binaries[0].to",
         ),
         (
             "os: {swap: keep}\n".to_owned(),
@@ -251,7 +271,12 @@ fn the_first_file_says_what_it_is() {
          `apiVersion: nodeinit.dev/v1alpha1`\n  x.yaml:1:1: kind: missing\n      hint: begin the file with `kind: Cluster`"
     );
     assert!(load(&[]).is_ok());
-    assert!(load(&[Layer::file("empty.yaml", "# nothing\n")]).is_ok());
+    for empty in ["", "\n", "# nothing\n", "---\n"] {
+        let found = load(&[Layer::file("empty.yaml", empty)]).unwrap_err().to_string();
+        assert!(found.contains("empty.yaml:1:1: apiVersion: missing") && found.contains("kind: missing"), "{found}");
+    }
+    let cut_off = load(&[Layer::file("x.yaml", HEADER)]).unwrap().no_machines().unwrap();
+    assert_eq!(cut_off.to_string(), "x.yaml: masters: missing: no machine becomes the first master");
     assert!(only("kind: Clutser\n").contains("duplicate"));
 }
 
@@ -261,7 +286,7 @@ fn warnings_do_not_refuse() {
     let warnings = load(&[Layer::file("x.yaml", text)]).unwrap().warnings;
     let shown: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     assert_eq!(shown.len(), 2, "{shown:?}");
-    assert!(shown[0].starts_with("x.yaml:3:23: kubernetes.version: v1.34.99 is newer than v1.34.4"), "{shown:?}");
+    assert!(shown[0].starts_with("x.yaml:3:23: kubernetes.version: v1.34.99 is newer than v1.34.9,"), "{shown:?}");
 }
 
 #[test]
@@ -270,4 +295,61 @@ fn the_labs_own_configuration_is_good() {
     let loaded = load(&[Layer::file("tests/lab/cluster.yaml", text)]).unwrap();
     assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
     assert_eq!(loaded.cluster.artifacts.images.len(), 9);
+}
+
+#[test]
+fn a_long_value_is_not_repeated_in_full() {
+    let value = "x".repeat(1 << 20);
+    for text in [format!("name: {value}\n"), format!("{value}: 1\n"), format!("network: {{podCIDR: {value}}}\n")] {
+        let found = only(&text);
+        assert!(found.len() < 4000, "{} bytes", found.len());
+    }
+}
+
+#[test]
+fn the_masters_can_hold_their_virtual_address() {
+    let masters = "masters: [{name: a, address: 10.0.0.2}]\n";
+    let given = |address: &str| problems(&[&format!("controlPlane: {{virtualAddress: \"{address}\"}}\n{masters}")]);
+    for unfit in ["0.0.0.0", "127.0.0.1", "169.254.1.1", "224.0.0.1", "255.255.255.255"] {
+        assert!(given(unfit).join(" ").contains("controlPlane.virtualAddress"), "{unfit}");
+    }
+    let public = given("192.0.2.7");
+    assert!(
+        public[0].contains("192.0.2.7 is public, and the masters' network, with 10.0.0.2, is private"),
+        "{public:?}"
+    );
+    assert!(given("10.0.0.9").is_empty());
+    let all_public = "controlPlane: {virtualAddress: 192.0.2.7}\nmasters: [{name: a, address: 192.0.2.2}]\n";
+    assert!(problems(&[all_public]).is_empty());
+}
+
+#[test]
+fn settings_of_a_containerd_that_nodeinit_does_not_manage() {
+    let settings = "images: {mirrors: [{registry: docker.io, urls: [\"https://m.example.org\"]}]}\ncontainerRuntime:\n  \
+                    proxy: {https: \"http://p:1\", noProxy: [\"a b\"]}\n  manage: ";
+    let found = problems(&[&format!("{settings}false\n")]);
+    assert_eq!(found.len(), 3, "{found:#?}");
+    assert!(found[0].starts_with("a.yaml:3:19: images.mirrors: nodeinit does not write this"), "{found:#?}");
+    assert!(found[1].starts_with("a.yaml:5:18: containerRuntime.proxy.https: "), "{found:#?}");
+    assert!(found[2].contains("\"a b\" is not a host, a domain or a network"), "{found:#?}");
+    assert_eq!(problems(&[&format!("{settings}true\n").replace("\"a b\"", "b")]), [""; 0]);
+    let twice = "images: {mirrors: [{registry: a, urls: []}, {registry: a, urls: []}]}\n";
+    assert!(only(twice).contains("a is already set in images.mirrors[0].registry"));
+    assert!(only("containerRuntime: {proxy: {http: \"http://user:password@p:1\"}}\n").contains("without a password"));
+}
+
+#[test]
+fn a_mirror_needs_the_digests_of_containerd_only_where_it_is_managed() {
+    let digest = "a".repeat(64);
+    let config = |manage: &str| {
+        format!(
+            "artifacts:\n  source: https://m.example.org\n  binaries: []\n  images: []\n  sha256: {{bin/runc: {digest}}}\n{manage}"
+        )
+    };
+    assert_eq!(problems(&[&config("")]), [""; 0]);
+    assert!(
+        only(&config("containerRuntime: {manage: true}\n"))
+            .contains("missing for 3 of 4 artefacts, such as bin/containerd")
+    );
+    assert!(only(&config("containerRuntime: {manage: false}\n")).contains("no artefact has this path"));
 }

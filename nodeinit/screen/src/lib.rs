@@ -1,6 +1,8 @@
 //! A terminal with what is under way at its foot, or a plain stream of lines.
 
 use std::{
+    borrow::Cow,
+    fmt::Write as _,
     io::{self, Write},
     time::Duration,
 };
@@ -12,6 +14,38 @@ struct Row {
     step: String,
     title: String,
     since: Duration,
+}
+
+/// Text of other machines and of the cloud for a terminal: control characters and those that change the direction of the
+/// text become `\u001b`, as in JSON, so that a string of JSON keeps its meaning. Line feeds and tabs stay.
+#[must_use]
+pub fn visible(text: &str) -> Cow<'_, str> {
+    let is_hidden = |c: char| {
+        (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if !text.contains(is_hidden) {
+        return text.into();
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_hidden(c) {
+            let _ = write!(shown, "\\u{:04x}", u32::from(c));
+        } else {
+            shown.push(c);
+        }
+    }
+    shown.into()
+}
+
+fn one_line(text: &str) -> String {
+    visible(text).replace('\n', " ")
+}
+
+/// Prints a line to standard error. A reader that is gone (`2>&1 | head`) is no failure, where `eprintln!` panics.
+pub fn tell(text: &str) {
+    let mut line = visible(text).into_owned();
+    line.push('\n');
+    let _ = io::stderr().lock().write_all(line.as_bytes());
 }
 
 /// Where lines are printed.
@@ -37,13 +71,13 @@ impl Screen {
 
     /// Adds a row; the next drawing shows it.
     pub fn begin(&mut self, step: &str, title: &str, now: Duration) {
-        self.rows.push(Row { step: step.into(), title: title.into(), since: now });
+        self.rows.push(Row { step: step.into(), title: one_line(title), since: now });
     }
 
     /// Says what a row's step is about now.
     pub fn detail(&mut self, step: &str, text: &str) {
         if let Some(row) = self.rows.iter_mut().find(|row| row.step == step) {
-            text.clone_into(&mut row.title);
+            row.title = one_line(text);
         }
     }
 
@@ -52,7 +86,7 @@ impl Screen {
         self.rows.retain(|row| row.step != step);
     }
 
-    /// Prints a line above the rows; an empty one only draws them anew.
+    /// Prints a line above the rows, as it is: text of others must be [`visible`]. An empty line only draws the rows again.
     pub fn print(&mut self, line: &str, now: Duration) {
         let mut text = self.erased();
         if !line.is_empty() {
@@ -93,7 +127,10 @@ impl Screen {
             .rows
             .iter()
             .take(ROWS)
-            .map(|row| format!("{:6.1}s  … {}: {}", now.saturating_sub(row.since).as_secs_f64(), row.step, row.title))
+            .map(|row| {
+                let seconds = now.saturating_sub(row.since).as_secs_f64();
+                format!("{seconds:6.1}s  … {}: {}", one_line(&row.step), row.title)
+            })
             .collect();
         if self.rows.len() > ROWS {
             lines.push(format!("         … and {} more", self.rows.len() - ROWS));
@@ -153,6 +190,16 @@ mod tests {
         screen.clear();
         screen.draw(Duration::ZERO);
         assert!(out.text().ends_with("\x1b[1A\x1b[J"), "{:?}", out.text());
+    }
+
+    #[test]
+    fn a_row_is_one_line_without_control_characters() {
+        let out = Shared::default();
+        let mut screen = Screen::new(out.clone(), true);
+        screen.begin("host-m2", "title\x1b[2J", Duration::ZERO);
+        screen.detail("host-m2", "one\ntwo\x1b[31m");
+        screen.draw(Duration::ZERO);
+        assert_eq!(out.text(), "\x1b[?7l   0.0s  … host-m2: one two\\u001b[31m\n\x1b[?7h");
     }
 
     #[test]

@@ -1,16 +1,27 @@
 //! One HTTP exchange at a time: plain HTTP/1.1 for health addresses, HTTP/2 over TLS for the Kubernetes API and etcd.
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
-use hyper::{Request, Response, StatusCode, body::Body, client::conn, header::HOST};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::{
+    Request, Response, StatusCode,
+    body::{Body, Incoming},
+    client::conn,
+    header::HOST,
+};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls_pki_types::ServerName;
 use std::{error::Error, io, net::SocketAddr, ops::ControlFlow, sync::Arc, time::Duration};
-use tokio::net::TcpStream;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+};
 use tokio_rustls::TlsConnector;
 
 /// How TLS calls HTTP/2. Source: RFC 9113, section 3.1.
 pub const HTTP2: &[u8] = b"h2";
+
+/// The longest answer of a health address that is read, in bytes.
+const LONGEST_HEALTH: usize = 1 << 20;
 
 /// Why there was no answer.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +58,14 @@ pub enum HttpError {
         /// Why.
         source: hyper::http::Error,
     },
+    /// An answer that is not read to its end.
+    #[error("{url}: the answer is longer than {} MiB", limit >> 20)]
+    TooLong {
+        /// What was asked for.
+        url: String,
+        /// The most that is read, in bytes.
+        limit: usize,
+    },
     /// No answer in time.
     #[error("{address} did not answer within {} ms", .limit.as_millis())]
     TimedOut {
@@ -63,6 +82,15 @@ impl HttpError {
     pub fn is_untrusted(&self) -> bool {
         matches!(self, Self::Connect { source, .. } if source.kind() == io::ErrorKind::InvalidData)
     }
+
+    /// Whether another CA has signed the other side's certificate. One that has expired, or is for another name, may be of ours.
+    #[must_use]
+    pub fn is_of_another_ca(&self) -> bool {
+        use rustls::{CertificateError as Bad, Error as Tls};
+        let Self::Connect { source, .. } = self else { return false };
+        let tls = source.get_ref().and_then(|inner| inner.downcast_ref::<Tls>());
+        matches!(tls, Some(Tls::InvalidCertificate(Bad::UnknownIssuer | Bad::BadSignature)))
+    }
 }
 
 /// A GET over plain HTTP, for health addresses on loopback.
@@ -72,19 +100,55 @@ impl HttpError {
 pub async fn get_plain(address: SocketAddr, path: &str, limit: Duration) -> Result<(StatusCode, Bytes), HttpError> {
     let exchange = async {
         let stream = TcpStream::connect(address).await.map_err(|source| HttpError::Connect { address, source })?;
-        let broke = |source| HttpError::Exchange { address, source };
-        let (mut sender, connection) = conn::http1::handshake(TokioIo::new(stream)).await.map_err(broke)?;
-        let request = Request::get(path)
-            .header(HOST, address.to_string())
-            .body(Full::<Bytes>::default())
-            .map_err(|source| HttpError::Request { path: path.into(), source })?;
-        let answer = async { collect(sender.send_request(request).await?).await };
-        tokio::select! {
-            answer = answer => answer.map_err(broke),
-            Err(source) = connection => Err(broke(source)),
-        }
+        get(stream, address, path, &[]).await
     };
     tokio::time::timeout(limit, exchange).await.unwrap_or(Err(HttpError::TimedOut { address, limit }))
+}
+
+/// A GET over HTTP/1.1 and TLS, which verifies the server's certificate for its address.
+///
+/// # Errors
+/// [`HttpError`] where there is no answer within `limit`; any status is an answer.
+pub async fn get_tls(
+    address: SocketAddr,
+    tls: Arc<rustls::ClientConfig>,
+    path: &str,
+    headers: &[(&'static str, String)],
+    limit: Duration,
+) -> Result<(StatusCode, Bytes), HttpError> {
+    let exchange = async {
+        let unreachable = |source| HttpError::Connect { address, source };
+        let stream = TcpStream::connect(address).await.map_err(unreachable)?;
+        let name = ServerName::IpAddress(address.ip().into());
+        let stream = TlsConnector::from(tls).connect(name, stream).await.map_err(unreachable)?;
+        get(stream, address, path, headers).await
+    };
+    tokio::time::timeout(limit, exchange).await.unwrap_or(Err(HttpError::TimedOut { address, limit }))
+}
+
+async fn get(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    address: SocketAddr,
+    path: &str,
+    headers: &[(&'static str, String)],
+) -> Result<(StatusCode, Bytes), HttpError> {
+    let broke = |source| HttpError::Exchange { address, source };
+    let url = format!("http://{address}{path}");
+    let (mut sender, connection) = conn::http1::handshake(TokioIo::new(stream)).await.map_err(broke)?;
+    let request = Request::get(path).header(HOST, address.to_string());
+    let request = headers
+        .iter()
+        .fold(request, |request, (name, value)| request.header(*name, value))
+        .body(Full::<Bytes>::default())
+        .map_err(|source| HttpError::Request { path: path.into(), source })?;
+    let answer = async {
+        let response = sender.send_request(request).await.map_err(broke)?;
+        Ok((response.status(), whole(response.into_body(), address, &url, LONGEST_HEALTH).await?))
+    };
+    tokio::select! {
+        answer = answer => answer,
+        Err(source) = connection => Err(broke(source)),
+    }
 }
 
 /// Whether a health address on loopback answers well; else what it says.
@@ -96,9 +160,19 @@ pub async fn health(address: SocketAddr, path: &str) -> ControlFlow<(), String> 
     }
 }
 
-async fn collect(response: Response<hyper::body::Incoming>) -> Result<(StatusCode, Bytes), hyper::Error> {
-    let status = response.status();
-    Ok((status, response.into_body().collect().await?.to_bytes()))
+/// Reads an answer of `address` to its end, and at most `limit` bytes.
+pub(super) async fn whole(body: Incoming, address: SocketAddr, url: &str, limit: usize) -> Result<Bytes, HttpError> {
+    let too_long = || HttpError::TooLong { url: url.into(), limit };
+    if body.size_hint().lower() > limit as u64 {
+        return Err(too_long());
+    }
+    match Limited::new(body, limit).collect().await {
+        Ok(whole) => Ok(whole.to_bytes()),
+        Err(e) => Err(match e.downcast::<hyper::Error>() {
+            Ok(source) => HttpError::Exchange { address, source: *source },
+            Err(_) => too_long(),
+        }),
+    }
 }
 
 /// Begins HTTP/2 over TLS, and verifies the server's certificate for `name`.
@@ -166,11 +240,7 @@ impl Http2 {
     ///
     /// # Errors
     /// [`HttpError`] where no answer begins within `limit`; any status is an answer.
-    pub async fn open(
-        &self,
-        request: Request<Full<Bytes>>,
-        limit: Duration,
-    ) -> Result<Response<hyper::body::Incoming>, HttpError> {
+    pub async fn open(&self, request: Request<Full<Bytes>>, limit: Duration) -> Result<Response<Incoming>, HttpError> {
         let address = self.address;
         let mut sender = self.sender.clone();
         let exchange = async {
@@ -189,20 +259,113 @@ impl Http2 {
         self.address
     }
 
-    /// Sends a request and reads the whole answer.
+    /// Sends a request and reads the whole answer, of at most `longest` bytes.
     ///
     /// # Errors
     /// [`HttpError`] where there is no answer within `limit`; any status is an answer.
-    pub async fn send(&self, request: Request<Full<Bytes>>, limit: Duration) -> Result<(StatusCode, Bytes), HttpError> {
+    pub async fn send(
+        &self,
+        request: Request<Full<Bytes>>,
+        longest: usize,
+        limit: Duration,
+    ) -> Result<(StatusCode, Bytes), HttpError> {
         let address = self.address;
+        let url = request.uri().to_string();
         let mut sender = self.sender.clone();
         let exchange = async {
-            sender.ready().await?;
-            collect(sender.send_request(request).await?).await
+            let broke = |source| HttpError::Exchange { address, source };
+            sender.ready().await.map_err(broke)?;
+            let response = sender.send_request(request).await.map_err(broke)?;
+            Ok((response.status(), whole(response.into_body(), address, &url, longest).await?))
         };
-        match tokio::time::timeout(limit, exchange).await {
-            Ok(answer) => answer.map_err(|source| HttpError::Exchange { address, source }),
-            Err(_) => Err(HttpError::TimedOut { address, limit }),
+        tokio::time::timeout(limit, exchange).await.unwrap_or(Err(HttpError::TimedOut { address, limit }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pki::{Authority, Certificate, Key, authority::self_signed, catalog::Leaf, names::Name};
+    use rustls::crypto::ring;
+    use rustls_pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
+    use std::{
+        io::{Read, Write},
+        net::TcpListener,
+        thread,
+        time::SystemTime,
+    };
+    use tokio_rustls::TlsAcceptor;
+
+    /// A server that answers one connection with `head` and then sends without end.
+    fn endless(head: &'static str) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut [0; 1024]);
+            let mut sent = stream.write_all(head.as_bytes());
+            while sent.is_ok() {
+                sent = stream.write_all(&[b'x'; 64 << 10]);
+            }
+        });
+        address
+    }
+
+    /// A server of TLS at 127.0.0.1 whose certificate this CA signed at `signed`.
+    async fn tls_server(ca: &Authority, signed: SystemTime) -> SocketAddr {
+        let key = Key::generate().unwrap();
+        let leaf = Leaf { names: vec![Name::of("127.0.0.1")], server: true, ..Leaf::client("m1", None) };
+        let certificate = ca.issue(&leaf, &key, signed).unwrap();
+        let chain = vec![CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap()];
+        let key = PrivateKeyDer::from_pem_slice(key.pem().expose().as_bytes()).unwrap();
+        let tls = rustls::ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(chain, key)
+            .unwrap();
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move {
+            let (stream, _) = listener.accept().await.unwrap();
+            let _ = TlsAcceptor::from(Arc::new(tls)).accept(stream).await;
+        });
+        address
+    }
+
+    /// A CA that began at `signed`.
+    fn authority(signed: SystemTime) -> Authority {
+        let key = Key::generate().unwrap();
+        let certificate = self_signed("etcd-ca", &key, signed).unwrap();
+        Authority::new(Certificate::from_pem(certificate.as_bytes()).unwrap(), key).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_certificate_that_has_expired_is_not_one_of_another_ca() {
+        let two_years_ago = SystemTime::now() - Duration::from_secs(2 * 365 * 24 * 60 * 60);
+        let ours = authority(two_years_ago);
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add(ours.certificate.der.clone().into()).unwrap();
+        let client = rustls::ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let another = (&authority(two_years_ago), SystemTime::now(), true);
+        for (ca, signed, is_of_another) in [(&ours, two_years_ago, false), another] {
+            let address = tls_server(ca, signed).await;
+            let get = get_tls(address, Arc::new(client.clone()), "/", &[], Duration::from_secs(2));
+            let error = get.await.unwrap_err();
+            assert!(error.is_untrusted() && error.is_of_another_ca() == is_of_another, "{error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_without_an_end_is_not_read_to_its_end() {
+        for head in ["HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\ncontent-length: 9999999999\r\n\r\n"] {
+            let address = endless(head);
+            let error = get_plain(address, "/healthz", Duration::from_secs(2)).await.unwrap_err().to_string();
+            assert!(error.contains(&format!("http://{address}/healthz")) && error.contains("longer than"), "{error}");
         }
     }
 }

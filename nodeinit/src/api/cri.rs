@@ -7,7 +7,7 @@ use hyper::{client::conn::http2, http::uri::PathAndQuery};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use prost::Message;
 use std::{collections::BTreeMap, error::Error, io, path::PathBuf, time::Duration};
-use tokio::net::UnixStream;
+use tokio::{net::UnixStream, time::Instant};
 use tonic::{Request, client::Grpc, metadata::MetadataValue};
 use tonic_prost::ProstCodec;
 
@@ -22,6 +22,11 @@ const IMAGES: &str = "containerd.services.images.v1.Images";
 
 /// The longest answer that is read. Source: `k8s.io/cri-client/pkg/utils.go`, `maxMsgSize`.
 const LONGEST: usize = 16 << 20;
+
+/// What containerd answers to every call while its CRI plugin starts, and how long that is waited for.
+/// Source: `internal/cri/instrument`, `checkInitialized`.
+const STARTING: &str = "server is not initialized yet";
+const START_LIMIT: Duration = Duration::from_secs(30);
 
 /// Why the runtime gave no answer.
 #[derive(Debug, thiserror::Error)]
@@ -263,13 +268,31 @@ impl Cri {
     async fn call<A: Message + Default + 'static>(
         &self,
         call: &'static str,
-        request: impl Message + 'static,
+        request: impl Message + Clone + 'static,
         limit: Duration,
     ) -> Result<A, CriError> {
         self.call_of("runtime.v1.RuntimeService", call, request, limit).await
     }
 
     async fn call_of<A: Message + Default + 'static>(
+        &self,
+        service: &'static str,
+        call: &'static str,
+        request: impl Message + Clone + 'static,
+        limit: Duration,
+    ) -> Result<A, CriError> {
+        let deadline = Instant::now() + START_LIMIT;
+        loop {
+            match self.call_once(service, call, request.clone(), limit).await {
+                Err(CriError::Refused { message, .. }) if message.ends_with(STARTING) && Instant::now() < deadline => {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+                answer => return answer,
+            }
+        }
+    }
+
+    async fn call_once<A: Message + Default + 'static>(
         &self,
         service: &'static str,
         call: &'static str,
@@ -451,5 +474,54 @@ mod wire {
         pub(super) runtime_name: String,
         #[prost(string, tag = "3")]
         pub(super) runtime_version: String,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http_body_util::{BodyExt, Full};
+    use hyper::{HeaderMap, Response, body::Bytes, header::HeaderValue, server, service::service_fn};
+    use std::{
+        convert::Infallible,
+        future::ready,
+        sync::atomic::{AtomicUsize, Ordering},
+    };
+    use tokio::net::UnixListener;
+
+    /// Answers as containerd does: refuses all calls before `started`, then says its version.
+    async fn serve(listener: UnixListener, started: usize) {
+        let asked = AtomicUsize::new(0);
+        let service = service_fn(|_| {
+            let starts = asked.fetch_add(1, Ordering::Relaxed) < started;
+            let version = wire::Version { runtime_name: "containerd".into(), runtime_version: "2.4.2".into() };
+            let message = if starts { Vec::new() } else { version.encode_to_vec() };
+            let length = u32::try_from(message.len()).unwrap().to_be_bytes();
+            let frame = if starts { Bytes::new() } else { [&[0], &length[..], &message].concat().into() };
+            let mut head = HeaderMap::new();
+            head.insert("grpc-status", HeaderValue::from_static(if starts { "2" } else { "0" }));
+            head.insert("grpc-message", HeaderValue::from_static(if starts { STARTING } else { "" }));
+            let trailers = Some(Ok::<_, Infallible>(head));
+            let mut response = Response::new(Full::new(frame).with_trailers(ready(trailers)));
+            response.headers_mut().insert("content-type", HeaderValue::from_static("application/grpc"));
+            ready(Ok::<_, Infallible>(response))
+        });
+        let (stream, _) = listener.accept().await.unwrap();
+        let _ = server::conn::http2::Builder::new(TokioExecutor::new())
+            .serve_connection(TokioIo::new(stream), service)
+            .await;
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_runtime_that_starts_is_asked_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let socket = dir.path().join("containerd.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let ask = async { Cri::connect(&socket).await.unwrap().version().await.unwrap() };
+        let version = tokio::select! {
+            version = ask => version,
+            () = serve(listener, 3) => panic!("the connection ended"),
+        };
+        assert_eq!(version, ("containerd".to_owned(), "2.4.2".to_owned()));
     }
 }

@@ -1,17 +1,18 @@
-//! Downloads from a mirror: resumed where they broke off, verified before anybody uses them.
+//! Downloads: resumed where they broke off, verified before anybody uses them.
 
-use super::http::{self, AskError};
+use super::http::{self, Answer, AskError};
 use crate::{
     context::blocking,
     engine::{error::StepError, journal::hex},
     host::files::{FileError, Files, failed},
 };
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::{
     Response, StatusCode,
     body::{Body, Bytes, Incoming},
     header::CONTENT_RANGE,
 };
+use nodeinit_config::format;
 use ring::digest::{Context as Digest, SHA256};
 use std::{
     fs::{File, OpenOptions},
@@ -37,11 +38,11 @@ const PIECES: usize = 4;
 /// Why nothing was downloaded.
 #[derive(Debug, thiserror::Error)]
 pub enum DownloadError {
-    /// The address cannot be used.
+    /// There is no answer, and trying again would not help.
     #[error(transparent)]
-    Address(AskError),
-    /// The mirror answered, and trying again would not help.
-    #[error("{url}: the mirror answered {status}")]
+    Ask(AskError),
+    /// The server answered, and trying again would not help.
+    #[error("{url}: the server answered {status}")]
     Refused {
         /// The address.
         url: String,
@@ -57,6 +58,14 @@ pub enum DownloadError {
         wanted: String,
         /// The digest of what came, in hex.
         found: String,
+    },
+    /// The file is larger than any artefact. What was downloaded is removed.
+    #[error("{url} has more than {} MiB, the largest download that is accepted", limit >> 20)]
+    TooLarge {
+        /// The address.
+        url: String,
+        /// The most that is downloaded, in bytes.
+        limit: u64,
     },
     /// The deadline passed. What has come so far is kept for the next try.
     #[error("{url} was not downloaded within {} s, {bytes} bytes of it are here; last: {last}", .limit.as_secs())]
@@ -81,10 +90,12 @@ pub enum DownloadError {
 /// A file to download.
 #[derive(Clone, Debug)]
 pub struct Download {
-    /// Where it is: `http://` or `https://`.
+    /// Where it is, for messages.
     pub url: String,
     /// Its SHA-256.
     pub sha256: [u8; 32],
+    /// The most bytes that it may have.
+    pub largest: u64,
     /// How long it may take, with all retries.
     pub limit: Duration,
 }
@@ -107,26 +118,34 @@ impl From<AskError> for Ended {
     fn from(error: AskError) -> Self {
         match error {
             AskError::Broken { .. } => Self::Broken(error.to_string()),
-            AskError::Address { .. } => Self::Final(DownloadError::Address(error)),
+            AskError::Address { .. } | AskError::Untrusted { .. } | AskError::Denied { .. } => {
+                Self::Final(DownloadError::Ask(error))
+            }
         }
     }
 }
 
 impl Download {
-    /// Downloads into `to`, going on behind what is there, and returns when the file is whole and has its digest. `tell`
-    /// is given a line of progress every few seconds.
+    /// Downloads into `to`, going on behind what is there, and returns when the file is whole and has its digest. `ask` sends
+    /// the request for what follows a byte; `tell` is given a line of progress every few seconds.
     ///
     /// # Errors
     /// [`DownloadError`]; a file with the wrong digest is removed, a part of one is kept.
-    pub async fn fetch(&self, files: &Files, to: &Path, tell: impl Fn(String)) -> Result<(), DownloadError> {
+    pub async fn fetch(
+        &self,
+        files: &Files,
+        to: &Path,
+        ask: impl AsyncFn(u64) -> Result<Answer, AskError>,
+        tell: impl Fn(String),
+    ) -> Result<(), DownloadError> {
         let begun = Instant::now();
-        let deadline = begun + self.limit;
-        let (mut pause, mut last) = (FIRST_PAUSE, String::from("no answer"));
+        let mut retries = Retries::until(&self.url, self.limit);
         // What an earlier run left may be of another content.
         let mut is_doubtful = size(files, to) > 0;
         loop {
             let before = size(files, to);
-            match tokio::time::timeout_at(deadline, self.attempt(files, to, begun, &tell)).await {
+            let attempt = self.attempt(files, to, begun, &ask, &tell);
+            let last = match tokio::time::timeout_at(retries.deadline, attempt).await {
                 Ok(Ok(())) => {
                     let found = digest(files, to).await?;
                     if found == self.sha256 {
@@ -141,38 +160,46 @@ impl Download {
                     tell("what an earlier run left does not fit; from the beginning".into());
                     continue;
                 }
+                Ok(Err(Ended::Final(error @ DownloadError::TooLarge { .. }))) => {
+                    files.remove_file(to)?;
+                    return Err(error);
+                }
                 Ok(Err(Ended::Final(error))) => return Err(error),
-                Ok(Err(Ended::Broken(reason))) => last = reason,
-                Err(_) => {}
+                Ok(Err(Ended::Broken(reason))) => Some(reason),
+                Err(_) => None,
+            };
+            let have = size(files, to);
+            if have > before {
+                retries.pause = FIRST_PAUSE;
             }
-            if size(files, to) > before {
-                pause = FIRST_PAUSE;
-            }
-            if Instant::now() + pause >= deadline {
-                let bytes = size(files, to);
-                return Err(DownloadError::TimedOut { url: self.url.clone(), limit: self.limit, bytes, last });
-            }
-            tell(format!("{last}; trying again"));
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            retries.again(last, have, &tell).await?;
         }
     }
 
-    async fn attempt(&self, files: &Files, to: &Path, begun: Instant, tell: &impl Fn(String)) -> Result<(), Ended> {
+    async fn attempt(
+        &self,
+        files: &Files,
+        to: &Path,
+        begun: Instant,
+        ask: &impl AsyncFn(u64) -> Result<Answer, AskError>,
+        tell: &impl Fn(String),
+    ) -> Result<(), Ended> {
         let have = size(files, to);
-        let silent = || Ended::Broken(format!("nothing came for {} s", STALL.as_secs()));
-        let answer = tokio::time::timeout(STALL, http::get(&self.url, have, files)).await.map_err(|_| silent())??;
+        let answer = tokio::time::timeout(STALL, ask(have)).await.map_err(|_| silent())??;
         let offset = match answer.response.status() {
             StatusCode::PARTIAL_CONTENT if starts_at(&answer.response) == Some(have) => have,
             // All of it: the mirror knows no ranges, or there was nothing to go on behind.
             StatusCode::OK => 0,
             // Nothing behind what we have: the digest decides.
             StatusCode::RANGE_NOT_SATISFIABLE if have > 0 => return Ok(()),
-            status if is_passing(status) => return Err(Ended::Broken(format!("the mirror answered {status}"))),
-            status => return Err(Ended::Final(DownloadError::Refused { url: self.url.clone(), status })),
+            status => return Err(refused(&self.url, status)),
         };
         let mut body = answer.response.into_body();
-        let total = body.size_hint().exact().map(|rest| offset + rest);
+        let total = body.size_hint().exact().map(|rest| offset.saturating_add(rest));
+        let too_large = || Ended::Final(DownloadError::TooLarge { url: self.url.clone(), limit: self.largest });
+        if total.is_some_and(|total| total > self.largest) {
+            return Err(too_large());
+        }
         let mut writer = Writer::open(files, to, offset)?;
         let (mut done, mut told) = (offset, Instant::now());
         let broken = loop {
@@ -191,6 +218,9 @@ impl Download {
                 Ok(Some(Ok(frame))) => {
                     if let Ok(piece) = frame.into_data() {
                         done += piece.len() as u64;
+                        if done > self.largest {
+                            break Some(too_large());
+                        }
                         if !writer.write(piece).await {
                             break None;
                         }
@@ -205,6 +235,82 @@ impl Download {
         // The disk's own error goes before the network's.
         writer.finish().await?;
         broken.map_or(Ok(()), Err)
+    }
+}
+
+/// A short text, such as a manifest or a digest; asked for again until the deadline.
+///
+/// # Errors
+/// [`DownloadError`], where it does not come whole, or has more than `largest` bytes.
+pub async fn document(
+    url: &str,
+    largest: usize,
+    limit: Duration,
+    ask: impl AsyncFn() -> Result<Answer, AskError>,
+    tell: impl Fn(String),
+) -> Result<Vec<u8>, DownloadError> {
+    let attempt = async || -> Result<Vec<u8>, Ended> {
+        let answer = tokio::time::timeout(STALL, ask()).await.map_err(|_| silent())??;
+        if answer.response.status() != StatusCode::OK {
+            return Err(refused(url, answer.response.status()));
+        }
+        let body = Limited::new(answer.response.into_body(), largest).collect();
+        match tokio::time::timeout(STALL, body).await.map_err(|_| silent())? {
+            Ok(whole) => Ok(whole.to_bytes().into()),
+            Err(e) if e.is::<LengthLimitError>() => {
+                Err(Ended::Final(DownloadError::TooLarge { url: url.into(), limit: largest as u64 }))
+            }
+            Err(e) => Err(Ended::Broken(format!("the connection broke: {}", http::with_causes(&*e)))),
+        }
+    };
+    let mut retries = Retries::until(url, limit);
+    loop {
+        let last = match tokio::time::timeout_at(retries.deadline, attempt()).await {
+            Ok(Ok(text)) => return Ok(text),
+            Ok(Err(Ended::Final(error))) => return Err(error),
+            Ok(Err(Ended::Broken(reason))) => Some(reason),
+            Err(_) => None,
+        };
+        retries.again(last, 0, &tell).await?;
+    }
+}
+
+/// The pauses between tries, until a deadline.
+struct Retries<'a> {
+    url: &'a str,
+    limit: Duration,
+    deadline: Instant,
+    pause: Duration,
+    last: String,
+}
+
+impl<'a> Retries<'a> {
+    fn until(url: &'a str, limit: Duration) -> Self {
+        Self { url, limit, deadline: Instant::now() + limit, pause: FIRST_PAUSE, last: "no answer".into() }
+    }
+
+    /// Waits before the next try, unless that would be too late. `last` is what broke this one, `bytes` what has come so far.
+    async fn again(&mut self, last: Option<String>, bytes: u64, tell: &impl Fn(String)) -> Result<(), DownloadError> {
+        self.last = last.unwrap_or(std::mem::take(&mut self.last));
+        if Instant::now() + self.pause >= self.deadline {
+            let (url, last) = (self.url.to_owned(), std::mem::take(&mut self.last));
+            return Err(DownloadError::TimedOut { url, limit: self.limit, bytes, last });
+        }
+        tell(format!("{}; trying again", self.last));
+        tokio::time::sleep(self.pause).await;
+        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        Ok(())
+    }
+}
+
+fn silent() -> Ended {
+    Ended::Broken(format!("nothing came for {} s", STALL.as_secs()))
+}
+
+fn refused(url: &str, status: StatusCode) -> Ended {
+    match is_passing(status) {
+        true => Ended::Broken(format!("the server answered {status}")),
+        false => Ended::Final(DownloadError::Refused { url: url.into(), status }),
     }
 }
 
@@ -269,21 +375,34 @@ async fn digest(files: &Files, path: &Path) -> Result<[u8; 32], DownloadError> {
 /// # Errors
 /// Where it cannot be read.
 pub fn file_sha256(files: &Files, path: &Path) -> Result<[u8; 32], FileError> {
-    let read = || -> io::Result<[u8; 32]> {
-        let mut file = File::open(files.real(path))?;
-        let mut digest = Digest::new(&SHA256);
-        let mut buffer = vec![0; 256 << 10];
-        loop {
-            match file.read(&mut buffer)? {
-                0 => break,
-                n => digest.update(&buffer[..n]),
-            }
+    File::open(files.real(path)).and_then(sha256_of).map_err(failed("read", path))
+}
+
+/// The SHA-256 of what is read, in pieces. Blocks on the disk.
+///
+/// # Errors
+/// Where it cannot be read.
+pub fn sha256_of(mut from: impl Read) -> io::Result<[u8; 32]> {
+    let mut digest = Digest::new(&SHA256);
+    let mut buffer = vec![0; 256 << 10];
+    loop {
+        match from.read(&mut buffer)? {
+            0 => break,
+            n => digest.update(&buffer[..n]),
         }
-        let mut sum = [0; 32];
-        sum.copy_from_slice(digest.finish().as_ref());
-        Ok(sum)
-    };
-    read().map_err(failed("read", path))
+    }
+    let mut sum = [0; 32];
+    sum.copy_from_slice(digest.finish().as_ref());
+    Ok(sum)
+}
+
+/// The lines of a text as `sha256sum` writes it: each digest with its path.
+pub fn checksums(text: &str) -> impl Iterator<Item = ([u8; 32], &str)> {
+    text.lines().filter_map(|line| {
+        let (digest, name) = line.split_once(char::is_whitespace)?;
+        let name = name.trim().trim_start_matches('*').trim_start_matches("./");
+        Some((format::digest(digest)?, name))
+    })
 }
 
 /// The first byte's place in a partial answer: `Content-Range: bytes 100-199/200`.
@@ -293,7 +412,7 @@ fn starts_at(response: &Response<Incoming>) -> Option<u64> {
 }
 
 /// Whether another try may be answered better.
-fn is_passing(status: StatusCode) -> bool {
+pub(super) fn is_passing(status: StatusCode) -> bool {
     status.is_server_error() || matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS)
 }
 

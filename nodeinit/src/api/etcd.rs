@@ -3,14 +3,17 @@
 //! Source of the refusals: `go.etcd.io/etcd/api/v3`, `v3rpc/rpctypes/error.go`.
 
 use super::{
-    connection::{HttpError, handshake},
+    connection::{HttpError, get_tls, handshake},
     grpc,
     kube::client_tls,
 };
-use etcd_client::{Channel, Client, MemberAddOptions, ResponseHeader};
-use hyper::client::conn::http2::SendRequest;
+use etcd_client::{
+    AlarmAction, AlarmOptions, AlarmType, Channel, Client, CompactionOptions, Compare, CompareOp, GetOptions,
+    MemberAddOptions, PutOptions, ResponseHeader, SortOrder, SortTarget, Txn, TxnOp,
+};
+use hyper::{StatusCode, client::conn::http2::SendRequest};
 use rustls_pki_types::ServerName;
-use std::{error::Error, net::SocketAddr, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, error::Error, net::SocketAddr, sync::Arc, time::Duration};
 use tonic::body::Body;
 
 /// etcd's ports. Source: kubeadm's `constants.go`, `EtcdListenClientPort` and `EtcdListenPeerPort`.
@@ -24,8 +27,26 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(2);
 /// etcd itself gives a change of members up after 5 s and two elections (`ServerConfig.ReqTimeout`).
 const CALL_LIMIT: Duration = Duration::from_secs(8);
 
+/// How long a member may rewrite its database, which has some GB at most.
+const LONG_LIMIT: Duration = Duration::from_secs(600);
+
 /// A key that nobody has, for a read that only proves a quorum.
 const NO_KEY: &str = "\0";
+
+/// Where an etcd that nodeinit bootstrapped holds its `--initial-cluster-token`. It is there when other masters may join.
+const TOKEN_KEY: &str = "/nodeinit/initial-cluster-token";
+
+/// The master whose etcd is being restarted; bound to a lease.
+const TURN_KEY: &str = "/nodeinit/etcd-restart";
+
+/// Where each master publishes the digest of its encryption configuration, under its name.
+const ENCRYPTION_DIGESTS: &str = "/nodeinit/encryption-config/";
+
+/// Where the API server stores Secrets.
+const SECRETS: &str = "/registry/secrets/";
+
+/// What every cluster has once its API works, those of earlier versions and of kubeadm, too.
+const CONFIG_KEY: &str = "/registry/configmaps/kube-system/kubeadm-config";
 
 /// Why etcd gave no answer, or refused.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +75,18 @@ pub enum EtcdError {
         call: &'static str,
         /// Why.
         source: etcd_client::Error,
+    },
+    /// An answer that is none of those that etcd gives there.
+    #[error("etcd at {address} answered {status} when it was asked about member {id:x}: {words}")]
+    Unexpected {
+        /// The member that was asked.
+        address: SocketAddr,
+        /// The member that it was asked about.
+        id: u64,
+        /// The HTTP status.
+        status: StatusCode,
+        /// Its own words.
+        words: String,
     },
     /// The keys to etcd.
     #[error("the keys to etcd cannot be used: {0}")]
@@ -151,8 +184,39 @@ pub struct Status {
     pub db_size: i64,
     /// Its version.
     pub version: String,
+    /// How far its state is, in log entries.
+    pub applied: u64,
     /// What it complains of: alarms, or no leader.
     pub errors: Vec<String>,
+}
+
+impl Status {
+    /// Whether an alarm says that the database of a member is full. Every member reports the alarms of all.
+    #[must_use]
+    pub fn is_full(&self, member: u64) -> bool {
+        let alarm = format!("memberID:{member} alarm:NOSPACE");
+        self.errors.iter().any(|error| error.trim() == alarm)
+    }
+}
+
+/// An alarm that a member raised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Alarm {
+    /// The member.
+    pub member: u64,
+    /// What is wrong.
+    pub kind: AlarmKind,
+}
+
+/// What an alarm says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AlarmKind {
+    /// The database has reached its quota: etcd rejects all writes until the alarm is disarmed.
+    Full,
+    /// Members have different data.
+    Corrupt,
+    /// Unknown to this version.
+    Other,
 }
 
 /// What opens etcd to a client.
@@ -167,6 +231,52 @@ impl Keys {
     pub fn new(authority: &[u8], certificate: &[u8], key: &[u8]) -> Result<Self, EtcdError> {
         client_tls(authority, certificate, key).map(|tls| Self(Arc::new(tls))).map_err(EtcdError::Keys)
     }
+}
+
+/// What a cluster knows of a member that its list of members does not show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Past {
+    /// It was a member and was removed. etcd keeps the IDs of removed members and never admits one again.
+    Removed,
+    /// It was never a member.
+    Unknown,
+}
+
+/// Asks a member, on its peer port, whether its cluster removed the member `id`.
+///
+/// The client API has no such call: this is the request with which a member connects to another one. It names no peer URL, so
+/// etcd remembers nothing of it, and no recipient, so a present member is refused as well. `keys` are those of a peer.
+/// Source: etcd, `server/etcdserver/api/rafthttp/http.go`, `streamHandler.ServeHTTP`.
+///
+/// # Errors
+/// [`EtcdError`]; [`EtcdError::Unexpected`] also where the cluster has another ID, or `id` is a member.
+pub async fn past(address: SocketAddr, keys: &Keys, cluster: u64, id: u64) -> Result<Past, EtcdError> {
+    // The port speaks HTTP/1.1 only, although its TLS offers HTTP/2.
+    let mut tls = rustls::ClientConfig::clone(&keys.0);
+    tls.alpn_protocols.clear();
+    // Without versions etcd takes the client for an etcd 2.0. Any from this on up to its own will do.
+    let headers = [
+        ("X-Etcd-Cluster-ID", format!("{cluster:x}")),
+        ("X-Server-Version", "3.5.0".to_owned()),
+        ("X-Min-Cluster-Version", "3.0.0".to_owned()),
+    ];
+    let path = format!("/raft/stream/message/{id:x}");
+    match get_tls(address, Arc::new(tls), &path, &headers, CALL_LIMIT).await? {
+        (StatusCode::GONE, _) => Ok(Past::Removed),
+        (status, body) => match String::from_utf8_lossy(&body).trim() {
+            words if status == StatusCode::NOT_FOUND && words.contains("sender not found") => Ok(Past::Unknown),
+            words => Err(EtcdError::Unexpected { address, id, status, words: words.to_owned() }),
+        },
+    }
+}
+
+/// Whose turn it is to restart etcd.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// The one who asks, by this lease.
+    Ours(i64),
+    /// Another master's.
+    Of(String),
 }
 
 /// A connection to one member; clones share it.
@@ -211,11 +321,134 @@ impl Etcd {
         // The client lists the members as the one that is asked knows them. After a read that a quorum has confirmed it knows
         // all that was decided before.
         self.call("Range", async |mut etcd| etcd.get(NO_KEY, None).await).await?;
+        self.unconfirmed_members().await
+    }
+
+    /// All members, as the one that is asked knows them, with or without a quorum.
+    ///
+    /// # Errors
+    /// [`EtcdError`].
+    pub async fn unconfirmed_members(&self) -> Result<Members, EtcdError> {
         let list = self.call("MemberList", async |mut etcd| etcd.member_list().await).await?;
         Ok(Members {
             cluster_id: list.header().map_or(0, ResponseHeader::cluster_id),
             members: list.members().iter().map(member).collect(),
         })
+    }
+
+    /// The cluster's `--initial-cluster-token`, where it has one.
+    ///
+    /// # Errors
+    /// [`EtcdError`].
+    pub async fn cluster_token(&self) -> Result<Option<String>, EtcdError> {
+        let found = self.call("Range", async |mut etcd| etcd.get(TOKEN_KEY, None).await).await?;
+        Ok(found.kvs().first().map(|kv| String::from_utf8_lossy(kv.value()).into_owned()))
+    }
+
+    /// Stores the cluster's `--initial-cluster-token`, which lets other masters join.
+    ///
+    /// # Errors
+    /// [`EtcdError`].
+    pub async fn put_cluster_token(&self, token: &str) -> Result<(), EtcdError> {
+        self.call("Put", async |mut etcd| etcd.put(TOKEN_KEY, token, None).await).await.map(drop)
+    }
+
+    /// The SHA-256 of each master's encryption configuration, by the master's name, as far as they have published it.
+    ///
+    /// # Errors
+    /// [`EtcdError`].
+    pub async fn encryption_digests(&self) -> Result<BTreeMap<String, String>, EtcdError> {
+        let all = GetOptions::new().with_prefix();
+        let found = self.call("Range", async |mut etcd| etcd.get(ENCRYPTION_DIGESTS, Some(all)).await).await?;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let name = |key: &[u8]| text(key).trim_start_matches(ENCRYPTION_DIGESTS).to_owned();
+        Ok(found.kvs().iter().map(|kv| (name(kv.key()), text(kv.value()))).collect())
+    }
+
+    /// Publishes the SHA-256 of a master's encryption configuration.
+    ///
+    /// # Errors
+    /// [`EtcdError`].
+    pub async fn put_encryption_digest(&self, master: &str, digest: &str) -> Result<(), EtcdError> {
+        let key = format!("{ENCRYPTION_DIGESTS}{master}");
+        self.call("Put", async |mut etcd| etcd.put(key, digest, None).await).await.map(drop)
+    }
+
+    /// The Secret that was written last, as the API server stores it.
+    ///
+    /// # Errors
+    /// [`EtcdError`].
+    pub async fn newest_secret(&self) -> Result<Option<Vec<u8>>, EtcdError> {
+        let newest = GetOptions::new().with_prefix().with_sort(SortTarget::Mod, SortOrder::Descend).with_limit(1);
+        let found = self.call("Range", async |mut etcd| etcd.get(SECRETS, Some(newest)).await).await?;
+        Ok(found.kvs().first().map(|kv| kv.value().to_vec()))
+    }
+
+    /// The version of Kubernetes that the cluster's `kubeadm-config` names; `None` where there is none yet, or it cannot be read.
+    ///
+    /// # Errors
+    /// [`EtcdError`].
+    pub async fn kubernetes_version(&self) -> Result<Option<String>, EtcdError> {
+        let found = self.call("Range", async |mut etcd| etcd.get(CONFIG_KEY, None).await).await?;
+        Ok(found.kvs().first().and_then(|kv| version_in(kv.value())))
+    }
+
+    /// Whether other masters may join: the machine that bootstrapped this etcd has recorded that it is healthy.
+    ///
+    /// # Errors
+    /// [`EtcdError`].
+    pub async fn is_settled(&self) -> Result<bool, EtcdError> {
+        if self.cluster_token().await?.is_some() {
+            return Ok(true);
+        }
+        let keys = GetOptions::new().with_keys_only();
+        let found = self.call("Range", async |mut etcd| etcd.get(CONFIG_KEY, Some(keys)).await).await?;
+        Ok(!found.kvs().is_empty())
+    }
+
+    /// Takes the turn to restart etcd for the master `holder`, unless another one has it. It ends by itself after `seconds`.
+    ///
+    /// # Errors
+    /// [`EtcdError`].
+    pub async fn take_turn(&self, holder: &str, seconds: i64) -> Result<Turn, EtcdError> {
+        let found = self.call("Range", async |mut etcd| etcd.get(TURN_KEY, None).await).await?;
+        if let Some(kv) = found.kvs().first() {
+            let other = String::from_utf8_lossy(kv.value()).into_owned();
+            if other != holder {
+                return Ok(Turn::Of(other));
+            }
+            // A killed run of ours left it, perhaps long ago.
+            self.renew_turn(kv.lease()).await?;
+            return Ok(Turn::Ours(kv.lease()));
+        }
+        let grant = async |mut etcd: Client| etcd.lease_grant(seconds, None).await;
+        let lease = self.call("LeaseGrant", grant).await?.id();
+        let put = TxnOp::put(TURN_KEY, holder, Some(PutOptions::new().with_lease(lease)));
+        let txn = Txn::new().when([Compare::create_revision(TURN_KEY, CompareOp::Equal, 0)]).and_then([put]);
+        let taken = self.call("Txn", async |mut etcd| etcd.txn(txn).await).await?.succeeded();
+        if !taken {
+            self.end_turn(lease).await?;
+            return Ok(Turn::Of("another master".into()));
+        }
+        Ok(Turn::Ours(lease))
+    }
+
+    /// Lets a turn last for its whole time again.
+    ///
+    /// # Errors
+    /// [`EtcdError`], also if the turn has ended.
+    pub async fn renew_turn(&self, lease: i64) -> Result<(), EtcdError> {
+        // The client renews the lease once to begin with.
+        let renew = async |mut etcd: Client| etcd.lease_keep_alive(lease).await;
+        self.call("LeaseKeepAlive", renew).await.map(drop)
+    }
+
+    /// Ends a turn by its lease.
+    ///
+    /// # Errors
+    /// [`EtcdError`].
+    pub async fn end_turn(&self, lease: i64) -> Result<(), EtcdError> {
+        self.call("LeaseRevoke", async |mut etcd| etcd.lease_revoke(lease).await).await.map(drop)
     }
 
     /// Adds a member that does not vote yet.
@@ -254,6 +487,7 @@ impl Etcd {
             member_id: status.header().map_or(0, ResponseHeader::member_id),
             leader: status.leader(),
             db_size: status.db_size(),
+            applied: status.raft_applied_index(),
             version: status.version().to_owned(),
             errors: status.errors().to_vec(),
         })
@@ -267,14 +501,75 @@ impl Etcd {
         self.call("MoveLeader", async |mut etcd| etcd.move_leader(to).await).await.map(drop)
     }
 
+    /// All alarms.
+    ///
+    /// # Errors
+    /// [`EtcdError`].
+    pub async fn alarms(&self) -> Result<Vec<Alarm>, EtcdError> {
+        let get = async |mut etcd: Client| etcd.alarm(AlarmAction::Get, AlarmType::None, None).await;
+        let answer = self.call("Alarm", get).await?;
+        let kind = |alarm| match alarm {
+            AlarmType::Nospace => AlarmKind::Full,
+            AlarmType::Corrupt => AlarmKind::Corrupt,
+            AlarmType::None => AlarmKind::Other,
+        };
+        Ok(answer.alarms().iter().map(|a| Alarm { member: a.member_id(), kind: kind(a.alarm()) }).collect())
+    }
+
+    /// Disarms a member's alarm that its database is full.
+    ///
+    /// # Errors
+    /// [`EtcdError`].
+    pub async fn disarm_full(&self, member: u64) -> Result<(), EtcdError> {
+        let mut of = AlarmOptions::new();
+        of.with_member(member);
+        let disarm = async |mut etcd: Client| etcd.alarm(AlarmAction::Deactivate, AlarmType::Nospace, Some(of)).await;
+        self.call("Alarm", disarm).await.map(drop)
+    }
+
+    /// Discards all revisions before the present one, in the database too. Clients that watch from an older one must list
+    /// again.
+    ///
+    /// # Errors
+    /// [`EtcdError`].
+    pub async fn compact(&self) -> Result<(), EtcdError> {
+        let read = self.call("Range", async |mut etcd| etcd.get(NO_KEY, None).await).await?;
+        let revision = read.header().map_or(0, ResponseHeader::revision);
+        let physical = CompactionOptions::new().with_physical();
+        let compact = async |mut etcd: Client| etcd.compact(revision, Some(physical)).await;
+        match self.call_within(LONG_LIMIT, "Compact", compact).await {
+            // Another client was faster.
+            Err(EtcdError::Refused { words, .. }) if words.contains("has been compacted") => Ok(()),
+            compacted => compacted.map(drop),
+        }
+    }
+
+    /// Defragments the member's database. The member is unavailable until it is done.
+    ///
+    /// # Errors
+    /// [`EtcdError`].
+    pub async fn defragment(&self) -> Result<(), EtcdError> {
+        let defragment = async |mut etcd: Client| etcd.defragment().await;
+        self.call_within(LONG_LIMIT, "Defragment", defragment).await.map(drop)
+    }
+
     async fn call<A>(
         &self,
         call: &'static str,
         exchange: impl AsyncFnOnce(Client) -> Result<A, etcd_client::Error>,
     ) -> Result<A, EtcdError> {
+        self.call_within(CALL_LIMIT, call, exchange).await
+    }
+
+    async fn call_within<A>(
+        &self,
+        limit: Duration,
+        call: &'static str,
+        exchange: impl AsyncFnOnce(Client) -> Result<A, etcd_client::Error>,
+    ) -> Result<A, EtcdError> {
         let address = self.address;
-        let answer = tokio::time::timeout(CALL_LIMIT, exchange(self.client.clone())).await;
-        answer.map_err(|_| HttpError::TimedOut { address, limit: CALL_LIMIT })?.map_err(|e| match e {
+        let answer = tokio::time::timeout(limit, exchange(self.client.clone())).await;
+        answer.map_err(|_| HttpError::TimedOut { address, limit })?.map_err(|e| match e {
             // What etcd itself says has no source; a broken connection has.
             etcd_client::Error::GRpcStatus(status) if status.source().is_none() => {
                 let words = status.message().to_owned();
@@ -293,5 +588,25 @@ fn member(member: &etcd_client::Member) -> Member {
         peer_urls: member.peer_urls().to_vec(),
         client_urls: member.client_urls().to_vec(),
         learner: member.is_learner(),
+    }
+}
+
+/// The API server stores the ConfigMap as protobuf, in which kubeadm's YAML is a plain text.
+fn version_in(stored: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(stored);
+    let (_, rest) = text.split_once("kubernetesVersion: ")?;
+    rest.lines().next().map(|version| version.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_read_out_of_the_stored_config_map() {
+        let stored = b"k8s\0\n\x0f\n\x02v1\x12\tConfigMap\x12\xf6\x06\x12\x14ClusterConfiguration\x12\xdd\x05\
+            apiVersion: kubeadm.k8s.io/v1beta4\nkubernetesVersion: v1.34.4\nnetworking:\n  dnsDomain: cluster.local\n\x1a\0\"\0";
+        assert_eq!(version_in(stored).as_deref(), Some("v1.34.4"));
+        assert_eq!(version_in(b"k8s:enc:secretbox:v1:key1:\x8f\x02"), None);
     }
 }

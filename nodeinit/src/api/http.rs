@@ -1,16 +1,24 @@
-//! Requests to a mirror, over HTTP or HTTPS, followed where it sends us.
+//! Requests to servers of artefacts, over HTTP or HTTPS: directly or through a proxy, followed where a server redirects.
 
 use crate::host::files::Files;
 use http_body_util::Empty;
 use hyper::{
-    Request, Response, StatusCode, Uri,
+    HeaderMap, Request, Response, StatusCode, Uri,
     body::{Bytes, Incoming},
     client::conn::http1,
-    header::{DATE, HOST, LOCATION, RANGE, USER_AGENT},
+    header::{AGE, AUTHORIZATION, DATE, HOST, HeaderValue, LOCATION, PROXY_AUTHORIZATION, RANGE, USER_AGENT},
 };
-use hyper_util::rt::TokioIo;
+use hyper_util::{
+    client::proxy::matcher::{Intercept, Matcher},
+    rt::TokioIo,
+};
+use rustls::CertificateError;
 use rustls_pki_types::{CertificateDer, ServerName, pem::PemObject};
-use std::{sync::Arc, time::SystemTime};
+use std::{
+    io,
+    sync::{Arc, OnceLock},
+    time::SystemTime,
+};
 use time::{OffsetDateTime, format_description::well_known::Rfc2822};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -22,7 +30,7 @@ use tokio_rustls::TlsConnector;
 /// What a connection may hold of an answer that is not yet written to disk, in bytes. Several downloads run at once.
 const BUFFER: usize = 128 << 10;
 
-/// How many times a mirror may send us elsewhere.
+/// How many times a server may redirect.
 const REDIRECTS: usize = 5;
 
 /// The certificates that the machine trusts: Debian's path, then Red Hat's.
@@ -39,7 +47,23 @@ pub enum AskError {
         /// What is wrong with it.
         reason: String,
     },
-    /// The mirror is down, or something on the way: asking again may help.
+    /// The certificate is of a CA that is not trusted, or for another host; asking again does not help.
+    #[error("{host} is not trusted: {reason}")]
+    Untrusted {
+        /// Host and port.
+        host: String,
+        /// Why.
+        reason: String,
+    },
+    /// A proxy or a token server refused; asking again does not help.
+    #[error("{url} answered {status}")]
+    Denied {
+        /// Who refused.
+        url: String,
+        /// Its answer.
+        status: StatusCode,
+    },
+    /// The server is down, or something on the way: asking again may help.
     #[error("cannot {what} {host}: {reason}")]
     Broken {
         /// A verb: `reach`, `speak TLS with`.
@@ -55,6 +79,8 @@ pub enum AskError {
 pub struct Answer {
     /// Status, headers, body.
     pub response: Response<Incoming>,
+    /// The URL that answered, after all redirects.
+    pub url: String,
     _connection: Connection,
 }
 
@@ -67,42 +93,264 @@ impl Drop for Connection {
     }
 }
 
-/// Asks for `url` from byte `from` on.
-///
-/// # Errors
-/// [`AskError`]; any status that is no redirection is an answer.
-pub async fn get(url: &str, from: u64, files: &Files) -> Result<Answer, AskError> {
-    request(url, "GET", from, files).await
+/// A connection, encrypted or not, direct or through a proxy.
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
+
+/// Sends requests: each over a connection of its own.
+pub struct Client {
+    files: Files,
+    authority: Option<String>,
+    proxies: Matcher,
+    tls: OnceLock<Arc<rustls::ClientConfig>>,
 }
 
-/// The mirror's clock, from its answer's `Date`; `None` where it sends none.
-///
-/// # Errors
-/// As [`get`].
-pub async fn date(url: &str, files: &Files) -> Result<Option<SystemTime>, AskError> {
-    let answer = request(url, "HEAD", 0, files).await?;
-    let text = answer.response.headers().get(DATE).and_then(|value| value.to_str().ok());
-    Ok(text.and_then(|text| OffsetDateTime::parse(text, &Rfc2822).ok()).map(SystemTime::from))
-}
-
-async fn request(url: &str, method: &str, from: u64, files: &Files) -> Result<Answer, AskError> {
-    let mut at = url.to_owned();
-    for _ in 0..=REDIRECTS {
-        let answer = ask(&at, method, from, files).await?;
-        let is_elsewhere = matches!(
-            answer.response.status(),
-            StatusCode::MOVED_PERMANENTLY
-                | StatusCode::FOUND
-                | StatusCode::SEE_OTHER
-                | StatusCode::TEMPORARY_REDIRECT
-                | StatusCode::PERMANENT_REDIRECT
-        );
-        match answer.response.headers().get(LOCATION).and_then(|value| value.to_str().ok()) {
-            Some(next) if is_elsewhere => at = elsewhere(&at, next)?,
-            _ => return Ok(answer),
-        }
+impl Client {
+    /// A client that trusts the machine's CAs and those in `authority`, PEM. It uses the proxies of `HTTPS_PROXY`, `HTTP_PROXY`,
+    /// `ALL_PROXY` and `NO_PROXY`.
+    #[must_use]
+    pub fn new(files: &Files, authority: Option<&str>) -> Self {
+        let authority = authority.map(str::to_owned);
+        Self { files: files.clone(), authority, proxies: Matcher::from_env(), tls: OnceLock::new() }
     }
-    Err(unusable(url, format!("it leads elsewhere more than {REDIRECTS} times")))
+
+    /// A client for servers on loopback.
+    #[must_use]
+    pub fn without_proxy(files: &Files) -> Self {
+        let proxies = Matcher::builder().build();
+        Self { files: files.clone(), authority: None, proxies, tls: OnceLock::new() }
+    }
+
+    /// Asks for `url` from byte `from` on.
+    ///
+    /// # Errors
+    /// [`AskError`]; any status that is no redirection is an answer.
+    pub async fn get(&self, url: &str, from: u64) -> Result<Answer, AskError> {
+        self.get_with(url, from, &HeaderMap::new()).await
+    }
+
+    /// The same with further headers. Another server, to which it is redirected, does not get the `Authorization`.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub async fn get_with(&self, url: &str, from: u64, headers: &HeaderMap) -> Result<Answer, AskError> {
+        let mut headers = headers.clone();
+        if from > 0 {
+            headers.insert(RANGE, HeaderValue::try_from(format!("bytes={from}-")).map_err(|e| unusable(url, e))?);
+        }
+        self.follow(url, "GET", headers).await
+    }
+
+    /// The server's clock, from its answer's `Date`; `None` where it sends none, or where the answer is from a cache (RFC 9111, section 5.1).
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    pub async fn date(&self, url: &str) -> Result<Option<SystemTime>, AskError> {
+        let answer = self.ask(url, "HEAD", &HeaderMap::new()).await?;
+        let headers = answer.response.headers();
+        let text = headers.get(DATE).filter(|_| !headers.contains_key(AGE)).and_then(|value| value.to_str().ok());
+        Ok(text.and_then(|text| OffsetDateTime::parse(text, &Rfc2822).ok()).map(SystemTime::from))
+    }
+
+    async fn follow(&self, url: &str, method: &str, mut headers: HeaderMap) -> Result<Answer, AskError> {
+        let mut at = url.to_owned();
+        for _ in 0..=REDIRECTS {
+            let answer = self.ask(&at, method, &headers).await?;
+            let is_elsewhere = matches!(
+                answer.response.status(),
+                StatusCode::MOVED_PERMANENTLY
+                    | StatusCode::FOUND
+                    | StatusCode::SEE_OTHER
+                    | StatusCode::TEMPORARY_REDIRECT
+                    | StatusCode::PERMANENT_REDIRECT
+            );
+            match answer.response.headers().get(LOCATION).and_then(|value| value.to_str().ok()) {
+                Some(next) if is_elsewhere => {
+                    let next = elsewhere(&at, next)?;
+                    if !is_same_server(&at, &next) {
+                        headers.remove(AUTHORIZATION);
+                    }
+                    at = next;
+                }
+                _ => return Ok(answer),
+            }
+        }
+        Err(unusable(url, format!("too many redirects ({REDIRECTS})")))
+    }
+
+    async fn ask(&self, url: &str, method: &str, headers: &HeaderMap) -> Result<Answer, AskError> {
+        let server = Server::of(url)?;
+        let proxy = self.proxies.intercept(&server.uri);
+        let stream = match &proxy {
+            None => reach(&server.host, server.port).await?,
+            Some(proxy) => self.reach_by(proxy, &server).await?,
+        };
+        let stream = if server.is_secure { self.secure(stream, &server).await? } else { stream };
+        // A proxy is told the whole address, unless it only forwards what is encrypted.
+        let forward = proxy.as_ref().filter(|_| !server.is_secure);
+        let target = match forward {
+            Some(_) => url,
+            None => server.uri.path_and_query().map_or("/", |p| p.as_str()),
+        };
+        let mut request = Request::builder()
+            .method(method)
+            .uri(target)
+            .header(HOST, server.authority())
+            .header(USER_AGENT, concat!("nodeinit/", env!("CARGO_PKG_VERSION")));
+        if let Some(login) = forward.and_then(Intercept::basic_auth) {
+            request = request.header(PROXY_AUTHORIZATION, login);
+        }
+        let mut request = request.body(Empty::<Bytes>::new()).map_err(|e| unusable(url, e))?;
+        request.headers_mut().extend(headers.clone());
+        let broken = |e: hyper::Error| server.broken("ask", with_causes(&e));
+        let handshake = http1::Builder::new().max_buf_size(BUFFER).handshake(TokioIo::new(stream));
+        let (mut sender, connection) = handshake.await.map_err(broken)?;
+        let connection = Connection(tokio::spawn(async move {
+            // What breaks the connection reaches the reader of the body too.
+            let _ = connection.await;
+        }));
+        let response = sender.send_request(request).await.map_err(broken)?;
+        Ok(Answer { response, url: url.to_owned(), _connection: connection })
+    }
+
+    /// Connects to a proxy, and where the server is to be asked over TLS, through it.
+    async fn reach_by(&self, proxy: &Intercept, server: &Server) -> Result<Box<dyn Stream>, AskError> {
+        let by = Server::of(&proxy.uri().to_string())?;
+        let mut stream = reach(&by.host, by.port).await?;
+        if by.is_secure {
+            stream = self.secure(stream, &by).await?;
+        }
+        if !server.is_secure {
+            return Ok(stream);
+        }
+        let target = server.address();
+        let mut request = Request::connect(&target).header(HOST, &target);
+        if let Some(login) = proxy.basic_auth() {
+            request = request.header(PROXY_AUTHORIZATION, login);
+        }
+        let request = request.body(Empty::<Bytes>::new()).map_err(|e| unusable(&target, e))?;
+        let broken = |e: hyper::Error| by.broken("ask the proxy", with_causes(&e));
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
+        // It ends with the tunnel.
+        tokio::spawn(connection.with_upgrades());
+        let response = sender.send_request(request).await.map_err(broken)?;
+        let status = response.status();
+        if status.is_server_error() {
+            return Err(by.broken("ask the proxy", format!("it answered {status}")));
+        }
+        if !status.is_success() {
+            return Err(AskError::Denied { url: format!("the proxy {}", by.address()), status });
+        }
+        Ok(Box::new(TokioIo::new(hyper::upgrade::on(response).await.map_err(broken)?)))
+    }
+
+    async fn secure(&self, stream: Box<dyn Stream>, server: &Server) -> Result<Box<dyn Stream>, AskError> {
+        let name = ServerName::try_from(server.host.clone()).map_err(|e| unusable(&server.address(), e))?;
+        let trust = self.trust().map_err(|reason| unusable(&server.address(), reason))?;
+        let stream = TlsConnector::from(trust).connect(name, stream).await;
+        Ok(Box::new(stream.map_err(|e| match is_of_no_trusted_ca(&e) {
+            true => AskError::Untrusted { host: server.address(), reason: e.to_string() },
+            false => server.broken("speak TLS with", e.to_string()),
+        })?))
+    }
+
+    /// The machine's own trust, and the configured CA.
+    fn trust(&self) -> Result<Arc<rustls::ClientConfig>, String> {
+        if let Some(tls) = self.tls.get() {
+            return Ok(tls.clone());
+        }
+        let mut roots = rustls::RootCertStore::empty();
+        for path in TRUST {
+            if let Some(text) = self.files.read(path).map_err(|e| e.to_string())? {
+                roots.add_parsable_certificates(CertificateDer::pem_slice_iter(&text).flatten());
+            }
+        }
+        if let Some(authority) = &self.authority {
+            let (added, _) =
+                roots.add_parsable_certificates(CertificateDer::pem_slice_iter(authority.as_bytes()).flatten());
+            if added == 0 {
+                return Err("artifacts.caCertificate holds no certificate that can be read".into());
+            }
+        }
+        if roots.is_empty() {
+            return Err(format!(
+                "this machine trusts no certificate: {} is missing; install ca-certificates",
+                TRUST[0]
+            ));
+        }
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|e| e.to_string())?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Ok(self.tls.get_or_init(|| Arc::new(config)).clone())
+    }
+}
+
+/// What a URL says of its server.
+struct Server {
+    uri: Uri,
+    is_secure: bool,
+    /// Without brackets.
+    host: String,
+    port: u16,
+}
+
+impl Server {
+    fn of(url: &str) -> Result<Self, AskError> {
+        let uri: Uri = url.parse().map_err(|e| unusable(url, e))?;
+        let is_secure = match uri.scheme_str() {
+            Some("https") => true,
+            Some("http") => false,
+            _ => return Err(unusable(url, "it must begin with http:// or https://")),
+        };
+        let authority = uri.authority().ok_or_else(|| unusable(url, "it names no host"))?;
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
+        let port = authority.port_u16().unwrap_or(if is_secure { 443 } else { 80 });
+        Ok(Self { is_secure, host, port, uri })
+    }
+
+    fn authority(&self) -> &str {
+        self.uri.authority().map_or("", |a| a.as_str())
+    }
+
+    fn address(&self) -> String {
+        let host = if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() };
+        format!("{host}:{}", self.port)
+    }
+
+    fn broken(&self, what: &'static str, reason: String) -> AskError {
+        AskError::Broken { what, host: self.address(), reason }
+    }
+}
+
+async fn reach(host: &str, port: u16) -> Result<Box<dyn Stream>, AskError> {
+    let broken =
+        |e: io::Error| AskError::Broken { what: "reach", host: format!("{host}:{port}"), reason: e.to_string() };
+    Ok(Box::new(TcpStream::connect((host, port)).await.map_err(broken)?))
+}
+
+/// Whether the certificate itself is refused. One that is not valid at this time may be later: clocks are corrected.
+fn is_of_no_trusted_ca(error: &io::Error) -> bool {
+    use CertificateError as Bad;
+    let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    matches!(
+        tls,
+        Some(rustls::Error::InvalidCertificate(
+            Bad::UnknownIssuer | Bad::BadSignature | Bad::NotValidForName | Bad::NotValidForNameContext { .. }
+        ))
+    )
+}
+
+/// Whether both URLs have the same scheme, host and port.
+#[must_use]
+pub fn is_same_server(a: &str, b: &str) -> bool {
+    match (Server::of(a), Server::of(b)) {
+        (Ok(a), Ok(b)) => (a.is_secure, a.host, a.port) == (b.is_secure, b.host, b.port),
+        _ => false,
+    }
 }
 
 fn unusable(url: &str, reason: impl ToString) -> AskError {
@@ -125,80 +373,15 @@ fn elsewhere(from: &str, location: &str) -> Result<String, AskError> {
         format!("{scheme}://{authority}{folder}/{location}")
     };
     if scheme == "https" && !next.starts_with("https://") {
-        return Err(unusable(from, format!("it leads to {next}, which is not encrypted")));
+        return Err(unusable(from, format!("it redirects to {next}, which is not encrypted")));
     }
     Ok(next)
-}
-
-async fn ask(url: &str, method: &str, from: u64, files: &Files) -> Result<Answer, AskError> {
-    let uri: Uri = url.parse().map_err(|e| unusable(url, e))?;
-    let is_secure = match uri.scheme_str() {
-        Some("https") => true,
-        Some("http") => false,
-        _ => return Err(unusable(url, "it must begin with http:// or https://")),
-    };
-    let authority = uri.authority().ok_or_else(|| unusable(url, "it names no host"))?;
-    let host = authority.host().trim_start_matches('[').trim_end_matches(']');
-    let port = authority.port_u16().unwrap_or(if is_secure { 443 } else { 80 });
-    let mut request = Request::builder()
-        .method(method)
-        .uri(uri.path_and_query().map_or("/", |p| p.as_str()))
-        .header(HOST, authority.as_str())
-        .header(USER_AGENT, concat!("nodeinit/", env!("CARGO_PKG_VERSION")));
-    if from > 0 {
-        request = request.header(RANGE, format!("bytes={from}-"));
-    }
-    let request = request.body(Empty::new()).map_err(|e| unusable(url, e))?;
-    let broken = |what| {
-        let host = format!("{host}:{port}");
-        move |reason: String| AskError::Broken { what, host, reason }
-    };
-    let stream = TcpStream::connect((host, port)).await.map_err(|e| broken("reach")(e.to_string()))?;
-    let answer = if is_secure {
-        let name = ServerName::try_from(host.to_owned()).map_err(|e| unusable(url, e))?;
-        let trust = trust(files).map_err(|reason| unusable(url, reason))?;
-        let stream = TlsConnector::from(Arc::new(trust)).connect(name, stream).await;
-        send(stream.map_err(|e| broken("speak TLS with")(e.to_string()))?, request).await
-    } else {
-        send(stream, request).await
-    };
-    answer.map_err(|e| broken("ask")(with_causes(&e)))
-}
-
-async fn send<S>(stream: S, request: Request<Empty<Bytes>>) -> hyper::Result<Answer>
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let (mut sender, connection) = http1::Builder::new().max_buf_size(BUFFER).handshake(TokioIo::new(stream)).await?;
-    let connection = Connection(tokio::spawn(async move {
-        // What breaks the connection reaches the reader of the body too.
-        let _ = connection.await;
-    }));
-    Ok(Answer { response: sender.send_request(request).await?, _connection: connection })
 }
 
 /// An error and its causes in one line.
 pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
-}
-
-/// The machine's own trust.
-fn trust(files: &Files) -> Result<rustls::ClientConfig, String> {
-    let mut roots = rustls::RootCertStore::empty();
-    for path in TRUST {
-        if let Some(text) = files.read(path).map_err(|e| e.to_string())? {
-            roots.add_parsable_certificates(CertificateDer::pem_slice_iter(&text).flatten());
-        }
-    }
-    if roots.is_empty() {
-        return Err(format!("this machine trusts no certificate: {} is missing; install ca-certificates", TRUST[0]));
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|e| e.to_string())?;
-    Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
 #[cfg(test)]
@@ -214,5 +397,12 @@ mod tests {
         assert_eq!(next("//other.example/kubelet"), "https://other.example/kubelet");
         assert_eq!(next("https://other.example/kubelet"), "https://other.example/kubelet");
         assert!(elsewhere(from, "http://other.example/kubelet").unwrap_err().to_string().contains("not encrypted"));
+    }
+    #[test]
+    fn the_same_server_has_the_same_scheme_host_and_port() {
+        assert!(is_same_server("https://a.example/x", "https://a.example:443/y"));
+        for other in ["https://b.example/x", "http://a.example/x", "https://a.example:444/x"] {
+            assert!(!is_same_server("https://a.example/x", other), "{other}");
+        }
     }
 }

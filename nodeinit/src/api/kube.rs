@@ -2,7 +2,7 @@
 //!
 //! Source: Kubernetes API concepts, "Server-Side Apply" and "API Discovery".
 
-use crate::api::connection::{HTTP2, Http2, HttpError};
+use crate::api::connection::{HTTP2, Http2, HttpError, whole};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -13,6 +13,7 @@ use hyper::{
 use nodeinit_config::{Secret, cluster::Endpoint, yaml};
 use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject};
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
@@ -30,8 +31,11 @@ pub const FIELD_MANAGER: &str = "nodeinit";
 /// One request to the API may take this long. An API server that is starting up can be slow.
 const REQUEST_LIMIT: Duration = Duration::from_secs(30);
 
-/// An object in etcd has at most 1.5 MiB; no event is much longer.
-const LONGEST_EVENT: usize = 4 << 20;
+/// An object in etcd has at most 1.5 MiB; no event and no single object is much longer. In bytes.
+pub const LONGEST_OBJECT: usize = 4 << 20;
+
+/// The longest answer that is read, in bytes: a list of 5000 nodes has about 100 MB.
+const LONGEST_ANSWER: usize = 512 << 20;
 
 /// Why a request to the API did not succeed.
 #[derive(Debug, thiserror::Error)]
@@ -86,6 +90,7 @@ impl ApiError {
     #[must_use]
     pub fn is_passing(&self) -> bool {
         match self {
+            Self::Http(HttpError::TooLong { .. }) => false,
             Self::Http(error) => !error.is_untrusted(),
             // The address of a Service whose making was broken off is given back a moment later, or the Service is there.
             Self::Refused { status: StatusCode::UNPROCESSABLE_ENTITY, message, .. } => {
@@ -99,12 +104,52 @@ impl ApiError {
     }
 }
 
+/// An event of a watch.
+#[derive(Deserialize)]
+struct Event<'a, O> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    object: O,
+}
+
+/// Splits what comes into lines; one that is longer than [`LONGEST_OBJECT`] is left out.
+#[derive(Default)]
+struct Lines {
+    text: Vec<u8>,
+    /// The line that `text` ends with began before it, and is too long.
+    too_long: bool,
+}
+
+impl Lines {
+    fn extend(&mut self, bytes: &[u8]) {
+        self.text.extend_from_slice(bytes);
+    }
+
+    /// The next line that is whole; called until there is none.
+    fn next(&mut self) -> Option<Vec<u8>> {
+        while let Some(end) = self.text.iter().position(|byte| *byte == b'\n') {
+            let line = self.text.drain(..=end).collect();
+            if !std::mem::take(&mut self.too_long) {
+                return Some(line);
+            }
+        }
+        if self.text.len() > LONGEST_OBJECT {
+            self.too_long = true;
+        }
+        if self.too_long {
+            self.text.clear();
+        }
+        None
+    }
+}
+
 /// The API server of one address, spoken to as one user.
 pub struct KubeClient {
     server: Endpoint,
     tls: Arc<ClientConfig>,
     token: Option<Secret<String>>,
     connect_limit: Duration,
+    longest: usize,
     connection: Mutex<Option<Http2>>,
     /// By group and version.
     resources: Mutex<BTreeMap<String, Kinds>>,
@@ -142,6 +187,7 @@ impl KubeClient {
             tls: Arc::new(tls),
             token: None,
             connect_limit: REQUEST_LIMIT,
+            longest: LONGEST_ANSWER,
             connection: Mutex::default(),
             resources: Mutex::default(),
         }
@@ -157,6 +203,12 @@ impl KubeClient {
     #[must_use]
     pub fn connect_within(self, limit: Duration) -> Self {
         Self { connect_limit: limit, ..self }
+    }
+
+    /// The same, which reads no answer of more than `bytes`.
+    #[must_use]
+    pub fn with_answers_up_to(self, bytes: usize) -> Self {
+        Self { longest: bytes, ..self }
     }
 
     /// The open connection, or a new one to the first of the server's addresses that answers.
@@ -207,10 +259,16 @@ impl KubeClient {
         body: Vec<u8>,
     ) -> Result<(StatusCode, Bytes), ApiError> {
         let request = self.request(method, path, content_type, body)?;
-        Ok(self.connection().await?.send(request, REQUEST_LIMIT).await?)
+        Ok(self.connection().await?.send(request, self.longest, REQUEST_LIMIT).await?)
     }
 
-    async fn json(&self, method: Method, path: &str, content_type: &str, body: Vec<u8>) -> Result<Value, ApiError> {
+    async fn json<O: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        content_type: &str,
+        body: Vec<u8>,
+    ) -> Result<O, ApiError> {
         let request = format!("{method} {path}");
         let (status, answer) = self.send(method, path, content_type, body).await?;
         if !status.is_success() {
@@ -248,15 +306,26 @@ impl KubeClient {
         }
     }
 
+    /// Reads an object or a list as a type, whose fields alone take memory.
+    ///
+    /// # Errors
+    /// [`ApiError`] where it is not there or cannot be read.
+    pub async fn read<O: DeserializeOwned>(&self, path: &str) -> Result<O, ApiError> {
+        self.json(Method::GET, path, "application/json", Vec::new()).await
+    }
+
     /// Watches a list by its path, which asks for it (`?watch=true`): `look` gets each event's type and object until it says
     /// `Break`. `None`: the server ended the watch, as it does after `timeoutSeconds`.
     ///
+    /// An event that is longer than [`LONGEST_OBJECT`] or cannot be read is left out: whoever may write one object must not stop
+    /// the others' events.
+    ///
     /// # Errors
     /// [`ApiError`] where the API refuses, or the connection breaks.
-    pub async fn watch<T>(
+    pub async fn watch<O: DeserializeOwned, T>(
         &self,
         path: &str,
-        mut look: impl FnMut(&str, &Value) -> ControlFlow<T>,
+        mut look: impl FnMut(&str, O) -> ControlFlow<T>,
     ) -> Result<Option<T>, ApiError> {
         let said = || format!("GET {path}");
         let connection = self.connection().await?;
@@ -265,22 +334,17 @@ impl KubeClient {
         let (status, mut body) = (answer.status(), answer.into_body());
         let broke = |source| HttpError::Exchange { address: connection.address(), source };
         if !status.is_success() {
-            let text = body.collect().await.map_err(broke)?.to_bytes();
+            let text = whole(body, connection.address(), &said(), LONGEST_OBJECT).await?;
             return Err(refused(status, said(), &text));
         }
-        let mut text = Vec::new();
+        let mut lines = Lines::default();
         while let Some(frame) = body.frame().await {
-            text.extend_from_slice(&frame.map_err(broke)?.into_data().unwrap_or_default());
-            while let Some(end) = text.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = text.drain(..=end).collect();
-                let event: Value = serde_json::from_slice(&line)
-                    .map_err(|e| ApiError::Answer { request: said(), reason: e.to_string() })?;
-                if let ControlFlow::Break(found) = look(event["type"].as_str().unwrap_or_default(), &event["object"]) {
+            lines.extend(&frame.map_err(broke)?.into_data().unwrap_or_default());
+            while let Some(line) = lines.next() {
+                let Ok(Event { kind, object }) = serde_json::from_slice(&line) else { continue };
+                if let ControlFlow::Break(found) = look(kind, object) {
                     return Ok(Some(found));
                 }
-            }
-            if text.len() > LONGEST_EVENT {
-                return Err(ApiError::Answer { request: said(), reason: "an event has no end".into() });
             }
         }
         Ok(None)
@@ -299,7 +363,7 @@ impl KubeClient {
     /// # Errors
     /// [`ApiError`] where the API refuses.
     pub async fn delete(&self, path: &str) -> Result<(), ApiError> {
-        match self.json(Method::DELETE, path, "application/json", Vec::new()).await {
+        match self.json::<Value>(Method::DELETE, path, "application/json", Vec::new()).await {
             Ok(_) => Ok(()),
             Err(e) if e.is_not_found() => Ok(()),
             Err(e) => Err(e),
@@ -425,4 +489,36 @@ pub fn roots(authority: &[u8]) -> Result<RootCertStore, String> {
         roots.add(ca.map_err(|e| e.to_string())?).map_err(|e| e.to_string())?;
     }
     Ok(roots)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_that_is_too_long_hides_no_other() {
+        let mut lines = Lines::default();
+        let mut seen = Vec::new();
+        let large = vec![b'x'; LONGEST_OBJECT];
+        for part in [b"first\nlar", large.as_slice(), b"ge", &large, b"\nsecond\nth", b"ird\n"] {
+            lines.extend(part);
+            assert!(lines.text.len() <= 2 * LONGEST_OBJECT);
+            seen.extend(std::iter::from_fn(|| lines.next()));
+        }
+        assert_eq!(seen, [b"first\n".to_vec(), b"second\n".to_vec(), b"third\n".to_vec()]);
+    }
+
+    #[test]
+    fn of_an_event_only_the_typed_fields_are_read() {
+        #[derive(Deserialize)]
+        struct Named {
+            name: String,
+        }
+        // Deeper than serde_json reads a value.
+        let deep = format!("{}1{}", r#"{"a":"#.repeat(1000), "}".repeat(1000));
+        let line = format!(r#"{{"type":"ADDED","object":{{"name":"n","managedFields":{deep}}}}}"#);
+        let event: Event<'_, Named> = serde_json::from_str(&line).unwrap();
+        assert!(event.kind == "ADDED" && event.object.name == "n");
+        assert!(serde_json::from_str::<Event<'_, Value>>(&line).is_err());
+    }
 }

@@ -7,4 +7,6 @@ pub mod etcd;
 mod grpc;
 pub mod http;
 pub mod kube;
+pub mod lent;
+pub mod oci;
 pub mod registry;

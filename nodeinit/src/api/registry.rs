@@ -1,24 +1,26 @@
-//! A registry on loopback that serves one image out of an archive, so that containerd pulls it by itself.
+//! A registry that serves images out of their archives, and programs as blobs.
 //!
-//! `ctr images import` sends the archive through containerd's socket, piece by piece: that costs more processor time than
-//! all else of an import together. A pull from here goes straight from the archive's pages to containerd's store.
+//! `ctr images import` sends an archive through containerd's socket, piece by piece: that costs more processor time than
+//! all else of an import together. A pull from here goes straight from the archive's pages to containerd's store. The first
+//! master lends the same registry to the other machines.
 //! Source: github.com/opencontainers/distribution-spec, "Pull".
 
 use crate::{
+    api::download::sha256_of,
     engine::journal::{hex, sha256},
-    host::archive::ImageIndex,
+    host::{archive::ImageIndex, section::Section},
 };
+use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
     fs::File,
     io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write},
-    net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream},
-    path::PathBuf,
+    net::{IpAddr, SocketAddr, TcpListener, TcpStream},
     sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// The form of the manifest that is made here, as containerd makes it of the same archive.
@@ -26,100 +28,176 @@ pub const MANIFEST_TYPE: &str = "application/vnd.docker.distribution.manifest.v2
 const CONFIG_TYPE: &str = "application/vnd.docker.container.image.v1+json";
 const LAYER_TYPE: &str = "application/vnd.docker.image.rootfs.diff.tar";
 
-/// A client that says or takes nothing for so long is gone.
-const LIMIT: Duration = Duration::from_secs(30);
+/// A client must have sent its request after this time, so that silent ones do not keep others waiting.
+const REQUEST_LIMIT: Duration = Duration::from_secs(10);
+
+/// A client must take each [`PIECE`] within this time.
+const PIECE_LIMIT: Duration = Duration::from_secs(30);
+
+/// Content is sent in pieces of this size, in bytes.
+const PIECE: u64 = 256 << 10;
 
 /// More than any request has.
 const LONGEST_REQUEST: u64 = 16 << 10;
+
+/// The first byte of a TLS connection. Source: RFC 8446, 5.1.
+const TLS_HANDSHAKE: u8 = 22;
+
+/// So many requests are answered at once; the others wait for their turn.
+const AT_ONCE: usize = 64;
 
 /// The registry; it ends when this is dropped.
 #[derive(Debug)]
 pub struct Registry {
     address: SocketAddr,
     repository: String,
-    manifest: Vec<u8>,
-    config_digest: String,
     stop: Arc<AtomicBool>,
 }
 
-/// What is at a digest.
-enum Blob {
-    Bytes(Vec<u8>),
-    Part { offset: u64, length: u64 },
-}
-
-struct Served {
-    archive: PathBuf,
-    repository: String,
-    manifest: Vec<u8>,
+/// What a registry has.
+#[derive(Debug, Default)]
+pub struct Content {
+    manifests: BTreeMap<String, Vec<u8>>,
     blobs: BTreeMap<String, Blob>,
 }
 
+/// How an image of a registry is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Pull {
+    /// The manifest's digest, `sha256:` and hex.
+    pub manifest: String,
+    /// The manifest's length in bytes.
+    pub size: usize,
+    /// The image's own id, under which containerd's CRI part keeps it as long as it has another name, and after: `sha256:`
+    /// and the hex of its configuration's digest.
+    pub image_id: String,
+}
+
+/// A file whose content is served.
+#[derive(Debug)]
+pub struct Served {
+    section: Section,
+    /// The digest that it must have, if one is pinned.
+    pin: Option<[u8; 32]>,
+    /// Whether it has that digest: looked at when it is first asked for.
+    is_right: OnceLock<bool>,
+}
+
+/// What is at a digest.
+#[derive(Debug)]
+enum Blob {
+    Bytes(Vec<u8>),
+    Part { file: Arc<Served>, offset: u64, length: u64 },
+}
+
+struct Shared {
+    repository: String,
+    content: Content,
+    busy: AtomicUsize,
+}
+
+impl Served {
+    /// A file, or a part of one; with `pin`, nothing of it is served unless it has that SHA-256.
+    #[must_use]
+    pub fn new(section: Section, pin: Option<[u8; 32]>) -> Arc<Self> {
+        Arc::new(Self { section, pin, is_right: OnceLock::new() })
+    }
+
+    fn is_right(&self) -> bool {
+        let has = |pin| self.section.open().and_then(sha256_of).is_ok_and(|found| found == pin);
+        *self.is_right.get_or_init(|| self.pin.is_none_or(has))
+    }
+}
+
+impl Content {
+    /// Adds an image, whose layers are in `archive`.
+    pub fn image(&mut self, index: ImageIndex, archive: &Arc<Served>) -> Pull {
+        let manifest = manifest(&index);
+        let layers = index.layers.into_iter().map(|layer| {
+            let part = Blob::Part { file: archive.clone(), offset: layer.offset, length: layer.length };
+            (layer.digest, part)
+        });
+        self.blobs.extend(layers);
+        let image_id = format!("sha256:{}", sha256(&index.config));
+        self.blobs.insert(image_id.clone(), Blob::Bytes(index.config));
+        let pull = Pull { manifest: format!("sha256:{}", sha256(&manifest)), size: manifest.len(), image_id };
+        self.manifests.insert(pull.manifest.clone(), manifest);
+        pull
+    }
+
+    /// Adds all of `file` as the blob of its digest, in hex.
+    pub fn file(&mut self, sha256: &str, file: &Arc<Served>) {
+        let Section { offset, length, .. } = file.section;
+        self.blobs.insert(format!("sha256:{sha256}"), Blob::Part { file: file.clone(), offset, length });
+    }
+}
+
 impl Registry {
-    /// Serves the image `index` of the file `archive`. Its name holds a random part: nobody else can ask for it.
+    /// Serves `content` at an address of this machine and a port of the kernel's choice. Its name holds a random part: nobody
+    /// else can ask for it.
     ///
     /// # Errors
-    /// Where loopback cannot be listened on, or there is no randomness.
-    pub fn serve(index: ImageIndex, archive: PathBuf) -> io::Result<Self> {
+    /// Where the address cannot be listened on, or there is no randomness.
+    pub fn serve(content: Content, at: IpAddr) -> io::Result<Self> {
         let mut random = [0; 16];
         ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut random)
             .map_err(|_| io::Error::other("no randomness"))?;
         let repository = format!("nodeinit/{}", hex(&random));
-        let manifest = manifest(&index);
-        let mut blobs: BTreeMap<String, Blob> = index
-            .layers
-            .into_iter()
-            .map(|layer| (layer.digest, Blob::Part { offset: layer.offset, length: layer.length }))
-            .collect();
-        let config_digest = format!("sha256:{}", sha256(&index.config));
-        blobs.insert(config_digest.clone(), Blob::Bytes(index.config));
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let listener = TcpListener::bind((at, 0))?;
         let address = listener.local_addr()?;
         let stop = Arc::new(AtomicBool::new(false));
-        let served = Arc::new(Served { archive, repository: repository.clone(), manifest: manifest.clone(), blobs });
+        let shared = Arc::new(Shared { repository: repository.clone(), content, busy: AtomicUsize::new(0) });
         let stopped = stop.clone();
         std::thread::spawn(move || {
-            for stream in listener.incoming().map_while(Result::ok) {
+            for stream in listener.incoming() {
+                let Ok(stream) = stream else {
+                    // Too many open files, for instance.
+                    std::thread::sleep(Duration::from_millis(100));
+                    continue;
+                };
+                while shared.busy.load(Ordering::SeqCst) >= AT_ONCE && !stopped.load(Ordering::SeqCst) {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
                 if stopped.load(Ordering::SeqCst) {
                     break;
                 }
-                let served = served.clone();
-                // Whoever asked sees a broken connection by himself.
-                std::thread::spawn(move || drop(served.answer(stream)));
+                let shared = shared.clone();
+                shared.busy.fetch_add(1, Ordering::SeqCst);
+                std::thread::spawn(move || {
+                    // The client notices a broken connection.
+                    let _ = shared.answer(stream);
+                    shared.busy.fetch_sub(1, Ordering::SeqCst);
+                });
             }
         });
-        Ok(Self { address, repository, manifest, config_digest, stop })
+        Ok(Self { address, repository, stop })
     }
 
-    /// The name by which containerd pulls the image.
+    /// Where it listens.
     #[must_use]
-    pub fn reference(&self) -> String {
-        format!("{}/{}:import", self.address, self.repository)
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The name of the repository that has everything.
+    #[must_use]
+    pub fn repository(&self) -> &str {
+        &self.repository
+    }
+}
+
+impl Pull {
+    /// The name by which containerd pulls the image from a registry at this address.
+    #[must_use]
+    pub fn reference(&self, address: SocketAddr, repository: &str) -> String {
+        format!("{address}/{repository}:{}", self.manifest.trim_start_matches("sha256:"))
     }
 
     /// The other name that containerd gives to what it pulled.
     #[must_use]
-    pub fn reference_by_digest(&self) -> String {
-        format!("{}/{}@{}", self.address, self.repository, self.digest())
-    }
-
-    /// The image's own id, under which containerd's CRI part keeps it as long as it has another name, and after: `sha256:`
-    /// and the hex of its configuration's digest.
-    #[must_use]
-    pub fn image_id(&self) -> &str {
-        &self.config_digest
-    }
-
-    /// The manifest's digest, `sha256:` and hex.
-    #[must_use]
-    pub fn digest(&self) -> String {
-        format!("sha256:{}", sha256(&self.manifest))
-    }
-
-    /// The manifest's length in bytes.
-    #[must_use]
-    pub fn size(&self) -> usize {
-        self.manifest.len()
+    pub fn reference_by_digest(&self, address: SocketAddr, repository: &str) -> String {
+        format!("{address}/{repository}@{}", self.manifest)
     }
 }
 
@@ -147,18 +225,14 @@ fn manifest(index: &ImageIndex) -> Vec<u8> {
         .into_bytes()
 }
 
-impl Served {
+impl Shared {
     /// Answers one request.
     fn answer(&self, stream: TcpStream) -> io::Result<()> {
-        stream.set_read_timeout(Some(LIMIT))?;
-        stream.set_write_timeout(Some(LIMIT))?;
-        let mut lines = BufReader::new((&stream).take(LONGEST_REQUEST)).lines();
-        let first = lines.next().transpose()?.unwrap_or_default();
-        for line in lines {
-            if line?.is_empty() {
-                break;
-            }
-        }
+        stream.set_write_timeout(Some(PIECE_LIMIT))?;
+        let Some(first) = request(&stream, REQUEST_LIMIT)? else {
+            // containerd 2 tries TLS first, and goes on without it after this answer.
+            return head(&stream, "400 Bad Request", "text/plain", 0, "");
+        };
         let mut words = first.split(' ');
         let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
         let path = target.split('?').next().unwrap_or_default();
@@ -167,31 +241,95 @@ impl Served {
             return head(&stream, "200 OK", "application/json", 0, "");
         }
         let known = path.strip_prefix("/v2/").and_then(|p| p.strip_prefix(self.repository.as_str()));
-        let (kind, name) = known.and_then(|p| p.trim_start_matches('/').split_once('/')).unwrap_or_default();
-        if kind == "manifests" {
-            let digest = format!("sha256:{}", sha256(&self.manifest));
-            head(&stream, "200 OK", MANIFEST_TYPE, self.manifest.len() as u64, &digest)?;
-            return if is_head { Ok(()) } else { (&stream).write_all(&self.manifest) };
+        match known.and_then(|p| p.trim_start_matches('/').split_once('/')) {
+            Some(("manifests", name)) => self.manifest(&stream, name, is_head),
+            Some(("blobs", digest)) => self.blob(&stream, digest, is_head),
+            _ => missing(&stream),
         }
-        let Some(blob) = self.blobs.get(name).filter(|_| kind == "blobs") else {
-            return head(&stream, "404 Not Found", "text/plain", 0, "");
+    }
+
+    /// By its digest, or by the tag that has only the digest's hex.
+    fn manifest(&self, mut stream: &TcpStream, name: &str, is_head: bool) -> io::Result<()> {
+        let digest = format!("sha256:{}", name.trim_start_matches("sha256:"));
+        let Some(manifest) = self.content.manifests.get(&digest) else { return missing(stream) };
+        head(stream, "200 OK", MANIFEST_TYPE, manifest.len() as u64, &digest)?;
+        if is_head { Ok(()) } else { stream.write_all(manifest) }
+    }
+
+    fn blob(&self, stream: &TcpStream, digest: &str, is_head: bool) -> io::Result<()> {
+        let length = match self.content.blobs.get(digest) {
+            Some(Blob::Bytes(bytes)) => bytes.len() as u64,
+            Some(Blob::Part { file, length, .. }) if file.is_right() => *length,
+            _ => return missing(stream),
         };
-        let length = match blob {
-            Blob::Bytes(bytes) => bytes.len() as u64,
-            Blob::Part { length, .. } => *length,
-        };
-        head(&stream, "200 OK", "application/octet-stream", length, name)?;
-        match blob {
-            _ if is_head => Ok(()),
-            Blob::Bytes(bytes) => (&stream).write_all(bytes),
-            Blob::Part { offset, length } => {
-                let mut file = File::open(&self.archive)?;
+        head(stream, "200 OK", "application/octet-stream", length, digest)?;
+        match self.content.blobs.get(digest).filter(|_| !is_head) {
+            None => Ok(()),
+            Some(Blob::Bytes(bytes)) => (&mut &*stream).write_all(bytes),
+            Some(Blob::Part { file, offset, length }) => {
+                let mut file = File::open(&file.section.file)?;
                 file.seek(SeekFrom::Start(*offset))?;
-                // Inside the kernel: from the file's pages to the socket.
-                io::copy(&mut file.take(*length), &mut &stream).map(drop)
+                send(file, *length, stream, PIECE_LIMIT)
             }
         }
     }
+}
+
+/// A connection that can be read until a time.
+struct Until<'a>(&'a TcpStream, Instant);
+
+impl Read for Until<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.1.saturating_duration_since(Instant::now());
+        // A limit of zero is an error of its own.
+        self.0.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
+        if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { self.0.read(buffer) }
+    }
+}
+
+/// The first line of a client's request, all of which must come within `limit`; `None` if the client begins with TLS.
+fn request(stream: &TcpStream, limit: Duration) -> io::Result<Option<String>> {
+    stream.set_read_timeout(Some(limit))?;
+    let end = Instant::now() + limit;
+    if is_tls(stream)? {
+        return Ok(None);
+    }
+    let mut lines = BufReader::new(Until(stream, end).take(LONGEST_REQUEST)).lines();
+    let first = lines.next().transpose()?.unwrap_or_default();
+    for line in lines {
+        if line?.is_empty() {
+            break;
+        }
+    }
+    Ok(Some(first))
+}
+
+/// Sends the next `length` bytes of a file; each [`PIECE`] must be gone within `limit`.
+fn send(mut file: File, mut length: u64, mut stream: &TcpStream, limit: Duration) -> io::Result<()> {
+    while length > 0 {
+        let begun = Instant::now();
+        // Inside the kernel: from the file's pages to the socket.
+        let sent = io::copy(&mut Read::by_ref(&mut file).take(PIECE.min(length)), &mut stream)?;
+        if sent == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        if begun.elapsed() > limit {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        length -= sent;
+    }
+    Ok(())
+}
+
+/// Whether a client begins with TLS, which is read then: an answer beside what is unread would be lost.
+fn is_tls(mut stream: &TcpStream) -> io::Result<bool> {
+    let mut first = [0];
+    let is_tls = stream.peek(&mut first)? == 1 && first[0] == TLS_HANDSHAKE;
+    Ok(is_tls && stream.read(&mut [0; 16 << 10])? > 0)
+}
+
+fn missing(stream: &TcpStream) -> io::Result<()> {
+    head(stream, "404 Not Found", "text/plain", 0, "")
 }
 
 fn head(mut stream: &TcpStream, status: &str, form: &str, length: u64, digest: &str) -> io::Result<()> {
@@ -203,6 +341,7 @@ fn head(mut stream: &TcpStream, status: &str, form: &str, length: u64, digest: &
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests make what is served")]
 mod tests {
     use super::*;
     use crate::{
@@ -214,9 +353,10 @@ mod tests {
     };
     use http_body_util::BodyExt;
     use hyper::StatusCode;
+    use std::net::Ipv4Addr;
 
     async fn get(url: &str) -> (StatusCode, Vec<u8>) {
-        let answer = http::get(url, 0, &Files::of_machine()).await.unwrap();
+        let answer = http::Client::new(&Files::of_machine(), None).get(url, 0).await.unwrap();
         (answer.response.status(), answer.response.into_body().collect().await.unwrap().to_bytes().into())
     }
 
@@ -226,20 +366,112 @@ mod tests {
         let path = dir.path().join("a.tar");
         let layer = vec![7; 300_000];
         archive(&path, "registry.k8s.io/pause:3.10.1", &layer);
-        let registry = Registry::serve(index(&path).unwrap().unwrap(), path).unwrap();
-        let base = format!("http://{}/v2/{}", registry.address, registry.repository);
-        let (status, manifest) = get(&format!("{base}/manifests/import")).await;
-        assert_eq!((status, format!("sha256:{}", sha256(&manifest))), (StatusCode::OK, registry.digest()));
+        let mut content = Content::default();
+        let pull = content.image(
+            index(&Section::whole(path.clone()).unwrap()).unwrap().unwrap(),
+            &Served::new(Section::whole(path.clone()).unwrap(), None),
+        );
+        let program = dir.path().join("kubelet");
+        std::fs::write(&program, "program").unwrap();
+        let digest_of_program = sha256(b"program");
+        content.file(&digest_of_program, &Served::new(Section::whole(program.clone()).unwrap(), None));
+        let registry = Registry::serve(content, Ipv4Addr::LOCALHOST.into()).unwrap();
+        let base = format!("http://{}/v2/{}", registry.address(), registry.repository());
+        let (status, manifest) = get(&format!("{base}/manifests/{}", &pull.manifest[7..])).await;
+        assert_eq!((status, format!("sha256:{}", sha256(&manifest))), (StatusCode::OK, pull.manifest.clone()));
+        assert_eq!(
+            (manifest.len(), get(&format!("{base}/manifests/{}", pull.manifest)).await.1),
+            (pull.size, manifest.clone())
+        );
         let manifest: serde_json::Value = serde_json::from_slice(&manifest).unwrap();
+        assert_eq!(manifest["config"]["digest"], *pull.image_id);
         let digest = manifest["layers"][0]["digest"].as_str().unwrap();
         assert_eq!(get(&format!("{base}/blobs/{digest}")).await, (StatusCode::OK, layer));
-        let config = get(&format!("{base}/blobs/{}", manifest["config"]["digest"].as_str().unwrap())).await.1;
+        let config = get(&format!("{base}/blobs/{}", pull.image_id)).await.1;
         assert_eq!(config.len() as u64, manifest["config"]["size"].as_u64().unwrap());
-        let stranger = format!("http://{}/v2/nodeinit/0/manifests/import", registry.address);
+        let program = get(&format!("{base}/blobs/sha256:{digest_of_program}")).await;
+        assert_eq!(program, (StatusCode::OK, b"program".to_vec()));
+        let stranger = format!("http://{}/v2/nodeinit/0/manifests/{}", registry.address(), pull.manifest);
         assert_eq!(get(&stranger).await.0, StatusCode::NOT_FOUND);
-        let address = registry.address;
+        let address = registry.address();
         drop(registry);
         std::thread::sleep(Duration::from_millis(100));
         assert!(TcpStream::connect(address).is_err(), "it ends when it is dropped");
+    }
+
+    #[test]
+    fn tls_is_answered_in_plain_text() {
+        let registry = Registry::serve(Content::default(), Ipv4Addr::LOCALHOST.into()).unwrap();
+        let mut stream = TcpStream::connect(registry.address()).unwrap();
+        stream.write_all(&[&[TLS_HANDSHAKE, 3, 1, 2, 0][..], &[7; 512]].concat()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+    }
+
+    /// Both ends of a connection.
+    fn connection() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        (client, listener.accept().unwrap().0)
+    }
+
+    #[test]
+    fn a_request_that_does_not_end_in_time_is_given_up() {
+        let limit = Duration::from_millis(200);
+        let (mut client, server) = connection();
+        client.write_all(b"GET /v2/ HTTP/1.1\r\nhost: a\r\n\r\n").unwrap();
+        assert_eq!(request(&server, limit).unwrap().unwrap(), "GET /v2/ HTTP/1.1");
+        let (silent, server) = connection();
+        assert!(request(&server, limit).is_err());
+        drop(silent);
+        let (mut slow, server) = connection();
+        let slow = std::thread::spawn(move || {
+            while slow.write_all(b"x").is_ok() {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        assert!(request(&server, limit).is_err());
+        drop(server);
+        slow.join().unwrap();
+    }
+
+    #[test]
+    fn a_client_that_takes_little_is_given_up() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("layer");
+        // More than both ends of a connection on loopback buffer.
+        let length = 64 << 20;
+        File::create(&path).unwrap().set_len(length).unwrap();
+        let limit = Duration::from_millis(300);
+        let begun = Instant::now();
+        let (mut slow, server) = connection();
+        server.set_write_timeout(Some(limit)).unwrap();
+        let slow = std::thread::spawn(move || {
+            let mut buffer = [0; 8 << 10];
+            while slow.read(&mut buffer).is_ok_and(|read| read > 0) && begun.elapsed() < Duration::from_secs(20) {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        });
+        assert!(send(File::open(&path).unwrap(), length, &server, limit).is_err());
+        assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+        server.shutdown(std::net::Shutdown::Both).unwrap();
+        slow.join().unwrap();
+    }
+
+    #[tokio::test]
+    async fn nothing_is_served_of_a_file_that_is_not_the_pinned_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let program = dir.path().join("kubelet");
+        std::fs::write(&program, "another").unwrap();
+        let wanted = sha256(b"program");
+        let mut content = Content::default();
+        content.file(
+            &wanted,
+            &Served::new(Section::whole(program.clone()).unwrap(), nodeinit_config::format::digest(&wanted)),
+        );
+        let registry = Registry::serve(content, Ipv4Addr::LOCALHOST.into()).unwrap();
+        let url = format!("http://{}/v2/{}/blobs/sha256:{wanted}", registry.address(), registry.repository());
+        assert_eq!(get(&url).await.0, StatusCode::NOT_FOUND);
     }
 }

@@ -5,15 +5,23 @@ use super::{
     setup::{self, Access},
 };
 use crate::{
+    agent::{
+        approve::{Rules, Verdict},
+        approver::Approver,
+    },
     engine::{
         error::{Exit, StepError},
         report::Report,
     },
     host::{clock::Clock, files::Files},
-    steps::pki::{self, Expiry, renew::renew},
+    steps::{
+        cluster,
+        pki::{self, Expiry, renew::renew},
+    },
 };
 use clap::{Args, Subcommand};
 use nodeinit_config::cluster::Role;
+use std::time::Duration;
 
 #[derive(Subcommand)]
 pub(super) enum Certs {
@@ -21,6 +29,16 @@ pub(super) enum Certs {
     Check(Check),
     /// Sign certificates anew, for the keys that they have, with the CAs of this machine
     Renew(Renew),
+    /// Approve a node's pending requests for serving certificates, with names that the agent does not know; on a master
+    Approve(Approve),
+}
+
+#[derive(Args)]
+pub(super) struct Approve {
+    /// The node's name, or the name of one CertificateSigningRequest
+    name: String,
+    #[command(flatten)]
+    common: Common,
 }
 
 #[derive(Args)]
@@ -42,11 +60,35 @@ pub(super) async fn run(command: Certs) -> Exit {
     let (result, output) = match &command {
         Certs::Check(args) => (check(args.output), args.output),
         Certs::Renew(args) => (renewed(args).await, args.common.output),
+        Certs::Approve(args) => (approved(args).await, args.common.output),
     };
     result.unwrap_or_else(|error| {
         Report::stdout(output.into()).failed("certs", &error);
         error.exit
     })
+}
+
+/// Approves what the agent left. What the agent denies stays denied.
+async fn approved(args: &Approve) -> Result<Exit, StepError> {
+    let cx = setup::context(&args.common, Access::Look)?;
+    if cx.node.role == Role::Worker {
+        let error = StepError::new("certificate requests are approved on a master").exit(Exit::Usage);
+        return Err(error.hint("run this command on a master"));
+    }
+    let rules = Rules::new(&cx.cluster, &cx.node);
+    let report = |request: &str, verdict: &Verdict| match verdict {
+        Verdict::Approve(why) => cx.report.note("certs", format!("approved {request}: {why}")),
+        Verdict::Deny(why) | Verdict::Leave(why) => cx.report.note("certs", format!("denied {request}: {why}")),
+    };
+    let api = cluster::client(&cx)?;
+    let decided = Approver::new(api, &rules, Duration::ZERO, &report).for_operator(&args.name).await;
+    let verdicts = decided.map_err(|e| StepError::caused("cannot approve certificate requests", e))?;
+    if verdicts.is_empty() {
+        let error = StepError::new(format!("there is no pending request for a serving certificate of {}", args.name));
+        return Err(error.hint("list the requests with `kubectl get csr`"));
+    }
+    let denied = verdicts.iter().any(|verdict| matches!(verdict, Verdict::Deny(_)));
+    Ok(if denied { Exit::Failed } else { Exit::Done })
 }
 
 fn check(output: Output) -> Result<Exit, StepError> {

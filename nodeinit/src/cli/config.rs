@@ -3,12 +3,14 @@
 use super::{Output, load, print};
 use crate::{
     engine::error::{Exit, StepError},
-    host::files::Files,
+    host::{commands::Commands, facts, files::Files},
+    steps::{fanout, preflight},
 };
 use clap::{Args as ClapArgs, Subcommand};
-use nodeinit_config::{Problem, Problems};
+use nodeinit_config::{Loaded, Origin, Problem, Problems, cluster::Role};
+use nodeinit_screen::tell;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::{path::PathBuf, time::SystemTime};
 
 mod init;
 mod wizard;
@@ -38,10 +40,10 @@ pub(super) struct Source {
 }
 
 /// Runs one of the commands.
-pub(super) fn run(command: Command) -> Exit {
+pub(super) async fn run(command: Command) -> Exit {
     let done = match command {
         Command::Init(args) => init::run(&args),
-        Command::Validate(source) => return validate(&source),
+        Command::Validate(source) => return validate(&source).await,
         Command::Show(source) => show(&source),
         Command::Schema => print(&format!("{:#}\n", nodeinit_config::json_schema())),
     };
@@ -52,22 +54,23 @@ pub(super) fn run(command: Command) -> Exit {
 }
 
 fn fail(error: &StepError) -> Exit {
-    eprintln!("error: {error}");
-    error.causes().iter().for_each(|cause| eprintln!("  cause: {cause}"));
-    error.advice().iter().for_each(|hint| eprintln!("  hint:  {hint}"));
+    tell(&format!("error: {error}"));
+    error.causes().iter().for_each(|cause| tell(&format!("  cause: {cause}")));
+    error.advice().iter().for_each(|hint| tell(&format!("  hint:  {hint}")));
     error.exit
 }
 
-fn validate(source: &Source) -> Exit {
+async fn validate(source: &Source) -> Exit {
     let layers = match load::layers(&Files::of_machine(), &source.config) {
         Ok(layers) if layers.is_empty() => return fail(&load::none()),
         Ok(layers) => layers,
         Err(error) => return fail(&error),
     };
-    let (exit, problems, warnings) = match nodeinit_config::load(&layers) {
-        Ok(loaded) => (Exit::Done, Vec::new(), loaded.warnings),
-        Err(Problems(problems)) => (Exit::BadConfig, problems, Vec::new()),
+    let (problems, warnings) = match nodeinit_config::load(&layers) {
+        Ok(loaded) => (of_this_machine(&loaded).await, loaded.warnings),
+        Err(Problems(problems)) => (problems, Vec::new()),
     };
+    let exit = if problems.is_empty() { Exit::Done } else { Exit::BadConfig };
     let told = match (source.output, exit) {
         (Output::Json, _) => {
             let list = |problems: &[Problem]| problems.iter().map(as_json).collect::<Vec<_>>();
@@ -80,11 +83,35 @@ fn validate(source: &Source) -> Exit {
             print(&format!("the configuration is good: {}\n", names.join(", ")))
         }
         (Output::Text, _) => {
-            eprintln!("error: {}", Problems(problems));
+            tell(&format!("error: {}", Problems(problems)));
             Ok(())
         }
     };
     told.map_or_else(|error| fail(&error), |()| exit)
+}
+
+/// What a good configuration lacks: a machine; and where this is one of its machines, what it names there.
+async fn of_this_machine(loaded: &Loaded) -> Vec<Problem> {
+    let (files, cluster) = (Files::of_machine(), &loaded.cluster);
+    if let Some(none) = loaded.no_machines() {
+        return vec![none];
+    }
+    let Ok(node) = cluster.node(&facts::local(), None) else { return Vec::new() };
+    let here = |path: &str, what: String, remedy: String| Problem {
+        origin: Origin { source: format!("this machine, {}", node.name), line: 0, column: 0 },
+        path: path.to_owned(),
+        what,
+        remedy,
+    };
+    let mut problems = Vec::new();
+    if node.role == Role::FirstMaster && !fanout::hosts(cluster).is_empty() {
+        let key = fanout::read_key(&files, cluster, SystemTime::now()).map(drop);
+        problems.extend(key.err().map(|e| here("ssh", e.to_string(), e.advice().unwrap_or_default().to_owned())));
+    }
+    let findings =
+        [preflight::sysctls_of(&files, cluster), preflight::images_of(&files, &Commands, cluster, node.role).await];
+    problems.extend(findings.concat().into_iter().map(|finding| here("", finding.what, finding.remedy)));
+    problems
 }
 
 fn as_json(problem: &Problem) -> Value {

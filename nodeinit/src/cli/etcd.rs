@@ -1,4 +1,4 @@
-//! `etcd`: its members.
+//! `etcd`: its members, its databases, and the data that was moved aside.
 
 use super::{
     Common, Output, print,
@@ -9,35 +9,199 @@ use crate::{
         error::{Exit, StepError},
         report::Report,
     },
-    steps::etcd::{Peers, View},
+    steps::etcd::{
+        View,
+        aside::{self, Aside},
+        health, leave,
+        maintenance::{self, Defragmented},
+    },
 };
-use clap::Subcommand;
+use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
+use std::io::IsTerminal;
 
 #[derive(Subcommand)]
 pub(super) enum Etcd {
     /// The members: which vote, which leads, how they are
     Members(Common),
+    /// Remove a member whose machine is gone, such as one that was added and never started
+    Remove(RemoveMember),
+    /// Shrink the members' databases, one member at a time, the leader last
+    Defrag(Defrag),
+    /// List etcd's alarms, or disarm those of full databases
+    Alarms(Alarms),
+    /// Manage etcd data on this machine that nodeinit moved aside
+    #[command(subcommand)]
+    Aside(AsideCommand),
+}
+
+#[derive(Args)]
+pub(super) struct RemoveMember {
+    /// The member's name, or its ID as `nodeinit etcd members` prints it
+    member: String,
+    /// Remove it even if it is healthy; ask etcd even if it would lose its quorum
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Args)]
+pub(super) struct Defrag {
+    /// First discard all former revisions; API servers and controllers then list all objects again
+    #[arg(long)]
+    compact: bool,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Args)]
+pub(super) struct Alarms {
+    /// What to do
+    #[arg(value_enum, default_value = "list")]
+    action: AlarmAction,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(super) enum AlarmAction {
+    /// Print the alarms
+    List,
+    /// Allow writes again after space was freed
+    Disarm,
+}
+
+#[derive(Subcommand)]
+pub(super) enum AsideCommand {
+    /// List the data that was moved aside, with its size and the member that wrote it
+    List(Common),
+    /// Delete data that was moved aside; it cannot be restored
+    Remove(RemoveAside),
+}
+
+#[derive(Args)]
+pub(super) struct RemoveAside {
+    /// The name, as `nodeinit etcd aside list` prints it
+    name: String,
+    /// Do not ask for confirmation
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    common: Common,
 }
 
 pub(super) async fn run(command: Etcd) -> Exit {
-    let Etcd::Members(common) = &command;
-    match members(common).await {
+    let (result, output) = match &command {
+        Etcd::Members(common) => (members(common).await, common.output),
+        Etcd::Remove(args) => (remove_member(args).await, args.common.output),
+        Etcd::Defrag(args) => (defragment(args).await, args.common.output),
+        Etcd::Alarms(args) => (alarms(args).await, args.common.output),
+        Etcd::Aside(AsideCommand::List(common)) => (list_aside(common), common.output),
+        Etcd::Aside(AsideCommand::Remove(args)) => (remove_aside(args), args.common.output),
+    };
+    match result {
         Ok(()) => Exit::Done,
         Err(error) => {
-            Report::stdout(common.output.into()).failed("etcd", &error);
+            Report::stdout(output.into()).failed("etcd", &error);
             error.exit
         }
     }
 }
 
+fn list_aside(common: &Common) -> Result<(), StepError> {
+    let cx = setup::context(common, Access::Look)?;
+    let found = aside::list(&cx)?;
+    print(&match common.output {
+        Output::Json => found.iter().map(|aside| format!("{}\n", json!(aside))).collect::<String>(),
+        Output::Text if found.is_empty() => "no etcd data was moved aside on this machine\n".to_owned(),
+        Output::Text => found.iter().map(|aside| format!("{}\n", aside_line(aside))).collect(),
+    })
+}
+
+/// Data that was moved aside, in one line of text.
+pub(super) fn aside_line(aside: &Aside) -> String {
+    let origin = match (&aside.member, &aside.cluster) {
+        (Some(member), Some(cluster)) => format!("member {member} of cluster {cluster}"),
+        _ => "cannot be read".to_owned(),
+    };
+    format!("{:32} {:>6} MiB  {origin}", aside.name, aside.mebibytes())
+}
+
+fn remove_aside(args: &RemoveAside) -> Result<(), StepError> {
+    let _lock = setup::lock()?;
+    let cx = setup::context(&args.common, Access::Look)?;
+    let name = &args.name;
+    if !args.yes && !confirmed(name)? {
+        return print("nothing was changed\n");
+    }
+    aside::remove(&cx, name)?;
+    print(&format!("deleted {name}\n"))
+}
+
+/// Asks on the terminal whether to delete data.
+fn confirmed(name: &str) -> Result<bool, StepError> {
+    if !std::io::stdin().is_terminal() {
+        let error = StepError::new("cannot ask for confirmation: standard input is not a terminal");
+        return Err(error.exit(Exit::Usage).hint("add --yes"));
+    }
+    print(&format!("{name} may be the only copy of a cluster's data. Delete it? Type `yes`: "))?;
+    let mut answer = String::new();
+    // No answer is no.
+    let asked = std::io::stdin().read_line(&mut answer);
+    Ok(asked.is_ok() && answer.trim() == "yes")
+}
+
 async fn members(common: &Common) -> Result<(), StepError> {
     let cx = setup::context(common, Access::Look)?;
-    let view = Peers::of_all(&cx)?.look().await.map_err(|why| {
-        let error = StepError::new(format!("no member of etcd answers for a quorum: {why}")).exit(Exit::TryAgain);
-        error.hint("see `nodeinit status` and /var/log/pods/kube-system_etcd-* on the masters")
-    })?;
-    print(&rendered(&view, common.output))
+    let (view, health) = health::health(&cx).await?;
+    // A program takes each member that it reads for a fact, so only a quorum's answer is printed to it.
+    let shown = view.filter(|_| health.quorum || common.output == Output::Text);
+    if let Some(view) = shown {
+        print(&rendered(&view, common.output))?;
+    }
+    if common.output == Output::Json && health.problem().is_some() {
+        print(&format!("{}\n", json!(health)))?;
+    }
+    health.error().map_or(Ok(()), Err)
+}
+
+async fn remove_member(args: &RemoveMember) -> Result<(), StepError> {
+    let cx = setup::context(&args.common, Access::Look)?;
+    let removed = leave::remove_member(&cx, &args.member, args.force).await?;
+    print(&match args.common.output {
+        Output::Json => format!("{}\n", json!({"removed": removed})),
+        Output::Text => format!("removed etcd member {removed}\n"),
+    })
+}
+
+async fn defragment(args: &Defrag) -> Result<(), StepError> {
+    let cx = setup::context(&args.common, Access::Look)?;
+    let kib = |bytes: i64| bytes >> 10;
+    let done = |member: &Defragmented| {
+        print(&match args.common.output {
+            Output::Json => format!("{}\n", json!(member)),
+            Output::Text => {
+                let (before, after) = (kib(member.before_bytes), kib(member.after_bytes));
+                format!("{:16} {before} KiB -> {after} KiB\n", member.name)
+            }
+        })
+    };
+    maintenance::defragment(&cx, args.compact, done).await
+}
+
+async fn alarms(args: &Alarms) -> Result<(), StepError> {
+    let cx = setup::context(&args.common, Access::Look)?;
+    let (found, none) = match args.action {
+        AlarmAction::List => (maintenance::alarms(&cx).await?, "no alarms\n"),
+        AlarmAction::Disarm => (maintenance::disarm(&cx).await?, "no alarms to disarm\n"),
+    };
+    let verb = if matches!(args.action, AlarmAction::Disarm) { "disarmed " } else { "" };
+    print(&match args.common.output {
+        Output::Json => found.iter().map(|alarm| format!("{}\n", json!(alarm))).collect(),
+        Output::Text if found.is_empty() => none.to_owned(),
+        Output::Text => found.iter().map(|a| format!("{verb}{:16} {}\n", a.member, a.alarm)).collect::<String>(),
+    })
 }
 
 fn rendered(view: &View, output: Output) -> String {

@@ -4,8 +4,12 @@ use crate::{
     engine::error::{Exit, StepError},
     host::files::{Files, failed},
 };
-use nodeinit_config::{Layer, Loaded, Problem};
-use std::path::{Path, PathBuf};
+use nodeinit_config::{Layer, Loaded, Problem, releases};
+use nodeinit_screen::tell;
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 /// Read first, where it is there.
 const MAIN: &str = "/etc/nodeinit/config.yaml";
@@ -35,15 +39,13 @@ pub(crate) fn none() -> StepError {
 /// Prints warnings to standard error.
 pub(crate) fn warn(warnings: &[Problem]) {
     for warning in warnings {
-        eprintln!("warning: {warning}\n  hint:  {}", warning.remedy);
+        tell(&format!("warning: {warning}\n  hint:  {}", warning.remedy));
     }
 }
 
-/// The files of the configuration, lowest first: the machine's own, then each of `extra`, which must be there.
+/// The files of the configuration, lowest first: the machine's own, then each of `extra`, which must be there; then those of releases.
 pub(crate) fn layers(files: &Files, extra: &[PathBuf]) -> Result<Vec<Layer>, StepError> {
-    let in_directory =
-        files.list(DIRECTORY)?.into_iter().filter(|name| name.ends_with(".yaml") && !name.starts_with('.'));
-    let own = std::iter::once(MAIN.to_owned()).chain(in_directory.map(|name| format!("{DIRECTORY}/{name}")));
+    let own = std::iter::once(MAIN.to_owned()).chain(yaml_files(files, DIRECTORY)?);
     let mut layers = Vec::new();
     for path in own {
         layers.extend(files.read(&path)?.map(|bytes| Layer::file(path, bytes)));
@@ -51,17 +53,41 @@ pub(crate) fn layers(files: &Files, extra: &[PathBuf]) -> Result<Vec<Layer>, Ste
     for path in extra.iter().filter(|path| path.as_path() != Path::new(MAIN)) {
         layers.push(Layer::file(path.display().to_string(), named(path)?));
     }
+    if !layers.is_empty() {
+        layers.extend(self::releases(files)?);
+    }
     Ok(layers)
+}
+
+/// The files of this machine that add or replace releases of Kubernetes.
+pub(crate) fn releases(files: &Files) -> Result<Vec<Layer>, StepError> {
+    let mut layers = Vec::new();
+    for path in yaml_files(files, releases::DIRECTORY)? {
+        layers.extend(files.read(&path)?.map(|bytes| Layer::release(path, bytes)));
+    }
+    Ok(layers)
+}
+
+/// The paths of a directory's `*.yaml`, in the order of their names.
+fn yaml_files(files: &Files, directory: &str) -> Result<Vec<String>, StepError> {
+    let names = files.list(directory)?.into_iter().filter(|name| name.ends_with(".yaml") && !name.starts_with('.'));
+    Ok(names.map(|name| format!("{directory}/{name}")).collect())
 }
 
 /// A file that the user named: as the shell means it, not under the root prefix.
 fn named(path: &Path) -> Result<Vec<u8>, StepError> {
     std::fs::read(path).map_err(|e| {
-        let missing = e.kind() == std::io::ErrorKind::NotFound;
+        let kind = e.kind();
         let error = StepError::from(failed("read", path)(e));
-        match missing {
-            true => error.exit(Exit::BadConfig).hint("a file that `--config` names must be there: check its path"),
-            false => error,
+        match kind {
+            ErrorKind::NotFound => {
+                error.exit(Exit::BadConfig).hint("a file that `--config` names must be there: check its path")
+            }
+            ErrorKind::IsADirectory => {
+                error.exit(Exit::BadConfig).hint("`--config` takes a file; repeat it for each file of a directory")
+            }
+            ErrorKind::PermissionDenied => error.exit(Exit::NoPermission).hint("run it with sudo"),
+            _ => error,
         }
     })
 }
@@ -70,6 +96,25 @@ fn named(path: &Path) -> Result<Vec<u8>, StepError> {
 mod tests {
     use super::*;
     use crate::host::files::NewFile;
+
+    #[test]
+    fn files_of_releases_are_read_with_the_configuration() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::under(dir.path());
+        for path in ["/etc", "/etc/nodeinit", releases::DIRECTORY] {
+            files.make_directory(Path::new(path), 0o755).unwrap();
+        }
+        let release = "version: v1.38.0\nimages: {etcd: 3.7.3-0, coreDNS: v1.15.0, pause: 3.11.0}\n\
+            kubeadm: {apiVersion: kubeadm.k8s.io/v1}\ncontainerd: {minimum: 2.0, recommended: 2.1}\nkubelet: {failCgroupV1: true}\n";
+        files.write(&[NewFile::public("/etc/nodeinit/releases/1.38.yaml", release)]).unwrap();
+        assert!(load(&files, &[]).unwrap_err().to_string().starts_with("there is no configuration"));
+        let config = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.38.0}\n";
+        files.write(&[NewFile::public(MAIN, config)]).unwrap();
+        let loaded = load(&files, &[]).unwrap();
+        assert_eq!(loaded.cluster.release.pause, "3.11.0");
+        let given: Vec<_> = loaded.release_files().collect();
+        assert_eq!(given, [("/etc/nodeinit/releases/1.38.yaml", release.as_bytes())]);
+    }
 
     #[test]
     fn files_are_read_in_order_and_only_named_ones_must_be_there() {
@@ -92,5 +137,10 @@ mod tests {
         assert_eq!(load(&files, &[named]).unwrap().cluster.name, "mine");
         let missing = load(&files, &["/no/such.yaml".into()]).unwrap_err();
         assert_eq!((missing.to_string().as_str(), missing.exit), ("cannot read /no/such.yaml", Exit::BadConfig));
+        let directory = load(&files, &[dir.path().into()]).unwrap_err();
+        assert!(
+            directory.exit == Exit::BadConfig && directory.advice().is_some_and(|hint| hint.contains("takes a file")),
+            "{directory}"
+        );
     }
 }

@@ -1,10 +1,13 @@
 //! Arguments in, plan chosen, outcome told.
 
 mod addons;
+mod agent;
+mod artifacts;
 mod certs;
 mod config;
 mod etcd;
 mod load;
+mod permit;
 mod phase;
 mod preflight;
 mod remove;
@@ -21,6 +24,7 @@ use crate::engine::{
 };
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use nodeinit_config::cluster::Role;
+use nodeinit_screen::{tell, visible};
 use std::{
     io::{self, Write},
     path::PathBuf,
@@ -47,16 +51,21 @@ enum Command {
     /// Bring this machine to the described state; continues where an earlier run stopped
     Up(up::Up),
     /// What `up` would do; changes nothing; exit code 2 where there is something to do
-    Plan(up::Up),
+    Plan(up::Run),
     /// Every problem of this machine in one report, each with its remedy; changes nothing
     Preflight(Common),
     /// Steps, health of the cluster's parts, nodes, certificates' days left
     Status(Common),
     /// Undo what the journal says was made here
     Reset(reset::Reset),
+    /// Approve kubelets' certificate requests until stopped; the service nodeinit-agent on masters runs it
+    Agent(agent::Agent),
     /// Write, check and show the configuration
     #[command(subcommand)]
     Config(config::Command),
+    /// List and fetch the programs and images that a cluster needs
+    #[command(subcommand)]
+    Artifacts(artifacts::Artifacts),
     /// The cluster's secrets, on the operator's side
     #[command(subcommand)]
     Secrets(secrets::Secrets),
@@ -133,10 +142,11 @@ impl From<Output> for Style {
     }
 }
 
-/// Prints to standard output; a reader that has gone away (`| head`) is no failure, where `println!` would panic.
+/// Prints to standard output, without control characters. A reader that has gone away (`| head`) is no failure, where
+/// `println!` would panic.
 fn print(text: &str) -> Result<(), StepError> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(visible(text).as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(StepError::caused("cannot print", e)),
         _ => Ok(()),
     }
@@ -151,9 +161,9 @@ pub fn command() -> clap::Command {
 /// Turns a panic, which is a defect of ours, into its exit code and a message that says where to report it.
 pub fn report_defects() {
     std::panic::set_hook(Box::new(|panic| {
-        eprintln!(
+        tell(&format!(
             "error: a defect of nodeinit: {panic}\n  hint:  what was done so far is in the journal; please report this"
-        );
+        ));
         std::process::exit(Exit::Defect as i32);
     }));
 }
@@ -182,7 +192,7 @@ pub fn run() -> Exit {
     let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(e) => {
-            eprintln!("error: cannot start: {e}");
+            tell(&format!("error: cannot start: {e}"));
             return Exit::TryAgain;
         }
     };
@@ -192,9 +202,11 @@ pub fn run() -> Exit {
         Command::Preflight(common) => runtime.block_on(preflight::run(common)),
         Command::Status(common) => runtime.block_on(status::run(common)),
         Command::Reset(args) => runtime.block_on(reset::run(args)),
-        Command::Config(command) => config::run(command),
+        Command::Config(command) => runtime.block_on(config::run(command)),
+        Command::Artifacts(command) => runtime.block_on(artifacts::run(command)),
         Command::Secrets(command) => secrets::run(command),
         Command::Token(command) => runtime.block_on(token::run(command)),
+        Command::Agent(args) => runtime.block_on(agent::run(args)),
         Command::Addons(command) => runtime.block_on(addons::run(command)),
         Command::Certs(command) => runtime.block_on(certs::run(command)),
         Command::Etcd(command) => runtime.block_on(etcd::run(command)),

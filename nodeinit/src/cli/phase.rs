@@ -12,6 +12,7 @@ use crate::{
         step::State,
     },
     plan,
+    steps::etcd::Permit,
 };
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -49,7 +50,7 @@ pub(super) async fn run(phase: Phase) -> Exit {
 
 fn list(common: &Common) -> Result<Exit, StepError> {
     let cx = setup::context(common, Access::Look)?;
-    for step in plan::for_role(&cx, &plan::Reach::Everywhere) {
+    for step in plan::for_role(&cx, &plan::Reach::Everywhere, Permit::None) {
         print(&match common.output {
             Output::Json => {
                 format!("{}\n", json!({"step": step.name(), "title": step.title(), "needs": step.needs()}))
@@ -64,7 +65,7 @@ async fn one(common: &Common, name: &str) -> Result<Exit, StepError> {
     let _lock = setup::lock()?;
     let cx = setup::context(common, Access::Change)?;
     plan::fixed::refuse_changes(&cx)?;
-    let steps = plan::for_role(&cx, &plan::Reach::Everywhere);
+    let steps = plan::for_role(&cx, &plan::Reach::Everywhere, Permit::None);
     let names: Vec<String> = steps.iter().map(|step| step.name()).collect();
     let Some(wanted) = steps.iter().find(|step| step.name() == name) else {
         let error = StepError::new(format!("there is no step {name:?}; there are {}", names.join(", ")));

@@ -27,7 +27,7 @@ async fn attempt(common: &Common) -> Result<Exit, StepError> {
     let cx = setup::context(common, Access::Look)?;
     let report = preflight::report(&cx).await;
     print(&rendered(&report, common.output))?;
-    Ok(if report.failures().next().is_some() { Exit::Unfit } else { Exit::Done })
+    Ok(report.exit())
 }
 
 fn rendered(report: &preflight::Report, output: Output) -> String {

@@ -24,6 +24,9 @@ pub(super) struct Reset {
     /// Even if the other masters' etcd loses its quorum by it, or cannot be asked
     #[arg(long)]
     force: bool,
+    /// Also delete etcd data that was moved aside (`nodeinit etcd aside list`)
+    #[arg(long)]
+    remove_aside: bool,
     #[command(flatten)]
     common: Common,
 }
@@ -43,7 +46,7 @@ async fn attempt(args: &Reset) -> Result<Exit, (String, StepError)> {
     let start = |e| ("start".to_owned(), e);
     let _lock = setup::lock().map_err(start)?;
     let cx = setup::context(&args.common, Access::Change).map_err(start)?;
-    let plan = reset::plan(args.force);
+    let plan = reset::plan(args.force, args.remove_aside);
     if !args.yes && !agreed(&cx, runner::look(&plan, &cx).await?).map_err(start)? {
         return Ok(Exit::Done);
     }

@@ -13,7 +13,7 @@ use crate::{
     },
     pki::{
         Certificate, Key,
-        bundle::{Bundle, SECRETS},
+        bundle::{Bundle, Encryption, SECRETS},
         catalog::Ca,
         expiry::{date, days_left},
     },
@@ -29,7 +29,7 @@ use std::{
 
 #[derive(Subcommand)]
 pub(super) enum Secrets {
-    /// Make a cluster's secrets: CAs, keys, a bootstrap token; never writes over a file
+    /// Generate a cluster's secrets: CAs and keys; never overwrites a file
     Generate(Location),
     /// Fingerprints, subjects and ends of what a bundle holds, never a secret
     Inspect(Inspect),
@@ -116,7 +116,11 @@ fn told(bundle: &Bundle, now: SystemTime) -> Result<Vec<Value>, crate::pki::PkiE
     }
     let key = Key::from_pem(bundle.service_account_key.expose().as_bytes())?;
     told.push(json!({"what": "service-account-key", "pin": format!("sha256:{}", hex(&key.pin()))}));
-    told.push(json!({"what": "encryption-key", "detail": "32 bytes"}));
+    told.push(match bundle.encryption {
+        Encryption::Key(_) => json!({"what": "encryption-key", "detail": "32 bytes"}),
+        Encryption::Configuration(_) => json!({"what": "encryption-configuration", "detail": "of a cluster that runs"}),
+    });
+    told.extend(bundle.worker_token_key.as_ref().map(|_| json!({"what": "worker-token-key", "detail": "32 bytes"})));
     for token in &bundle.bootstrap_tokens {
         // The part before the dot is public: it names the token.
         told.push(json!({"what": "bootstrap-token", "id": token.expose().split('.').next()}));
@@ -160,7 +164,9 @@ mod tests {
         assert!(error.to_string().contains("is there already"), "{error}");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), first);
 
-        let bundle = Bundle::parse(&first, now).unwrap();
+        let mut bundle = Bundle::parse(&first, now).unwrap();
+        assert!(bundle.bootstrap_tokens.is_empty());
+        bundle.bootstrap_tokens.push(nodeinit_config::Secret::new("abcdef.0123456789abcdef".into()));
         let shown: String =
             told(&bundle, now).unwrap().iter().map(|object| line(object) + &object.to_string()).collect();
         let token = bundle.bootstrap_tokens[0].expose().split_once('.').unwrap();

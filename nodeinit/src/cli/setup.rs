@@ -67,6 +67,8 @@ pub(super) fn context(common: &Common, access: Access) -> Result<Context, StepEr
         report: Report::stdout(common.output.into()),
         manifests: Arc::new(manifests),
         api: Arc::default(),
+        sums: Arc::default(),
+        lent: Arc::default(),
     })
 }
 
@@ -81,12 +83,16 @@ fn overrides(files: &Files, cluster: &Cluster) -> Result<BTreeMap<String, String
     Ok(texts)
 }
 
-/// Held while the machine is changed; freed by the kernel when the process ends, however it ends.
+/// Held while something is changed; freed by the kernel when the process ends, however it ends.
 pub(super) struct Lock(#[allow(dead_code, reason = "held for its lock")] Flock<File>);
 
-/// Takes the lock, or says who holds it.
+/// Takes the lock of this machine, or says who holds it.
 pub(super) fn lock() -> Result<Lock, StepError> {
-    let path = Path::new(LOCK);
+    hold(Path::new(LOCK), "changing this machine")
+}
+
+/// Takes the lock `path`, or says who holds it, and what that process is `doing`.
+pub(super) fn hold(path: &Path, doing: &str) -> Result<Lock, StepError> {
     let mut file = OpenOptions::new()
         .create(true)
         .truncate(false)
@@ -106,10 +112,10 @@ pub(super) fn lock() -> Result<Lock, StepError> {
             Ok(Lock(held))
         }
         Err((_, Errno::EWOULDBLOCK)) => {
-            let who = format!("another nodeinit (process {}) is changing this machine", holder.trim());
+            let who = format!("another nodeinit (process {}) is {doing}", holder.trim());
             let hint = format!("wait until it has ended (`ps -fp {}`), then try again", holder.trim());
             Err(StepError::new(who).exit(Exit::TryAgain).hint(hint))
         }
-        Err((_, errno)) => Err(StepError::caused(format!("cannot lock {LOCK}"), errno)),
+        Err((_, errno)) => Err(StepError::caused(format!("cannot lock {}", path.display()), errno)),
     }
 }

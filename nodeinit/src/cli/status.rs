@@ -1,7 +1,9 @@
 //! `status`: steps, health, certificates.
 
 use super::{
-    Common, Output, print,
+    Common, Output,
+    etcd::aside_line,
+    print,
     setup::{self, Access},
 };
 use crate::{
@@ -11,8 +13,14 @@ use crate::{
         report::Report,
         step::State,
     },
+    host::systemd,
     plan,
-    steps::{cluster, node::is_ready, pki, worker_node},
+    steps::{
+        agent, cluster,
+        etcd::{self, Permit, health::Health},
+        node::is_ready,
+        pki, worker_node,
+    },
 };
 use nodeinit_config::cluster::Role;
 use serde_json::{Value, json};
@@ -32,7 +40,7 @@ pub(super) async fn run(common: Common) -> Exit {
 async fn attempt(common: &Common) -> Result<Exit, StepError> {
     let cx = setup::context(common, Access::Look)?;
     let mut steps = Vec::new();
-    for step in plan::for_role(&cx, &plan::Reach::Here) {
+    for step in plan::for_role(&cx, &plan::Reach::Here, Permit::None) {
         let state = match step.check(&cx).await {
             Ok(State::Done) => json!({"step": step.name(), "state": "done"}),
             Ok(State::Needed(changes)) => json!({"step": step.name(), "state": "needed", "changes": changes}),
@@ -44,11 +52,15 @@ async fn attempt(common: &Common) -> Result<Exit, StepError> {
     let nodes: Vec<Value> = nodes(&cx).await.iter().map(node).collect();
     let certificates = pki::expiries(&cx)?;
     let load = load();
+    let aside = etcd::aside::list(&cx)?;
+    let agent = agent(&cx).await;
+    let etcd = etcd_health(&cx).await;
     print(&match common.output {
         Output::Json => {
             let status = json!({
                 "machine": cx.node.name, "role": cx.node.role.to_string(), "cluster": cx.cluster.name,
                 "done": done, "steps": steps, "nodes": nodes, "certificates": certificates, "load": load,
+                "etcdAside": aside, "etcd": etcd, "agent": agent,
             });
             format!("{status}\n")
         }
@@ -63,6 +75,9 @@ async fn attempt(common: &Common) -> Result<Exit, StepError> {
                 reasons.for_each(|reason| shown += &format!("           - {reason}\n"));
             }
             shown.push('\n');
+            if let Some(agent) = agent.as_str() {
+                shown += &format!("  agent {agent}\n");
+            }
             for node in &nodes {
                 shown +=
                     &format!("  node {} {} {}\n", text(&node["name"]), text(&node["status"]), text(&node["version"]));
@@ -71,10 +86,40 @@ async fn attempt(common: &Common) -> Result<Exit, StepError> {
             for certificate in &certificates {
                 shown += &format!("  {:5} days left  {}\n", certificate["daysLeft"], text(&certificate["path"]));
             }
+            if let Some((what, hint)) = etcd.as_ref().and_then(Health::problem) {
+                shown += &format!("\n  {what}\n  hint: {hint}\n");
+            }
+            if !aside.is_empty() {
+                shown += "\n  etcd data moved aside (`nodeinit etcd aside remove NAME` deletes it)\n";
+            }
+            for aside in &aside {
+                shown += &format!("  {}\n", aside_line(aside));
+            }
             shown
         }
     })?;
-    Ok(if done { Exit::Done } else { Exit::Failed })
+    let healthy = etcd.is_none_or(|etcd| etcd.problem().is_none());
+    Ok(if done && healthy { Exit::Done } else { Exit::Failed })
+}
+
+/// What etcd's members say; `None` on a worker, or where there are no keys to etcd yet.
+async fn etcd_health(cx: &Context) -> Option<Health> {
+    if cx.node.role == Role::Worker {
+        return None;
+    }
+    etcd::health::health(cx).await.ok().map(|(_, health)| health)
+}
+
+/// What the agent of this master reports; `null` where it is switched off, or systemd does not say.
+async fn agent(cx: &Context) -> Value {
+    if cx.node.role == Role::Worker || !cx.cluster.agent.enabled {
+        return Value::Null;
+    }
+    match systemd::unit(&cx.commands, agent::UNIT).await {
+        Ok(unit) if unit.active => json!(format!("running; {}", unit.status)),
+        Ok(_) => json!("not running: see `journalctl -u nodeinit-agent`"),
+        Err(_) => Value::Null,
+    }
 }
 
 /// How busy the machine is, often the whole answer to why something is slow; `null` where the kernel does not say.

@@ -1,4 +1,4 @@
-//! `token`: with these machines join the cluster.
+//! `token`: manage bootstrap tokens.
 
 use super::{
     Common, Output, load, print,
@@ -11,30 +11,23 @@ use crate::{
         report::Report,
     },
     host::files::{NewFile, failed},
-    pki::{random::is_bootstrap_token, worker_secrets::WorkerSecrets},
-    render::cluster_objects::{BootstrapToken, bootstrap_token},
-    steps::{bootstrap_token, cluster::client, worker_token},
+    pki::{expiry::date, random::is_bootstrap_token, worker_secrets::WorkerSecrets},
+    steps::tokens::{
+        self, Live,
+        ledger::{Entry, Ledger},
+    },
 };
-use base64::{Engine, engine::general_purpose::STANDARD};
 use clap::{Args, Subcommand};
-use nodeinit_config::Secret;
-use serde_json::{Value, json};
-use std::{
-    path::PathBuf,
-    time::{Duration, SystemTime},
-};
-
-/// Tokens are Secrets of this type. Source: `k8s.io/cluster-bootstrap/token/api`.
-const SECRETS: &str = "/api/v1/namespaces/kube-system/secrets";
-const OF_TYPE: &str = "fieldSelector=type%3Dbootstrap.kubernetes.io%2Ftoken";
+use serde_json::json;
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 #[derive(Subcommand)]
 pub(super) enum Token {
-    /// Make a token and print it
+    /// Create a token and print it
     Create(Create),
-    /// The tokens' ids and ends, never their secrets
-    List(Common),
-    /// Delete a token
+    /// List tokens with their expiry, never their secrets
+    List(List),
+    /// Revoke a token; it never becomes valid again
     Delete(Delete),
 }
 
@@ -44,9 +37,10 @@ pub(super) struct Create {
     #[arg(long, value_parser = duration)]
     ttl: Option<Duration>,
     /// What it is for
-    #[arg(long, default_value = "made by nodeinit token create", conflicts_with = "worker")]
+    #[arg(long, default_value = "created by nodeinit token create", conflicts_with = "worker")]
     description: String,
-    /// A worker of the configuration: its former tokens end, and as JSON all comes that it needs to join
+    /// Create the token of one worker of the configuration: revokes its earlier tokens; JSON output contains everything it
+    /// needs to join
     #[arg(long, value_name = "NAME")]
     worker: Option<String>,
     /// Write that worker's /etc/nodeinit/config.yaml and secrets.yaml into this directory
@@ -57,9 +51,22 @@ pub(super) struct Create {
 }
 
 #[derive(Args)]
+pub(super) struct List {
+    /// Also list tokens that were used, expired or were revoked
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Args)]
 pub(super) struct Delete {
-    /// The token's id: what stands before its dot; the whole token will do too
-    id: String,
+    /// The token's ID, which is the part before its dot; the whole token is accepted, too
+    #[arg(required_unless_present = "spent", conflicts_with = "spent")]
+    id: Option<String>,
+    /// Delete the tokens of all workers that have joined
+    #[arg(long)]
+    spent: bool,
     #[command(flatten)]
     common: Common,
 }
@@ -67,7 +74,7 @@ pub(super) struct Delete {
 pub(super) async fn run(command: Token) -> Exit {
     let (result, output) = match &command {
         Token::Create(args) => (create(args).await, args.common.output),
-        Token::List(common) => (list(common).await, common.output),
+        Token::List(args) => (list(args).await, args.common.output),
         Token::Delete(args) => (delete(args).await, args.common.output),
     };
     match result {
@@ -87,21 +94,9 @@ async fn create(args: &Create) -> Result<(), StepError> {
     if let Some(worker) = &args.worker {
         return for_worker(&cx, args, worker).await;
     }
-    let validity = args.ttl.unwrap_or(VALIDITY);
-    let token = bootstrap_token::random()?;
-    let (id, secret) = token.expose().split_once('.').unwrap_or_default();
-    let expiration = crate::pki::expiry::date(cx.clock.now() + validity);
-    let object = bootstrap_token(&BootstrapToken {
-        id: id.to_owned(),
-        secret: Secret::new(secret.to_owned()),
-        description: args.description.clone(),
-        expiration: Some(expiration.clone()),
-        worker: None,
-    });
-    let made = client(&cx)?.create(SECRETS, &object).await;
-    made.map_err(|e| StepError::caused("cannot make a bootstrap token", e))?;
+    let (token, expires) = tokens::create(&cx, None, &args.description, args.ttl.unwrap_or(VALIDITY)).await?;
     print(&match args.common.output {
-        Output::Json => format!("{}\n", json!({"token": token.expose(), "expires": expiration})),
+        Output::Json => format!("{}\n", json!({"token": token.expose(), "expires": expires})),
         Output::Text => format!("{}\n", token.expose()),
     })
 }
@@ -109,14 +104,15 @@ async fn create(args: &Create) -> Result<(), StepError> {
 /// A token of one worker, with what it must trust.
 async fn for_worker(cx: &Context, args: &Create, worker: &str) -> Result<(), StepError> {
     let loaded = load::load(&cx.files, &args.common.config)?;
-    let trust = worker_token::trust(cx)?;
+    let trust = tokens::trust(cx)?;
     let Some(config) = loaded.part_of_worker(worker, &trust) else {
         let names: Vec<&str> = cx.cluster.workers.iter().map(|worker| worker.name.as_str()).collect();
         let what = format!("the configuration has no worker {worker:?}; it has {}", names.join(", "));
         return Err(StepError::new(what).exit(Exit::Usage).hint("add it to `workers` first"));
     };
-    let validity = args.ttl.unwrap_or(worker_token::VALIDITY);
-    let token = worker_token::make(cx, worker, validity).await?;
+    let description = format!("join of worker {worker}");
+    let validity = args.ttl.unwrap_or(tokens::DELIVERED);
+    let (token, expires) = tokens::create(cx, Some(worker), &description, validity).await?;
     if let Some(directory) = &args.files {
         let directory = std::path::absolute(directory).map_err(failed("find", directory))?;
         let secrets = WorkerSecrets { bootstrap_token: token.clone() };
@@ -128,7 +124,6 @@ async fn for_worker(cx: &Context, args: &Create, worker: &str) -> Result<(), Ste
     }
     print(&match args.common.output {
         Output::Json => {
-            let expires = crate::pki::expiry::date(cx.clock.now() + validity);
             let object = json!({
                 "token": token.expose(), "expires": expires, "worker": worker, "endpoints": trust.endpoints,
                 "caCertificate": trust.ca_certificate, "caPins": [trust.ca_pin],
@@ -139,59 +134,76 @@ async fn for_worker(cx: &Context, args: &Create, worker: &str) -> Result<(), Ste
     })
 }
 
-async fn list(common: &Common) -> Result<(), StepError> {
-    let cx = setup::context(common, Access::Look)?;
-    let secrets = client(&cx)?.get(&format!("{SECRETS}?{OF_TYPE}")).await;
-    let secrets = secrets.map_err(|e| StepError::caused("cannot list the bootstrap tokens", e))?;
-    print(&rendered(&secrets, cx.clock.now(), common.output))
+async fn list(args: &List) -> Result<(), StepError> {
+    let cx = setup::context(&args.common, Access::Look)?;
+    let live = tokens::list(&cx).await?;
+    let ledger = if args.all { Ledger::read(&cx).await? } else { None };
+    let closed = ledger.map(|ledger| ledger.entries).unwrap_or_default();
+    print(&rendered(&live, &closed, &date(cx.clock.now()), args.common.output))
 }
 
-fn rendered(secrets: &Value, now: SystemTime, output: Output) -> String {
+/// The cluster's tokens, then the closed tokens of the ledger.
+fn rendered(live: &[Live], ledger: &BTreeMap<String, Entry>, now: &str, output: Output) -> String {
     let mut text = String::new();
-    let now = crate::pki::expiry::date(now);
-    for secret in secrets["items"].as_array().into_iter().flatten() {
-        let id = field(secret, "token-id");
-        let expires = field(secret, "expiration");
-        let description = field(secret, "description");
-        // Both are RFC 3339 in UTC, so that their order is that of their texts.
-        let ended = !expires.is_empty() && expires < now;
+    let mut put = |id: &str, worker: Option<&str>, state: &str, time: &str, description: &str| {
         text += &match output {
             Output::Json => {
-                json!({"id": id, "expires": expires, "ended": ended, "description": description}).to_string()
+                let ended = state != "valid";
+                let when = if state == "valid" || state == "expired" { "expires" } else { "closed" };
+                json!({
+                    "id": id, "worker": worker, "state": state, when: time, "ended": ended,
+                    "description": description,
+                })
+                .to_string()
             }
             Output::Text => {
-                let until = match (expires.as_str(), ended) {
-                    ("", _) => "never ends",
-                    (until, false) => until,
-                    (_, true) => "has ended",
+                let time = match (time, state) {
+                    ("", "valid") => "never expires",
+                    ("", _) => "-",
+                    _ => time,
                 };
-                format!("{id}  {until:22} {description}")
+                format!("{id}  {state:8} {time:22} {description}").trim_end().to_owned()
             }
         };
         text.push('\n');
+    };
+    for token in live {
+        // Both times are RFC 3339 in UTC, so that their order is that of their texts.
+        let expired = !token.expires.is_empty() && token.expires.as_str() < now;
+        let state = if expired { "expired" } else { "valid" };
+        put(&token.id, token.worker.as_deref(), state, &token.expires, &token.description);
+    }
+    for (id, entry) in ledger.iter().filter(|(id, _)| !live.iter().any(|token| token.id == **id)) {
+        let state = if entry.state.is_open() && entry.time.as_str() < now {
+            "expired".to_owned()
+        } else {
+            entry.state.to_string()
+        };
+        let whose = entry.worker.as_ref().map_or_else(String::new, |worker| format!("of worker {worker}"));
+        put(id, entry.worker.as_deref(), &state, &entry.time, &whose);
     }
     text
 }
 
-fn field(secret: &Value, key: &str) -> String {
-    let data = secret["data"][key].as_str().and_then(|data| STANDARD.decode(data).ok());
-    data.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
-}
-
 async fn delete(args: &Delete) -> Result<(), StepError> {
     let cx = setup::context(&args.common, Access::Look)?;
-    let id = args.id.split('.').next().unwrap_or_default();
+    let Some(id) = &args.id else {
+        for what in tokens::delete_spent(&cx).await? {
+            cx.report.note("token", what);
+        }
+        return Ok(());
+    };
+    let id = id.split('.').next().unwrap_or_default();
     if !is_bootstrap_token(&format!("{id}.0123456789abcdef")) {
-        let error = StepError::new(format!("{id:?} is no token's id")).exit(Exit::Usage);
-        return Err(error.hint("an id is six characters of a-z and 0-9; see `nodeinit token list`"));
+        let error = StepError::new(format!("{id:?} is not a token ID")).exit(Exit::Usage);
+        return Err(error.hint("an ID has six characters of a-z and 0-9; see `nodeinit token list`"));
     }
-    let path = format!("{SECRETS}/bootstrap-token-{id}");
-    let api = client(&cx)?;
-    let cannot = |e| StepError::caused(format!("cannot delete the bootstrap token {id}"), e);
-    if api.find(&path).await.map_err(cannot)?.is_none() {
-        return Err(StepError::new(format!("there is no bootstrap token {id}")).hint("see `nodeinit token list`"));
+    match tokens::revoke(&cx, id).await? {
+        true => Ok(()),
+        false => {
+            Err(StepError::new(format!("there is no bootstrap token {id}")).hint("see `nodeinit token list --all`"))
+        }
     }
-    api.delete(&path).await.map_err(cannot)
 }
 
 /// A whole number with its unit: `s`, `m`, `h` or `d`.
@@ -223,23 +235,30 @@ mod tests {
     }
 
     #[test]
-    fn the_list_shows_no_secret() {
-        let token = |id: &str, expiration: Option<&str>| {
-            bootstrap_token(&BootstrapToken {
-                id: id.into(),
-                secret: Secret::new("0123456789abcdef".into()),
-                description: "for w1".into(),
-                expiration: expiration.map(String::from),
-                worker: None,
-            })
+    fn the_list_shows_live_tokens_and_what_became_of_others() {
+        use crate::steps::tokens::ledger::{Origin, State};
+        let live = |id: &str, expires: &str| Live {
+            id: id.into(),
+            worker: None,
+            expires: expires.into(),
+            description: "for w1".into(),
         };
-        let secrets = json!({"items": [
-            token("aaaaaa", None), token("bbbbbb", Some("2001-01-01T00:00:00Z")), token("cccccc", Some("2999-01-01T00:00:00Z")),
-        ]});
-        let text = rendered(&secrets, SystemTime::now(), Output::Text);
-        assert!(text.contains("aaaaaa  never ends") && text.contains("bbbbbb  has ended"), "{text}");
-        assert!(text.contains("cccccc  2999-01-01T00:00:00Z   for w1\n"), "{text}");
-        assert!(!text.contains("0123456789abcdef") && !text.contains(&STANDARD.encode("0123456789abcdef")), "{text}");
-        assert_eq!(rendered(&secrets, SystemTime::now(), Output::Json).lines().count(), 3);
+        let live = [live("aaaaaa", ""), live("bbbbbb", "2001-01-01T00:00:00Z"), live("cccccc", "2999-01-01T00:00:00Z")];
+        let entry =
+            |state, time: &str| Entry { worker: Some("w2".into()), state, time: time.into(), origin: Origin::Bundle };
+        let ledger = BTreeMap::from([
+            ("cccccc".into(), entry(State::Valid, "2999-01-01T00:00:00Z")),
+            ("dddddd".into(), entry(State::Valid, "2001-01-01T00:00:00Z")),
+            ("eeeeee".into(), entry(State::Used, "2001-01-02T00:00:00Z")),
+        ]);
+        let text = rendered(&live, &ledger, "2026-01-01T00:00:00Z", Output::Text);
+        let wanted = "aaaaaa  valid    never expires          for w1\n\
+                      bbbbbb  expired  2001-01-01T00:00:00Z   for w1\n\
+                      cccccc  valid    2999-01-01T00:00:00Z   for w1\n\
+                      dddddd  expired  2001-01-01T00:00:00Z   of worker w2\n\
+                      eeeeee  used     2001-01-02T00:00:00Z   of worker w2\n";
+        assert_eq!(text, wanted);
+        let objects = rendered(&live, &ledger, "2026-01-01T00:00:00Z", Output::Json);
+        assert!(objects.contains(r#""id":"eeeeee","state":"used","worker":"w2""#), "{objects}");
     }
 }

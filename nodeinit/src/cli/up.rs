@@ -1,7 +1,9 @@
 //! `up` and `plan`.
 
 use super::{
-    Common, remove,
+    Common,
+    permit::Permits,
+    remove,
     setup::{self, Access},
 };
 use crate::{
@@ -16,23 +18,36 @@ use crate::{
     host::files::temporary,
     pki::bundle::SENT_SECRETS,
     plan::{self, Reach},
+    steps::{agent, etcd::Permit, fanout},
 };
 use clap::{Args, Subcommand};
 use nix::sys::resource::{UsageWho, getrusage};
-use nodeinit_config::cluster::Role;
-use std::time::SystemTime;
+use nodeinit_config::{Made, cluster::Role};
+use std::{net::IpAddr, sync::Arc, time::SystemTime};
 use tokio::signal::unix::{SignalKind, signal};
 
 #[derive(Args)]
 pub(super) struct Up {
+    #[command(flatten)]
+    permits: Permits,
+    #[command(flatten)]
+    run: Run,
+}
+
+/// What `up` and `plan` take.
+#[derive(Args)]
+pub(super) struct Run {
     /// Only this machine: on the first master, the others are left alone
     #[arg(long)]
     local: bool,
+    /// Accept this machine's clock although an earlier run recorded a later time
+    #[arg(long)]
+    accept_clock: bool,
     #[command(flatten)]
     common: Common,
 }
 
-impl Up {
+impl Run {
     fn reach(&self) -> Reach {
         if self.local { Reach::Here } else { Reach::Everywhere }
     }
@@ -42,29 +57,34 @@ impl Up {
 #[derive(Subcommand)]
 pub(super) enum Machine {
     /// Bring up one machine of the configuration, from the first master
-    Add(Named),
+    Add(Add),
     /// Take one machine out of the cluster, from a master: its pods, its part in etcd, its node, its tokens
     Remove(remove::Remove),
 }
 
 #[derive(Args)]
-pub(super) struct Named {
+pub(super) struct Add {
     /// The machine's name in the configuration
     name: String,
+    /// Where to reach it, if the configuration does not have its address
+    #[arg(long)]
+    address: Option<IpAddr>,
     #[command(flatten)]
     common: Common,
 }
 
 /// Brings this machine to the described state.
 pub(super) async fn up(args: Up) -> Exit {
-    run(&args.common, args.reach()).await
+    run(&args.run.common, args.run.reach(), args.permits, args.run.accept_clock).await
 }
 
 /// Brings up one other machine.
-pub(super) async fn add(args: Named, role: Role) -> Exit {
+pub(super) async fn add(args: Add, role: Role) -> Exit {
     let report = Report::stdout(args.common.output.into());
     match setup::context(&args.common, Access::Look).and_then(|cx| listed(&cx, &args.name, role)) {
-        Ok(()) => run(&args.common, Reach::Only(args.name)).await,
+        Ok(()) => {
+            run(&args.common, Reach::Only { name: args.name, address: args.address }, Permits::default(), false).await
+        }
         Err(error) => {
             report.failed("add", &error);
             error.exit
@@ -91,7 +111,7 @@ fn listed(cx: &Context, name: &str, role: Role) -> Result<(), StepError> {
     }
 }
 
-async fn run(common: &Common, reach: Reach) -> Exit {
+async fn run(common: &Common, reach: Reach, permits: Permits, accept_clock: bool) -> Exit {
     let report = Report::stdout(common.output.into());
     let _lock = match setup::lock() {
         Ok(lock) => lock,
@@ -100,7 +120,7 @@ async fn run(common: &Common, reach: Reach) -> Exit {
             return error.exit;
         }
     };
-    match attempt(common, &reach).await {
+    match attempt(common, &reach, permits, accept_clock).await {
         Ok(exit) => exit,
         Err(error) => {
             report.failed("start", &error);
@@ -109,23 +129,45 @@ async fn run(common: &Common, reach: Reach) -> Exit {
     }
 }
 
-async fn attempt(common: &Common, reach: &Reach) -> Result<Exit, StepError> {
-    let cx = setup::context(common, Access::Change)?;
+async fn attempt(common: &Common, reach: &Reach, permits: Permits, accept_clock: bool) -> Result<Exit, StepError> {
+    let mut cx = setup::context(common, Access::Change)?;
+    if let Reach::Only { name, address: Some(address) } = reach {
+        let loaded = cx.loaded.made(&Made { addresses: [(name.clone(), *address)].into(), ..Made::default() });
+        let loaded = loaded.map_err(|e| StepError::caused("cannot use --address", e).exit(Exit::Usage))?;
+        cx.cluster = Arc::new(loaded.cluster.clone());
+        cx.loaded = Arc::new(loaded);
+    }
+    can_reach_others(&cx, reach)?;
     plan::fixed::refuse_changes(&cx)?;
-    begin(&cx, "up")?;
+    let permit = permits.given(&cx)?;
+    begin(&cx, "up", accept_clock)?;
     sweep(&cx)?;
-    let steps = plan::for_role(&cx, reach);
+    let steps = plan::for_role(&cx, reach, permit);
     let outcome = tokio::select! {
         outcome = runner::run(&steps, &cx) => outcome,
+        never = agent::approve(&cx) => match never {},
         name = stopped() => return Ok(interrupted(&cx, name)),
     };
     Ok(tell(&cx, outcome))
 }
 
-fn begin(cx: &Context, command: &str) -> Result<(), StepError> {
+/// Finds out before anything is changed that there is no key for the other machines.
+fn can_reach_others(cx: &Context, reach: &Reach) -> Result<(), StepError> {
+    let others = cx.node.role == Role::FirstMaster && !fanout::hosts(&cx.cluster).is_empty();
+    if others && *reach != Reach::Here {
+        fanout::read_key(&cx.files, &cx.cluster, cx.clock.now())?;
+    }
+    Ok(())
+}
+
+fn begin(cx: &Context, command: &str, accept_clock: bool) -> Result<(), StepError> {
     let time = cx.clock.now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
     let version = env!("CARGO_PKG_VERSION").into();
-    Ok(cx.journal.note(Record::Run { command: command.into(), version, time })?)
+    cx.journal.note(Record::Run { command: command.into(), version, time })?;
+    if accept_clock {
+        cx.journal.note(Record::Clock { time })?;
+    }
+    Ok(())
 }
 
 /// Removes what killed runs left of files: a half of one may be a part of a key.
@@ -207,7 +249,7 @@ fn summary(cx: &Context, outcome: &Outcome) -> Event {
 }
 
 /// Tells what `up` would do.
-pub(super) async fn plan(args: Up) -> Exit {
+pub(super) async fn plan(args: Run) -> Exit {
     let report = Report::stdout(args.common.output.into());
     match look(&args).await {
         Ok(exit) => exit,
@@ -218,11 +260,12 @@ pub(super) async fn plan(args: Up) -> Exit {
     }
 }
 
-async fn look(args: &Up) -> Result<Exit, (String, StepError)> {
+async fn look(args: &Run) -> Result<Exit, (String, StepError)> {
     let start = |e| ("start".to_owned(), e);
     let cx = setup::context(&args.common, Access::Look).map_err(start)?;
+    can_reach_others(&cx, &args.reach()).map_err(start)?;
     plan::fixed::refuse_changes(&cx).map_err(start)?;
-    let steps = plan::for_role(&cx, &args.reach());
+    let steps = plan::for_role(&cx, &args.reach(), Permit::None);
     let pending = runner::look(&steps, &cx).await?;
     for (step, changes) in &pending {
         cx.report.tell(&Event::Planned { step: step.clone(), changes: changes.clone() });

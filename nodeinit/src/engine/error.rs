@@ -2,7 +2,7 @@
 
 use crate::{
     engine::{journal::JournalError, wait::WaitError},
-    host::{commands::CommandError, files::FileError},
+    host::{commands::CommandError, files::FileError, remove::RemoveError},
     render::RenderError,
 };
 use std::{error::Error, fmt};
@@ -103,6 +103,18 @@ fn moved(error: &(dyn Error + 'static)) -> (String, Option<String>) {
     (error.to_string(), error.source().map(ToString::to_string))
 }
 
+impl From<RemoveError> for StepError {
+    fn from(error: RemoveError) -> Self {
+        match error {
+            RemoveError::File(error) => error.into(),
+            RemoveError::Mount(ref path) => {
+                let hint = format!("`umount {}`, then run this command again", path.display());
+                Self::new(error.to_string()).hint(hint)
+            }
+        }
+    }
+}
+
 impl From<FileError> for StepError {
     fn from(error: FileError) -> Self {
         let full = error.is_full();
@@ -136,7 +148,8 @@ impl From<JournalError> for StepError {
     fn from(error: JournalError) -> Self {
         match error {
             JournalError::File(error) => error.into(),
-            damaged => Self::new(damaged.to_string()),
+            damaged => Self::new(damaged.to_string())
+                .hint("put the journal back from a backup; or delete that line, and `reset` leaves what it recorded"),
         }
     }
 }

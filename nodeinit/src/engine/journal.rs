@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{File, OpenOptions},
-    io::Write,
+    io::{self, Write},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
@@ -31,6 +31,11 @@ pub enum Record {
         command: String,
         /// The version of this program.
         version: String,
+        /// Seconds since 1970, before preflight has looked at the clock.
+        time: u64,
+    },
+    /// Preflight, or the operator, accepted the machine's clock.
+    Clock {
         /// Seconds since 1970.
         time: u64,
     },
@@ -106,6 +111,23 @@ pub enum Record {
         /// Its full name.
         name: String,
     },
+    /// This machine is about to write a key for etcd's CA that it generated itself.
+    EtcdAuthority {
+        /// The key file's SHA-256, in hex.
+        sha256: String,
+    },
+    /// This machine is about to start a new etcd cluster.
+    EtcdBootstrap {
+        /// Its `--initial-cluster-token`, made for this bootstrap alone.
+        token: String,
+    },
+    /// The etcd that this machine bootstrapped was healthy.
+    EtcdHealthy,
+    /// This machine's etcd is about to join others.
+    EtcdJoin {
+        /// Their `--initial-cluster-token`, where they have one.
+        token: Option<String>,
+    },
     /// Another machine showed this SSH host key, and was trusted on first use.
     HostKey {
         /// The machine.
@@ -120,6 +142,7 @@ impl Record {
     fn subject(&self) -> String {
         match self {
             Self::Run { command, .. } => format!("run {command}"),
+            Self::Clock { .. } => "clock".into(),
             Self::Fixed { .. } => "fixed".into(),
             Self::Begin { step } => format!("begin {step}"),
             Self::End { step, .. } => format!("end {step}"),
@@ -129,6 +152,10 @@ impl Record {
             Self::Sysctl { key, .. } => key.clone(),
             Self::Unit { name } | Self::Image { name } => name.clone(),
             Self::HostKey { name, .. } => format!("host key of {name}"),
+            Self::EtcdAuthority { .. } => "etcd-authority".into(),
+            Self::EtcdBootstrap { .. } => "etcd-bootstrap".into(),
+            Self::EtcdHealthy => "etcd-healthy".into(),
+            Self::EtcdJoin { .. } => "etcd-join".into(),
             Self::Swap { device } => device.display().to_string(),
         }
     }
@@ -150,6 +177,45 @@ pub struct Written {
     pub sha256: BTreeSet<String>,
     /// What was there before we first wrote it.
     pub original: Option<Original>,
+}
+
+/// What the records say about the etcd of this machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EtcdRecords {
+    /// The SHA-256 of the CA's key that this machine generated itself.
+    pub own_authority: Option<String>,
+    /// The `--initial-cluster-token` of the latest bootstrap or join.
+    pub token: Option<String>,
+    /// How it began.
+    pub history: EtcdHistory,
+}
+
+/// How the etcd of this machine began, by the latest record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EtcdHistory {
+    /// No etcd was started here.
+    #[default]
+    None,
+    /// A bootstrap began here, and that etcd was never seen healthy.
+    Bootstrapping,
+    /// The etcd that was bootstrapped here was healthy.
+    Bootstrapped,
+    /// It joined others, or a version without these records started it.
+    Member,
+}
+
+impl EtcdHistory {
+    /// The bootstrap happened here.
+    #[must_use]
+    pub const fn is_bootstrap(self) -> bool {
+        matches!(self, Self::Bootstrapping | Self::Bootstrapped)
+    }
+
+    /// A cluster exists that this machine's etcd was part of.
+    #[must_use]
+    pub const fn has_cluster(self) -> bool {
+        matches!(self, Self::Bootstrapped | Self::Member)
+    }
 }
 
 /// What all records together say.
@@ -177,17 +243,36 @@ pub struct State {
     pub ended: BTreeSet<String>,
     /// The values that cannot change in place, where a run got so far.
     pub fixed: Option<BTreeMap<String, String>>,
-    /// The latest time of a run's start, seconds since 1970.
-    pub last_run: Option<u64>,
+    /// The last time that preflight accepted, seconds since 1970. A clock that is behind it is wrong.
+    pub accepted_time: Option<u64>,
+    /// The start of the present run, until preflight has accepted or refused it.
+    started: Option<u64>,
+    /// The etcd of this machine.
+    pub etcd: EtcdRecords,
 }
 
 impl State {
     fn take(&mut self, record: Record) {
         match record {
-            Record::Run { time, .. } => self.last_run = self.last_run.max(Some(time)),
+            Record::Run { time, .. } => self.started = Some(time),
+            Record::Clock { time } => {
+                self.accepted_time = Some(time);
+                self.started = None;
+            }
             Record::Fixed { values } => self.fixed = Some(values),
-            Record::End { step, .. } => drop(self.ended.insert(step)),
-            Record::Begin { .. } | Record::Failed { .. } => {}
+            Record::End { step, .. } => {
+                // The only record that versions before 0.2 left of an etcd.
+                if step == "etcd" {
+                    self.etcd.history = match self.etcd.history {
+                        EtcdHistory::None | EtcdHistory::Member => EtcdHistory::Member,
+                        EtcdHistory::Bootstrapping | EtcdHistory::Bootstrapped => EtcdHistory::Bootstrapped,
+                    };
+                }
+                self.ended.insert(step);
+            }
+            // Versions before `Clock` recorded no more than this: no step begins before preflight has accepted the clock.
+            Record::Begin { .. } => self.accepted_time = self.started.take().or(self.accepted_time),
+            Record::Failed { .. } => self.started = None,
             Record::File { path, sha256, original } => {
                 // The first record knows what was there before us.
                 let written = self.files.entry(path).or_insert(Written { sha256: BTreeSet::new(), original });
@@ -201,6 +286,17 @@ impl State {
             Record::Swap { device } => drop(self.swaps.insert(device)),
             Record::Image { name } => drop(self.images.insert(name)),
             Record::HostKey { name, key } => drop(self.host_keys.insert(name, key)),
+            Record::EtcdAuthority { sha256 } => self.etcd.own_authority = Some(sha256),
+            Record::EtcdBootstrap { token } => {
+                self.ended.remove("etcd");
+                self.etcd.token = Some(token);
+                self.etcd.history = EtcdHistory::Bootstrapping;
+            }
+            Record::EtcdHealthy => self.etcd.history = EtcdHistory::Bootstrapped,
+            Record::EtcdJoin { token } => {
+                self.etcd.token = token;
+                self.etcd.history = EtcdHistory::Member;
+            }
         }
     }
 }
@@ -214,8 +310,44 @@ pub struct Journal {
 #[derive(Debug)]
 struct Inner {
     /// `None`: changes nothing on disk, for `plan`.
-    file: Option<File>,
+    file: Option<Records>,
     state: State,
+}
+
+/// The file: whole records, and at most one that was cut short at its end.
+#[derive(Debug)]
+struct Records {
+    file: File,
+    /// Where the last whole record ends.
+    end: u64,
+    /// Whether something may follow `end`: it is cut off before the next record.
+    torn: bool,
+}
+
+impl Records {
+    fn append(&mut self, lines: &[u8], sync: bool) -> Result<(), FileError> {
+        if self.torn {
+            self.cut().map_err(failed("repair", Path::new(JOURNAL)))?;
+        }
+        let written =
+            self.file.write_all(lines).map_err(failed("write", Path::new(JOURNAL))).and_then(|()| match sync {
+                true => self.file.sync_data().map_err(failed("sync", Path::new(JOURNAL))),
+                false => Ok(()),
+            });
+        match &written {
+            Ok(()) => self.end += lines.len() as u64,
+            // Where this fails, too, it is tried again before the next record, and by the next run.
+            Err(_) => self.torn = self.cut().is_err(),
+        }
+        written
+    }
+
+    fn cut(&mut self) -> io::Result<()> {
+        self.file.set_len(self.end)?;
+        self.file.sync_data()?;
+        self.torn = false;
+        Ok(())
+    }
 }
 
 /// The journal cannot be used.
@@ -225,7 +357,7 @@ pub enum JournalError {
     #[error(transparent)]
     File(#[from] FileError),
     /// A line in its middle is not a record.
-    #[error("{JOURNAL}:{line} is damaged: {reason}; what it recorded can no longer be undone by `reset`")]
+    #[error("{JOURNAL}:{line} is damaged: {reason}; `reset` can no longer undo what it recorded")]
     Damaged {
         /// The line's number.
         line: usize,
@@ -265,7 +397,8 @@ impl Journal {
             .mode(0o600)
             .open(files.real(path))
             .map_err(failed("open", path))?;
-        file.set_len(whole as u64).map_err(failed("open", path))?;
+        let mut file = Records { file, end: whole as u64, torn: false };
+        file.cut().map_err(failed("open", path))?;
         Ok(Self { inner: Mutex::new(Inner { file: Some(file), state }) })
     }
 
@@ -286,6 +419,12 @@ impl Journal {
     #[must_use]
     pub fn state(&self) -> State {
         self.lock().state.clone()
+    }
+
+    /// What the records say about the etcd of this machine.
+    #[must_use]
+    pub fn etcd(&self) -> EtcdRecords {
+        self.lock().state.etcd.clone()
     }
 
     /// Appends a record without waiting for the disk.
@@ -316,10 +455,7 @@ impl Journal {
         }
         let mut inner = self.lock();
         if let Some(file) = &mut inner.file {
-            file.write_all(&lines).map_err(failed("write", Path::new(JOURNAL)))?;
-            if sync {
-                file.sync_data().map_err(failed("sync", Path::new(JOURNAL)))?;
-            }
+            file.append(&lines, sync)?;
         }
         let subject = records.first().map(Record::subject).unwrap_or_default();
         records.into_iter().for_each(|record| inner.state.take(record));
@@ -335,12 +471,38 @@ fn read(files: &Files) -> Result<(State, usize), JournalError> {
     let whole = text.iter().rposition(|&b| b == b'\n').map_or(0, |end| end + 1);
     let mut state = State::default();
     for (index, line) in text[..whole].split(|&b| b == b'\n').enumerate().filter(|(_, line)| !line.is_empty()) {
-        match serde_json::from_slice(line) {
-            Ok(record) => state.take(record),
-            Err(e) => return Err(JournalError::Damaged { line: index + 1, reason: e.to_string() }),
-        }
+        let records = records(line).map_err(|e| JournalError::Damaged { line: index + 1, reason: e.to_string() })?;
+        records.into_iter().for_each(|record| state.take(record));
     }
     Ok((state, whole))
+}
+
+/// The records of a line: one. On a full disk, older versions wrote the next record behind the fragment of one; nothing was
+/// made after a fragment, so it is skipped.
+fn records(line: &[u8]) -> Result<Vec<Record>, serde_json::Error> {
+    // JSON escapes quotes in strings, so this is always a record's beginning.
+    const BEGINNING: &[u8] = br#"{"record":""#;
+    let whole = match serde_json::from_slice(line) {
+        Ok(record) => return Ok(vec![record]),
+        Err(error) => error,
+    };
+    let beginnings = line.windows(BEGINNING.len()).enumerate().filter(|(_, window)| *window == BEGINNING);
+    let mut starts: Vec<usize> = beginnings.map(|(at, _)| at).collect();
+    let Some(last) = starts.pop() else { return Err(whole) };
+    if starts.first() != Some(&0) {
+        starts.insert(0, 0);
+    }
+    let ends = starts[1..].iter().copied().chain([last]);
+    let mut records = Vec::new();
+    for fragment in starts.iter().zip(ends).map(|(&start, end)| &line[start..end]) {
+        match serde_json::from_slice(fragment) {
+            Ok(record) => records.push(record),
+            Err(error) if error.is_eof() => {}
+            Err(_) => return Err(whole),
+        }
+    }
+    records.push(serde_json::from_slice(&line[last..])?);
+    Ok(records)
 }
 
 #[cfg(test)]
@@ -358,13 +520,83 @@ mod tests {
         let files = Files::under(dir.path());
         Journal::open(&files).unwrap().intend(vec![directory("/a"), directory("/b")]).unwrap();
         let whole = files.read(JOURNAL).unwrap().unwrap();
+        let first = whole.iter().position(|&b| b == b'\n').unwrap() + 1;
         for length in 0..=whole.len() {
             std::fs::write(files.real(Path::new(JOURNAL)), &whole[..length]).unwrap();
             let journal = Journal::open(&files).unwrap();
             journal.note(directory("/c")).unwrap();
+            let mut expected = BTreeSet::from([PathBuf::from("/c")]);
+            expected.extend((length >= first).then(|| "/a".into()));
+            expected.extend((length == whole.len()).then(|| "/b".into()));
             let known = Journal::read_only(&files).unwrap().state().directories;
-            assert!(known.contains(Path::new("/c")), "cut at {length}");
+            assert_eq!(known, expected, "cut at {length}");
         }
+    }
+
+    /// Runs in a process of its own, whose files cannot grow beyond 1 KiB: a write is cut short as on a full disk.
+    #[test]
+    fn a_record_that_is_cut_short_by_a_full_disk_leaves_whole_records() {
+        const CHILD: &str = "NODEINIT_TEST_FULL_DISK";
+        let name = "engine::journal::tests::a_record_that_is_cut_short_by_a_full_disk_leaves_whole_records";
+        let Ok(dir) = std::env::var(CHILD) else {
+            let dir = tempfile::tempdir().unwrap();
+            let files = Files::under(dir.path());
+            let output = std::process::Command::new("bash")
+                .args(["-c", "trap '' XFSZ; ulimit -f 1; exec \"$0\" --exact \"$1\""])
+                .arg(std::env::current_exe().unwrap())
+                .arg(name)
+                .env(CHILD, dir.path())
+                .output()
+                .unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+            // The disk has room again.
+            Journal::open(&files).unwrap().intend(vec![directory("/later")]).unwrap();
+            let known = Journal::read_only(&files).unwrap().state().directories;
+            assert_eq!(known, ["/first", "/later", "/small"].map(PathBuf::from).into());
+            return;
+        };
+        let journal = Journal::open(&Files::under(dir)).unwrap();
+        journal.intend(vec![directory("/first")]).unwrap();
+        let long = format!("/{}", "x".repeat(1500));
+        assert!(journal.intend(vec![directory(&long)]).is_err());
+        assert!(journal.note(directory(&long)).is_err());
+        journal.intend(vec![directory("/small")]).unwrap();
+        assert!(!journal.state().directories.contains(Path::new(&long)));
+    }
+
+    #[test]
+    fn a_fragment_that_a_record_follows_on_its_line_is_skipped() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::under(dir.path());
+        Journal::open(&files).unwrap().note(directory("/a")).unwrap();
+        let record = files.read(JOURNAL).unwrap().unwrap();
+        for length in 0..record.len() {
+            let text = [&record[..], &record[..length], br#"{"record":"directory","path":"/b"}"#, b"\n"].concat();
+            std::fs::write(files.real(Path::new(JOURNAL)), text).unwrap();
+            let known = Journal::read_only(&files).unwrap().state().directories;
+            assert_eq!(known, ["/a", "/b"].map(PathBuf::from).into(), "a fragment of {length} bytes");
+        }
+        let last = r#"{"record":"directory","path":"/b"}"#;
+        for damage in [format!("rubbish{last}"), format!("{last}rubbish"), r#"{"record":"dir"#.to_owned()] {
+            std::fs::write(files.real(Path::new(JOURNAL)), damage.clone() + "\n").unwrap();
+            assert!(Journal::open(&files).is_err(), "{damage}");
+        }
+    }
+
+    #[test]
+    fn the_time_of_a_run_counts_once_preflight_accepted_it() {
+        let after = |records: &[Record]| {
+            let mut state = State::default();
+            records.iter().cloned().for_each(|record| state.take(record));
+            state.accepted_time
+        };
+        let run = |time| Record::Run { command: "up".into(), version: "0".into(), time };
+        let begin = Record::Begin { step: "pki".into() };
+        let refused = Record::Failed { step: "preflight".into(), error: "clock".into() };
+        assert_eq!(after(&[run(9)]), None);
+        assert_eq!(after(&[run(9), refused.clone(), begin.clone()]), None);
+        assert_eq!(after(&[run(5), begin.clone(), run(9), refused]), Some(5), "journals of older versions");
+        assert_eq!(after(&[run(9), begin, run(5), Record::Clock { time: 5 }]), Some(5), "the last counts");
     }
 
     #[test]
@@ -376,6 +608,29 @@ mod tests {
         std::fs::write(files.real(Path::new(JOURNAL)), text).unwrap();
         let error = Journal::open(&files).unwrap_err().to_string();
         assert!(error.contains("journal.jsonl:2 is damaged"), "{error}");
+    }
+
+    #[test]
+    fn the_latest_record_of_etcd_counts() {
+        let mut state = State::default();
+        let bootstrap = |token: &str| Record::EtcdBootstrap { token: token.into() };
+        let end = || Record::End { step: "etcd".into(), milliseconds: 1 };
+        let mut after = |record: Record| {
+            state.take(record);
+            (state.etcd.token.clone().unwrap_or_default(), state.etcd.history)
+        };
+        assert_eq!(after(bootstrap("a")), ("a".into(), EtcdHistory::Bootstrapping));
+        assert_eq!(after(Record::EtcdHealthy), ("a".into(), EtcdHistory::Bootstrapped));
+        assert_eq!(after(end()), ("a".into(), EtcdHistory::Bootstrapped));
+        assert_eq!(
+            after(bootstrap("b")),
+            ("b".into(), EtcdHistory::Bootstrapping),
+            "the operator asked for a new cluster"
+        );
+        assert_eq!(after(Record::EtcdJoin { token: Some("c".into()) }), ("c".into(), EtcdHistory::Member));
+        let mut former = State::default();
+        former.take(end());
+        assert_eq!(former.etcd.history, EtcdHistory::Member, "a journal of an earlier version");
     }
 
     #[test]

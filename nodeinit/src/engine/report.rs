@@ -1,7 +1,7 @@
 //! Progress for people and programs.
 
 use crate::engine::error::StepError;
-use nodeinit_screen::Screen;
+use nodeinit_screen::{Screen, visible};
 use serde::{Deserialize, Serialize};
 use std::{
     fmt,
@@ -233,33 +233,35 @@ impl Report {
             }
             object.insert("elapsed".into(), rounded(self.elapsed()).into());
         }
-        value.to_string()
+        visible(&value.to_string()).into_owned()
     }
 
     fn text(&self, host: Option<&str>, event: &Event) -> String {
-        let on = |step: &str| host.map_or(step.to_owned(), |host| format!("{host} {step}"));
+        let on = |step: &str| visible(&host.map_or(step.to_owned(), |host| format!("{host} {step}"))).into_owned();
         let at = format!("{:7.2}s", self.elapsed().as_secs_f64());
         let paint =
             |code: &str, text: &str| if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.into() };
         match event {
-            Event::Started { step, title } => format!("{at}  {} {}: {title}", paint("36", "…"), on(step)),
+            Event::Started { step, title } => {
+                format!("{at}  {} {}: {}", paint("36", "…"), on(step), visible(title))
+            }
             Event::Done { step, changed: true, seconds } => {
                 format!("{at}  {} {} ({seconds:.2} s)", paint("32", "✓"), on(step))
             }
             Event::Done { changed: false, .. } => String::new(),
-            Event::Note { step, text } => format!("{at}  {} {}: {text}", paint("33", "·"), on(step)),
+            Event::Note { step, text } => format!("{at}  {} {}: {}", paint("33", "·"), on(step), visible(text)),
             Event::Failed { step, error, causes, hint } => {
-                let mut text = format!("{}: {error}", paint("31", "error"));
-                causes.iter().for_each(|cause| text += &format!("\n  cause: {cause}"));
+                let mut text = format!("{}: {}", paint("31", "error"), visible(error));
+                causes.iter().for_each(|cause| text += &format!("\n  cause: {}", visible(cause)));
                 text += &format!("\n  step:  {}", on(step));
                 if let Some(hint) = hint {
-                    text += &format!("\n  {}:  {hint}", paint("1", "hint"));
+                    text += &format!("\n  {}:  {}", paint("1", "hint"), visible(hint));
                 }
                 text
             }
             Event::Planned { step, changes } => {
                 let mut text = paint("1", &on(step));
-                changes.iter().for_each(|change| text += &format!("\n  - {change}"));
+                changes.iter().for_each(|change| text += &format!("\n  - {}", visible(change)));
                 text
             }
             Event::Summary { seconds, critical_path, cpu_seconds, peak_memory_bytes } => {
@@ -294,5 +296,47 @@ fn log(host: &str, event: &Event) {
         }
         Event::Planned { .. } => {}
         Event::Summary { seconds, .. } => tracing::info!(nodeinit_host = host, "ended after {seconds:.2} s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_other_machines_report_has_no_control_characters() {
+        let mut report = Report::silent();
+        report.colour = true;
+        let hostile = "\x1b]0;title\x07\x1b[2J\r\u{9b}31m\u{202e}";
+        let text = || hostile.to_owned();
+        let failed = Event::Failed {
+            step: text(),
+            error: text(),
+            causes: vec![text(), "two\nlines".into()],
+            hint: Some(text()),
+        };
+        let events = [
+            Event::Started { step: text(), title: text() },
+            Event::Done { step: text(), changed: true, seconds: 1.0 },
+            Event::Note { step: text(), text: text() },
+            failed,
+            Event::Planned { step: text(), changes: vec![text()] },
+        ];
+        for event in &events {
+            let line = report.text(Some(hostile), event);
+            let own = line.replace("\x1b[0m", "").replace("\x1b[1m", "");
+            let own =
+                ["31", "32", "33", "36"].iter().fold(own, |line, colour| line.replace(&format!("\x1b[{colour}m"), ""));
+            assert!(!own.chars().any(|c| c.is_control() && c != '\n') && !own.contains('\u{202e}'), "{own:?}");
+            assert!(line.contains("\\u001b]0;title\\u0007"), "it is still readable: {line:?}");
+            let json = report.json(Some(hostile), event);
+            assert!(!json.chars().any(char::is_control), "{json:?}");
+            assert_eq!(
+                serde_json::from_str::<serde_json::Value>(&json).unwrap()["host"],
+                hostile,
+                "JSON has it unchanged"
+            );
+        }
+        assert!(report.text(None, &events[3]).contains("two\nlines"));
     }
 }

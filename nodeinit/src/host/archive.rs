@@ -2,16 +2,16 @@
 //!
 //! Source: github.com/moby/docker-image-spec, "Combined Image JSON + Filesystem Changeset Format".
 
+use super::section::Section;
 use serde::Deserialize;
 use std::{
     collections::BTreeMap,
     fs::File,
     io::{self, Read, Seek, SeekFrom},
-    path::Path,
 };
 
 /// A tar archive's unit, in bytes (POSIX pax, "ustar Interchange Format").
-const BLOCK: u64 = 512;
+pub const BLOCK: u64 = 512;
 
 /// More than any manifest or configuration of an image has.
 const LARGEST_TEXT: u64 = 4 << 20;
@@ -35,7 +35,7 @@ pub struct ImageIndex {
 pub struct Layer {
     /// Its digest as the image's configuration states it, `sha256:` and hex. Whoever takes the layer must verify it.
     pub digest: String,
-    /// Where it begins.
+    /// Where it begins in the file.
     pub offset: u64,
     /// Its length.
     pub length: u64,
@@ -60,13 +60,25 @@ struct RootFs {
     diff_ids: Vec<String>,
 }
 
+/// The full names of the images that an archive lists; `None` where it is of another form, or damaged.
+///
+/// # Errors
+/// Where the file cannot be read.
+pub fn names(archive: &Section) -> io::Result<Option<Vec<String>>> {
+    let mut file = File::open(&archive.file)?;
+    let Some(members) = members(&mut file, archive)? else { return Ok(None) };
+    let Some(text) = text(&mut file, &members, "manifest.json")? else { return Ok(None) };
+    let Ok(manifests) = serde_json::from_slice::<Vec<Manifest>>(&text) else { return Ok(None) };
+    Ok(Some(manifests.into_iter().flat_map(|manifest| manifest.repo_tags.unwrap_or_default()).collect()))
+}
+
 /// Reads an archive's index; `None` where the archive is of another form, or damaged.
 ///
 /// # Errors
 /// Where the file cannot be read.
-pub fn index(path: &Path) -> io::Result<Option<ImageIndex>> {
-    let mut file = File::open(path)?;
-    let Some(members) = members(&mut file)? else { return Ok(None) };
+pub fn index(archive: &Section) -> io::Result<Option<ImageIndex>> {
+    let mut file = File::open(&archive.file)?;
+    let Some(members) = members(&mut file, archive)? else { return Ok(None) };
     let Some(text) = text(&mut file, &members, "manifest.json")? else { return Ok(None) };
     let Ok([manifest]) =
         serde_json::from_slice::<Vec<Manifest>>(&text).map(<[Manifest; 1]>::try_from).unwrap_or(Err(Vec::new()))
@@ -102,12 +114,12 @@ fn text(file: &mut File, members: &BTreeMap<String, (u64, u64)>, name: &str) -> 
     Ok(Some(content))
 }
 
-/// The plain files of a tar archive: name → offset and length. `None` where it is no tar, has names or sizes outside its
+/// The plain files of a tar archive: name → offset in the file and length. `None` where it is no tar, has names or sizes outside its
 /// headers, or is cut off.
-fn members(file: &mut File) -> io::Result<Option<BTreeMap<String, (u64, u64)>>> {
-    let end = file.metadata()?.len();
+fn members(file: &mut File, archive: &Section) -> io::Result<Option<BTreeMap<String, (u64, u64)>>> {
+    let end = file.metadata()?.len().min(archive.offset + archive.length);
     let mut members = BTreeMap::new();
-    let mut at = 0;
+    let mut at = archive.offset;
     while at + BLOCK <= end {
         let mut header = [0; BLOCK as usize];
         file.seek(SeekFrom::Start(at))?;
@@ -139,6 +151,35 @@ fn members(file: &mut File) -> io::Result<Option<BTreeMap<String, (u64, u64)>>> 
     Ok(Some(members))
 }
 
+/// The name and the length in a header that is whole.
+#[must_use]
+pub fn member(header: &[u8; BLOCK as usize]) -> Option<(String, u64)> {
+    is_whole(header).then(|| Some((name(header), octal(&header[124..136])?)))?
+}
+
+/// The header of a plain file without a time or an owner: the same file always gives the same bytes.
+///
+/// # Errors
+/// Where the name does not fit into a header.
+pub fn header(name: &str, length: u64) -> io::Result<[u8; BLOCK as usize]> {
+    let mut header = tar::Header::new_ustar();
+    header.set_path(name)?;
+    header.set_entry_type(tar::EntryType::Regular);
+    header.set_size(length);
+    header.set_mode(0o644);
+    header.set_mtime(0);
+    header.set_uid(0);
+    header.set_gid(0);
+    header.set_cksum();
+    Ok(*header.as_bytes())
+}
+
+/// How many zeros follow a member of this length.
+#[must_use]
+pub fn padding(length: u64) -> usize {
+    (length.next_multiple_of(BLOCK) - length) as usize
+}
+
 /// Whether a header's sum is right: the sum of its bytes, its own field taken as blanks.
 fn is_whole(header: &[u8]) -> bool {
     let sum: u64 =
@@ -166,8 +207,8 @@ fn name(header: &[u8]) -> String {
 #[cfg(test)]
 #[allow(clippy::disallowed_methods, reason = "tests make archives")]
 pub(crate) mod testing {
-    use super::*;
     use crate::engine::journal::sha256;
+    use std::path::Path;
 
     /// A tar archive of these files.
     pub(crate) fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
@@ -209,12 +250,21 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.tar");
         archive(&path, "registry.k8s.io/pause:3.10.1", b"a layer's content");
-        let found = index(&path).unwrap().unwrap();
+        let found = index(&Section::whole(path.clone()).unwrap()).unwrap().unwrap();
         assert_eq!(found.names, ["registry.k8s.io/pause:3.10.1"]);
         let [layer] = &found.layers[..] else { panic!("one layer") };
         assert_eq!(layer.digest, format!("sha256:{}", sha256(b"a layer's content")));
         let whole = std::fs::read(&path).unwrap();
         assert_eq!(&whole[layer.offset as usize..][..layer.length as usize], b"a layer's content");
+
+        // As a part of another file.
+        std::fs::write(&path, [b"before", &whole[..], b"after"].concat()).unwrap();
+        let part = Section { file: path, offset: 6, length: whole.len() as u64 };
+        let shifted = Layer { offset: layer.offset + 6, ..layer.clone() };
+        assert_eq!(index(&part).unwrap().unwrap().layers, [shifted]);
+        assert_eq!(names(&part).unwrap().unwrap(), found.names);
+        let cut = Section { length: part.length - 1600, ..part };
+        assert_eq!(index(&cut).unwrap(), None);
     }
 
     #[test]
@@ -237,7 +287,7 @@ mod tests {
         ];
         for (case, content) in others.into_iter().enumerate() {
             std::fs::write(&path, content).unwrap();
-            assert_eq!(index(&path).unwrap(), None, "case {case}");
+            assert_eq!(index(&Section::whole(path.clone()).unwrap()).unwrap(), None, "case {case}");
         }
     }
 }

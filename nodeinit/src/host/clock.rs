@@ -27,6 +27,12 @@ impl Clock {
         Self { behind }
     }
 
+    /// Whether it differs from the system's.
+    #[must_use]
+    pub fn is_shifted(&self) -> bool {
+        !self.behind.is_zero()
+    }
+
     /// The present time.
     #[must_use]
     pub fn now(&self) -> SystemTime {

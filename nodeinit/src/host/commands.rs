@@ -54,6 +54,20 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
+/// Where programs are looked for: sudo of some distributions leaves out the directories where nodeinit places containerd's.
+fn path() -> String {
+    let inherited = std::env::var("PATH").unwrap_or_default();
+    format!("{inherited}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+        .trim_start_matches(':')
+        .to_owned()
+}
+
+/// Whether a program is where programs are looked for.
+#[must_use]
+pub fn is_installed(program: &str) -> bool {
+    std::env::split_paths(&path()).any(|directory| directory.join(program).is_file())
+}
+
 impl Commands {
     /// Runs `argv` and returns its standard output; dropping the future kills the program.
     ///
@@ -74,6 +88,7 @@ impl Commands {
         let mut child = Command::new(program)
             .args(arguments)
             .env("LC_ALL", "C")
+            .env("PATH", path())
             .stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -12,6 +12,8 @@ pub struct Room {
     pub bytes: u64,
     /// File nodes left; `u64::MAX` where the file system does not count them.
     pub nodes: u64,
+    /// Whether nothing can be written, however much room there is.
+    pub read_only: bool,
 }
 
 /// The room on the file system that holds `path`, or will.
@@ -26,6 +28,7 @@ pub fn room(files: &Files, path: &Path) -> Result<Room, FileError> {
         directory: directory.to_path_buf(),
         bytes: stat.blocks_free().saturating_mul(stat.fragment_size()),
         nodes: if stat.files() == 0 { u64::MAX } else { stat.files_free() },
+        read_only: stat.flags().contains(nix::sys::statvfs::FsFlags::ST_RDONLY),
     })
 }
 

@@ -14,6 +14,16 @@ use std::{
     path::Path,
 };
 
+/// This machine's processor as Go names it: machines of a cluster are of the kind that nodeinit was built for.
+#[must_use]
+pub fn architecture() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    }
+}
+
 /// The host name and the addresses.
 #[must_use]
 pub fn local() -> Local {

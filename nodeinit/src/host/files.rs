@@ -89,6 +89,15 @@ impl Files {
         self.root.join(path.strip_prefix("/").unwrap_or(path))
     }
 
+    /// The path without symbolic links, as the kernel's table of mounts shows it; the path itself where there is nothing.
+    #[must_use]
+    pub fn canonical(&self, path: &Path) -> PathBuf {
+        let real = fs::canonicalize(self.real(path)).ok();
+        let root = fs::canonicalize(&self.root).unwrap_or_else(|_| self.root.clone());
+        let below = real.and_then(|real| real.strip_prefix(root).ok().map(|below| Path::new("/").join(below)));
+        below.unwrap_or_else(|| path.to_path_buf())
+    }
+
     /// The content of a file, or `None` where there is none.
     ///
     /// # Errors
@@ -174,6 +183,14 @@ impl Files {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             Err(e) => Err(failed("make directory", path)(e)),
         }
+    }
+
+    /// Sets the mode of a file or a directory.
+    ///
+    /// # Errors
+    /// Where it is not there, or belongs to another user.
+    pub fn set_mode(&self, path: &Path, mode: u32) -> Result<(), FileError> {
+        fs::set_permissions(self.real(path), Permissions::from_mode(mode)).map_err(failed("set the mode of", path))
     }
 
     /// Writes all of `new`: each to a temporary name with its mode set before its content, all synced, then all renamed,

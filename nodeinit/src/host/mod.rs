@@ -10,6 +10,8 @@ pub mod files;
 pub mod kernel;
 pub mod net;
 pub mod processes;
+pub mod remove;
+pub mod section;
 pub mod systemd;
 
 /// A point at which a test may kill this process: what is done there, and to what. Nothing without the feature `failpoints`.

@@ -9,7 +9,7 @@ use crate::{
     api::{
         connection::HttpError,
         http::with_causes,
-        kube::{ApiError, KubeClient},
+        kube::{ApiError, KubeClient, LONGEST_OBJECT},
     },
     pki::{Certificate, fault, request::client_request},
 };
@@ -69,8 +69,10 @@ pub(super) struct Attempt<'a> {
 impl<'a> Attempt<'a> {
     pub(super) fn new(join: &'a Join<'a>) -> Result<Self, JoinError> {
         let pem = client_request(&join.leaf(), join.key).map_err(JoinError::Request)?;
-        // As the kubelet does (`digestedName`), so that the same key asks the same.
-        let of = [&join.key.pin()[..], join.node.as_bytes()].concat();
+        // As the kubelet does (`digestedName`), so that the same key asks the same. With another token the request is another
+        // one: what became of the former token's does not matter to it.
+        let token = join.token.expose().split_once('.').unwrap_or_default().0;
+        let of = [&join.key.pin()[..], join.node.as_bytes(), b".", token.as_bytes()].concat();
         let name = format!("node-csr-{}", BASE64_URL_SAFE_NO_PAD.encode(digest(&SHA256, &of)));
         let ca = join.trust.ca.clone();
         Ok(Self { join, ca, named: false, requested: false, requests: 0, name, pem })
@@ -93,7 +95,8 @@ impl<'a> Attempt<'a> {
             Some(ca) => ca.clone(),
             None => {
                 let asked = KubeClient::new(endpoint.clone(), tls(None, seen.clone()).map_err(bad_tls)?);
-                self.published(&asked.connect_within(CONNECT_LIMIT), seen).await?
+                let asked = asked.connect_within(CONNECT_LIMIT).with_answers_up_to(LONGEST_OBJECT);
+                self.published(&asked, seen).await?
             }
         };
         let client = match client {
@@ -179,7 +182,7 @@ impl<'a> Attempt<'a> {
     async fn signed(&mut self, client: &KubeClient, seen: &Seen, left: Duration) -> Result<String, Stop> {
         let (name, seconds) = (self.name.clone(), left.as_secs() + 1);
         let path = format!("{REQUESTS}?watch=true&fieldSelector=metadata.name%3D{name}&timeoutSeconds={seconds}");
-        let look = |kind: &str, object: &Value| match (kind, verdict(&name, object)) {
+        let look = |kind: &str, object: Value| match (kind, verdict(&name, &object)) {
             ("DELETED", _) => ControlFlow::Break(Err(None)),
             ("ERROR", _) => ControlFlow::Break(Err(Some(Stop::Now(Obstacle::Busy(object["message"].to_string()))))),
             (_, Some(Ok(certificate))) => ControlFlow::Break(Ok(certificate)),
@@ -250,6 +253,7 @@ fn passing(error: ApiError, seen: &Seen) -> Stop {
         }
         ApiError::Http(HttpError::Connect { source, address }) => connect(&source, address.to_string(), seen),
         ApiError::Http(HttpError::TimedOut { .. }) => Obstacle::Silent,
+        ApiError::Http(error @ HttpError::TooLong { .. }) => Obstacle::NotApi(error.to_string()),
         ApiError::Http(error) => Obstacle::Unreachable(with_causes(&error)),
         other => Obstacle::NotApi(other.to_string()),
     })
@@ -275,6 +279,10 @@ fn connect(error: &io::Error, address: String, seen: &Seen) -> Obstacle {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustls::ServerConfig;
+    use rustls_pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
+    use tokio::{io::AsyncWriteExt, net::TcpListener};
+    use tokio_rustls::TlsAcceptor;
 
     #[test]
     fn a_node_is_this_machine_only_where_both_ids_fit() {
@@ -298,5 +306,56 @@ mod tests {
             denied.unwrap().unwrap_err().to_string(),
             "the request csr for the kubelet's certificate was denied: no (Policy)"
         );
+    }
+
+    /// A server over TLS that announces a cluster-info of 10 GB. HTTP/2 frame by frame: RFC 9113, sections 4.1 and 6.
+    async fn server_of_a_large_cluster_info() -> Endpoint {
+        let key = crate::pki::Key::generate().unwrap();
+        let certificate = crate::pki::authority::self_signed("kubernetes", &key, SystemTime::now()).unwrap();
+        let certificate = CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap();
+        let key = PrivateKeyDer::from_pem_slice(key.pem().expose().as_bytes()).unwrap();
+        let mut tls = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate], key)
+            .unwrap();
+        tls.alpn_protocols = vec![b"h2".to_vec()];
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        tokio::spawn(async move {
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                let Ok(mut stream) = TlsAcceptor::from(Arc::new(tls.clone())).accept(stream).await else { continue };
+                let frame = |kind: u8, flags: u8, on: u8, content: &[u8]| {
+                    [&[0, 0, content.len() as u8, kind, flags, 0, 0, 0, on], content].concat()
+                };
+                let headers = [b"\x88\x0f\x0d\x0b".as_slice(), b"10000000000"].concat();
+                let answer = [frame(4, 0, 0, b""), frame(4, 1, 0, b""), frame(1, 4, 1, &headers), frame(0, 0, 1, b"{")];
+                stream.write_all(&answer.concat()).await.unwrap();
+                let _ = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await;
+            }
+        });
+        Endpoint { host: "127.0.0.1".into(), port }
+    }
+
+    #[tokio::test]
+    async fn a_cluster_info_that_is_too_large_is_not_read() {
+        let endpoints = [server_of_a_large_cluster_info().await];
+        let trust = super::super::Trust::new(None, vec![[7; 32]]).unwrap();
+        let (token, key) = (Secret::new("abcdef.0123456789abcdef".to_owned()), crate::pki::Key::generate().unwrap());
+        let machine = Machine { id: "aa".into(), system_uuid: None };
+        let join = Join {
+            node: "w1",
+            endpoints: &endpoints,
+            trust: &trust,
+            token: &token,
+            key: &key,
+            machine: &machine,
+            limit: Duration::from_secs(10),
+            spread: Duration::ZERO,
+        };
+        let error = join.run(|_| ()).await.unwrap_err().to_string();
+        assert!(error.contains("configmaps/cluster-info") && error.contains("longer than 4 MiB"), "{error}");
     }
 }

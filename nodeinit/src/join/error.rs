@@ -117,7 +117,8 @@ impl Obstacle {
             Self::Forbidden(_) => "run `nodeinit up` on the first master: it binds the tokens' group to its roles",
             Self::Busy(_) => "see whether the API server and etcd are healthy: `nodeinit status` on a master",
             Self::Unsigned(_) => {
-                "is a kube-controller-manager running, with the CA's key? See `nodeinit status` and `kubectl get csr` on a master"
+                "see `kubectl get csr` on a master: a pending request needs nodeinit's agent (`systemctl status nodeinit-agent` on a \
+                 master), an approved one a kube-controller-manager that has the CA's key"
             }
         }
     }

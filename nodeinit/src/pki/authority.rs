@@ -244,7 +244,11 @@ mod tests {
         ) {
             let now = SystemTime::now();
             let (authority, _) = authority(Ca::Etcd, now);
-            let names = dns.into_iter().map(Name::Dns).chain(addresses.into_iter().map(Name::Address)).collect();
+            let names = dns.into_iter().map(Name::Dns).chain(
+                // An IPv4 address in IPv6 form is read back as the IPv4 address that it is.
+                addresses.into_iter().map(|address| Name::Address(address.to_canonical())),
+            );
+            let names = names.collect();
             let leaf = Leaf { common_name, organization, names, server, client: true };
             let key = Key::generate().unwrap();
             let pem = authority.issue(&leaf, &key, now).unwrap();

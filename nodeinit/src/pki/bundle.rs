@@ -34,6 +34,15 @@ pub struct Pair {
     pub key: Secret<String>,
 }
 
+/// How Secrets are encrypted in etcd.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Encryption {
+    /// The only key, of which the first master makes the configuration.
+    Key(Secret<[u8; 32]>),
+    /// The EncryptionConfiguration of a cluster that runs, byte by byte: its keys may have been rotated.
+    Configuration(Secret<String>),
+}
+
 /// The secrets of one cluster.
 #[derive(Clone, Debug)]
 pub struct Bundle {
@@ -43,11 +52,13 @@ pub struct Bundle {
     /// Signs the tokens of service accounts; in PEM.
     pub service_account_key: Secret<String>,
     /// Encrypts Secrets in etcd.
-    pub encryption_key: Secret<[u8; 32]>,
-    /// With these workers join.
+    pub encryption: Encryption,
+    /// Any machine may join with these.
     pub bootstrap_tokens: Vec<Secret<String>>,
     /// By worker: with these join workers that come by themselves, each with its own.
     pub worker_tokens: BTreeMap<String, Secret<String>>,
+    /// The provisioner derives workers' tokens from it. Machines do not need it.
+    pub worker_token_key: Option<Secret<[u8; 32]>>,
     /// With this the first master reaches the others.
     pub ssh_key: Option<SshKey>,
     /// The SSH host keys of machines by their names, each `type base64`; of the jump host under [`JUMP_HOST`].
@@ -105,6 +116,12 @@ pub enum BundleError {
     /// The encryption key.
     #[error("encryptionKey: not 32 bytes in base64")]
     EncryptionKey,
+    /// The encryption configuration.
+    #[error("encryptionConfiguration: not a text in base64")]
+    EncryptionConfiguration,
+    /// The key of workers' tokens.
+    #[error("workerTokenKey: not 32 bytes in base64")]
+    WorkerTokenKey,
     /// A token.
     #[error("bootstrapTokens[{0}]: not of the form [a-z0-9]{{6}}.[a-z0-9]{{16}}")]
     Token(usize),
@@ -130,7 +147,7 @@ impl Bundle {
     pub fn for_master(
         authorities: Authorities,
         service_account_key: Secret<String>,
-        encryption_key: Secret<[u8; 32]>,
+        encryption: Secret<String>,
     ) -> Self {
         let Authorities { kubernetes, etcd, front_proxy } = authorities;
         Self {
@@ -138,9 +155,10 @@ impl Bundle {
             etcd,
             front_proxy,
             service_account_key,
-            encryption_key,
+            encryption: Encryption::Configuration(encryption),
             bootstrap_tokens: Vec::new(),
             worker_tokens: BTreeMap::new(),
+            worker_token_key: None,
             ssh_key: None,
             host_keys: BTreeMap::new(),
         }
@@ -160,9 +178,10 @@ impl Bundle {
             etcd: pair(Ca::Etcd)?,
             front_proxy: pair(Ca::FrontProxy)?,
             service_account_key: Key::generate()?.pem(),
-            encryption_key: Secret::new(random::bytes()?),
-            bootstrap_tokens: vec![Secret::new(random::bootstrap_token()?)],
+            encryption: Encryption::Key(Secret::new(random::bytes()?)),
+            bootstrap_tokens: Vec::new(),
             worker_tokens: BTreeMap::new(),
+            worker_token_key: Some(Secret::new(random::bytes()?)),
             ssh_key: Some(SshKey::generate()?),
             host_keys: BTreeMap::new(),
         })
@@ -182,8 +201,11 @@ impl Bundle {
         let service_account_key = all.text("serviceAccountKey")?;
         Key::from_pem(service_account_key.as_bytes())
             .map_err(|source| BundleError::Value { key: "serviceAccountKey", source })?;
-        let encryption_key = all.text("encryptionKey")?;
-        let encryption_key = STANDARD.decode(encryption_key.trim()).ok().and_then(|key| key.try_into().ok());
+        let encryption = encryption(&mut all)?;
+        let worker_token_key = match all.optional_text("workerTokenKey")? {
+            Some(text) => Some(key_bytes(&text).ok_or(BundleError::WorkerTokenKey)?),
+            None => None,
+        };
         let mut bootstrap_tokens = Vec::new();
         for (n, token) in all.list("bootstrapTokens")?.into_iter().enumerate() {
             let token = token.as_str().filter(|token| random::is_bootstrap_token(token));
@@ -201,9 +223,10 @@ impl Bundle {
             etcd: pair("certificateAuthorities.etcd", authorities.part("etcd")?, now)?,
             front_proxy: pair("certificateAuthorities.frontProxy", authorities.part("frontProxy")?, now)?,
             service_account_key: Secret::new(service_account_key),
-            encryption_key: Secret::new(encryption_key.ok_or(BundleError::EncryptionKey)?),
+            encryption,
             bootstrap_tokens,
             worker_tokens,
+            worker_token_key,
             ssh_key,
             host_keys,
         };
@@ -235,7 +258,15 @@ impl Bundle {
             let _ = write!(text, "  {name}:\n    certificate: {certificate}    key: {key}");
         }
         let _ = write!(text, "serviceAccountKey: {}", block(self.service_account_key.expose(), 2));
-        let _ = writeln!(text, "encryptionKey: {}", STANDARD.encode(self.encryption_key.expose()));
+        let _ = match &self.encryption {
+            Encryption::Key(key) => writeln!(text, "encryptionKey: {}", STANDARD.encode(key.expose())),
+            Encryption::Configuration(configuration) => {
+                writeln!(text, "encryptionConfiguration: {}", STANDARD.encode(configuration.expose()))
+            }
+        };
+        if let Some(key) = &self.worker_token_key {
+            let _ = writeln!(text, "workerTokenKey: {}", STANDARD.encode(key.expose()));
+        }
         let none = if self.bootstrap_tokens.is_empty() { " []" } else { "" };
         let _ = writeln!(text, "bootstrapTokens:{none}");
         for token in &self.bootstrap_tokens {
@@ -264,6 +295,20 @@ impl Bundle {
         }
         Secret::new(text)
     }
+}
+
+fn key_bytes(text: &str) -> Option<Secret<[u8; 32]>> {
+    STANDARD.decode(text.trim()).ok()?.try_into().ok().map(Secret::new)
+}
+
+/// `encryptionKey`, or `encryptionConfiguration` in its place.
+fn encryption(all: &mut Part) -> Result<Encryption, BundleError> {
+    if let Some(text) = all.optional_text("encryptionConfiguration")? {
+        let configuration = STANDARD.decode(text.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        let configuration = configuration.ok_or(BundleError::EncryptionConfiguration)?;
+        return Ok(Encryption::Configuration(Secret::new(configuration)));
+    }
+    Ok(Encryption::Key(key_bytes(&all.text("encryptionKey")?).ok_or(BundleError::EncryptionKey)?))
 }
 
 fn worker_token((worker, token): (String, String)) -> Result<(String, Secret<String>), BundleError> {
@@ -322,6 +367,7 @@ mod tests {
     fn a_bundle_survives_its_own_text() {
         let now = SystemTime::now();
         let mut bundle = Bundle::generate(now).unwrap();
+        bundle.bootstrap_tokens.push(Secret::new("123456.0123456789012345".into()));
         bundle.host_keys.insert("1".into(), vec![HOST_KEY.example.into(), "ecdsa-sha2-nistp256 AAAAE2Vj".into()]);
         bundle.host_keys.insert(JUMP_HOST.into(), vec![HOST_KEY.example.into()]);
         bundle.worker_tokens.insert("7.example".into(), Secret::new("123456.0123456789012345".into()));
@@ -331,9 +377,10 @@ mod tests {
             assert_eq!(bundle.authority(ca).key, again.authority(ca).key);
         }
         assert_eq!(bundle.service_account_key, again.service_account_key);
-        assert_eq!(bundle.encryption_key, again.encryption_key);
+        assert_eq!(bundle.encryption, again.encryption);
         assert_eq!(bundle.bootstrap_tokens, again.bootstrap_tokens);
         assert_eq!(bundle.worker_tokens, again.worker_tokens);
+        assert_eq!(bundle.worker_token_key, again.worker_token_key);
         assert_eq!(bundle.ssh_key, again.ssh_key);
         assert_eq!(bundle.host_keys, again.host_keys);
         assert_eq!(bundle.text(), again.text());
@@ -355,7 +402,8 @@ mod tests {
     #[test]
     fn errors_name_the_place_and_never_the_content() {
         let now = SystemTime::now();
-        let bundle = Bundle::generate(now).unwrap();
+        let mut bundle = Bundle::generate(now).unwrap();
+        bundle.bootstrap_tokens.push(Secret::new("abcdef.0123456789abcdef".into()));
         let other = Bundle::generate(now).unwrap();
         let text = bundle.text().expose().clone();
         let error = |text: &str| Bundle::parse(text, now).unwrap_err().to_string();
@@ -368,6 +416,9 @@ mod tests {
             (text.replace(key, "encryptionKey: [TOPSECRET]"), "encryptionKey is missing, or is not"),
             ("TOPSECRET".to_owned(), "everything is missing"),
             (text.replace(key, "encryptionKey: TOPSECRET"), "encryptionKey: not 32 bytes"),
+            (text.replace(key, "encryptionConfiguration: TOPSECRET!"), "encryptionConfiguration: not a text"),
+            (text.clone() + "encryptionConfiguration: \"\"\n", "encryptionKey is no key"),
+            (text.replace("workerTokenKey: ", "workerTokenKey: TOPSECRET"), "workerTokenKey: not 32 bytes"),
             (text.clone() + "kind: Secrets\n", "line "),
             (text.replace("- \"", "- \"x"), "bootstrapTokens[0]"),
             (text.clone() + "hostKeys: {m2: [TOPSECRET]}\n", "hostKeys.m2: not a list of SSH host keys"),

@@ -1,4 +1,4 @@
-//! All of kubeadm's certificates. Source: `cmd/kubeadm/app/phases/certs/certlist.go` and `phases/kubeconfig/kubeconfig.go` of v1.34.
+//! All of kubeadm's certificates. Source: `cmd/kubeadm/app/phases/certs/certlist.go` and `phases/kubeconfig/kubeconfig.go`.
 
 use super::names::{self, Name};
 use nodeinit_config::{Cluster, cluster::Node};
@@ -120,7 +120,7 @@ pub fn entries(cluster: &Cluster, node: &Node) -> Vec<Entry> {
     let client = Leaf::client;
     vec![
         entry("apiserver", Ca::Kubernetes, Leaf::server("kube-apiserver", names::api_server(cluster, node), false)),
-        entry("apiserver-kubelet-client", Ca::Kubernetes, client("kube-apiserver-kubelet-client", Some(ADMINS))),
+        entry("apiserver-kubelet-client", Ca::Kubernetes, client("kube-apiserver-kubelet-client", None)),
         entry("front-proxy-client", Ca::FrontProxy, client("front-proxy-client", None)),
         entry("etcd/server", Ca::Etcd, etcd()),
         entry("etcd/peer", Ca::Etcd, etcd()),

@@ -154,7 +154,7 @@ fn names(certificate: &X509Certificate<'_>) -> Vec<Name> {
     alternatives.flatten().filter_map(name).collect()
 }
 
-fn name(name: &GeneralName<'_>) -> Option<Name> {
+pub(super) fn name(name: &GeneralName<'_>) -> Option<Name> {
     match name {
         GeneralName::DNSName(name) => Some(Name::Dns((*name).to_owned())),
         GeneralName::IPAddress(bytes) => {

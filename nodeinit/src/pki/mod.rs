@@ -1,6 +1,6 @@
 //! Keys and certificates: bytes to bytes, no I/O.
 //!
-//! What is made is what kubeadm v1.34 makes (`cmd/kubeadm/app/phases/certs/certlist.go`): the same names, subjects, alternative names and usages,
+//! What is made is what kubeadm makes (`cmd/kubeadm/app/phases/certs/certlist.go`): the same names, subjects, alternative names and usages,
 //! with ECDSA P-256 keys. What is read may also be of other hands: RSA and P-384, in PKCS#8, PKCS#1 or SEC1.
 
 pub mod authority;
@@ -32,6 +32,9 @@ pub enum PkiError {
     /// A certificate that cannot be read.
     #[error("it is not a valid X.509 certificate: {0}")]
     BadCertificate(String),
+    /// A certificate request that cannot be read.
+    #[error("it is not a valid PKCS#10 certificate request: {0}")]
+    BadRequest(String),
     /// There is no private key in PEM where one should be.
     #[error("it holds no private key in PEM")]
     NoKey,

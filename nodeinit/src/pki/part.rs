@@ -44,6 +44,11 @@ impl Part {
         }
     }
 
+    /// The text under `key`, where there is one.
+    pub(super) fn optional_text(&mut self, key: &str) -> Result<Option<String>, BundleError> {
+        self.fields.contains_key(key).then(|| self.text(key)).transpose()
+    }
+
     /// All keys with their texts.
     pub(super) fn texts(mut self) -> Result<Vec<(String, String)>, BundleError> {
         let keys: Vec<String> = self.fields.keys().cloned().collect();

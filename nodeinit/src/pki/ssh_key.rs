@@ -79,9 +79,7 @@ mod tests {
         let path = dir.path().join("key");
         std::fs::write(&path, key.private.expose()).unwrap();
         std::fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
-        let Ok(output) = Command::new("ssh-keygen").args(["-y", "-f"]).arg(&path).output() else {
-            return eprintln!("no ssh-keygen on this machine: not compared");
-        };
+        let output = Command::new("ssh-keygen").args(["-y", "-f"]).arg(&path).output().expect("ssh-keygen");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         assert_eq!(String::from_utf8(output.stdout).unwrap().trim(), key.public);
     }

@@ -3,17 +3,19 @@
 use crate::{
     engine::step::Plan,
     plan::{Reach, master},
+    render::kubelet::requests_serving_certificate,
     steps::{
         addons,
-        bootstrap_token::FirstToken,
+        agent::AgentService,
         cluster::Objects,
         cluster_ready::Ready,
-        etcd::EtcdMember,
+        etcd::{EtcdMember, Permit},
         fanout,
         node::Node,
         static_pods::{Component, Healthy, Manifest},
+        tokens::Tokens,
+        verify_kubelets::VerifyKubelets,
         virtual_address,
-        worker_token::WorkerTokens,
     },
 };
 use nodeinit_config::{
@@ -22,11 +24,14 @@ use nodeinit_config::{
 };
 
 /// Keys, binaries and images side by side; then the kubelet with etcd and the API server, and the two others when etcd is
-/// healthy; then, when the API answers, everything in it at once.
+/// healthy; then, when the API answers, everything in it at once. With `masters_last`, workers are finished before the other masters
+/// begin.
 #[must_use]
-pub fn plan(cluster: &Cluster, reach: &Reach) -> Plan {
+pub fn plan(cluster: &Cluster, reach: &Reach, permit: Permit, masters_last: bool) -> Plan {
     let mut plan = master::prepared(cluster);
-    plan.push(Box::new(EtcdMember(Role::FirstMaster)));
+    let (others, member) = EtcdMember::of_first_master(cluster, permit);
+    plan.extend(others.map(|step| Box::new(step) as _));
+    plan.push(Box::new(member));
     for component in Component::ALL {
         plan.extend([
             Box::new(Manifest(component, Role::FirstMaster)) as _,
@@ -35,9 +40,9 @@ pub fn plan(cluster: &Cluster, reach: &Reach) -> Plan {
     }
     plan.extend([
         Box::new(Objects::Bootstrap) as _,
-        Box::new(FirstToken) as _,
-        Box::new(WorkerTokens) as _,
+        Box::new(Tokens) as _,
         Box::new(Node) as _,
+        Box::new(AgentService { after: "cluster-config" }) as _,
     ]);
     let address = cluster.control_plane.virtual_address;
     if let Some(address) = address {
@@ -58,12 +63,19 @@ pub fn plan(cluster: &Cluster, reach: &Reach) -> Plan {
     if cluster.addons.coredns {
         plan.push(Box::new(Objects::CoreDns));
     }
-    let others = fanout::hosts(cluster).into_iter().filter(|host| match reach {
+    let mut others = fanout::hosts(cluster);
+    others.retain(|host| match reach {
         Reach::Everywhere => true,
-        Reach::Only(name) => host.machine() == name,
+        Reach::Only { name, .. } => host.machine() == name,
         Reach::Here => false,
     });
-    plan.extend(others.map(|host| Box::new(host) as _));
+    if masters_last {
+        fanout::masters_last(&mut others);
+    }
+    plan.extend(others.into_iter().map(|host| Box::new(host) as _));
+    if requests_serving_certificate(cluster) {
+        plan.push(Box::new(VerifyKubelets { needs: plan.iter().map(|step| step.name()).collect() }));
+    }
     plan.push(Box::new(Ready { needs: plan.iter().map(|step| step.name()).collect() }));
     plan.extend(addons::steps(cluster));
     plan
@@ -73,7 +85,9 @@ pub fn plan(cluster: &Cluster, reach: &Reach) -> Plan {
 mod tests {
     use crate::{
         context::testing::context_of,
+        host::files::NewFile,
         plan::{Reach, for_role},
+        steps::etcd::Permit,
     };
     use std::collections::BTreeSet;
 
@@ -92,12 +106,34 @@ mod tests {
                         workers: [{{name: w1, address: 10.0.0.21}}, {{name: w2}}]\n"
             ));
             let mut before = BTreeSet::new();
-            for step in for_role(&cx, &Reach::Everywhere) {
+            for step in for_role(&cx, &Reach::Everywhere, Permit::None) {
                 for need in step.needs() {
                     assert!(before.contains(&need), "{addons}: {} needs {need}", step.name());
                 }
                 assert!(before.insert(step.name()), "{addons}: {} stands twice", step.name());
             }
         }
+    }
+
+    /// A master whose API server an `up` without the agent started.
+    #[tokio::test]
+    async fn when_the_agent_is_switched_on_masters_follow_the_workers() {
+        let head = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\n";
+        let (_dir, cx) = context_of(&format!(
+            "{head}masters: [{{name: m1, address: 10.0.0.11}}, {{name: m2, address: 10.0.0.12}}]\nworkers: [{{name: w1, address: 10.0.0.21}}]\n"
+        ));
+        let order = || {
+            let plan = for_role(&cx, &Reach::Everywhere, Permit::None);
+            let names: Vec<String> = plan.iter().map(|step| step.name()).collect();
+            assert!(plan.iter().all(|step| step.needs().iter().all(|need| names.contains(need))));
+            let master = plan.iter().find(|step| step.name() == "host-m2").unwrap();
+            (master.needs().contains(&"host-w1".to_owned()), cx.renderer().verify_kubelets)
+        };
+        let manifest = |text| vec![NewFile::private("/etc/kubernetes/manifests/kube-apiserver.yaml", text)];
+        assert_eq!(order(), (false, true), "a new cluster");
+        cx.place(manifest("    - --profiling=false\n")).await.unwrap();
+        assert_eq!(order(), (true, false));
+        cx.place(manifest("    - --kubelet-certificate-authority=/etc/kubernetes/pki/ca.crt\n")).await.unwrap();
+        assert_eq!(order(), (false, true));
     }
 }

@@ -2,20 +2,26 @@
 
 use crate::{
     engine::step::Plan,
+    render::kubelet::requests_serving_certificate,
     steps::{
+        agent::AgentService,
         artifacts,
+        containerd::ContainerRuntime,
         encryption_config::EncryptionConfig,
         etcd::EtcdMember,
+        fetched::Fetched,
         first_api_server::FirstApiServer,
         images,
         kubeconfig::Kubeconfigs,
         kubelet::{KubeletConfig, KubeletHealthy, KubeletService},
+        metadata::MetadataRule,
         node::Node,
         node_ready::NodeReady,
         os_prepare::OsPrepare,
         pki::Pki,
         preflight::Preflight,
         static_pods::{ApiServerConfig, Component, Healthy, Manifest},
+        verify_kubelets::VerifyKubelets,
         virtual_address,
     },
 };
@@ -26,7 +32,7 @@ use nodeinit_config::{Cluster, cluster::Role};
 #[must_use]
 pub fn plan(cluster: &Cluster) -> Plan {
     let mut plan = prepared(cluster);
-    plan.push(Box::new(EtcdMember(Role::Master)));
+    plan.push(Box::new(EtcdMember::of_master()));
     plan.push(Box::new(FirstApiServer));
     for component in Component::ALL {
         if component != Component::Etcd {
@@ -38,15 +44,26 @@ pub fn plan(cluster: &Cluster) -> Plan {
         plan.push(Box::new(virtual_address::Manifest::after(&plan)));
     }
     plan.push(Box::new(Node));
+    plan.push(Box::new(AgentService { after: "kube-apiserver" }));
+    if requests_serving_certificate(cluster) {
+        plan.push(Box::new(VerifyKubelets { needs: plan.iter().map(|step| step.name()).collect() }));
+    }
     plan.push(Box::new(NodeReady { needs: plan.iter().map(|step| step.name()).collect() }));
     plan
 }
 
 /// What every master does with no word of the others: keys, binaries, images, and its kubelet.
 pub(super) fn prepared(cluster: &Cluster) -> Plan {
-    let mut plan: Plan = vec![Box::new(Preflight), Box::new(OsPrepare), Box::new(KubeletConfig)];
+    let mut plan: Plan = vec![
+        Box::new(Preflight),
+        Box::new(Fetched),
+        Box::new(OsPrepare),
+        Box::new(ContainerRuntime),
+        Box::new(MetadataRule),
+        Box::new(KubeletConfig),
+    ];
     plan.extend(artifacts::steps(cluster));
-    plan.extend(images::steps(cluster));
+    plan.extend(images::steps(cluster, Role::Master));
     plan.extend([
         Box::new(Pki) as _,
         Box::new(Kubeconfigs) as _,

@@ -3,22 +3,34 @@
 use crate::{
     engine::step::Plan,
     steps::{
-        artifacts, images,
+        artifacts,
+        containerd::ContainerRuntime,
+        fetched::Fetched,
+        images,
         join::{self, Join},
         kubelet::{KubeletConfig, KubeletHealthy, KubeletService},
+        metadata::MetadataRule,
         os_prepare::OsPrepare,
         preflight::Preflight,
         worker_node::WorkerReady,
     },
 };
-use nodeinit_config::Cluster;
+use nodeinit_config::{Cluster, cluster::Role};
 
 /// It joins beside all that its kubelet needs; the kubelet starts when both are there, and waits for no image.
 #[must_use]
 pub fn plan(cluster: &Cluster) -> Plan {
-    let mut plan: Plan = vec![Box::new(Preflight), Box::new(OsPrepare), Box::new(KubeletConfig), Box::new(Join)];
+    let mut plan: Plan = vec![
+        Box::new(Preflight),
+        Box::new(Fetched),
+        Box::new(OsPrepare),
+        Box::new(ContainerRuntime),
+        Box::new(MetadataRule),
+        Box::new(KubeletConfig),
+        Box::new(Join),
+    ];
     plan.extend(artifacts::steps(cluster));
-    plan.extend(images::of_worker(cluster));
+    plan.extend(images::steps(cluster, Role::Worker));
     plan.extend([Box::new(KubeletService { credentials: join::NAME }) as _, Box::new(KubeletHealthy) as _]);
     plan.push(Box::new(WorkerReady { needs: plan.iter().map(|step| step.name()).collect() }));
     plan

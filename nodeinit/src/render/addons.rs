@@ -9,7 +9,10 @@ use serde_json::Value;
 /// # Errors
 /// A replaced manifest that does not fit.
 pub fn kube_proxy(renderer: &Renderer<'_>) -> Result<Vec<Value>, RenderError> {
-    let config = renderer.merged(Manifest::KubeProxyConfig, &renderer.cluster.kube_proxy)?;
+    let mut config = renderer.merged(Manifest::KubeProxyConfig, &renderer.cluster.kube_proxy)?;
+    if let Some(mode) = &renderer.cluster.release.proxy_mode {
+        config.entry("mode").or_insert_with(|| mode.as_str().into());
+    }
     let config = yaml::text("kube-proxy's configuration", &Value::Object(config))?;
     renderer.objects(Manifest::KubeProxy, &[("kubeProxyConfiguration", &config)])
 }
@@ -35,7 +38,17 @@ pub fn flannel(renderer: &Renderer<'_>) -> Result<Vec<Value>, RenderError> {
 /// # Errors
 /// A replaced manifest that does not fit.
 pub fn optional(renderer: &Renderer<'_>, addon: Addon) -> Result<Vec<Value>, RenderError> {
-    renderer.objects(Manifest::Addon(addon), &[])
+    let mut objects = renderer.objects(Manifest::Addon(addon), &[])?;
+    if renderer.verify_kubelets && addon == Addon::MetricsServer {
+        // The kubelets serve with certificates of the cluster's CA, which every pod has.
+        let containers = objects.iter_mut().filter_map(|object| object.pointer_mut("/spec/template/spec/containers"));
+        for container in containers.filter_map(Value::as_array_mut).flatten() {
+            if let Some(args) = container["args"].as_array_mut() {
+                args.retain(|argument| argument != "--kubelet-insecure-tls");
+            }
+        }
+    }
+    Ok(objects)
 }
 
 /// The objects of somebody else's manifest, such as a CNI's, as it is: nothing in it is a placeholder. `file` names it
@@ -51,7 +64,22 @@ pub fn foreign(file: &str, text: &str) -> Result<Vec<Value>, RenderError> {
 mod tests {
     use super::*;
     use crate::render::testing::*;
+    use nodeinit_config::releases;
     use serde_json::json;
+
+    #[test]
+    fn kubeadm_writes_the_mode_of_kube_proxy_from_1_37_on() {
+        let mode = |release, over: serde_json::Value| {
+            let mut fixture = Fixture::of(release);
+            fixture.cluster.kube_proxy = over.as_object().unwrap().clone();
+            let config = kube_proxy(&fixture.renderer()).unwrap().remove(4)["data"]["config.conf"].clone();
+            let config = nodeinit_config::yaml::document(config.as_str().unwrap()).unwrap();
+            config.get("mode").and_then(Value::as_str).unwrap_or("none").to_owned()
+        };
+        let modes: Vec<String> = releases::embedded().into_iter().map(|release| mode(release, json!({}))).collect();
+        assert_eq!(modes, ["none", "none", "none", "iptables"]);
+        assert_eq!(mode(releases::embedded().remove(3), json!({"mode": "nftables"})), "nftables");
+    }
 
     #[test]
     fn are_as_they_were() {

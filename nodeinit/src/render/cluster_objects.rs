@@ -3,27 +3,41 @@
 use super::{Manifest, RenderError, Renderer, kubeadm_config, kubeconfig, kubelet};
 use crate::engine::journal::hex;
 use base64::{Engine, engine::general_purpose::STANDARD};
-use nodeinit_config::{Secret, cluster::Role};
+use nodeinit_config::{Cluster, Secret, cluster::Role};
 use ring::digest::{SHA256, digest};
 use serde_json::{Map, Value, json};
 
 /// The group that a worker's token puts it into (kubeadm: `NodeBootstrapTokenAuthGroup`).
 pub const NODE_TOKEN_GROUP: &str = "system:bootstrappers:kubeadm:default-node-token";
 
+/// The group of workers' tokens where our own approver decides about their requests.
+pub const WORKER_TOKEN_GROUP: &str = "system:bootstrappers:nodeinit:worker";
+
+/// The group of a worker's token.
+#[must_use]
+pub fn worker_token_group(cluster: &Cluster) -> &'static str {
+    if cluster.agent.enabled { WORKER_TOKEN_GROUP } else { NODE_TOKEN_GROUP }
+}
+
 /// ConfigMaps and RBAC, in the order in which they can be applied: namespaces first, then `kubeadm:cluster-admins`,
-/// without which `admin.conf` may do nothing (apply it as super-admin). `ca` is the cluster CA's certificate as PEM.
+/// without which `admin.conf` may do nothing (apply it as super-admin). `ca` is the cluster CA's certificate as PEM, and
+/// `etcd_token` etcd's `--initial-cluster-token`.
 ///
 /// # Errors
 /// A replaced manifest that does not fit.
-pub fn bootstrap(renderer: &Renderer<'_>, ca: &str) -> Result<Vec<Value>, RenderError> {
-    renderer.objects(
+pub fn bootstrap(renderer: &Renderer<'_>, ca: &str, etcd_token: Option<&str>) -> Result<Vec<Value>, RenderError> {
+    let mut objects = renderer.objects(
         Manifest::Bootstrap,
         &[
-            ("clusterConfiguration", &kubeadm_config::cluster_configuration(renderer)?),
+            ("clusterConfiguration", &kubeadm_config::cluster_configuration(renderer, etcd_token)?),
             ("clusterInfo", &kubeconfig::cluster_info(renderer, ca)?),
             ("kubeletConfiguration", &kubelet::shared_config(renderer)?),
         ],
-    )
+    )?;
+    if renderer.cluster.agent.enabled {
+        objects.extend(renderer.objects(Manifest::Agent, &[])?);
+    }
+    Ok(objects)
 }
 
 /// A bootstrap token, `id.secret`.
@@ -33,18 +47,21 @@ pub struct BootstrapToken {
     pub id: String,
     /// Sixteen characters of `a-z0-9`.
     pub secret: Secret<String>,
-    /// For people.
+    /// For humans only: no program reads it.
     pub description: String,
-    /// When it ends, in RFC 3339 and UTC; `None` is never.
+    /// When it expires, RFC 3339 in UTC; `None`: never.
     pub expiration: Option<String>,
-    /// Whom it is for alone; tells it from tokens that are nobody's.
+    /// The only worker that may join with it; `None`: any machine.
     pub worker: Option<String>,
+    /// The group that its owner is in: [`NODE_TOKEN_GROUP`], or for a worker [`worker_token_group`].
+    pub group: &'static str,
 }
 
-/// The label of a worker's token. Its value stands for the worker's name, which may be too long for a label.
+/// Marks a worker's token: as an annotation it has the worker's name, as a label [`worker_label`], since a name may be too
+/// long for a label.
 pub const WORKER_LABEL: &str = "nodeinit.dev/worker";
 
-/// The value of [`WORKER_LABEL`] for a worker.
+/// The value of the label [`WORKER_LABEL`] for a worker.
 #[must_use]
 pub fn worker_label(worker: &str) -> String {
     hex(&digest(&SHA256, worker.as_bytes()).as_ref()[..16])
@@ -65,7 +82,7 @@ pub fn bootstrap_token(token: &BootstrapToken) -> Value {
         put("usage-bootstrap-signing", "true");
     }
     put("usage-bootstrap-authentication", "true");
-    put("auth-extra-groups", NODE_TOKEN_GROUP);
+    put("auth-extra-groups", token.group);
     if let Some(expiration) = &token.expiration {
         put("expiration", expiration);
     }
@@ -78,6 +95,7 @@ pub fn bootstrap_token(token: &BootstrapToken) -> Value {
     });
     if let Some(worker) = &token.worker {
         object["metadata"]["labels"] = json!({WORKER_LABEL: worker_label(worker)});
+        object["metadata"]["annotations"] = json!({WORKER_LABEL: worker});
     }
     object
 }
@@ -135,13 +153,15 @@ mod tests {
     #[test]
     fn are_as_they_were() {
         let fixture = Fixture::new();
-        golden("bootstrap.yaml", &stream(&bootstrap(&fixture.renderer(), "CA").unwrap()));
+        golden("bootstrap.yaml", &stream(&bootstrap(&fixture.renderer(), "CA", None).unwrap()));
+        golden("agent.yaml", &stream(&fixture.renderer().objects(Manifest::Agent, &[]).unwrap()));
         let token = BootstrapToken {
             id: "abcdef".into(),
             secret: Secret::new("0123456789abcdef".into()),
             description: "for w1".into(),
             expiration: Some("2026-01-01T00:00:00Z".into()),
             worker: None,
+            group: NODE_TOKEN_GROUP,
         };
         golden("bootstrap-token.yaml", &stream(&[bootstrap_token(&token)]));
     }
@@ -149,7 +169,7 @@ mod tests {
     #[test]
     fn namespaces_come_before_what_lies_in_them() {
         let fixture = Fixture::new();
-        let objects = bootstrap(&fixture.renderer(), "CA").unwrap();
+        let objects = bootstrap(&fixture.renderer(), "CA", None).unwrap();
         let kinds: Vec<_> = objects.iter().map(|object| object["kind"].as_str().unwrap()).collect();
         assert_eq!(kinds[..3], ["Namespace", "Namespace", "ClusterRoleBinding"]);
         assert!(!kinds[2..].contains(&"Namespace"));

@@ -2,9 +2,12 @@
 //!
 //! Both stand in `kubeadm-config` as `extraArgs` and `extraVolumes`, so that kubeadm generates the same pods.
 
-use super::paths;
+use super::{Renderer, paths};
 use nodeinit_config::Cluster;
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 /// A static pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +37,8 @@ TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,TLS_ECDHE_RSA_WITH_CHACHA20_POLY13
 /// The component's flags beyond kubeadm's: ours, with the user's over them.
 pub(super) fn extra_args(cluster: &Cluster, component: Component) -> BTreeMap<String, String> {
     let (ours, users) = match component {
-        Component::Etcd => (etcd_args(), &cluster.etcd.extra_args),
-        Component::ApiServer => (api_server_args(&cluster.api_server.extra_args), &cluster.api_server.extra_args),
+        Component::Etcd => (common_etcd_args(), &cluster.etcd.extra_args),
+        Component::ApiServer => (api_server_args(cluster), &cluster.api_server.extra_args),
         Component::ControllerManager => (controller_manager_args(), &cluster.controller_manager.extra_args),
         Component::Scheduler => (leader_args(), &cluster.scheduler.extra_args),
     };
@@ -45,9 +48,33 @@ pub(super) fn extra_args(cluster: &Cluster, component: Component) -> BTreeMap<St
     args
 }
 
+impl Renderer<'_> {
+    /// The same, and whether the API server verifies kubelets.
+    pub(super) fn extra_args(&self, component: Component) -> BTreeMap<String, String> {
+        let mut args = extra_args(self.cluster, component);
+        if component == Component::ApiServer && self.verify_kubelets {
+            args.entry(KUBELET_CA_FLAG.into()).or_insert_with(|| paths::CA.to_owned());
+        }
+        args
+    }
+}
+
+/// etcd's flags beyond kubeadm's, with the token of its cluster, where it has one.
+pub(super) fn etcd_args(cluster: &Cluster, token: Option<&str>) -> BTreeMap<String, String> {
+    let mut args = extra_args(cluster, Component::Etcd);
+    args.extend(token.map(|token| (TOKEN_FLAG.to_owned(), token.to_owned())));
+    args
+}
+
+/// The flag that makes each bootstrap another cluster. etcd derives the cluster's ID from it, at its first start only.
+pub(super) const TOKEN_FLAG: &str = "initial-cluster-token";
+
+/// The API server's flag that makes it verify kubelets.
+pub(super) const KUBELET_CA_FLAG: &str = "kubelet-certificate-authority";
+
 /// Learners are in no quorum. With the default of one, the third master could be added only 5 s after the second began to vote
 /// (etcd's `HealthInterval`), and in those seconds no member may fail. The same on all members: each checks for itself.
-fn etcd_args() -> Vec<(&'static str, &'static str)> {
+fn common_etcd_args() -> Vec<(&'static str, &'static str)> {
     vec![("cipher-suites", CIPHER_SUITES), ("max-learners", "4")]
 }
 
@@ -70,7 +97,8 @@ fn controller_manager_args() -> Vec<(&'static str, &'static str)> {
     args
 }
 
-fn api_server_args(users: &BTreeMap<String, String>) -> Vec<(&'static str, &'static str)> {
+fn api_server_args(cluster: &Cluster) -> Vec<(&'static str, &'static str)> {
+    let users = &cluster.api_server.extra_args;
     let mut args = common_args();
     args.extend([
         ("audit-log-maxage", "30"),
@@ -107,8 +135,14 @@ pub(super) fn extra_volumes(cluster: &Cluster, component: Component) -> Vec<Volu
 
 /// Where the audit log goes, or `None` where the user sends it to standard output (`-`) or nowhere.
 pub(super) fn audit_log_directory(cluster: &Cluster) -> Option<String> {
+    audit_log(cluster)?.parent()?.to_str().map(str::to_owned)
+}
+
+/// The audit log's file, in a directory other than the root.
+#[must_use]
+pub fn audit_log(cluster: &Cluster) -> Option<PathBuf> {
     let args = extra_args(cluster, Component::ApiServer);
-    let file = Path::new(args.get("audit-log-path")?);
-    let directory = file.parent()?.to_str()?;
-    (file.is_absolute() && directory != "/").then(|| directory.to_owned())
+    let file = PathBuf::from(args.get("audit-log-path")?);
+    let is_below_root = file.parent().is_some_and(|directory| directory != Path::new("/"));
+    (file.is_absolute() && is_below_root).then_some(file)
 }

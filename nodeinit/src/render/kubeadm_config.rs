@@ -1,4 +1,4 @@
-//! `ClusterConfiguration` (kubeadm.k8s.io/v1beta4): what `kubeadm upgrade` and `kubeadm join` start from.
+//! kubeadm's `ClusterConfiguration`: what `kubeadm upgrade` and `kubeadm join` start from.
 
 use super::{
     RenderError, Renderer,
@@ -6,12 +6,13 @@ use super::{
     paths, yaml,
 };
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
-/// The text for the ConfigMap `kubeadm-config`.
+/// The text for the ConfigMap `kubeadm-config`; `etcd_token` is etcd's `--initial-cluster-token`, where it has one.
 ///
 /// # Errors
 /// [`RenderError::Emit`].
-pub fn cluster_configuration(renderer: &Renderer<'_>) -> Result<String, RenderError> {
+pub fn cluster_configuration(renderer: &Renderer<'_>, etcd_token: Option<&str>) -> Result<String, RenderError> {
     let cluster = renderer.cluster;
     let mut api_server = renderer.component(Component::ApiServer);
     // The endpoint is in every certificate anyway; where it is a name, the address behind it must be said.
@@ -21,11 +22,12 @@ pub fn cluster_configuration(renderer: &Renderer<'_>) -> Result<String, RenderEr
     if !sans.is_empty() {
         api_server.insert("certSANs".into(), json!(sans));
     }
-    let mut etcd = renderer.component(Component::Etcd);
+    let mut etcd = Map::new();
+    etcd.insert("extraArgs".into(), args(&components::etcd_args(cluster, etcd_token)));
     etcd.insert("dataDir".into(), json!(cluster.etcd.data_directory));
     let addon = |enabled: bool| if enabled { json!({}) } else { json!({"disabled": true}) };
     let configuration = json!({
-        "apiVersion": "kubeadm.k8s.io/v1beta4",
+        "apiVersion": cluster.release.kubeadm_api,
         "kind": "ClusterConfiguration",
         "apiServer": api_server,
         "caCertificateValidityPeriod": "87600h0m0s",
@@ -50,13 +52,33 @@ pub fn cluster_configuration(renderer: &Renderer<'_>) -> Result<String, RenderEr
     yaml::text("kubeadm-config", &configuration)
 }
 
+/// etcd's `--initial-cluster-token` in the text of a ConfigMap `kubeadm-config`.
+#[must_use]
+pub fn etcd_token(configuration: &str) -> Option<String> {
+    let configuration = nodeinit_config::yaml::document(configuration).ok()?;
+    let args = configuration.pointer("/etcd/local/extraArgs")?.as_array()?;
+    let token = args.iter().find(|arg| arg["name"] == components::TOKEN_FLAG)?;
+    token["value"].as_str().map(str::to_owned)
+}
+
+/// Whether the API servers of a cluster verify kubelets, by the text of its ConfigMap `kubeadm-config`.
+#[must_use]
+pub fn verifies_kubelets(configuration: &str) -> bool {
+    let configuration = nodeinit_config::yaml::document(configuration).unwrap_or_default();
+    let args = configuration.pointer("/apiServer/extraArgs").and_then(Value::as_array);
+    args.into_iter().flatten().any(|arg| arg["name"] == components::KUBELET_CA_FLAG)
+}
+
+fn args(args: &BTreeMap<String, String>) -> Value {
+    args.iter().map(|(name, value)| json!({"name": name, "value": value})).collect()
+}
+
 impl Renderer<'_> {
     fn component(&self, component: Component) -> Map<String, Value> {
         let mut fields = Map::new();
-        let args = components::extra_args(self.cluster, component);
+        let args = self.extra_args(component);
         if !args.is_empty() {
-            let args = args.iter().map(|(name, value)| json!({"name": name, "value": value}));
-            fields.insert("extraArgs".into(), args.collect());
+            fields.insert("extraArgs".into(), self::args(&args));
         }
         let volumes = components::extra_volumes(self.cluster, component);
         if !volumes.is_empty() {
@@ -83,18 +105,43 @@ mod tests {
     use super::*;
     use crate::render::testing::*;
 
+    const TOKEN: &str = "nodeinit-0123456789abcdef0123456789abcdef";
+
+    #[test]
+    fn the_token_of_etcd_can_be_read_back() {
+        let fixture = Fixture::new();
+        let of = |token| etcd_token(&cluster_configuration(&fixture.renderer(), token).unwrap());
+        assert_eq!(of(Some(TOKEN)).as_deref(), Some(TOKEN));
+        assert_eq!(of(None), None, "a cluster of an earlier version");
+        assert_eq!(etcd_token("etcd: {external: {}}"), None);
+        assert_eq!(etcd_token("{"), None);
+    }
+
     #[test]
     fn is_as_it_was() {
+        for release in nodeinit_config::releases::embedded() {
+            let name = format!("{}/kubeadm-config.yaml", release.name());
+            let mut fixture = Fixture::of(release);
+            fixture.cluster.control_plane.cert_sans = vec!["k8s.example.org".into(), "10.1.2.3".into()];
+            golden(&name, &cluster_configuration(&fixture.renderer(), Some(TOKEN)).unwrap());
+        }
+    }
+
+    #[test]
+    fn whether_kubelets_are_verified_can_be_read_back() {
         let mut fixture = Fixture::new();
-        fixture.cluster.control_plane.cert_sans = vec!["k8s.example.org".into(), "10.1.2.3".into()];
-        golden("kubeadm-config.yaml", &cluster_configuration(&fixture.renderer()).unwrap());
+        let of = |fixture: &Fixture| verifies_kubelets(&cluster_configuration(&fixture.renderer(), None).unwrap());
+        assert!(of(&fixture));
+        fixture.cluster.agent.enabled = false;
+        assert!(!of(&fixture));
+        assert!(!verifies_kubelets("apiServer: {}") && !verifies_kubelets("{"));
     }
 
     #[test]
     fn addons_that_are_off_are_said_to_be() {
         let mut fixture = Fixture::new();
         fixture.cluster.addons.coredns = false;
-        let text = cluster_configuration(&fixture.renderer()).unwrap();
+        let text = cluster_configuration(&fixture.renderer(), None).unwrap();
         assert!(text.contains("dns:\n  disabled: true\n") && text.contains("proxy: {}\n"), "{text}");
     }
 }

@@ -3,7 +3,7 @@
 use super::{RenderError, Renderer, paths, values::url_host, yaml};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use nodeinit_config::{
-    Secret,
+    Cluster, Secret,
     cluster::{API_PORT, Role},
 };
 use serde_json::{Value, json};
@@ -19,11 +19,19 @@ pub enum User {
     ControllerManager,
     /// `scheduler.conf`.
     Scheduler,
+    /// nodeinit's own: `nodeinit-agent.conf`.
+    Agent,
 }
 
 impl User {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Admin, Self::SuperAdmin, Self::ControllerManager, Self::Scheduler];
+    pub const ALL: [Self; 5] = [Self::Admin, Self::SuperAdmin, Self::ControllerManager, Self::Scheduler, Self::Agent];
+
+    /// Those that a master of this cluster has.
+    pub fn of(cluster: &Cluster) -> impl Iterator<Item = Self> {
+        let has_agent = cluster.agent.enabled;
+        Self::ALL.into_iter().filter(move |user| *user != Self::Agent || has_agent)
+    }
 
     /// The file's name in [`paths::KUBERNETES`].
     #[must_use]
@@ -33,6 +41,7 @@ impl User {
             Self::SuperAdmin => "super-admin.conf",
             Self::ControllerManager => "controller-manager.conf",
             Self::Scheduler => "scheduler.conf",
+            Self::Agent => "nodeinit-agent.conf",
         }
     }
 
@@ -44,6 +53,7 @@ impl User {
             Self::SuperAdmin => "kubernetes-super-admin",
             Self::ControllerManager => "system:kube-controller-manager",
             Self::Scheduler => "system:kube-scheduler",
+            Self::Agent => "nodeinit:agent",
         }
     }
 }
@@ -62,7 +72,7 @@ pub fn with_certificate(
 ) -> Result<Secret<String>, RenderError> {
     let server = match user {
         User::Admin | User::SuperAdmin => endpoint_server(renderer),
-        User::ControllerManager | User::Scheduler => local_server(renderer),
+        User::ControllerManager | User::Scheduler | User::Agent => local_server(renderer),
     };
     let credentials = json!({
         "client-certificate-data": STANDARD.encode(certificate),

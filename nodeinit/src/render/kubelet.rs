@@ -1,7 +1,11 @@
 //! The kubelet's configuration and flags.
 
 use super::{Manifest, RenderError, Renderer, yaml};
-use nodeinit_config::cluster::{KubernetesImage, Role, Taint};
+use nodeinit_config::{
+    Cluster,
+    cluster::{KubernetesImage, Role, Taint},
+    releases::Program,
+};
 use serde_json::{Map, Value, json};
 
 /// containerd's socket, where `kubelet.config` names no other.
@@ -9,6 +13,9 @@ pub const CONTAINERD: &str = "unix:///run/containerd/containerd.sock";
 
 /// The resolver file that systemd-resolved keeps for those who cannot reach its stub.
 const RESOLVED: &str = "/run/systemd/resolve/resolv.conf";
+
+/// Keeps the kubelet from deleting the pause image. From Kubernetes 1.35 on containerd tells the kubelet which image that is.
+const PAUSE_FLAG: &str = "pod-infra-container-image";
 
 /// Keeps pods off masters.
 const CONTROL_PLANE_TAINT: &str = "node-role.kubernetes.io/control-plane";
@@ -34,7 +41,7 @@ pub fn shared_config(renderer: &Renderer<'_>) -> Result<String, RenderError> {
     yaml::text("kubelet-config", &Value::Object(renderer.kubelet_config()?))
 }
 
-/// The text of [`super::paths::KUBELET_INSTANCE_CONFIG`] (kubeadm's feature `NodeLocalCRISocket`, on since v1.34).
+/// The text of [`super::paths::KUBELET_INSTANCE_CONFIG`] (kubeadm's feature `NodeLocalCRISocket`, always on from v1.36 on).
 #[must_use]
 pub fn instance_config(renderer: &Renderer<'_>) -> String {
     format!("containerRuntimeEndpoint: {:?}\n", runtime_endpoint(renderer))
@@ -54,11 +61,18 @@ pub fn flags(renderer: &Renderer<'_>) -> String {
     if renderer.node.name != renderer.facts.host_name {
         flags.push(format!("--hostname-override={}", renderer.node.name));
     }
-    flags.push(format!("--pod-infra-container-image={}", renderer.cluster.image(KubernetesImage::Pause)));
+    if renderer.cluster.release.lost(Program::Kubelet, PAUSE_FLAG).is_none() {
+        flags.push(format!("--{PAUSE_FLAG}={}", renderer.cluster.image(KubernetesImage::Pause)));
+    }
     let taints = taints(renderer);
     if !taints.is_empty() {
         let taints: Vec<String> = taints.iter().map(|t| format!("{}={}:{}", t.key, t.value, t.effect)).collect();
         flags.push(format!("--register-with-taints={}", taints.join(",")));
+    }
+    // The kubelet would take what its host name resolves to, or the address of the default route. The agent and the other machines
+    // know this one. A worker without an address of the configuration keeps the kubelet's choice: nothing else depends on it.
+    if renderer.node.role != Role::Worker || renderer.node.machine.address.is_some() {
+        flags.push(format!("--node-ip={}", renderer.node.address));
     }
     // Nobody else labels a worker; a master is labelled by its own nodeinit.
     let labels = &renderer.node.machine.labels;
@@ -67,6 +81,15 @@ pub fn flags(renderer: &Renderer<'_>) -> String {
         flags.push(format!("--node-labels={}", labels.join(",")));
     }
     format!("KUBELET_KUBEADM_ARGS=\"{}\"\n", flags.join(" "))
+}
+
+/// Whether the kubelets of this cluster serve with certificates that they request from it: the agent approves them, and
+/// `kubelet.config` sets neither another certificate nor `serverTLSBootstrap: false`. API servers and metrics-server verify kubelets only then.
+#[must_use]
+pub fn requests_serving_certificate(cluster: &Cluster) -> bool {
+    let own = cluster.kubelet.get("tlsCertFile").and_then(Value::as_str).unwrap_or_default();
+    let requests = cluster.kubelet.get("serverTLSBootstrap").and_then(Value::as_bool);
+    cluster.agent.enabled && requests.unwrap_or(own.is_empty())
 }
 
 /// The node's taints: the control plane's on a master that runs no ordinary pods, then its own.
@@ -82,7 +105,11 @@ pub(super) fn taints(renderer: &Renderer<'_>) -> Vec<Taint> {
 
 impl Renderer<'_> {
     fn kubelet_config(&self) -> Result<Map<String, Value>, RenderError> {
-        self.merged(Manifest::Kubelet, &self.cluster.kubelet)
+        let mut config = self.merged(Manifest::Kubelet, &self.cluster.kubelet)?;
+        if requests_serving_certificate(self.cluster) {
+            config.entry("serverTLSBootstrap").or_insert(Value::Bool(true));
+        }
+        Ok(config)
     }
 
     /// A manifest with the user's configuration over it.
@@ -103,14 +130,18 @@ impl Renderer<'_> {
 mod tests {
     use super::*;
     use crate::render::testing::*;
+    use nodeinit_config::releases;
 
     #[test]
     fn is_as_it_was() {
-        let mut fixture = Fixture::new();
-        fixture.facts.systemd_resolved = true;
-        golden("kubelet-config.yaml", &config(&fixture.renderer()).unwrap());
-        golden("instance-config.yaml", &instance_config(&fixture.renderer()));
-        golden("kubeadm-flags.env", &flags(&fixture.renderer()));
+        for release in releases::embedded() {
+            let directory = release.name();
+            let mut fixture = Fixture::of(release);
+            fixture.facts.systemd_resolved = true;
+            golden(&format!("{directory}/kubelet-config.yaml"), &config(&fixture.renderer()).unwrap());
+            golden(&format!("{directory}/kubeadm-flags.env"), &flags(&fixture.renderer()));
+        }
+        golden("instance-config.yaml", &instance_config(&Fixture::new().renderer()));
     }
 
     #[test]
@@ -142,16 +173,26 @@ mod tests {
     #[test]
     fn a_workers_flags_tell_its_labels() {
         let mut fixture = Fixture::new();
-        fixture.facts.host_name = "m1".into();
         fixture.node.role = Role::Worker;
+        fixture.node.machine.address = None;
         fixture.node.machine.labels = [("rack".to_owned(), "07".to_owned()), ("zone".to_owned(), String::new())].into();
         let text = flags(&fixture.renderer());
-        assert!(text.ends_with("pause:3.10.1 --node-labels=rack=07,zone=\"\n"), "{text}");
+        assert_eq!(text, "KUBELET_KUBEADM_ARGS=\"--node-labels=rack=07,zone=\"\n");
+    }
+
+    #[test]
+    fn no_flag_is_one_that_the_kubelet_refuses() {
+        for release in releases::embedded() {
+            let text = flags(&Fixture::of(release.clone()).renderer());
+            for (flag, _) in release.removed(Program::Kubelet) {
+                assert!(!text.contains(&format!("--{flag}=")), "{}: {text}", release.name());
+            }
+        }
     }
 
     #[test]
     fn flags_tell_name_and_taints() {
-        let mut fixture = Fixture::new();
+        let mut fixture = Fixture::of(releases::embedded().remove(0));
         fixture.facts.host_name = "m1.novalocal".into();
         fixture.cluster.control_plane.schedulable = true;
         fixture.node.machine.taints =
@@ -159,7 +200,43 @@ mod tests {
         assert_eq!(
             flags(&fixture.renderer()),
             "KUBELET_KUBEADM_ARGS=\"--hostname-override=m1 --pod-infra-container-image=registry.k8s.io/pause:3.10.1 \
-             --register-with-taints=dedicated=db:NoExecute\"\n"
+             --register-with-taints=dedicated=db:NoExecute --node-ip=10.77.0.11\"\n"
         );
+    }
+
+    #[test]
+    fn the_node_has_the_address_that_the_others_know() {
+        let mut fixture = Fixture::new();
+        let mut has_address = |role, address: Option<&str>| {
+            fixture.node.role = role;
+            fixture.node.machine.address = address.map(|address| address.parse().unwrap());
+            fixture.node.address = address.unwrap_or("fd00::21").parse().unwrap();
+            let text = flags(&fixture.renderer());
+            text.split(['"', ' ']).find_map(|flag| flag.strip_prefix("--node-ip=").map(str::to_owned))
+        };
+        assert_eq!(has_address(Role::Worker, Some("10.0.0.21")).as_deref(), Some("10.0.0.21"));
+        assert_eq!(has_address(Role::Worker, None), None, "the kubelet's own choice");
+        assert_eq!(has_address(Role::Master, Some("fd00::11")).as_deref(), Some("fd00::11"));
+        assert_eq!(has_address(Role::FirstMaster, None).as_deref(), Some("fd00::21"), "its certificates have it");
+    }
+
+    #[test]
+    fn kubelets_with_another_certificate_are_not_verified() {
+        let of = |agent, config: Value| {
+            let mut fixture = Fixture::new();
+            fixture.cluster.agent.enabled = agent;
+            fixture.cluster.kubelet = config.as_object().unwrap().clone();
+            let text = shared_config(&fixture.renderer()).unwrap();
+            (requests_serving_certificate(&fixture.cluster), text.contains("serverTLSBootstrap: true"))
+        };
+        for config in
+            [json!({}), json!({"serverTLSBootstrap": true}), json!({"serverTLSBootstrap": null, "tlsCertFile": ""})]
+        {
+            assert_eq!(of(true, config.clone()), (true, true), "{config}");
+        }
+        for config in [json!({"serverTLSBootstrap": false}), json!({"tlsCertFile": "/etc/kubelet.crt"})] {
+            assert_eq!(of(true, config.clone()), (false, false), "{config}");
+        }
+        assert_eq!(of(false, json!({})), (false, false));
     }
 }

@@ -29,6 +29,8 @@ pub enum Manifest {
     KubeVip,
     /// ConfigMaps and RBAC of a fresh cluster.
     Bootstrap,
+    /// What workers' tokens and nodeinit's agent may do.
+    Agent,
     /// kube-proxy.
     KubeProxy,
     /// CoreDNS.
@@ -41,7 +43,7 @@ pub enum Manifest {
 
 impl Manifest {
     /// All manifests.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Etcd,
         Self::ApiServer,
         Self::ControllerManager,
@@ -53,6 +55,7 @@ impl Manifest {
         Self::KubeProxyConfig,
         Self::KubeVip,
         Self::Bootstrap,
+        Self::Agent,
         Self::KubeProxy,
         Self::CoreDns,
         Self::Flannel,
@@ -79,6 +82,7 @@ impl Manifest {
             Self::KubeProxyConfig => "kube-proxy-config.yaml",
             Self::KubeVip => "kube-vip.yaml",
             Self::Bootstrap => "bootstrap.yaml",
+            Self::Agent => "agent.yaml",
             Self::KubeProxy => "kube-proxy.yaml",
             Self::CoreDns => "coredns.yaml",
             Self::Flannel => "flannel.yaml",
@@ -110,6 +114,7 @@ impl Manifest {
             Self::KubeProxyConfig => include_str!("../../../manifests/kube-proxy-config.yaml"),
             Self::KubeVip => include_str!("../../../manifests/kube-vip.yaml"),
             Self::Bootstrap => include_str!("../../../manifests/bootstrap.yaml"),
+            Self::Agent => include_str!("../../../manifests/agent.yaml"),
             Self::KubeProxy => include_str!("../../../manifests/kube-proxy.yaml"),
             Self::CoreDns => include_str!("../../../manifests/coredns.yaml"),
             Self::Flannel => include_str!("../../../manifests/flannel.yaml"),

@@ -1,7 +1,7 @@
 //! Configuration → text and objects. Nothing here reads or writes a file, and the same input gives the same output to
 //! the byte.
 //!
-//! What is made is what kubeadm v1.34 makes of the `kubeadm-config` that we store (`parity.rs` compares),
+//! What is made is what kubeadm of the cluster's release makes of the `kubeadm-config` that we store (`parity.rs` compares),
 //! so that a cluster can be carried on with either. The text itself stands in `manifests/` and `systemd/`; this module
 //! fills in placeholders and adds flags and volumes.
 //!
@@ -12,6 +12,7 @@ pub mod addons;
 pub mod api_server;
 pub mod cluster_objects;
 mod components;
+pub mod containerd;
 pub mod error;
 pub mod kubeadm_config;
 pub mod kubeconfig;
@@ -20,6 +21,7 @@ pub mod manifests;
 pub mod paths;
 pub mod static_pod;
 pub mod template;
+pub mod toml;
 pub mod units;
 mod values;
 pub mod yaml;
@@ -46,6 +48,8 @@ pub struct Renderer<'a> {
     pub facts: &'a HostFacts,
     /// The manifests in use.
     pub manifests: &'a Manifests,
+    /// Whether API servers and metrics-server verify what kubelets serve with.
+    pub verify_kubelets: bool,
 }
 
 /// What kubeadm looks up on the machine while it generates, so that we must know it too.

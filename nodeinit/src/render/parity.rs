@@ -1,10 +1,17 @@
 //! The proof that a cluster can be carried on with kubeadm: fed with the `kubeadm-config` that we store, the real kubeadm
 //! generates what we generate.
 //!
-//! Runs where `NODEINIT_LAB` is set (`make test`), with kubeadm from `LAB_BIN` or the lab's cache. Changes nothing on the
-//! machine: kubeadm runs dry, into a directory of the test.
+//! Runs where `NODEINIT_LAB` is set (`make test`), with each kubeadm of a known release in the lab's cache, or the one in `LAB_BIN`.
+//! Changes nothing on the machine: kubeadm runs dry, into a directory of the test.
 
-use super::{CA_DIRECTORIES, addons, kubeadm_config, kubelet, static_pod, template, testing::*, yaml};
+use super::{
+    CA_DIRECTORIES, addons, kubeadm_config, kubelet,
+    static_pod::{self, Membership},
+    template,
+    testing::*,
+    yaml,
+};
+use nodeinit_config::{Release, releases, versions::KubernetesVersion};
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
@@ -12,18 +19,54 @@ use std::{
     process::Command,
 };
 
-/// kubeadm, or `None` where no lab is asked for.
-pub(crate) fn kubeadm() -> Option<PathBuf> {
-    std::env::var_os("NODEINIT_LAB")?;
-    let programs = match (std::env::var_os("LAB_BIN"), std::env::var_os("LAB_DIR"), std::env::var_os("HOME")) {
-        (Some(programs), _, _) => PathBuf::from(programs),
-        (_, Some(lab), _) => Path::new(&lab).join("release/v1.34.4/bin"),
-        (_, _, Some(home)) => Path::new(&home).join(".cache/nodeinit-lab/release/v1.34.4/bin"),
-        _ => panic!("set LAB_BIN to the folder that holds kubeadm"),
-    };
-    let kubeadm = programs.join("kubeadm");
-    assert!(kubeadm.exists(), "{} is missing: tests/lab/prepare.sh makes it", kubeadm.display());
-    Some(kubeadm)
+/// A kubeadm of the lab.
+pub(crate) struct Program {
+    pub(crate) path: PathBuf,
+    pub(crate) version: KubernetesVersion,
+    pub(crate) release: Release,
+}
+
+/// Each kubeadm, oldest first; none where no lab is asked for. `test` is what runs with it.
+#[allow(clippy::disallowed_macros, reason = "a test says what it ran")]
+pub(crate) fn kubeadms(test: &str) -> Vec<Program> {
+    if std::env::var_os("NODEINIT_LAB").is_none() {
+        return Vec::new();
+    }
+    let folders: Vec<PathBuf> =
+        match (std::env::var_os("LAB_BIN"), std::env::var_os("LAB_DIR"), std::env::var_os("HOME")) {
+            (Some(programs), _, _) => vec![PathBuf::from(programs)],
+            (_, Some(lab), _) => of_lab(Path::new(&lab)),
+            (_, _, Some(home)) => of_lab(&Path::new(&home).join(".cache/nodeinit-lab")),
+            _ => panic!("set LAB_BIN to the folder that holds kubeadm"),
+        };
+    let found = folders.iter().map(|folder| folder.join("kubeadm")).filter(|path| path.exists());
+    let mut programs: Vec<Program> = found.filter_map(program).collect();
+    programs.sort_by_key(|program| program.version);
+    assert!(!programs.is_empty(), "no kubeadm of a known release in {folders:?}: tests/lab/prepare.sh makes one");
+    let default = std::env::var("LAB_VERSION").unwrap_or_else(|_| releases::DEFAULT.to_owned());
+    let is_default = |program: &Program| program.version.to_string() == default;
+    assert!(
+        std::env::var_os("LAB_BIN").is_some() || programs.iter().any(is_default),
+        "no kubeadm {default} in {folders:?}"
+    );
+    for program in &programs {
+        println!("{test}: with kubeadm {}", program.version);
+    }
+    programs
+}
+
+fn of_lab(lab: &Path) -> Vec<PathBuf> {
+    let releases = std::fs::read_dir(lab.join("release")).into_iter().flatten();
+    releases.map(|entry| entry.unwrap().path().join("bin")).collect()
+}
+
+#[allow(clippy::disallowed_methods, reason = "a test runs a program of the lab")]
+fn program(path: PathBuf) -> Option<Program> {
+    let out = Command::new(&path).args(["version", "-o", "short"]).output().unwrap();
+    let version: KubernetesVersion = String::from_utf8(out.stdout).unwrap().trim().parse().unwrap();
+    let known = |release: &Release| release.tested.minor_version() == version.minor_version();
+    let release = releases::embedded().into_iter().find(known)?;
+    Some(Program { path, version, release })
 }
 
 /// kubeadm with our configuration, in a directory of its own.
@@ -34,23 +77,27 @@ struct Kubeadm<'a> {
 }
 
 impl<'a> Kubeadm<'a> {
-    fn new(program: &Path, fixture: &'a Fixture) -> Self {
+    fn new(program: &Program, fixture: &'a Fixture) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let renderer = fixture.renderer();
         let init = json!({
-            "apiVersion": "kubeadm.k8s.io/v1beta4",
+            "apiVersion": fixture.cluster.release.kubeadm_api,
             "kind": "InitConfiguration",
             "localAPIEndpoint": {"advertiseAddress": fixture.node.address, "bindPort": 6443},
-            "nodeRegistration": {"name": fixture.node.name, "criSocket": kubelet::CONTAINERD},
+            "nodeRegistration": {
+                "name": fixture.node.name,
+                "criSocket": kubelet::CONTAINERD,
+                "kubeletExtraArgs": [{"name": "node-ip", "value": fixture.node.address}],
+            },
         });
         let documents = [
             yaml::text("init", &init).unwrap(),
-            kubeadm_config::cluster_configuration(&renderer).unwrap(),
+            kubeadm_config::cluster_configuration(&renderer, membership().token.as_deref()).unwrap(),
             kubelet::shared_config(&renderer).unwrap(),
         ];
         let config = directory.path().join("kubeadm.yaml");
         write(&config, &documents.join("---\n"));
-        Self { program: program.to_owned(), directory, fixture }
+        Self { program: program.path.clone(), directory, fixture }
     }
 
     #[allow(clippy::disallowed_methods, reason = "a test runs a program of the lab")]
@@ -79,8 +126,11 @@ impl<'a> Kubeadm<'a> {
         self.run("init phase control-plane all --dry-run");
         self.run("init phase etcd local --dry-run");
         let renderer = self.fixture.renderer();
-        for ours in [static_pod::etcd, static_pod::api_server, static_pod::controller_manager, static_pod::scheduler] {
-            let ours = ours(&renderer).unwrap();
+        // A known difference: kubeadm has no extra volumes for etcd, so `kubeadm upgrade` drops the marker's. The next `up` adds it.
+        let etcd = static_pod::etcd(&renderer, &Membership { marked: false, ..membership() }).unwrap();
+        let components = [static_pod::api_server, static_pod::controller_manager, static_pod::scheduler];
+        let components = components.map(|component| component(&renderer).unwrap());
+        for ours in [etcd].into_iter().chain(components) {
             let mut theirs = self.made(ours.file_name);
             theirs.as_object_mut().unwrap().remove("status");
             let ours_read = template::documents(ours.file_name, &ours.text).unwrap().remove(0);
@@ -122,9 +172,10 @@ fn leaves(value: &Value) -> BTreeMap<String, Value> {
     all
 }
 
-/// The fixture as this very machine would have it.
-fn fixture() -> Fixture {
-    let mut fixture = Fixture::new();
+/// The fixture as this very machine would have it, with the version of this kubeadm.
+fn fixture(program: &Program) -> Fixture {
+    let mut fixture = Fixture::of(program.release.clone());
+    fixture.cluster.version = program.version;
     fixture.facts.ca_directories = CA_DIRECTORIES.into_iter().filter(|path| Path::new(path).exists()).collect();
     fixture
 }
@@ -135,90 +186,95 @@ fn set(args: &mut BTreeMap<String, String>, flags: &[(&str, &str)]) {
 
 #[test]
 fn kubeadm_generates_our_static_pods() {
-    let Some(program) = kubeadm() else { return };
-    let fixture = fixture();
-    Kubeadm::new(&program, &fixture).compare_static_pods();
+    for program in kubeadms("kubeadm_generates_our_static_pods") {
+        let fixture = fixture(&program);
+        Kubeadm::new(&program, &fixture).compare_static_pods();
+    }
 }
 
 #[test]
 fn kubeadm_generates_our_static_pods_with_ipv6() {
-    let Some(program) = kubeadm() else { return };
-    let mut fixture = fixture();
-    fixture.node.address = "fd00::11".parse().unwrap();
-    fixture.cluster.network.pod_cidr = "fd00:1::/56".parse().unwrap();
-    fixture.cluster.network.service_cidr = "fd00:2::/112".parse().unwrap();
-    Kubeadm::new(&program, &fixture).compare_static_pods();
+    for program in kubeadms("kubeadm_generates_our_static_pods_with_ipv6") {
+        let mut fixture = fixture(&program);
+        fixture.node.address = "fd00::11".parse().unwrap();
+        fixture.cluster.network.pod_cidr = "fd00:1::/56".parse().unwrap();
+        fixture.cluster.network.service_cidr = "fd00:2::/112".parse().unwrap();
+        Kubeadm::new(&program, &fixture).compare_static_pods();
+    }
 }
 
 #[test]
 fn kubeadm_generates_our_static_pods_with_every_flag_that_moves_something() {
-    let Some(program) = kubeadm() else { return };
-    let mut fixture = fixture();
-    let cluster = &mut fixture.cluster;
-    cluster.name = "prod".into();
-    cluster.image_repository = "mirror.example.org/k8s".into();
-    cluster.etcd.data_directory = "/srv/etcd".into();
-    set(
-        &mut cluster.etcd.extra_args,
-        &[
-            ("listen-metrics-urls", "https://10.77.0.11:2399"),
-            ("advertise-client-urls", "https://etcd.example.org:2379"),
-        ],
-    );
-    set(
-        &mut cluster.api_server.extra_args,
-        &[
-            ("audit-log-path", "/srv/audit/log"),
-            ("authorization-config", "/x"),
-            ("oidc-issuer-url", "https://id"),
-            ("v", "2"),
-        ],
-    );
-    set(
-        &mut cluster.controller_manager.extra_args,
-        &[("bind-address", "::"), ("flex-volume-plugin-dir", "/opt/flex"), ("controllers", "*")],
-    );
-    set(&mut cluster.scheduler.extra_args, &[("bind-address", "10.77.0.11"), ("leader-elect", "false")]);
-    Kubeadm::new(&program, &fixture).compare_static_pods();
+    for program in kubeadms("kubeadm_generates_our_static_pods_with_every_flag_that_moves_something") {
+        let mut fixture = fixture(&program);
+        let cluster = &mut fixture.cluster;
+        cluster.name = "prod".into();
+        cluster.image_repository = "mirror.example.org/k8s".into();
+        cluster.etcd.data_directory = "/srv/etcd".into();
+        set(
+            &mut cluster.etcd.extra_args,
+            &[
+                ("listen-metrics-urls", "https://10.77.0.11:2399"),
+                ("advertise-client-urls", "https://etcd.example.org:2379"),
+            ],
+        );
+        set(
+            &mut cluster.api_server.extra_args,
+            &[
+                ("audit-log-path", "/srv/audit/log"),
+                ("authorization-config", "/x"),
+                ("oidc-issuer-url", "https://id"),
+                ("v", "2"),
+            ],
+        );
+        set(
+            &mut cluster.controller_manager.extra_args,
+            &[("bind-address", "::"), ("flex-volume-plugin-dir", "/opt/flex"), ("controllers", "*")],
+        );
+        set(&mut cluster.scheduler.extra_args, &[("bind-address", "10.77.0.11"), ("leader-elect", "false")]);
+        Kubeadm::new(&program, &fixture).compare_static_pods();
+    }
 }
 
 #[test]
 fn kubeadm_keeps_our_kubelet_configuration() {
-    let Some(program) = kubeadm() else { return };
-    let mut fixture = fixture();
-    fixture.node.name = "another".into();
-    fixture.cluster.control_plane.schedulable = true;
-    let kubeadm = Kubeadm::new(&program, &fixture);
-    kubeadm.run("init phase kubelet-start --dry-run");
-    let renderer = fixture.renderer();
-    let flags = std::fs::read_to_string(kubeadm.directory.path().join("kubeadm-flags.env")).unwrap();
-    assert_eq!(kubelet::flags(&renderer), flags);
-    assert_eq!(
-        kubelet::instance_config(&renderer),
-        std::fs::read_to_string(kubeadm.directory.path().join("instance-config.yaml")).unwrap()
-    );
-    let ours = template::documents("config", &kubelet::config(&renderer).unwrap()).unwrap().remove(0);
-    let (mut ours, mut theirs) = (leaves(&ours), leaves(&kubeadm.made("config.yaml")));
-    ours.retain(|_, value| !is_zero(value));
-    // The machine that runs the test may have systemd-resolved; kubeadm then names its file.
-    theirs.retain(|path, value| !is_zero(value) && path != "/resolvConf");
-    assert_eq!(ours, theirs);
+    for program in kubeadms("kubeadm_keeps_our_kubelet_configuration") {
+        let mut fixture = fixture(&program);
+        fixture.node.name = "another".into();
+        fixture.cluster.control_plane.schedulable = true;
+        let kubeadm = Kubeadm::new(&program, &fixture);
+        kubeadm.run("init phase kubelet-start --dry-run");
+        let renderer = fixture.renderer();
+        let flags = std::fs::read_to_string(kubeadm.directory.path().join("kubeadm-flags.env")).unwrap();
+        assert_eq!(kubelet::flags(&renderer), flags);
+        assert_eq!(
+            kubelet::instance_config(&renderer),
+            std::fs::read_to_string(kubeadm.directory.path().join("instance-config.yaml")).unwrap()
+        );
+        let ours = template::documents("config", &kubelet::config(&renderer).unwrap()).unwrap().remove(0);
+        let (mut ours, mut theirs) = (leaves(&ours), leaves(&kubeadm.made("config.yaml")));
+        ours.retain(|_, value| !is_zero(value));
+        // The machine that runs the test may have systemd-resolved; kubeadm then names its file.
+        theirs.retain(|path, value| !is_zero(value) && path != "/resolvConf");
+        assert_eq!(ours, theirs);
+    }
 }
 
 #[test]
 fn kubeadm_applies_our_addons() {
-    let Some(program) = kubeadm() else { return };
-    let fixture = fixture();
-    let kubeadm = Kubeadm::new(&program, &fixture);
-    let renderer = fixture.renderer();
-    for (phase, ours) in
-        [("kube-proxy", addons::kube_proxy(&renderer).unwrap()), ("coredns", addons::coredns(&renderer).unwrap())]
-    {
-        let printed = kubeadm.run(&format!("init phase addon {phase} --print-manifest"));
-        let (ours, theirs) = (by_name(ours), by_name(template::documents(phase, &printed).unwrap()));
-        assert_eq!(ours.keys().collect::<Vec<_>>(), theirs.keys().collect::<Vec<_>>());
-        for (name, ours) in ours {
-            assert_same(&name, &ours, &theirs[&name]);
+    for program in kubeadms("kubeadm_applies_our_addons") {
+        let fixture = fixture(&program);
+        let kubeadm = Kubeadm::new(&program, &fixture);
+        let renderer = fixture.renderer();
+        for (phase, ours) in
+            [("kube-proxy", addons::kube_proxy(&renderer).unwrap()), ("coredns", addons::coredns(&renderer).unwrap())]
+        {
+            let printed = kubeadm.run(&format!("init phase addon {phase} --print-manifest"));
+            let (ours, theirs) = (by_name(ours), by_name(template::documents(phase, &printed).unwrap()));
+            assert_eq!(ours.keys().collect::<Vec<_>>(), theirs.keys().collect::<Vec<_>>());
+            for (name, ours) in ours {
+                assert_same(&name, &ours, &theirs[&name]);
+            }
         }
     }
 }

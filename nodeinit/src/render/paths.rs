@@ -2,6 +2,8 @@
 
 /// Keys and certificates.
 pub const PKI: &str = "/etc/kubernetes/pki";
+/// The cluster's CA.
+pub const CA: &str = "/etc/kubernetes/pki/ca.crt";
 /// Static pods' manifests; the kubelet watches it.
 pub const STATIC_PODS: &str = "/etc/kubernetes/manifests";
 /// Kubeconfigs.
@@ -32,5 +34,25 @@ pub const KUBELET_CLIENT_CURRENT: &str = "/var/lib/kubelet/pki/kubelet-client-cu
 pub const KUBELET_UNIT: &str = "/etc/systemd/system/kubelet.service";
 /// The drop-in with its flags.
 pub const KUBELET_DROP_IN: &str = "/etc/systemd/system/kubelet.service.d/10-kubeadm.conf";
+/// The serving certificate and key in use, where the kubelet asks the cluster for it. A symbolic link, as above.
+pub const KUBELET_SERVER_CURRENT: &str = "/var/lib/kubelet/pki/kubelet-server-current.pem";
+/// The agent's unit.
+pub const AGENT_UNIT: &str = "/etc/systemd/system/nodeinit-agent.service";
+/// The configuration that the agent reads: a copy, so that what is edited takes effect with the next `up` and not before.
+pub const AGENT_CONFIG: &str = "/var/lib/nodeinit/agent.yaml";
+/// The unit that keeps pods from the cloud's metadata service.
+pub const METADATA_UNIT: &str = "/etc/systemd/system/nodeinit-metadata.service";
+/// The rules that it sets: in `/etc`, since SELinux lets `nft` read nothing in `/var/lib`.
+pub const METADATA_RULES: &str = "/etc/nodeinit/metadata.nft";
+/// The drop-in with which `nftables.service` sets them, too.
+pub const NFTABLES_DROP_IN: &str = "/etc/systemd/system/nftables.service.d/50-nodeinit.conf";
 /// Our own unit.
 pub const NODEINIT_UNIT: &str = "/etc/systemd/system/nodeinit.service";
+/// containerd's configuration.
+pub const CONTAINERD_CONFIG: &str = "/etc/containerd/config.toml";
+/// Where containerd looks for the mirrors of registries: `HOST/hosts.toml`.
+pub const REGISTRIES: &str = "/etc/containerd/certs.d";
+/// containerd's unit, where nodeinit installs containerd.
+pub const CONTAINERD_UNIT: &str = "/etc/systemd/system/containerd.service";
+/// The drop-in with its proxies.
+pub const CONTAINERD_PROXY: &str = "/etc/systemd/system/containerd.service.d/50-nodeinit-proxy.conf";

@@ -6,6 +6,7 @@ use super::{
     yaml,
 };
 use serde_json::{Value, json};
+use std::{collections::BTreeMap, path::Path};
 
 /// The text of a static pod, and the name of its file in [`super::paths::STATIC_PODS`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,22 +17,56 @@ pub struct StaticPod {
     pub text: String,
 }
 
-/// etcd that begins with this machine as its only member.
-///
-/// # Errors
-/// A replaced manifest that does not fit.
-pub fn etcd(renderer: &Renderer<'_>) -> Result<StaticPod, RenderError> {
-    renderer.static_pod(Manifest::Etcd, Component::Etcd, &[])
+/// What is particular to one machine's etcd.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Membership {
+    /// `--initial-cluster-token`. Clusters that an earlier version bootstrapped have none.
+    pub token: Option<String>,
+    /// `--initial-cluster` of an etcd that joins others, this machine among them; `None` for one that is bootstrapped here.
+    pub joined: Option<String>,
+    /// The pod mounts the marker, so that the kubelet does not start etcd on a lost disk. Members that an earlier version of
+    /// nodeinit started do not mount it.
+    pub marked: bool,
 }
 
-/// etcd that joins others: `members` is its `--initial-cluster`, this machine among them. Source: kubeadm,
-/// `getEtcdCommand`.
+/// The marker's path in etcd's data directory.
+pub const MARKER: &str = "member/nodeinit.marker";
+
+/// Its path in the container: etcd does not read it.
+const MARKER_MOUNT: &str = "/run/nodeinit.marker";
+
+/// Its volume in the pod.
+pub const MARKER_VOLUME: &str = "etcd-marker";
+
+/// etcd. Source of the flags of one that joins: kubeadm, `getEtcdCommand`.
 ///
 /// # Errors
 /// A replaced manifest that does not fit.
-pub fn joining_etcd(renderer: &Renderer<'_>, members: &str) -> Result<StaticPod, RenderError> {
-    let flags = [("initial-cluster", members), ("initial-cluster-state", "existing")];
-    renderer.static_pod(Manifest::Etcd, Component::Etcd, &flags)
+pub fn etcd(renderer: &Renderer<'_>, membership: &Membership) -> Result<StaticPod, RenderError> {
+    let flags = match &membership.joined {
+        Some(members) => vec![("initial-cluster", members.as_str()), ("initial-cluster-state", "existing")],
+        None => Vec::new(),
+    };
+    let extra = components::etcd_args(renderer.cluster, membership.token.as_deref());
+    let mut pod = renderer.pod(Manifest::Etcd, Component::Etcd, &flags, &extra)?;
+    if membership.marked {
+        mount_marker(&mut pod, &renderer.cluster.etcd.data_directory);
+    }
+    let file_name = Manifest::Etcd.file_name();
+    Ok(StaticPod { file_name, text: yaml::text(file_name, &pod)? })
+}
+
+/// `type: File`: without the file the kubelet does not start the pod. kubeadm's configuration has no volumes for etcd, so that
+/// its manifests lack this one.
+fn mount_marker(pod: &mut Value, data_directory: &Path) {
+    let mount = json!({"name": MARKER_VOLUME, "mountPath": MARKER_MOUNT, "readOnly": true});
+    let volume = json!({"name": MARKER_VOLUME, "hostPath": {"path": data_directory.join(MARKER), "type": "File"}});
+    for (object, field, item) in [("/spec/containers/0", "volumeMounts", mount), ("/spec", "volumes", volume)] {
+        let Some(object) = pod.pointer_mut(object).and_then(Value::as_object_mut) else { continue };
+        if let Value::Array(list) = object.entry(field).or_insert_with(|| json!([])) {
+            list.push(item);
+        }
+    }
 }
 
 /// kube-apiserver.
@@ -39,7 +74,7 @@ pub fn joining_etcd(renderer: &Renderer<'_>, members: &str) -> Result<StaticPod,
 /// # Errors
 /// A replaced manifest that does not fit.
 pub fn api_server(renderer: &Renderer<'_>) -> Result<StaticPod, RenderError> {
-    renderer.static_pod(Manifest::ApiServer, Component::ApiServer, &[])
+    renderer.component_pod(Manifest::ApiServer, Component::ApiServer)
 }
 
 /// kube-controller-manager.
@@ -47,7 +82,7 @@ pub fn api_server(renderer: &Renderer<'_>) -> Result<StaticPod, RenderError> {
 /// # Errors
 /// A replaced manifest that does not fit.
 pub fn controller_manager(renderer: &Renderer<'_>) -> Result<StaticPod, RenderError> {
-    renderer.static_pod(Manifest::ControllerManager, Component::ControllerManager, &[])
+    renderer.component_pod(Manifest::ControllerManager, Component::ControllerManager)
 }
 
 /// kube-scheduler.
@@ -55,7 +90,7 @@ pub fn controller_manager(renderer: &Renderer<'_>) -> Result<StaticPod, RenderEr
 /// # Errors
 /// A replaced manifest that does not fit.
 pub fn scheduler(renderer: &Renderer<'_>) -> Result<StaticPod, RenderError> {
-    renderer.static_pod(Manifest::Scheduler, Component::Scheduler, &[])
+    renderer.component_pod(Manifest::Scheduler, Component::Scheduler)
 }
 
 /// kube-vip, for a cluster that has a virtual address.
@@ -68,26 +103,32 @@ pub fn kube_vip(renderer: &Renderer<'_>) -> Result<StaticPod, RenderError> {
     Ok(StaticPod { file_name, text: yaml::text(file_name, &pod)? })
 }
 
-/// Directories of the machine that the pods write to and that may not be there yet. The kubelet would make them; who
-/// makes them beforehand knows what to remove again.
+pub use super::components::audit_log;
+
+/// Directories of the machine that the pods and the kubelet write to and that may not be there yet. The kubelet creates them;
+/// nodeinit creates them first, and so knows what to remove again.
 #[must_use]
 pub fn writable_directories(renderer: &Renderer<'_>) -> Vec<String> {
-    let values = renderer.values();
-    let of = |name| values.get(name).and_then(Value::as_str).map(str::to_owned);
-    let mut directories: Vec<String> =
-        ["etcdDataDirectory", "flexVolumeDirectory"].into_iter().filter_map(of).collect();
+    let etcd = renderer.cluster.etcd.data_directory.display().to_string();
+    let mut directories = vec![etcd, renderer.flex_volume_directory()];
     directories.extend(components::audit_log_directory(renderer.cluster));
     directories
 }
 
 impl Renderer<'_> {
-    /// The pod; `flags` take the place of the manifest's.
-    fn static_pod(
+    fn component_pod(&self, manifest: Manifest, component: Component) -> Result<StaticPod, RenderError> {
+        let pod = self.pod(manifest, component, &[], &self.extra_args(component))?;
+        Ok(StaticPod { file_name: manifest.file_name(), text: yaml::text(manifest.file_name(), &pod)? })
+    }
+
+    /// The pod; `flags` replace the manifest's, and `extra` are kubeadm's `extraArgs`.
+    fn pod(
         &self,
         manifest: Manifest,
         component: Component,
         flags: &[(&str, &str)],
-    ) -> Result<StaticPod, RenderError> {
+        extra: &BTreeMap<String, String>,
+    ) -> Result<Value, RenderError> {
         let missing = |expected| RenderError::Shape { manifest: manifest.to_string(), expected };
         let mut pod = self.object(manifest, &[])?;
         let container = pod.pointer_mut("/spec/containers/0").ok_or_else(|| missing("spec.containers"))?;
@@ -99,19 +140,23 @@ impl Renderer<'_> {
             command.retain(|part| !part.as_str().is_some_and(|part| part.starts_with(&prefix)));
             command.push(json!(format!("{prefix}{value}")));
         }
-        let extra = components::extra_args(self.cluster, component);
-        *command = with_extra_args(std::mem::take(command), &extra);
+        *command = with_extra_args(std::mem::take(command), extra);
 
         drop_empty_probe_hosts(container);
         let volumes = self.volumes(component);
         add_by_name(container, "volumeMounts", volumes.iter().map(mount));
         let spec = pod.pointer_mut("/spec").ok_or_else(|| missing("spec"))?;
         add_by_name(spec, "volumes", volumes.iter().map(host_path));
-        Ok(StaticPod { file_name: manifest.file_name(), text: yaml::text(manifest.file_name(), &pod)? })
+        Ok(pod)
     }
 
     fn volumes(&self, component: Component) -> Vec<Volume> {
         let mut volumes = components::extra_volumes(self.cluster, component);
+        if component == Component::ControllerManager && self.cluster.release.flex_volumes {
+            // Not read-only: the plugins place their sockets here.
+            let path = self.flex_volume_directory();
+            volumes.push(Volume { name: "flexvolume-dir", path, read_only: false, kind: "DirectoryOrCreate" });
+        }
         if matches!(component, Component::ApiServer | Component::ControllerManager) {
             volumes.extend(self.facts.ca_directories.iter().copied().map(ca_volume));
         }
@@ -145,7 +190,7 @@ fn host_path(volume: &Volume) -> Value {
 
 /// The command with `extra` flags: the program, then its own flags sorted, less those that are replaced, then the extra
 /// ones (kubeadm: `util/arguments.go`, `ArgumentsToCommand`).
-fn with_extra_args(command: Vec<Value>, extra: &std::collections::BTreeMap<String, String>) -> Vec<Value> {
+fn with_extra_args(command: Vec<Value>, extra: &BTreeMap<String, String>) -> Vec<Value> {
     let (mut flags, mut command): (Vec<Value>, Vec<Value>) =
         command.into_iter().partition(|part| part.as_str().is_some_and(|part| part.starts_with("--")));
     fn split(flag: &Value) -> (&str, &str) {
@@ -194,6 +239,7 @@ fn add_by_name(object: &mut Value, field: &str, items: impl Iterator<Item = Valu
 mod tests {
     use super::*;
     use crate::render::{CA_DIRECTORIES, Manifests, testing::*};
+    use nodeinit_config::releases::{self, Program};
 
     fn parsed(pod: &StaticPod) -> Value {
         super::super::template::documents(pod.file_name, &pod.text).unwrap().remove(0)
@@ -205,12 +251,16 @@ mod tests {
 
     #[test]
     fn pods_are_as_they_were() {
-        let mut fixture = Fixture::new();
-        fixture.facts.ca_directories = CA_DIRECTORIES.to_vec();
-        for pod in [etcd, api_server, controller_manager, scheduler] {
-            let pod = pod(&fixture.renderer()).unwrap();
-            golden(&format!("static-pods/{}", pod.file_name), &pod.text);
+        for release in releases::embedded() {
+            let directory = format!("{}/static-pods", release.name());
+            let mut fixture = Fixture::of(release);
+            fixture.facts.ca_directories = CA_DIRECTORIES.to_vec();
+            let components = [api_server, controller_manager, scheduler].map(|pod| pod(&fixture.renderer()).unwrap());
+            for pod in components.into_iter().chain([etcd(&fixture.renderer(), &membership()).unwrap()]) {
+                golden(&format!("{directory}/{}", pod.file_name), &pod.text);
+            }
         }
+        let mut fixture = Fixture::new();
         fixture.cluster.control_plane.virtual_address = Some([10, 77, 0, 10].into());
         fixture.facts.interface = Some("host0".into());
         let pod = kube_vip(&fixture.renderer()).unwrap();
@@ -218,9 +268,80 @@ mod tests {
     }
 
     #[test]
+    fn flex_volumes_are_mounted_up_to_1_35() {
+        let mounted = releases::embedded().into_iter().map(|release| {
+            let mut fixture = Fixture::of(release);
+            fixture.cluster.controller_manager.extra_args.insert("flex-volume-plugin-dir".into(), "/opt/flex".into());
+            controller_manager(&fixture.renderer()).unwrap().text.contains("path: /opt/flex")
+        });
+        assert_eq!(mounted.collect::<Vec<_>>(), [true, true, false, false]);
+    }
+
+    #[test]
+    fn every_release_knows_the_flags_that_we_set() {
+        for release in releases::embedded() {
+            let fixture = Fixture::of(release.clone());
+            let pods = [
+                (Program::Etcd, etcd(&fixture.renderer(), &membership())),
+                (Program::ApiServer, api_server(&fixture.renderer())),
+                (Program::ControllerManager, controller_manager(&fixture.renderer())),
+                (Program::Scheduler, scheduler(&fixture.renderer())),
+            ];
+            for (program, pod) in pods {
+                for flag in command(&pod.unwrap()) {
+                    let name = flag.trim_start_matches("--").split('=').next().unwrap();
+                    let unknown = release.lost(program, name).or(release.lacks(program, name));
+                    assert_eq!(unknown, None, "{program} {}: {flag}", release.name());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_static_pod_refers_to_nothing_in_the_api() {
+        for release in releases::embedded() {
+            let fixture = Fixture::of(release);
+            for pod in [
+                etcd(&fixture.renderer(), &membership()),
+                api_server(&fixture.renderer()),
+                kube_vip(&fixture.renderer()),
+            ] {
+                let text = pod.unwrap().text;
+                for reference in
+                    ["secret:", "configMap:", "secretKeyRef", "configMapKeyRef", "envFrom", "serviceAccountName"]
+                {
+                    assert!(!text.contains(reference), "{reference} in\n{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_cluster_without_a_token_gets_none() {
+        let fixture = Fixture::new();
+        let joined = Some("m2=https://10.77.0.12:2380,m1=https://10.77.0.11:2380".to_owned());
+        let flags = command(&etcd(&fixture.renderer(), &Membership { token: None, joined, marked: true }).unwrap());
+        assert!(!flags.iter().any(|flag| flag.starts_with("--initial-cluster-token")), "{flags:?}");
+        assert!(flags.contains(&"--initial-cluster-state=existing".into()), "{flags:?}");
+    }
+
+    #[test]
+    fn the_marker_is_a_file_that_must_exist_and_all_else_is_as_without_it() {
+        let mut fixture = Fixture::new();
+        fixture.cluster.etcd.data_directory = "/data/etcd".into();
+        let mut marked = parsed(&etcd(&fixture.renderer(), &membership()).unwrap());
+        let pop = |pod: &mut Value, list| pod.pointer_mut(list).unwrap().as_array_mut().unwrap().pop().unwrap();
+        let volume = pop(&mut marked, "/spec/volumes");
+        assert_eq!(volume["hostPath"], json!({"path": "/data/etcd/member/nodeinit.marker", "type": "File"}));
+        let mount = pop(&mut marked, "/spec/containers/0/volumeMounts");
+        assert!(mount["name"] == volume["name"] && mount["readOnly"] == true, "{mount}");
+        assert_eq!(marked, parsed(&etcd(&fixture.renderer(), &Membership { marked: false, ..membership() }).unwrap()));
+    }
+
+    #[test]
     fn users_flags_replace_and_extend() {
         let mut fixture = Fixture::new();
-        let set = |args: &mut std::collections::BTreeMap<String, String>, name: &str, value: &str| {
+        let set = |args: &mut BTreeMap<String, String>, name: &str, value: &str| {
             args.insert(name.to_owned(), value.to_owned());
         };
         set(&mut fixture.cluster.api_server.extra_args, "profiling", "true");
@@ -249,7 +370,7 @@ mod tests {
     fn ipv6_addresses_stand_in_brackets() {
         let mut fixture = Fixture::new();
         fixture.node.address = "fd00::11".parse().unwrap();
-        let flags = command(&etcd(&fixture.renderer()).unwrap());
+        let flags = command(&etcd(&fixture.renderer(), &membership()).unwrap());
         for flag in [
             "--initial-cluster=m1=https://[fd00::11]:2380",
             "--listen-client-urls=https://[::1]:2379,https://[fd00::11]:2379",

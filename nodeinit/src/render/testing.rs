@@ -1,7 +1,7 @@
 //! A cluster to render, for tests.
 
-use super::{HostFacts, Manifests, Renderer};
-use nodeinit_config::{Cluster, cluster::*};
+use super::{HostFacts, Manifests, Renderer, static_pod::Membership};
+use nodeinit_config::{Cluster, Release, cluster::*, releases};
 use serde_json::Map;
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
@@ -16,6 +16,11 @@ pub(crate) struct Fixture {
 impl Fixture {
     /// One master `m1`, 10.77.0.11, everything else by default.
     pub(crate) fn new() -> Self {
+        Self::of(releases::embedded().pop().unwrap())
+    }
+
+    /// The same with the tested version of another release.
+    pub(crate) fn of(release: Release) -> Self {
         let machine = Machine {
             name: "m1".into(),
             address: Some([10, 77, 0, 11].into()),
@@ -29,8 +34,11 @@ impl Fixture {
         let minute = Duration::from_secs(60);
         let cluster = Cluster {
             name: "kubernetes".into(),
-            version: "v1.34.4".parse().unwrap(),
+            version: release.tested,
+            release,
             image_repository: DEFAULT_IMAGE_REPOSITORY.into(),
+            registry_mirrors: Vec::new(),
+            container_runtime: nodeinit_config::cluster::ContainerRuntime::default(),
             control_plane: ControlPlane {
                 endpoint: None,
                 virtual_address: None,
@@ -48,10 +56,12 @@ impl Fixture {
                 jump_host: None,
             },
             join: Join::default(),
+            agent: Agent { enabled: true },
             network: Network {
                 pod_cidr: "10.244.0.0/16".parse().unwrap(),
                 service_cidr: "10.96.0.0/12".parse().unwrap(),
                 dns_domain: "cluster.local".into(),
+                pods_may_read_metadata: true,
             },
             etcd: Etcd { data_directory: PathBuf::from("/var/lib/etcd"), extra_args: BTreeMap::new() },
             api_server: Component::default(),
@@ -66,7 +76,17 @@ impl Fixture {
                 optional: Vec::new(),
                 manifests: None,
             },
-            artifacts: Artifacts { source: ArtifactSource::Image, binaries: Vec::new(), images: Vec::new() },
+            artifacts: Artifacts {
+                source: ArtifactSource::Image,
+                binaries: Vec::new(),
+                runtime: Vec::new(),
+                images: Vec::new(),
+                lend: true,
+                sha256sums: None,
+                bundle_key: None,
+                mirrors: BTreeMap::new(),
+                ca_certificate: None,
+            },
             os: Os { swap: Swap::Off, sysctls: BTreeMap::new(), modules: Vec::new() },
             manifests_directory: None,
             secrets_delivery: SecretsDelivery::Ssh,
@@ -89,8 +109,19 @@ impl Fixture {
 
     /// The renderer of this cluster.
     pub(crate) fn renderer(&self) -> Renderer<'_> {
-        Renderer { cluster: &self.cluster, node: &self.node, facts: &self.facts, manifests: &self.manifests }
+        Renderer {
+            cluster: &self.cluster,
+            node: &self.node,
+            facts: &self.facts,
+            manifests: &self.manifests,
+            verify_kubelets: self.cluster.agent.enabled,
+        }
     }
+}
+
+/// The etcd of a master that bootstrapped its cluster.
+pub(crate) fn membership() -> Membership {
+    Membership { token: Some("nodeinit-0123456789abcdef0123456789abcdef".into()), joined: None, marked: true }
 }
 
 /// Compares with `tests/golden/render/NAME`. `UPDATE_GOLDEN=1` writes the file instead; look at the difference before

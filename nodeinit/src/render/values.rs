@@ -49,7 +49,7 @@ impl Renderer<'_> {
             ("etcdProbeScheme", json!(probe.scheme)),
             ("etcdServers", json!(etcd_servers)),
             ("flannelNetwork", json!(flannel_network(&network.pod_cidr.to_string()))),
-            ("flexVolumeDirectory", self.flex_volume_directory()),
+            ("flexVolumeDirectory", json!(self.flex_volume_directory())),
             ("kubeProxyImage", image(KubernetesImage::Proxy)),
             ("kubeProxyLooks", json!(if cluster.addons.kube_proxy { KUBE_PROXY_LOOKS } else { 0 }.to_string())),
             ("kubernetesVersion", json!(cluster.version.to_string())),
@@ -79,11 +79,11 @@ impl Renderer<'_> {
         }
     }
 
-    fn flex_volume_directory(&self) -> Value {
-        match extra_args(self.cluster, Component::ControllerManager).get("flex-volume-plugin-dir") {
-            Some(directory) => json!(directory),
-            None => json!("/usr/libexec/kubernetes/kubelet-plugins/volume/exec"),
-        }
+    /// Where FlexVolume plugins are; every kubelet creates the directory.
+    pub(super) fn flex_volume_directory(&self) -> String {
+        let args = extra_args(self.cluster, Component::ControllerManager);
+        let default = || "/usr/libexec/kubernetes/kubelet-plugins/volume/exec".to_owned();
+        args.get("flex-volume-plugin-dir").cloned().unwrap_or_else(default)
     }
 }
 

@@ -1,8 +1,8 @@
 //! The programs: kubelet, kubectl, CNI plugins and whatever the configuration names.
 
-use super::source::{Obtained, obtain};
+use super::source::{Obtained, copy, digest, obtain, pinned};
 use crate::{
-    api::download::file_sha256,
+    api::download::{file_sha256, sha256_of},
     context::{Context, blocking},
     engine::{
         error::StepError,
@@ -12,6 +12,7 @@ use crate::{
     host::{
         commands::{CommandError, Commands},
         files::{FileError, Files, failed, temporary},
+        section::Section,
     },
 };
 use async_trait::async_trait;
@@ -51,6 +52,11 @@ pub fn steps(cluster: &Cluster) -> Plan {
     ]
 }
 
+/// What installs containerd; a step of another name calls it.
+pub(super) fn runtime(cluster: &Cluster) -> impl Step + use<> {
+    Binaries { name: super::containerd::NAME, kubelet: None, binaries: cluster.artifacts.runtime.clone() }
+}
+
 /// The kubelet's place on the machine.
 #[must_use]
 pub fn kubelet_path(cluster: &Cluster) -> PathBuf {
@@ -85,9 +91,10 @@ impl Step for Binaries {
 
     fn needs(&self) -> Vec<String> {
         match self.kubelet {
-            Some(_) => vec![super::preflight::NAME.into()],
+            Some(_) => vec![super::fetched::NAME.into()],
             // It claims the directories of the pod network, whose plugins are placed here.
-            None => vec!["kubelet-config".into()],
+            // The step `containerd` places some of the same programs.
+            None => vec!["kubelet-config".into(), super::containerd::NAME.into()],
         }
     }
 
@@ -104,7 +111,11 @@ impl Step for Binaries {
             // Preflight has asked the kubelet for its version.
             return missing(cx, &self.binaries);
         }
-        let (context, binaries) = (cx.clone(), self.binaries.clone());
+        let mut binaries = self.binaries.clone();
+        for binary in binaries.iter_mut().filter(|binary| cx.files.exists(&binary.to)) {
+            binary.sha256 = digest(cx, self.name, &binary.path, binary.sha256).await?;
+        }
+        let context = cx.clone();
         blocking(move || {
             let mut changes = Vec::new();
             for binary in &binaries {
@@ -120,15 +131,20 @@ impl Step for Binaries {
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
         for binary in &self.binaries {
-            let (context, wanted) = (cx.clone(), binary.clone());
+            let sha256 = pinned(cx, self.name, &binary.path, binary.sha256).await?;
+            let (context, wanted) = (cx.clone(), Binary { sha256, ..binary.clone() });
             let source = cx.cluster.artifacts.source.clone();
             if blocking(move || Ok(is_in_place(&context.files, &wanted, &source)?)).await? {
                 continue;
             }
-            let obtained = obtain(cx, self.name, &binary.path, binary.sha256).await?;
+            let obtained = obtain(cx, self.name, &binary.path, sha256).await?;
             let (context, to) = (cx.clone(), binary.to.clone());
-            let obtained = blocking(move || put(&context, &obtained, &to).map(|()| obtained)).await?;
-            obtained.release(cx).await?;
+            // In one piece, so that no download is left behind where this run is given up.
+            blocking(move || {
+                put(&context, &obtained, &to)?;
+                obtained.release(&context.files)
+            })
+            .await?;
         }
         if let Some(kubelet) = &self.kubelet {
             right_version(cx, kubelet).await?;
@@ -145,7 +161,7 @@ fn missing(cx: &Context, binaries: &[Binary]) -> Result<State, StepError> {
         return Ok(State::Done);
     }
     Err(StepError::new(format!("artifacts.source is image, and {} is not there", missing.join(", ")))
-        .hint("bake it into the image, or name a directory or a mirror as artifacts.source"))
+        .hint("bake it into the image, or set artifacts.source to `upstream`, a directory, a bundle or a mirror"))
 }
 
 /// Refuses a kubelet of another version than the configuration's.
@@ -205,7 +221,10 @@ fn same_content(source: &Path, target: &Path) -> io::Result<bool> {
 fn put(cx: &Context, obtained: &Obtained, to: &Path) -> Result<(), StepError> {
     let sha256 = match &obtained.sha256 {
         Some(sha256) => sha256.clone(),
-        None => hex(&file_sha256(&cx.files, &obtained.path)?),
+        None => {
+            let read = obtained.section.open().and_then(sha256_of);
+            hex(&read.map_err(failed("read", &obtained.section.file))?)
+        }
     };
     let original = if cx.journal.state().files.contains_key(to) { None } else { keep_original(&cx.files, to)? };
     let directories = cx.files.missing_parents(to);
@@ -215,26 +234,12 @@ fn put(cx: &Context, obtained: &Obtained, to: &Path) -> Result<(), StepError> {
     for directory in directories {
         cx.files.make_directory(&directory, 0o755)?;
     }
-    let result = copy(&cx.files, &obtained.path, to);
+    let result = copy(&cx.files, &obtained.section, to, 0o755);
     if result.is_err() {
         // The first error is the one to tell.
         let _ = cx.files.remove_file(temporary(to));
     }
     Ok(result?)
-}
-
-fn copy(files: &Files, from: &Path, to: &Path) -> Result<(), FileError> {
-    let mut source = File::open(files.real(from)).map_err(failed("read", from))?;
-    let mut target = files.open_temporary(to, 0o755)?;
-    // Inside the kernel where the file systems allow it; in halves, so that a test can kill it between them.
-    let half = source.metadata().map_err(failed("read", from))?.len() / 2;
-    io::copy(&mut source.by_ref().take(half), &mut target).map_err(failed("write", to))?;
-    crate::host::failpoint("write-half", to.display());
-    io::copy(&mut source, &mut target).map_err(failed("write", to))?;
-    target.sync_all().map_err(failed("sync", to))?;
-    drop(target);
-    files.rename_temporary(to)?;
-    to.parent().map_or(Ok(()), |directory| files.sync_directory(directory))
 }
 
 /// Keeps a program that is there and not ours, for `reset`.
@@ -246,7 +251,8 @@ fn keep_original(files: &Files, path: &Path) -> Result<Option<Original>, FileErr
     if !files.exists(&kept) {
         // A second name costs nothing, for the old content is never written to; across file systems it takes a copy.
         if fs::hard_link(files.real(path), files.real(&kept)).is_err() {
-            copy(files, path, &kept)?;
+            let section = Section::whole(files.real(path)).map_err(failed("read", path))?;
+            copy(files, &section, &kept, 0o755)?;
         }
     }
     Ok(Some(Original { sha256, mode: metadata.mode() & 0o7777 }))
@@ -257,8 +263,11 @@ fn keep_original(files: &Files, path: &Path) -> Result<Option<Original>, FileErr
 mod tests {
     use super::*;
     use crate::{
+        api::lent::{LENT, Lent},
+        bundle::testing,
         context::testing::context_of,
         engine::{error::Exit, journal::sha256},
+        host::files::NewFile,
     };
 
     /// A machine whose source of artefacts has a kubelet of `version` and a `kubectl`.
@@ -301,6 +310,24 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn an_older_program_is_replaced_by_the_one_that_is_lent() {
+        let (dir, cx) = machine("v1.34.4", "");
+        run(&cx).await.unwrap();
+        std::fs::remove_dir_all(dir.path().join("source")).unwrap();
+        let lent = Lent {
+            addresses: Vec::new(),
+            repository: String::new(),
+            files: [("kubectl".to_owned(), "1".repeat(64))].into(),
+            images: [].into(),
+        };
+        cx.place(vec![NewFile::private(LENT, serde_json::to_vec(&lent).unwrap())]).await.unwrap();
+        // Another run.
+        let cx = Context { lent: Default::default(), ..cx };
+        let others = steps(&cx.cluster).remove(1);
+        assert!(matches!(others.check(&cx).await.unwrap(), State::Needed(_)));
+    }
+
+    #[tokio::test]
     async fn a_program_that_was_there_is_kept_for_reset() {
         let (dir, cx) = machine("v1.34.4", "");
         std::fs::create_dir_all(dir.path().join("usr/bin")).unwrap();
@@ -308,6 +335,37 @@ mod tests {
         run(&cx).await.unwrap();
         let original = cx.journal.state().files[Path::new("/usr/bin/kubectl")].original.clone().unwrap();
         assert_eq!(cx.files.read(Path::new(ORIGINALS).join(original.sha256)).unwrap().unwrap(), b"older");
+    }
+
+    #[tokio::test]
+    async fn programs_are_copied_out_of_a_bundle() {
+        let (dir, cx) = machine("v1.34.4", "");
+        let kubelet = ("kubelet", &b"#!/bin/sh\necho Kubernetes v1.34.4\n"[..]);
+        let write = |artifacts: &[(&str, &[u8])]| testing::place(&cx.files, &cx.cluster, "/b.tar", artifacts);
+        let mut cluster = (*cx.cluster).clone();
+        cluster.artifacts.source = ArtifactSource::Bundle("/b.tar".into());
+        let cx = Context { cluster: cluster.into(), ..cx.clone() };
+        let error = run(&cx).await.unwrap_err().to_string();
+        assert!(error.contains("the bundle /b.tar is missing"), "{error}");
+        write(&[kubelet]);
+        let error = run(&cx).await.unwrap_err().to_string();
+        assert_eq!(error, "the bundle /b.tar does not have kubectl");
+        write(&[kubelet, ("kubectl", b"kubectl")]);
+        let whole = String::from_utf8(cx.files.read("/b.tar").unwrap().unwrap()).unwrap();
+        let (start, content) = whole.rsplit_once("kubectl").unwrap();
+        std::fs::write(dir.path().join("b.tar"), format!("{start}kubectX{content}")).unwrap();
+        let error = run(&cx).await.unwrap_err().to_string();
+        assert!(error.contains("kubectl of /b.tar has the SHA-256") && error.contains(&sha256(b"kubectl")), "{error}");
+        assert!(!cx.files.exists("/usr/bin/kubectl"));
+
+        write(&[kubelet, ("kubectl", b"kubectl")]);
+        assert_eq!(run(&cx).await.unwrap(), [OTHERS]);
+        assert_eq!(cx.files.read("/usr/bin/kubectl").unwrap().unwrap(), b"kubectl");
+        assert!(run(&cx).await.unwrap().is_empty(), "a second run changes nothing");
+        std::fs::write(dir.path().join("usr/bin/kubectl"), "damaged").unwrap();
+        assert_eq!(run(&cx).await.unwrap(), [OTHERS]);
+        std::fs::remove_file(dir.path().join("b.tar")).unwrap();
+        assert!(run(&cx).await.unwrap().is_empty(), "what is in place is kept when its source is gone");
     }
 
     #[tokio::test]

@@ -9,6 +9,7 @@ use crate::{
         wait::Wait,
     },
     render::{self, kubeconfig::User},
+    steps::etcd,
 };
 use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
@@ -17,7 +18,7 @@ use serde_json::Value;
 use std::{net::IpAddr, ops::ControlFlow, path::Path, time::Duration};
 
 /// How many requests are under way at once: enough to keep a starting API server busy.
-const AT_ONCE: usize = 8;
+pub(super) const AT_ONCE: usize = 8;
 
 /// The client of this master's own API server, as super-admin: `kubeadm:cluster-admins` may not be bound yet.
 ///
@@ -71,6 +72,23 @@ pub(super) async fn ready_at(cx: &Context, address: IpAddr) -> ControlFlow<(), S
     }
 }
 
+/// Where kubeadm's configuration of the cluster is.
+const KUBEADM_CONFIG: &str = "/api/v1/namespaces/kube-system/configmaps/kubeadm-config";
+
+fn cluster_configuration(config_map: &Value) -> Option<&str> {
+    config_map.pointer("/data/ClusterConfiguration").and_then(Value::as_str)
+}
+
+/// `kubeadm-config` as the API at another machine's address has it: empty if the cluster has none yet, `None` if nobody answers
+/// within `limit`.
+pub(super) async fn kubeadm_config_at(cx: &Context, address: IpAddr, limit: Duration) -> Option<String> {
+    let path = Path::new(render::paths::KUBERNETES).join(User::SuperAdmin.file_name());
+    let kubeconfig = cx.files.read_text(path).ok()??;
+    let ask = async { KubeClient::from_kubeconfig(&kubeconfig, local_api(address))?.find(KUBEADM_CONFIG).await };
+    let found = tokio::time::timeout(limit, ask).await.ok()?.ok()?;
+    Some(found.as_ref().and_then(cluster_configuration).unwrap_or_default().to_owned())
+}
+
 /// Which objects a step applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Objects {
@@ -85,13 +103,20 @@ pub enum Objects {
 }
 
 impl Objects {
-    pub(super) fn render(self, cx: &Context) -> Result<Vec<Value>, StepError> {
+    /// The objects as they should be.
+    async fn wanted(self, cx: &Context) -> Result<Vec<Value>, StepError> {
+        let token = if self == Self::Bootstrap { etcd_token(cx).await? } else { None };
+        self.render(cx, token.as_deref())
+    }
+
+    /// The objects; `etcd_token` is etcd's `--initial-cluster-token`.
+    pub(super) fn render(self, cx: &Context, etcd_token: Option<&str>) -> Result<Vec<Value>, StepError> {
         let renderer = cx.renderer();
         Ok(match self {
             Self::Bootstrap => {
                 let ca = Path::new(render::paths::PKI).join("ca.crt");
                 let ca = cx.files.read_text(&ca)?.unwrap_or_default();
-                render::cluster_objects::bootstrap(&renderer, &ca)?
+                render::cluster_objects::bootstrap(&renderer, &ca, etcd_token)?
             }
             Self::KubeProxy => render::addons::kube_proxy(&renderer)?,
             Self::CoreDns => render::addons::coredns(&renderer)?,
@@ -102,6 +127,17 @@ impl Objects {
             },
         })
     }
+}
+
+/// etcd's `--initial-cluster-token`: as this machine knows it, else as the cluster does. A first master that was replaced must
+/// not take it out of `kubeadm-config`.
+async fn etcd_token(cx: &Context) -> Result<Option<String>, StepError> {
+    if let Some(token) = etcd::token(cx)? {
+        return Ok(Some(token));
+    }
+    let live =
+        client(cx)?.find(KUBEADM_CONFIG).await.map_err(|e| StepError::caused("cannot read kubeadm-config", e))?;
+    Ok(live.as_ref().and_then(cluster_configuration).and_then(render::kubeadm_config::etcd_token))
 }
 
 #[async_trait(?Send)]
@@ -131,15 +167,15 @@ impl Step for Objects {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        let objects = self.render(cx)?;
         if ready(cx).await.is_continue() {
+            let objects = self.render(cx, None)?;
             return Ok(State::Needed(objects.iter().map(|o| format!("apply {}", title(o))).collect()));
         }
-        Ok(State::of(differing(client(cx)?, &objects).await?))
+        Ok(State::of(differing(client(cx)?, &self.wanted(cx).await?).await?))
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        apply_all(client(cx)?, &self.render(cx)?, cx.cluster.timeouts.control_plane).await
+        apply_all(client(cx)?, &self.wanted(cx).await?, cx.cluster.timeouts.control_plane).await
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     cluster::{Objects, client, ready, refused, title},
-    node::{is_ready, node, not_ready},
+    node::{is_ready, node, not_ready, outdated_pod, own_pods},
 };
 use crate::{
     api::kube::{ApiError, KubeClient},
@@ -29,10 +29,10 @@ pub(super) fn of_every_node(cx: &Context) -> Result<Vec<Value>, StepError> {
     let addons = &cx.cluster.addons;
     let mut objects = Vec::new();
     if addons.kube_proxy {
-        objects.extend(Objects::KubeProxy.render(cx)?);
+        objects.extend(Objects::KubeProxy.render(cx, None)?);
     }
     if addons.cni != Cni::None {
-        objects.extend(Objects::Cni.render(cx)?);
+        objects.extend(Objects::Cni.render(cx, None)?);
     }
     Ok(objects)
 }
@@ -42,7 +42,7 @@ fn workloads(cx: &Context) -> Result<Vec<Value>, StepError> {
     let addons = &cx.cluster.addons;
     let mut objects = of_every_node(cx)?;
     if addons.cni != Cni::None && addons.coredns {
-        objects.extend(Objects::CoreDns.render(cx)?);
+        objects.extend(Objects::CoreDns.render(cx, None)?);
     }
     objects.retain(|o| matches!(o["kind"].as_str(), Some("DaemonSet" | "Deployment")));
     Ok(objects)
@@ -56,6 +56,9 @@ async fn lacking(cx: &Context, workloads: &[Value]) -> Result<Option<String>, St
         if let Some(what) = not_ready(&node) {
             return Ok(Some(what));
         }
+    }
+    if let Some(what) = outdated_pod(cx, &own_pods(cx).await?).await? {
+        return Ok(Some(what));
     }
     for workload in workloads {
         let path = client.path_of(workload).await.map_err(|e| refused(workload, e))?;

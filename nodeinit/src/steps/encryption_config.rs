@@ -1,25 +1,38 @@
 //! How the API server encrypts Secrets in etcd.
 
-use super::pki::{bundle, cluster_exists};
+use super::{
+    etcd,
+    fanout::Fleet,
+    pki::{bundle, cluster_exists},
+};
 use crate::{
+    api::etcd::{Etcd, EtcdError, Members},
     context::Context,
     engine::{
-        error::StepError,
+        error::{Exit, StepError},
+        journal::sha256,
         step::{State, Step},
     },
     host::files::NewFile,
-    pki::random,
+    pki::{
+        bundle::{Encryption, SENT_SECRETS},
+        random,
+    },
     render::{api_server::encryption, paths},
 };
 use async_trait::async_trait;
 use base64::{Engine, engine::general_purpose::STANDARD};
+use futures_util::future;
 use nodeinit_config::{Secret, cluster::Role, yaml};
+use nodeinit_ssh::hex_word;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Step `encryption-config`: the configuration with its key.
 ///
-/// The key is made once, or taken from the secrets bundle. A file that is there stays, for without its key the cluster's Secrets
-/// cannot be read any more, and people add keys to it when they rotate them.
+/// The first master makes the key once, or takes it from the secrets bundle. Another master gets the first one's file byte by byte:
+/// Secrets name the key that encrypted them, and the operator may have rotated keys. A file that is there stays: without its keys
+/// the cluster's Secrets cannot be read.
 pub struct EncryptionConfig;
 
 #[async_trait(?Send)]
@@ -40,23 +53,31 @@ impl Step for EncryptionConfig {
         match cx.files.read_text(paths::ENCRYPTION)? {
             Some(text) => accept(&text).map(|()| State::Done),
             None => {
-                let source = key(cx)?.1;
+                let source = configuration(cx)?.1;
                 Ok(State::needed(format!("{source}, and write {}", paths::ENCRYPTION)))
             }
         }
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        let text = encryption(&cx.renderer(), &key(cx)?.0)?;
+        let text = configuration(cx)?.0;
         cx.claim_trees(vec![paths::KUBERNETES.into()]).await?;
         cx.place(vec![NewFile::private(paths::ENCRYPTION, text.expose().as_bytes())]).await.map(drop)
     }
 }
 
-/// A key, and where it comes from.
-fn key(cx: &Context) -> Result<(Secret<[u8; 32]>, &'static str), StepError> {
+/// The configuration, and where it comes from.
+fn configuration(cx: &Context) -> Result<(Secret<String>, &'static str), StepError> {
     if let Some(bundle) = bundle::read(&cx.files, cx.clock.now())? {
-        return Ok((bundle.encryption_key, "take the encryption key from the secrets bundle"));
+        return match bundle.encryption {
+            Encryption::Key(key) => {
+                Ok((encryption(&cx.renderer(), &key)?, "take the encryption key from the secrets bundle"))
+            }
+            Encryption::Configuration(text) => {
+                accept(text.expose())?;
+                Ok((text, "take the encryption keys from the secrets bundle"))
+            }
+        };
     }
     if cx.node.role != Role::FirstMaster {
         return Err(bundle::none());
@@ -66,29 +87,125 @@ fn key(cx: &Context) -> Result<(Secret<[u8; 32]>, &'static str), StepError> {
         return Err(StepError::new(what).hint("put it back from a backup, or begin anew with `nodeinit reset`"));
     }
     let fresh = random::bytes().map_err(|e| StepError::caused("cannot make an encryption key", e))?;
-    Ok((Secret::new(fresh), "make an encryption key"))
+    Ok((encryption(&cx.renderer(), &Secret::new(fresh))?, "make an encryption key"))
 }
 
-/// The key of a configuration as we write it, for another master.
+/// The SHA-256 of this machine's file; `None` where there is no file.
+pub(super) fn digest(cx: &Context) -> Result<Option<String>, StepError> {
+    Ok(cx.files.read(paths::ENCRYPTION)?.map(|content| sha256(&content)))
+}
+
+/// Whether etcd has the digest of this machine's file. Other masters compare theirs with it when they join.
+pub(super) async fn is_published(cx: &Context, etcd: &Etcd) -> Result<bool, StepError> {
+    let own = digest(cx)?;
+    Ok(etcd.encryption_digests().await.is_ok_and(|all| all.get(&cx.node.name) == own.as_ref()))
+}
+
+/// Verifies, before this machine joins the etcd of other masters, that it has their encryption keys. Its own may come from a secrets
+/// bundle that is older than the cluster's keys.
+///
+/// The first master has just sent the cluster's keys to the machines that it brings up. On any other machine, the other masters'
+/// files decide, over SSH; if none of them answers, the digests that they published in etcd.
 ///
 /// # Errors
-/// Where the configuration is another: then the other master needs it as it is.
-pub(super) fn only_key(text: &str) -> Result<Secret<[u8; 32]>, StepError> {
-    let config = yaml::document(text).unwrap_or_default();
-    let keys = config.pointer("/resources/0/providers/0/secretbox/keys").and_then(Value::as_array);
-    let only = keys.filter(|keys| keys.len() == 1).and_then(|keys| keys[0]["secret"].as_str());
-    let key = only.and_then(|secret| STANDARD.decode(secret).ok()).and_then(|bytes| bytes.try_into().ok());
-    let changed = || {
-        let what = format!("{} was changed, and its keys cannot be told to a further master", paths::ENCRYPTION);
-        StepError::new(what)
-            .hint("go back to one key while masters are added, as Kubernetes' page on rotating a key says")
+/// If the keys differ, or cannot be compared with any other master's.
+pub(super) async fn verify(cx: &Context, etcd: &Etcd, members: &Members) -> Result<Result<(), EtcdError>, StepError> {
+    let Some(own) = cx.files.read_text(paths::ENCRYPTION)? else { return Ok(Ok(())) };
+    if bundle::place(&cx.files) == SENT_SECRETS && *configuration(cx)?.0.expose() == own {
+        return Ok(Ok(()));
+    }
+    let (newest, mut published) = match (etcd.newest_secret().await, etcd.encryption_digests().await) {
+        (Ok(newest), Ok(published)) => (newest, published),
+        (Err(e), _) | (_, Err(e)) => return Ok(Err(e)),
     };
-    key.map(Secret::new).ok_or_else(changed)
+    if let Some(key) = newest.as_deref().and_then(key_name).filter(|key| key_names(&own).iter().all(|name| name != key))
+    {
+        let what = format!("{} has no key {key}, which encrypts the cluster's Secrets", paths::ENCRYPTION);
+        return Err(StepError::new(what).hint(COPY));
+    }
+    let is_member = |name: &str| members.members.iter().any(|member| member.name == name);
+    published.retain(|name, _| *name != cx.node.name && is_member(name));
+    let (fleet, command) = (Fleet::new(&cx.cluster), format!("sha256sum <{}", paths::ENCRYPTION));
+    let asked = etcd::others(cx).filter(|master| is_member(&master.name)).map(async |master| {
+        let answer = fleet.ask(cx, master, &command).await;
+        let digest = answer.and_then(|text| Ok(hex_word(&text, 64).ok_or("it printed no digest")?.to_owned()));
+        (master.name.clone(), digest)
+    });
+    compare(&sha256(own.as_bytes()), &future::join_all(asked).await, &published).map(Ok)
 }
 
-/// Whether the API server can use a configuration that is there.
+/// How to get the keys of the cluster.
+const COPY: &str =
+    "copy the file from a master of the cluster to this machine with mode 0600, then run `nodeinit up` again";
+
+/// Compares the digest of this machine's file with what the other masters answered, or else published.
+fn compare(
+    own: &str,
+    asked: &[(String, Result<String, String>)],
+    published: &BTreeMap<String, String>,
+) -> Result<(), StepError> {
+    let path = paths::ENCRYPTION;
+    let differs = |name: &str, hint: String| {
+        let what = format!("{path} differs from that of {name}: one could not read the Secrets that the other writes");
+        Err(StepError::new(what).hint(hint))
+    };
+    let mut answers = asked.iter().filter_map(|(name, answer)| Some((name, answer.as_ref().ok()?))).peekable();
+    if answers.peek().is_some() {
+        return match answers.find(|(_, digest)| *digest != own) {
+            Some((name, _)) => differs(name, COPY.into()),
+            None => Ok(()),
+        };
+    }
+    if let Some((name, _)) = published.iter().find(|(_, digest)| *digest != own) {
+        let published = format!("; if {name} has got other keys since its last `nodeinit up`, run that there first");
+        return differs(name, COPY.to_owned() + &published);
+    }
+    if !published.is_empty() {
+        return Ok(());
+    }
+    let reasons = asked.iter().filter_map(|(name, answer)| Some(format!("{name} ({})", answer.as_ref().err()?)));
+    let what = format!(
+        "cannot verify that {path} has the encryption keys of the cluster: no other master published the digest of its file, and \
+         none answers over SSH: {}",
+        reasons.collect::<Vec<_>>().join(", ")
+    );
+    let hint = "run `nodeinit up` on another master, which publishes the digest, or let this machine log in to one over SSH; then run \
+                `nodeinit up` again here";
+    Err(StepError::new(what).exit(Exit::TryAgain).hint(hint))
+}
+
+/// The name of the key that encrypted an object, as the API server writes it before the object: `k8s:enc:secretbox:v1:key1:`.
+fn key_name(stored: &[u8]) -> Option<&str> {
+    let mut parts = stored.strip_prefix(b"k8s:enc:")?.split(|byte| *byte == b':');
+    let (kind, _version) = (parts.next()?, parts.next()?);
+    // What a plugin of a KMS writes is not of this file's making.
+    if kind == b"kms" { None } else { str::from_utf8(parts.next()?).ok() }
+}
+
+/// The names of the keys in a configuration.
+fn key_names(text: &str) -> Vec<String> {
+    let config = yaml::document(text).unwrap_or_default();
+    let keys = providers(&config).into_iter().flat_map(|provider| {
+        let kinds = provider.as_object().cloned().unwrap_or_default();
+        kinds.into_values().flat_map(|kind| list(&kind["keys"])).collect::<Vec<_>>()
+    });
+    keys.filter_map(|key| key["name"].as_str().map(str::to_owned)).collect()
+}
+
+fn list(value: &Value) -> Vec<Value> {
+    value.as_array().cloned().unwrap_or_default()
+}
+
+fn providers(config: &Value) -> Vec<Value> {
+    list(&config["resources"]).iter().flat_map(|resource| list(&resource["providers"])).collect()
+}
+
+/// Refuses a configuration that the API server cannot use.
 /// Source: `k8s.io/apiserver/pkg/apis/apiserver/validation`, `ValidateEncryptionConfiguration`.
-fn accept(text: &str) -> Result<(), StepError> {
+///
+/// # Errors
+/// What is wrong with it; never its content.
+pub(super) fn accept(text: &str) -> Result<(), StepError> {
     let wrong = |why: &str| {
         let what = format!("{} cannot be used: {why}", paths::ENCRYPTION);
         Err(StepError::new(what).hint("put the right file there; without its key no Secret can be read"))
@@ -100,8 +217,7 @@ fn accept(text: &str) -> Result<(), StepError> {
     if config["kind"] != "EncryptionConfiguration" {
         return wrong("it is no EncryptionConfiguration");
     }
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let providers: Vec<Value> = list(&config["resources"]).iter().flat_map(|r| list(&r["providers"])).collect();
+    let providers = providers(&config);
     if providers.is_empty() {
         return wrong("it names no provider");
     }
@@ -120,7 +236,14 @@ fn accept(text: &str) -> Result<(), StepError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{context::testing::context, steps::pki::testing::run};
+    use crate::{
+        context::testing::{context, context_of},
+        pki::{
+            bundle::{Authorities, Bundle, SENT_SECRETS},
+            catalog::Ca,
+        },
+        steps::pki::testing::run,
+    };
     use std::os::unix::fs::MetadataExt;
 
     fn read(cx: &Context) -> Option<String> {
@@ -137,10 +260,68 @@ mod tests {
         assert_eq!(run(&EncryptionConfig, &cx).await.unwrap(), [""; 0]);
         assert_eq!(read(&cx), first);
 
-        std::fs::create_dir_all(cx.files.real(&cx.cluster.etcd.data_directory.join("member"))).unwrap();
+        std::fs::create_dir_all(cx.files.real(&cx.cluster.etcd.data_directory.join("member/wal"))).unwrap();
         cx.files.remove_file(paths::ENCRYPTION).unwrap();
         let error = run(&EncryptionConfig, &cx).await.unwrap_err();
         assert!(error.contains("is gone, and etcd may hold Secrets"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn another_master_gets_every_key_with_its_name_in_order() {
+        let rotated = format!(
+            "# rotated\nkind: EncryptionConfiguration\nresources:\n- resources: [secrets]\n  providers:\n  - secretbox:\n      \
+             keys:\n      - {{name: second, secret: {}}}\n      - {{name: first, secret: {}}}\n  - identity: {{}}\n",
+            STANDARD.encode([2; 32]),
+            STANDARD.encode([1; 32])
+        );
+        let config = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\ncontrolPlane: {endpoint: \
+                      'api.example:6443'}\nmasters: [{name: m0, address: 10.0.0.10}, {name: m1, address: 10.0.0.11}]\n";
+        let (_dir, cx) = context_of(config);
+        assert_eq!(cx.node.role, Role::Master);
+        let generated = Bundle::generate(cx.clock.now()).unwrap();
+        let ca = |ca| generated.authority(ca).clone();
+        let authorities =
+            Authorities { kubernetes: ca(Ca::Kubernetes), etcd: ca(Ca::Etcd), front_proxy: ca(Ca::FrontProxy) };
+        let key = generated.service_account_key.clone();
+        let sent = Bundle::for_master(authorities, key, Secret::new(rotated.clone())).text();
+        cx.place(vec![NewFile::private(SENT_SECRETS, sent.expose().as_bytes())]).await.unwrap();
+        assert_eq!(run(&EncryptionConfig, &cx).await.unwrap().len(), 1);
+        assert_eq!(read(&cx).unwrap(), rotated);
+    }
+
+    #[test]
+    fn a_master_joins_only_with_keys_that_another_one_confirms() {
+        let silent = || Err("connection refused".to_owned());
+        let answers = |m2: Result<&str, String>, m3: Result<&str, String>| {
+            [("m2".to_owned(), m2.map(str::to_owned)), ("m3".to_owned(), m3.map(str::to_owned))]
+        };
+        let published = |digests: &[(&str, &str)]| {
+            digests.iter().map(|(name, digest)| (name.to_string(), digest.to_string())).collect::<BTreeMap<_, _>>()
+        };
+        let none = published(&[]);
+        let compare = |asked: [(String, Result<String, String>); 2], published: &BTreeMap<String, String>| {
+            compare("own", &asked, published).map_err(|e| (e.exit, e.to_string()))
+        };
+        assert_eq!(compare(answers(Ok("own"), silent()), &none), Ok(()));
+        let (exit, what) = compare(answers(silent(), silent()), &none).unwrap_err();
+        assert_eq!(exit, Exit::TryAgain);
+        assert!(what.contains("m2 (connection refused), m3 (connection refused)"), "{what}");
+        assert!(compare(answers(Ok("own"), Ok("other")), &none).unwrap_err().1.contains("differs from that of m3"));
+        assert_eq!(compare(answers(silent(), silent()), &published(&[("m3", "own")])), Ok(()));
+        let former = published(&[("m2", "own"), ("m3", "other")]);
+        let (exit, what) = compare(answers(silent(), silent()), &former).unwrap_err();
+        assert!(exit != Exit::TryAgain && what.contains("differs from that of m3"), "{what}");
+        assert_eq!(compare(answers(Ok("own"), silent()), &former), Ok(()), "what a master answers counts first");
+    }
+
+    #[test]
+    fn the_key_of_a_stored_secret_is_found() {
+        assert_eq!(key_name(b"k8s:enc:secretbox:v1:key1:\xff\x00:"), Some("key1"));
+        for other in [&b"k8s:\x00\n\x0c"[..], b"k8s:enc:kms:v2:plugin:\xff", b"k8s:enc:secretbox", b""] {
+            assert_eq!(key_name(other), None);
+        }
+        let config = "resources:\n- providers:\n  - secretbox: {keys: [{name: b}, {name: a}]}\n  - identity: {}\n";
+        assert_eq!(key_names(config), ["b", "a"]);
     }
 
     #[test]

@@ -3,7 +3,10 @@
 
 mod pull;
 
-use super::source::obtain;
+use super::{
+    containerd::{self as runtime, Duty},
+    source::{lent, obtain},
+};
 use crate::{
     context::{Context, blocking},
     engine::{
@@ -16,7 +19,7 @@ use crate::{
 use async_trait::async_trait;
 use nodeinit_config::{
     Cluster,
-    cluster::{ArtifactSource, ImageArchive, KubernetesImage},
+    cluster::{ArtifactSource, ImageArchive, KubernetesImage, Role},
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -30,15 +33,17 @@ const AT_ONCE: usize = 3;
 
 /// One step per image. Those of Kubernetes itself are always among them, as `image-` and the last part of the name
 /// (`image-kube-apiserver`), so that other steps can need them; without an archive they only look.
+///
+/// A worker has none of the control plane's.
 #[must_use]
-pub fn steps(cluster: &Cluster) -> Plan {
-    of(cluster, |_| true)
+pub fn steps(cluster: &Cluster, role: Role) -> Plan {
+    of(cluster, |image| is_for(cluster, image, role))
 }
 
-/// The same without those of the control plane's static pods.
+/// Whether a machine of this role uses the image.
 #[must_use]
-pub fn of_worker(cluster: &Cluster) -> Plan {
-    of(cluster, |image| !CONTROL_PLANE.iter().any(|each| cluster.image(*each) == image))
+pub fn is_for(cluster: &Cluster, image: &str, role: Role) -> bool {
+    role != Role::Worker || CONTROL_PLANE.iter().all(|each| cluster.image(*each) != image)
 }
 
 /// What only masters run.
@@ -107,7 +112,7 @@ impl Step for Image {
     }
 
     fn needs(&self) -> Vec<String> {
-        vec![super::preflight::NAME.into()]
+        vec![runtime::NAME.into()]
     }
 
     fn title(&self) -> String {
@@ -115,13 +120,19 @@ impl Step for Image {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        let ask = || async { containerd::images(&cx.commands).await.map_err(no_answer) };
+        let ask = || async {
+            match containerd::images(&cx.commands).await {
+                // In a plan for a new machine.
+                Err(e) if e.is_missing() && runtime::duty(cx) == Duty::Install => Ok(BTreeMap::new()),
+                asked => asked.map_err(no_answer),
+            }
+        };
         let present = self.shared.present.get_or_try_init(ask).await?;
         if present.get(&self.image).is_some_and(|is_unpacked| *is_unpacked || !self.is_half_made(cx)) {
             return Ok(State::Done);
         }
         match (&self.archive, &cx.cluster.artifacts.source) {
-            (Some(_), ArtifactSource::Directory(_) | ArtifactSource::Mirror(_)) => {
+            (Some(_), source) if *source != ArtifactSource::Image => {
                 Ok(State::needed(format!("import {} into containerd", self.image)))
             }
             _ => {
@@ -136,15 +147,18 @@ impl Step for Image {
         let Some(archive) = &self.archive else { return Ok(()) };
         // First come, first served: the plan's order is the order of need.
         let slot = self.shared.slots.acquire().await;
-        let obtained = obtain(cx, &self.name, &archive.path, archive.sha256).await?;
-        let path = cx.files.real(&obtained.path);
-        if !pull::import(cx, &self.name, &self.image, &path).await? {
+        if self.borrow(cx, archive).await? {
+            return Ok(());
+        }
+        let mut obtained = obtain(cx, &self.name, &archive.path, archive.sha256).await?;
+        if !pull::import(cx, &self.name, &self.image, &obtained.section).await? {
+            obtained = obtained.into_file(cx, &self.name).await?;
             let record = Record::Image { name: self.image.clone() };
             let context = cx.clone();
             blocking(move || Ok(context.journal.intend(vec![record])?)).await?;
-            containerd::import(&cx.commands, &path, cx.cluster.timeouts.image_import)
+            containerd::import(&cx.commands, &obtained.section.file, cx.cluster.timeouts.image_import)
                 .await
-                .map_err(|e| refused(&obtained.path.display().to_string(), e))?;
+                .map_err(|e| refused(&obtained.name, e))?;
             if !containerd::images(&cx.commands).await.map_err(no_answer)?.contains_key(&self.image) {
                 let what = format!("the archive {} was imported, but it does not bring {}", archive.path, self.image);
                 return Err(StepError::new(what)
@@ -152,11 +166,25 @@ impl Step for Image {
             }
         }
         drop(slot);
-        obtained.release(cx).await
+        let files = cx.files.clone();
+        blocking(move || obtained.release(&files)).await
     }
 }
 
 impl Image {
+    /// Lets containerd pull it from the first master, if that lends it and it is not in this machine's own source.
+    async fn borrow(&self, cx: &Context, archive: &ImageArchive) -> Result<bool, StepError> {
+        let Some(lent) = lent(cx, &archive.path)? else { return Ok(false) };
+        let Some(pull) = lent.images.get(&self.image) else { return Ok(false) };
+        let Some(relay) = cx.lent.relay(&cx.files).await? else { return Ok(false) };
+        let pulling = pull::pull(cx, &self.image, relay.address, &lent.repository, pull);
+        let pulled = relay.while_lent(pulling).await?;
+        if let Err(e) = &pulled {
+            cx.report.note(&self.name, format!("{e}; downloading the archive"));
+        }
+        Ok(pulled.is_ok())
+    }
+
     /// Whether an import of ours of this image was cut short: `ctr` names an image before it has unpacked it, and so before
     /// it has found out that it is damaged.
     fn is_half_made(&self, cx: &Context) -> bool {

@@ -125,20 +125,27 @@ impl Step for Join {
 async fn ask(cx: &Context) -> Result<(), StepError> {
     let trust = trust(cx)?;
     let key = pending_key(cx).await?;
-    let token = token::read(cx).await?;
+    let mut token = token::read(cx).await?;
     let machine = facts::machine(&cx.files)?;
     let endpoints = endpoints(cx);
-    let join = join::Join {
-        node: &cx.node.name,
-        endpoints: &endpoints,
-        trust: &trust,
-        token: &token,
-        key: &key,
-        machine: &machine,
-        limit: cx.cluster.timeouts.join,
-        spread: SPREAD,
+    let joined = loop {
+        let join = join::Join {
+            node: &cx.node.name,
+            endpoints: &endpoints,
+            trust: &trust,
+            token: &token,
+            key: &key,
+            machine: &machine,
+            limit: cx.cluster.timeouts.join,
+            spread: SPREAD,
+        };
+        let other = tokio::select! {
+            joined = join.run(|what| cx.report.note(NAME, what)) => break joined.map_err(failed)?,
+            other = token::replaced(&cx.files, &token) => other,
+        };
+        cx.report.note(NAME, "another token is there, which replaces the one that was tried");
+        token = other;
     };
-    let joined = join.run(|what| cx.report.note(NAME, what)).await.map_err(failed)?;
     let certificate = Certificate::from_pem(joined.certificate.as_bytes())
         .map_err(|e| StepError::caused("the kubelet's certificate cannot be read", e))?;
     // Named after its own beginning: a run that was cut short here writes the same file again.

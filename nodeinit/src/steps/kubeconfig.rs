@@ -8,7 +8,10 @@ mod tests;
 pub(super) use existing::{Existing, with_client_certificate};
 pub(super) use kubelet::{client_file_name, serving_path as kubelet_server_path};
 
-use super::pki::{certificate_path, found::Found, key_path, outcome::Outcome};
+use super::{
+    kubelet::restart_if_begun,
+    pki::{certificate_path, found::Found, key_path, outcome::Outcome},
+};
 use crate::{
     context::{Context, blocking},
     engine::{
@@ -60,14 +63,14 @@ impl Step for Kubeconfigs {
         // The kubelet will turn its client certificate over there.
         cx.claim_trees(vec!["/var/lib/kubelet".into()]).await?;
         let lent = cx.clone();
-        let (files, link) = blocking(move || outcome(&lent).map(|(outcome, link)| (outcome.files, link))).await?;
+        let (files, links) = blocking(move || outcome(&lent).map(|(outcome, links)| (outcome.files, links))).await?;
         cx.place(files).await?;
+        // A kubelet that runs has read the certificate that is replaced.
+        let restarts = links.iter().any(|(path, _)| cx.files.exists(path));
         let lent = cx.clone();
-        blocking(move || match link {
-            Some(target) => Ok(lent.files.link(Path::new(paths::KUBELET_CLIENT_CURRENT), &target)?),
-            None => Ok(()),
-        })
-        .await
+        blocking(move || links.iter().try_for_each(|(path, target)| Ok(lent.files.link(Path::new(path), target)?)))
+            .await?;
+        if restarts { restart_if_begun(cx).await } else { Ok(()) }
     }
 }
 
@@ -102,15 +105,15 @@ impl Here {
     }
 }
 
-/// What is to be done, and where the kubelet's link must lead if it must be made.
-fn outcome(cx: &Context) -> Result<(Outcome, Option<PathBuf>), StepError> {
+/// What is to be done, and which links of the kubelet must be made.
+fn outcome(cx: &Context) -> Result<(Outcome, kubelet::Links), StepError> {
     let here = Here::read(cx)?;
     let mut outcome = Outcome::default();
-    let link = kubelet::reconcile(cx, &here, &mut outcome)?;
-    for user in User::ALL {
+    let links = kubelet::reconcile(cx, &here, &mut outcome)?;
+    for user in User::of(&cx.cluster) {
         reconcile(cx, user, &here, &mut outcome)?;
     }
-    Ok((outcome.checked(paths::KUBERNETES)?, link))
+    Ok((outcome.checked(paths::KUBERNETES)?, links))
 }
 
 /// The path of a user's kubeconfig.
@@ -123,7 +126,7 @@ pub(super) fn leaf(user: User) -> Leaf {
     let group = match user {
         User::Admin => Some(ADMINS),
         User::SuperAdmin => Some(MASTERS),
-        User::ControllerManager | User::Scheduler => None,
+        User::ControllerManager | User::Scheduler | User::Agent => None,
     };
     Leaf::client(user.name(), group)
 }
@@ -137,7 +140,8 @@ fn reconcile(cx: &Context, user: User, here: &Here, outcome: &mut Outcome) -> Re
     outcome.changes.push(format!("write {}", path.display()));
     let Some((ca, _)) = &here.certificate else { return Ok(()) };
     let Some(authority) = &here.authority else {
-        outcome.problem(&path, NEEDED, "make it with your CA, or put ca.key beside ca.crt");
+        let without_agent = if user == User::Agent { "; or set `agent.enabled: false`" } else { "" };
+        outcome.problem(&path, NEEDED, format!("make it with your CA, or put ca.key beside ca.crt{without_agent}"));
         return Ok(());
     };
     let cannot = |e: PkiError| StepError::caused(format!("cannot make the certificate of {}", path.display()), e);

@@ -2,22 +2,23 @@
 
 use crate::{
     api::connection,
-    context::{Context, blocking},
+    context::Context,
     engine::{
         error::StepError,
-        journal::Record,
         step::{State, Step},
         wait::Wait,
     },
     host::{files::NewFile, systemd},
     render::{self, paths, static_pod, units},
+    steps::{containerd, metadata},
 };
 use async_trait::async_trait;
 use nodeinit_config::cluster::Role;
 use std::{
     net::SocketAddr,
     ops::ControlFlow,
-    path::{Path, PathBuf},
+    os::unix::fs::MetadataExt,
+    path::PathBuf,
     time::{Duration, SystemTime},
 };
 
@@ -26,9 +27,6 @@ const HEALTH: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Ad
 
 /// The unit.
 const UNIT: &str = "kubelet.service";
-
-/// What enabling the unit makes.
-const ENABLED: &str = "/etc/systemd/system/multi-user.target.wants/kubelet.service";
 
 /// Directories that the kubelet, the pods or the pod network fill.
 const TREES: &[&str] = &[
@@ -42,6 +40,15 @@ const TREES: &[&str] = &[
     "/var/log/containers",
     "/var/log/pods",
 ];
+
+/// Every directory that this machine's kubelet, pods and pod network fill.
+pub(super) fn trees(cx: &Context) -> Vec<PathBuf> {
+    let mut trees: Vec<PathBuf> = TREES.iter().map(PathBuf::from).collect();
+    if cx.node.role != Role::Worker {
+        trees.extend(static_pod::writable_directories(&cx.renderer()).into_iter().map(PathBuf::from));
+    }
+    trees
+}
 
 /// Step `kubelet-config`: configuration, flags and unit.
 pub struct KubeletConfig;
@@ -73,6 +80,29 @@ fn directories(cx: &Context) -> Vec<(PathBuf, u32)> {
     directories
 }
 
+/// etcd's data directory, if it was there before with a mode that lets others read it, as a mounted disk or another installer
+/// leaves it. A directory that also holds files of others keeps its mode.
+fn open_etcd_directory(cx: &Context) -> Result<Option<PathBuf>, StepError> {
+    let path = &cx.cluster.etcd.data_directory;
+    let Ok(found) = std::fs::metadata(cx.files.real(path)) else { return Ok(None) };
+    if cx.node.role == Role::Worker || !found.is_dir() || found.mode() & 0o077 == 0 {
+        return Ok(None);
+    }
+    let is_etcds = |name: &String| name.starts_with("member") || name.starts_with('.') || name == "lost+found";
+    match cx.files.list(path)?.into_iter().find(|name| !is_etcds(name)) {
+        None if found.uid() == nix::unistd::geteuid().as_raw() => Ok(Some(path.clone())),
+        other => {
+            let why = other.map_or("another user owns it".to_owned(), |name| format!("it also holds {name}"));
+            let text = format!(
+                "others can read {}, and its mode stays because {why}: use a directory of its own",
+                path.display()
+            );
+            cx.report.note("kubelet-config", text);
+            Ok(None)
+        }
+    }
+}
+
 #[async_trait(?Send)]
 impl Step for KubeletConfig {
     fn name(&self) -> String {
@@ -91,17 +121,17 @@ impl Step for KubeletConfig {
         let mut changes = cx.differing(&files(cx)?)?;
         let missing = directories(cx).into_iter().filter(|(path, _)| !cx.files.exists(path));
         changes.extend(missing.map(|(path, _)| format!("make directory {}", path.display())));
+        changes.extend(open_etcd_directory(cx)?.map(|path| format!("set mode 0700 of {}", path.display())));
         Ok(State::of(changes))
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        let mut trees: Vec<PathBuf> = TREES.iter().map(PathBuf::from).collect();
-        if cx.node.role != Role::Worker {
-            trees.extend(static_pod::writable_directories(&cx.renderer()).into_iter().map(PathBuf::from));
-        }
-        cx.claim_trees(trees).await?;
+        cx.claim_trees(trees(cx)).await?;
         for (path, mode) in directories(cx) {
             cx.make_directory(&path, mode).await?;
+        }
+        if let Some(path) = open_etcd_directory(cx)? {
+            cx.files.set_mode(&path, 0o700)?;
         }
         cx.place(files(cx)?).await.map(drop)
     }
@@ -113,25 +143,24 @@ pub struct KubeletService {
     pub credentials: &'static str,
 }
 
-/// What systemd says of the kubelet.
-struct Unit {
-    active: bool,
+/// Why a service that runs since `since` must be started again for its files; `None`: it need not. systemd reports whole seconds, so a
+/// file of the same second counts as older: it was written just before the start. A start in the future proves nothing, since the clock
+/// was ahead then.
+pub(super) fn reason_to_restart<'a>(
+    cx: &Context,
+    unit: &str,
     since: Option<SystemTime>,
-}
-
-async fn unit(cx: &Context) -> Result<Unit, StepError> {
-    let show = ["systemctl", "show", UNIT, "--timestamp=unix", "-p", "ActiveState,ExecMainStartTimestamp"];
-    let text = cx.commands.run(&show, Duration::from_secs(30)).await?;
-    let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default().to_owned();
-    let since = value("ExecMainStartTimestamp=@").parse().ok().map(|s| SystemTime::UNIX_EPOCH + Duration::from_secs(s));
-    Ok(Unit { active: value("ActiveState=") == "active", since })
-}
-
-/// Whether one of the kubelet's files is newer than its process. systemd tells whole seconds, so a file of the same second
-/// counts as older: it was written just before the start.
-fn is_newer(cx: &Context, since: SystemTime, file: &Path) -> bool {
-    let modified = std::fs::metadata(cx.files.real(file)).and_then(|m| m.modified());
-    modified.is_ok_and(|at| at >= since + Duration::from_secs(1))
+    files: impl IntoIterator<Item = &'a PathBuf>,
+) -> Option<String> {
+    let since = since?;
+    if since > SystemTime::now() {
+        return Some(format!("restart {unit}: it started under a clock that was ahead"));
+    }
+    let is_newer = |path: &&PathBuf| {
+        let modified = std::fs::metadata(cx.files.real(path)).and_then(|m| m.modified());
+        modified.is_ok_and(|at| at >= since + Duration::from_secs(1))
+    };
+    files.into_iter().find(is_newer).map(|path| format!("restart {unit}: {} is newer", path.display()))
 }
 
 #[async_trait(?Send)]
@@ -141,7 +170,9 @@ impl Step for KubeletService {
     }
 
     fn needs(&self) -> Vec<String> {
-        ["kubelet-config", "kubelet-binary", self.credentials, "os-prepare"].map(String::from).into()
+        ["kubelet-config", "kubelet-binary", self.credentials, "os-prepare", metadata::NAME, containerd::NAME]
+            .map(String::from)
+            .into()
     }
 
     fn title(&self) -> String {
@@ -150,27 +181,20 @@ impl Step for KubeletService {
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
         // The link alone tells whether the unit is enabled; on a new machine systemd need not be asked.
-        if !cx.files.exists(ENABLED) {
+        if !cx.files.exists(systemd::enabled(UNIT)) {
             return Ok(State::needed(format!("start and enable {UNIT}")));
         }
-        let unit = unit(cx).await?;
+        let unit = systemd::unit(&cx.commands, UNIT).await?;
         if !unit.active {
             return Ok(State::needed(format!("start and enable {UNIT}")));
         }
-        let newer =
-            files(cx)?.into_iter().map(|f| f.path).find(|path| unit.since.is_some_and(|s| is_newer(cx, s, path)));
-        Ok(State::of(newer.map(|path| format!("restart {UNIT}: {} is newer", path.display())).into_iter().collect()))
+        let files = files(cx)?;
+        let reason = reason_to_restart(cx, UNIT, unit.since, files.iter().map(|file| &file.path));
+        Ok(State::of(reason.into_iter().collect()))
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        let context = cx.clone();
-        blocking(move || Ok(context.journal.intend(vec![Record::Unit { name: UNIT.into() }])?)).await?;
-        if cx.files.exists(ENABLED) {
-            systemd::reload(&cx.commands).await?;
-        }
-        // systemd reads a unit that it does not know yet at its start.
-        restart(cx).await?;
-        Ok(systemd::enable(&cx.commands, UNIT).await?)
+        cx.start_unit(UNIT).await
     }
 }
 
@@ -187,7 +211,7 @@ pub(super) async fn restart(cx: &Context) -> Result<(), StepError> {
 /// # Errors
 /// Where systemd cannot.
 pub(super) async fn restart_if_begun(cx: &Context) -> Result<(), StepError> {
-    if cx.files.exists(ENABLED) { restart(cx).await } else { Ok(()) }
+    if cx.files.exists(systemd::enabled(UNIT)) { restart(cx).await } else { Ok(()) }
 }
 
 /// Step `kubelet-healthy`: it answers on its health address.
@@ -230,5 +254,48 @@ impl Step for KubeletHealthy {
                 Err(error)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{context::testing::context, steps::pki::testing::run};
+    use std::os::unix::fs::PermissionsExt;
+
+    async fn mode_after_a_run(content: &str) -> (u32, Vec<String>) {
+        let (_dir, cx) = context();
+        let data = cx.cluster.etcd.data_directory.clone();
+        for directory in cx.files.missing(&data.join(content)) {
+            cx.files.make_directory(&directory, 0o755).unwrap();
+        }
+        let changes = run(&KubeletConfig, &cx).await.unwrap();
+        let mode = std::fs::metadata(cx.files.real(&data)).unwrap().permissions().mode() & 0o777;
+        (mode, changes.into_iter().filter(|change| change.contains("etcd")).collect())
+    }
+
+    #[tokio::test]
+    async fn a_service_is_restarted_for_newer_files_and_after_a_start_in_the_future() {
+        let (_dir, cx) = context();
+        run(&KubeletConfig, &cx).await.unwrap();
+        let files: Vec<PathBuf> = files(&cx).unwrap().into_iter().map(|file| file.path).collect();
+        let ago = |seconds| Some(SystemTime::now() - Duration::from_secs(seconds));
+        let ahead = Some(SystemTime::now() + Duration::from_secs(3600));
+        assert_eq!(reason_to_restart(&cx, UNIT, None, &files), None);
+        assert_eq!(reason_to_restart(&cx, UNIT, ago(0), &files), None);
+        let reason = reason_to_restart(&cx, UNIT, ago(60), &files).unwrap();
+        assert_eq!(reason, "restart kubelet.service: /var/lib/kubelet/config.yaml is newer");
+        let reason = reason_to_restart(&cx, UNIT, ahead, &files).unwrap();
+        assert_eq!(reason, "restart kubelet.service: it started under a clock that was ahead");
+    }
+
+    #[tokio::test]
+    async fn nobody_else_reads_an_etcd_directory_that_was_there_before() {
+        for content in ["", "lost+found", "member", "member.aside-20260131T120000Z"] {
+            let (mode, changes) = mode_after_a_run(content).await;
+            assert_eq!((mode, &changes[..]), (0o700, &["set mode 0700 of /var/lib/etcd".to_owned()][..]), "{content}");
+        }
+        let (mode, changes) = mode_after_a_run("photos").await;
+        assert_eq!((mode, changes.len()), (0o755, 0), "others use it too");
     }
 }

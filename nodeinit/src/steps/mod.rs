@@ -1,18 +1,21 @@
 //! The steps. Each asks the pure rooms what should be, the effects what is, and closes the gap.
 
 pub mod addons;
+pub mod agent;
 pub mod artifacts;
-pub mod bootstrap_token;
 pub mod cluster;
 pub mod cluster_ready;
+pub mod containerd;
 pub mod encryption_config;
 pub mod etcd;
 pub mod fanout;
+pub mod fetched;
 pub mod first_api_server;
 pub mod images;
 pub mod join;
 pub mod kubeconfig;
 pub mod kubelet;
+pub mod metadata;
 pub mod node;
 pub mod node_ready;
 pub mod os_prepare;
@@ -22,6 +25,7 @@ pub mod removal;
 pub mod reset;
 mod source;
 pub mod static_pods;
+pub mod tokens;
+pub mod verify_kubelets;
 pub mod virtual_address;
 pub mod worker_node;
-pub mod worker_token;

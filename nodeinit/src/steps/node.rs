@@ -5,7 +5,10 @@ use super::{
     kubelet, static_pods,
 };
 use crate::{
-    api::kube::{ApiError, KubeClient},
+    api::{
+        cri::{self, ContainerState, Cri},
+        kube::{ApiError, KubeClient},
+    },
     context::Context,
     engine::{
         error::StepError,
@@ -17,7 +20,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use serde_json::Value;
-use std::{ops::ControlFlow, time::Duration};
+use std::{ops::ControlFlow, path::Path, time::Duration};
 
 /// Step `node`: the kubelet has registered this node, and it has its labels and taints.
 pub struct Node;
@@ -60,6 +63,29 @@ pub(super) async fn own_pods(cx: &Context) -> Result<Vec<Value>, StepError> {
 pub(super) async fn pods_on(client: &KubeClient, node: &str) -> Result<Vec<Value>, ApiError> {
     let mut list = client.get(&format!("/api/v1/pods?fieldSelector=spec.nodeName%3D{node}")).await?;
     Ok(list["items"].as_array_mut().map(std::mem::take).unwrap_or_default())
+}
+
+/// The first pod that is Ready in the API only: a container of it is gone. After a power cut the API keeps each pod's last status
+/// until the kubelet reports again.
+pub(super) async fn outdated_pod(cx: &Context, pods: &[Value]) -> Result<Option<String>, StepError> {
+    let listed = async { Cri::connect(cx.files.real(Path::new(cri::SOCKET))).await?.containers().await };
+    let containers = listed.await.map_err(|e| StepError::caused("cannot list this machine's containers", e))?;
+    let running = containers.iter().filter(|container| container.state == ContainerState::Running);
+    let running: Vec<&str> = running.map(|container| container.id.as_str()).collect();
+    Ok(pods.iter().find(|pod| is_outdated(pod, &running)).map(|pod| {
+        let name = pod["metadata"]["name"].as_str().unwrap_or_default();
+        format!("pod {name}: the kubelet has not reported yet that its containers ended")
+    }))
+}
+
+/// Whether a pod is Ready although one of its containers is not among those that run.
+fn is_outdated(pod: &Value, running: &[&str]) -> bool {
+    let mut containers = pod["status"]["containerStatuses"].as_array().into_iter().flatten();
+    is_ready(pod)
+        && containers.any(|container| {
+            let id = container["containerID"].as_str().and_then(|id| id.split_once("://"));
+            id.is_some_and(|(_, id)| !running.contains(&id))
+        })
 }
 
 /// Whether the kubelet speaks with the API server: its node is Ready, or it has started a pod that is not its own.
@@ -147,6 +173,20 @@ impl Step for Node {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_pod_that_is_ready_without_its_containers_is_outdated() {
+        let pod = |ready: &str, id: &str| {
+            json!({"status": {
+                "conditions": [{"type": "Ready", "status": ready}],
+                "containerStatuses": [{"containerID": "containerd://1"}, {"containerID": id}],
+            }})
+        };
+        assert!(!is_outdated(&pod("True", "containerd://2"), &["1", "2", "3"]));
+        assert!(is_outdated(&pod("True", "containerd://2"), &["1", "3"]));
+        assert!(!is_outdated(&pod("False", "containerd://2"), &[]));
+        assert!(!is_outdated(&json!({"status": {"conditions": [{"type": "Ready", "status": "True"}]}}), &[]));
+    }
 
     #[test]
     fn a_pod_that_was_taken_on_has_not_started() {

@@ -3,7 +3,7 @@
 use super::{
     cluster::ready,
     cluster_ready::{of_every_node, wait_until_ready},
-    node::{is_ready, node, not_ready, own_pods},
+    node::{is_ready, node, not_ready, outdated_pod, own_pods},
 };
 use crate::{
     context::Context,
@@ -38,6 +38,9 @@ async fn lacking(cx: &Context, daemons: &[String]) -> Result<Option<String>, Ste
         return Ok(Some(what));
     }
     let pods = own_pods(cx).await?;
+    if let Some(what) = outdated_pod(cx, &pods).await? {
+        return Ok(Some(what));
+    }
     let runs = |name: &String| pods.iter().any(|pod| is_of(pod, name) && is_ready(pod));
     Ok(daemons.iter().find(|name| !runs(name)).map(|name| format!("the pod of {name} is not ready on this node")))
 }

@@ -17,8 +17,10 @@ use crate::{
     context::{Context, blocking},
     engine::{
         error::StepError,
+        journal::{Record, sha256},
         step::{State, Step},
     },
+    host::files::NewFile,
     pki::{
         bundle::Bundle,
         catalog::{self, Ca},
@@ -63,7 +65,12 @@ impl Step for Pki {
         // What others put there later is ours to remove as well.
         cx.claim_trees(vec![paths::KUBERNETES.into()]).await?;
         let lent = cx.clone();
-        let files = blocking(move || Ok(outcome(&lent)?.files)).await?;
+        let files = blocking(move || {
+            let files = outcome(&lent)?.files;
+            record_own_authority(&lent, &files)?;
+            Ok(files)
+        })
+        .await?;
         cx.place(files).await.map(drop)
     }
 }
@@ -90,9 +97,27 @@ fn outcome(cx: &Context) -> Result<Outcome, StepError> {
     reconcile.run(&entries).checked(paths::PKI)
 }
 
+/// Records that etcd's CA is this machine's own. Nobody else can have it before this machine hands it out, so that no other
+/// machine can have started an etcd with it.
+fn record_own_authority(cx: &Context, files: &[NewFile]) -> Result<(), StepError> {
+    if bundle::read(&cx.files, cx.clock.now())?.is_some() {
+        return Ok(());
+    }
+    let key = files.iter().find(|file| file.path == key_path(Ca::Etcd.base()));
+    let record = key.map(|key| Record::EtcdAuthority { sha256: sha256(&key.content) });
+    Ok(cx.journal.intend(record.into_iter().collect())?)
+}
+
+/// Whether this machine generated the key of etcd's CA itself.
+pub(super) fn is_own_authority(cx: &Context) -> Result<bool, StepError> {
+    let key = cx.files.read(key_path(Ca::Etcd.base()))?;
+    let own = cx.journal.etcd().own_authority;
+    Ok(key.is_some_and(|key| own.is_some_and(|own| own == sha256(&key))))
+}
+
 /// Whether etcd holds data on this machine: then lost keys must come back, and new ones would lock everybody out.
 pub(super) fn cluster_exists(cx: &Context) -> bool {
-    cx.files.exists(cx.cluster.etcd.data_directory.join("member"))
+    super::etcd::has_data(cx)
 }
 
 /// The files' name of the key that signs service accounts' tokens.

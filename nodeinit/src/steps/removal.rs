@@ -8,18 +8,14 @@ use crate::{
     engine::error::{Exit, StepError},
     steps::{
         cluster::client,
-        etcd::{Peers, leave},
+        etcd::{Peers, health, leave},
+        tokens,
     },
 };
-use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
 
 /// The label of a master's node.
 const CONTROL_PLANE: &str = "node-role.kubernetes.io/control-plane";
-
-/// Bootstrap tokens are Secrets of this type. Source: `k8s.io/cluster-bootstrap/token/api`.
-const SECRETS: &str = "/api/v1/namespaces/kube-system/secrets";
-const OF_TYPE: &str = "fieldSelector=type%3Dbootstrap.kubernetes.io%2Ftoken";
 
 /// Removes a master: drained, out of etcd, its node deleted. The machine itself is not touched.
 ///
@@ -40,12 +36,11 @@ pub async fn master(cx: &Context, name: &str, force: bool) -> Result<(), StepErr
     }
     let address = cx.cluster.masters.iter().find(|master| master.name == name).and_then(|master| master.address);
     let peers = Peers::of_all(cx)?;
-    let view = peers.look().await.map_err(|why| {
-        StepError::new(format!("no master's etcd answers: {why}")).exit(Exit::TryAgain).hint("see `nodeinit status`")
-    })?;
+    let view = health::quorate(cx).await?;
     let member = leave::member(&view, name, address);
     if node.is_none() && member.is_none() {
-        return Err(StepError::new(format!("there is no master {name}")).hint("see `nodeinit etcd members`"));
+        let hint = "see `nodeinit etcd members`; a member without a name is removed with `nodeinit etcd remove ID`";
+        return Err(StepError::new(format!("there is no master {name}")).hint(hint));
     }
     if let Some(member) = member {
         match leave::keep_quorum(&view, member) {
@@ -56,7 +51,11 @@ pub async fn master(cx: &Context, name: &str, force: bool) -> Result<(), StepErr
     if let Some(node) = &node {
         empty(cx, client, node, force).await?;
     }
-    leave::remove(cx, &peers, name, address).await?;
+    if let Some(member) = member {
+        let hint =
+            format!("see `nodeinit etcd members`, then try again; or `kubectl uncordon {name}` to keep the master");
+        leave::remove(cx, &peers, member.id, name).await.map_err(|e| e.hint(hint))?;
+    }
     delete(cx, client, name).await
 }
 
@@ -66,7 +65,7 @@ pub async fn master(cx: &Context, name: &str, force: bool) -> Result<(), StepErr
 /// Where pods do not go, or where there is no such worker.
 pub async fn worker(cx: &Context, name: &str, force: bool) -> Result<(), StepError> {
     let (client, node) = find(cx, name).await?;
-    let tokens = delete_tokens(client, name).await?;
+    let tokens = tokens::revoke_all_of(cx, name).await?;
     let Some(node) = node else {
         if tokens > 0 {
             return Ok(());
@@ -102,23 +101,4 @@ async fn delete(cx: &Context, client: &KubeClient, name: &str) -> Result<(), Ste
     deleted.map_err(|e| StepError::caused(format!("cannot delete node {name}"), e))?;
     cx.report.note("remove", format!("node {name} is deleted"));
     Ok(())
-}
-
-/// Deletes the tokens that were made for a worker, and returns how many.
-async fn delete_tokens(client: &KubeClient, name: &str) -> Result<usize, StepError> {
-    let failed = |e| StepError::caused(format!("cannot delete the tokens of {name}"), e);
-    let secrets = client.get(&format!("{SECRETS}?{OF_TYPE}")).await.map_err(failed)?;
-    let wanted = STANDARD.encode(format!("join of worker {name}"));
-    let is_its = |secret: &&Value| secret["data"]["description"] == wanted.as_str();
-    let names: Vec<&str> = secrets["items"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter(is_its)
-        .filter_map(|secret| secret["metadata"]["name"].as_str())
-        .collect();
-    for secret in &names {
-        client.delete(&format!("{SECRETS}/{secret}")).await.map_err(failed)?;
-    }
-    Ok(names.len())
 }

@@ -1,27 +1,172 @@
-//! Where artefacts come from: a directory of this machine, or a mirror. What is handed out is whole and has its digest.
+//! Where artefacts come from: a directory of this machine, a bundle, a mirror, or what was fetched from the official servers. What is handed out is whole and has its digest.
 
 use crate::{
-    api::download::{Download, DownloadError, file_sha256},
+    api::{
+        download::{self, Download, DownloadError, sha256_of},
+        http::{AskError, Client},
+        lent::{Lent, Relay},
+    },
+    bundle::{self, Bundle},
     context::{Context, blocking},
     engine::{
         error::{Exit, StepError},
-        journal::hex,
+        journal::{hex, sha256 as digest_of},
+    },
+    fetch::lock::{Lock, Record},
+    host::{
+        facts,
+        files::{FileError, Files, NewFile, failed},
+        section::Section,
     },
 };
-use nodeinit_config::cluster::ArtifactSource;
-use std::path::{Path, PathBuf};
+use nodeinit_config::{
+    Cluster,
+    cluster::{ArtifactSource, Artifacts, FETCHED},
+    format,
+    upstream::Artifact,
+};
+use std::{
+    collections::BTreeMap,
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
 
 /// Where downloads are kept until they are in place: a part of one is gone on with by the next run.
-pub(super) const DOWNLOADS: &str = "/var/lib/nodeinit/downloads";
+pub(in crate::steps) const DOWNLOADS: &str = "/var/lib/nodeinit/downloads";
+
+/// The list of digests of a mirror, and where it is kept for runs that the mirror does not answer.
+const SUMS: &str = "SHA256SUMS";
+const KEPT_SUMS: &str = "/var/lib/nodeinit/SHA256SUMS";
+const LARGEST_SUMS: usize = 1 << 20;
+
+/// No artefact is larger, in bytes: image archives have a few hundred MB.
+const LARGEST: u64 = 4 << 30;
 
 /// A verified artefact on this machine.
 #[derive(Debug)]
 pub(super) struct Obtained {
-    /// Its path.
-    pub path: PathBuf,
+    /// What messages call it.
+    pub name: String,
+    /// Where it is.
+    pub section: Section,
     /// Its SHA-256 in hex, where it is known already.
     pub sha256: Option<String>,
-    is_download: bool,
+    /// A file that is removed when the artefact is in place.
+    download: Option<PathBuf>,
+}
+
+/// What is on this machine and has the artefacts: a directory or a bundle.
+pub(in crate::steps) enum Local<'a> {
+    Directory(&'a Files, &'a Path),
+    /// `None`: it is missing.
+    Bundle(&'a Path, Option<Box<Bundle>>),
+    /// What was fetched from the official servers: the records of this configuration's artefacts; `None` for one without an official source.
+    Fetched(&'a Files, BTreeMap<String, Option<Record>>),
+}
+
+impl<'a> Local<'a> {
+    /// `None` for a source that is elsewhere.
+    ///
+    /// # Errors
+    /// Where the bundle is there and cannot be used.
+    pub(in crate::steps) fn open(files: &'a Files, cluster: &'a Cluster) -> Result<Option<Self>, StepError> {
+        Ok(match &cluster.artifacts.source {
+            ArtifactSource::Directory(directory) => Some(Self::Directory(files, directory)),
+            ArtifactSource::Bundle(path) if !files.exists(path) => Some(Self::Bundle(path, None)),
+            ArtifactSource::Bundle(path) => {
+                let bundle = bundle::open_for(files, cluster, path)?;
+                Some(Self::Bundle(path, Some(Box::new(bundle))))
+            }
+            ArtifactSource::Upstream => Some(Self::Fetched(files, records(files, cluster)?)),
+            ArtifactSource::Image | ArtifactSource::Mirror(_) => None,
+        })
+    }
+
+    /// The files that another machine must have so that it lacks nothing of what is here.
+    fn needed(&self, artifacts: &Artifacts) -> Vec<PathBuf> {
+        let programs = artifacts.binaries.iter().chain(&artifacts.runtime).map(|binary| &binary.path);
+        let all = programs.chain(artifacts.images.iter().map(|image| &image.path));
+        let directory = match self {
+            Self::Directory(_, directory) => directory,
+            Self::Fetched(..) => Path::new(FETCHED),
+            Self::Bundle(path, _) => return vec![path.to_path_buf()],
+        };
+        all.filter(|path| self.find(path).is_some()).map(|path| directory.join(path)).collect()
+    }
+
+    /// What messages call an artefact.
+    pub(in crate::steps) fn name(&self, artifact: &str) -> String {
+        match self {
+            Self::Directory(_, directory) => directory.join(artifact).display().to_string(),
+            Self::Bundle(path, _) => format!("{artifact} of {}", path.display()),
+            Self::Fetched(..) => format!("{FETCHED}/{artifact}"),
+        }
+    }
+
+    /// Why an artefact is not found.
+    fn lacks(&self, artifact: &str) -> StepError {
+        match self {
+            Self::Directory(files, directory) => {
+                let path = directory.join(artifact);
+                match Section::whole(files.real(&path)) {
+                    Err(e) if files.exists(&path) => failed("read", &path)(e).into(),
+                    _ => StepError::new(format!("the artefact {} is missing", path.display()))
+                        .hint("put it there, or correct artifacts.source in the configuration"),
+                }
+            }
+            Self::Bundle(path, None) => bundle::missing(path),
+            Self::Bundle(path, Some(_)) => {
+                StepError::new(format!("the bundle {} does not have {artifact}", path.display()))
+                    .hint(bundle::WRITE_AGAIN)
+            }
+            Self::Fetched(..) => StepError::new(format!("the artefact {} is missing", self.name(artifact)))
+                .hint("run `nodeinit up` again: it is fetched again"),
+        }
+    }
+
+    /// Where an artefact is and the digest that a bundle's index or the lock file has of it, if it is there.
+    pub(in crate::steps) fn find(&self, artifact: &str) -> Option<(Section, Option<[u8; 32]>)> {
+        match self {
+            Self::Directory(files, directory) => {
+                Section::whole(files.real(&directory.join(artifact))).ok().map(|section| (section, None))
+            }
+            Self::Bundle(_, bundle) => {
+                let (section, entry) = bundle.as_ref()?.find(artifact)?;
+                Some((section, format::digest(&entry.sha256)))
+            }
+            Self::Fetched(files, records) => {
+                let record = records.get(artifact)?.as_ref();
+                let section = Section::whole(files.real(&Path::new(FETCHED).join(artifact))).ok()?;
+                let is_whole = record.is_none_or(|record| record.size == section.length);
+                is_whole.then(|| (section, record.and_then(|record| format::digest(&record.sha256))))
+            }
+        }
+    }
+}
+
+/// What the lock file says of this configuration's artefacts. A file of another version has another source, and so no record.
+fn records(files: &Files, cluster: &Cluster) -> Result<BTreeMap<String, Option<Record>>, StepError> {
+    let lock = Lock::read(files, Path::new(FETCHED))?;
+    let all = cluster.upstream_with(facts::architecture(), true).into_iter();
+    let record = |artifact: Artifact| match artifact.source.official() {
+        Some(source) => lock.record(&artifact.path, source).cloned().map(|record| (artifact.path, Some(record))),
+        None => Some((artifact.path, None)),
+    };
+    Ok(all.filter_map(record).collect())
+}
+
+/// The files of this machine's source that another machine must have so that it needs nothing of it; none if nothing is lent.
+/// Blocks on the disk.
+pub(in crate::steps) fn needed(cx: &Context) -> Result<Vec<PathBuf>, StepError> {
+    let source = Local::open(&cx.files, &cx.cluster)?.filter(|_| cx.cluster.artifacts.lend);
+    Ok(source.map_or_else(Vec::new, |source| source.needed(&cx.cluster.artifacts)))
+}
+
+/// What the first master lends, if this machine's own source lacks an artefact.
+pub(in crate::steps) fn lent<'a>(cx: &'a Context, artifact: &str) -> Result<Option<&'a Lent>, StepError> {
+    let Some(lent) = cx.lent.list(&cx.files)?.filter(|_| cx.cluster.artifacts.lend) else { return Ok(None) };
+    let source = Local::open(&cx.files, &cx.cluster)?;
+    Ok(source.filter(|source| source.find(artifact).is_none()).map(|_| &**lent))
 }
 
 /// Brings the artefact `path` of the configured source to this machine, and verifies it.
@@ -31,50 +176,175 @@ pub(super) async fn obtain(
     path: &str,
     sha256: Option<[u8; 32]>,
 ) -> Result<Obtained, StepError> {
+    let sha256 = pinned(cx, step, path, sha256).await?;
+    if lent(cx, path)?.is_some_and(|lent| lent.files.contains_key(path))
+        && let Some(relay) = cx.lent.relay(&cx.files).await?
+    {
+        return borrow(cx, step, relay, path, sha256).await;
+    }
     match &cx.cluster.artifacts.source {
-        ArtifactSource::Image => {
-            Err(StepError::new(format!("{path} is not on this machine, and artifacts.source is image"))
-                .hint("bake it into the image, or name a directory or a mirror as artifacts.source"))
+        ArtifactSource::Image => Err(StepError::new(format!(
+            "{path} is not on this machine, and artifacts.source is image"
+        ))
+        .hint("bake it into the image, or set artifacts.source to `upstream`, a directory, a bundle or a mirror")),
+        ArtifactSource::Directory(_) | ArtifactSource::Bundle(_) | ArtifactSource::Upstream => {
+            local(cx, path.to_owned(), sha256).await
         }
-        ArtifactSource::Directory(directory) => local(cx, directory.join(path), sha256).await,
-        ArtifactSource::Mirror(url) => match sha256 {
-            Some(sha256) => download(cx, step, format!("{}/{path}", url.trim_end_matches('/')), sha256).await,
-            // Validation refuses this; a mirror without a digest is never trusted.
-            None => Err(StepError::new(format!("{path} has no sha256")).exit(Exit::BadConfig)),
-        },
+        ArtifactSource::Mirror(url) => {
+            let client = Client::new(&cx.files, cx.cluster.artifacts.ca_certificate.as_deref());
+            download(cx, step, &client, format!("{url}/{path}"), sha256.ok_or_else(not_pinned)?).await
+        }
     }
 }
 
-async fn local(cx: &Context, path: PathBuf, wanted: Option<[u8; 32]>) -> Result<Obtained, StepError> {
+/// As [`digest`]; what the mirror says is kept, so that a later run needs no mirror where nothing is to do.
+pub(super) async fn pinned(
+    cx: &Context,
+    step: &str,
+    path: &str,
+    sha256: Option<[u8; 32]>,
+) -> Result<Option<[u8; 32]>, StepError> {
+    if let (None, ArtifactSource::Mirror(url)) = (sha256, &cx.cluster.artifacts.source) {
+        let _alone = cx.sums.lock().await;
+        let list = sums(cx, step, url).await?;
+        cx.place(vec![NewFile::public(KEPT_SUMS, list)]).await?;
+    }
+    digest(cx, step, path, sha256).await
+}
+
+/// The digest that the artefact `path` must have, if one is pinned. Changes nothing on this machine.
+pub(super) async fn digest(
+    cx: &Context,
+    step: &str,
+    path: &str,
+    sha256: Option<[u8; 32]>,
+) -> Result<Option<[u8; 32]>, StepError> {
+    if sha256.is_none()
+        && let Some(lent) = lent(cx, path)?
+    {
+        return Ok(lent.files.get(path).and_then(|digest| format::digest(digest)));
+    }
+    match (sha256, &cx.cluster.artifacts.source) {
+        (None, ArtifactSource::Mirror(url)) => entry(&sums(cx, step, url).await?, url, path).map(Some),
+        // One that is gone pins nothing: what is in place is kept.
+        (None, ArtifactSource::Bundle(_) | ArtifactSource::Upstream) => {
+            let (cx, path) = (cx.clone(), path.to_owned());
+            blocking(move || {
+                let source = Local::open(&cx.files, &cx.cluster)?;
+                Ok(source.and_then(|source| source.find(&path)?.1))
+            })
+            .await
+        }
+        _ => Ok(sha256),
+    }
+}
+
+// Validation refuses a mirror without `sha256sums` and with an artefact that has no digest of its own.
+fn not_pinned() -> StepError {
+    StepError::new("what comes from a mirror needs its SHA-256").exit(Exit::BadConfig)
+}
+
+/// The mirror's list of digests, verified.
+async fn sums(cx: &Context, step: &str, mirror: &str) -> Result<Vec<u8>, StepError> {
+    let pin = cx.cluster.artifacts.sha256sums.ok_or_else(not_pinned)?;
+    if let Some(kept) = cx.files.read(KEPT_SUMS)?.filter(|kept| digest_of(kept) == hex(&pin)) {
+        return Ok(kept);
+    }
+    let url = format!("{mirror}/{SUMS}");
+    let client = Client::new(&cx.files, cx.cluster.artifacts.ca_certificate.as_deref());
+    let ask = async || client.get(&url, 0).await;
+    let tell = |line| cx.report.note(step, line);
+    let limit = cx.cluster.timeouts.download;
+    let list = download::document(&url, LARGEST_SUMS, limit, ask, tell).await.map_err(unavailable)?;
+    let found = digest_of(&list);
+    if found != hex(&pin) {
+        let what = format!("{url} has the SHA-256 {found}, and artifacts.sha256sums is {}", hex(&pin));
+        return Err(StepError::new(what).hint("write its digest as artifacts.sha256sums if this list is the right one"));
+    }
+    Ok(list)
+}
+
+/// What the list says of an artefact.
+fn entry(list: &[u8], mirror: &str, path: &str) -> Result<[u8; 32], StepError> {
+    let list = String::from_utf8_lossy(list);
+    let entry = download::checksums(&list).find(|(_, name)| *name == path);
+    entry.map(|(digest, _)| digest).ok_or_else(|| {
+        StepError::new(format!("{mirror}/{SUMS} has no SHA-256 of {path}"))
+            .hint("in the mirror's folder, run `sha256sum bin/* images/* >SHA256SUMS`; then write its digest as artifacts.sha256sums")
+    })
+}
+
+/// Finds an artefact on this machine.
+async fn local(cx: &Context, artifact: String, wanted: Option<[u8; 32]>) -> Result<Obtained, StepError> {
     let cx = cx.clone();
     blocking(move || {
-        if !cx.files.exists(&path) {
-            return Err(StepError::new(format!("the artefact {} is missing", path.display()))
-                .hint("put it there, or correct artifacts.source in the configuration"));
-        }
+        let no_source = || StepError::new(format!("{artifact} has no source on this machine")).exit(Exit::Defect);
+        let source = Local::open(&cx.files, &cx.cluster)?.ok_or_else(no_source)?;
+        let (section, indexed) = source.find(&artifact).ok_or_else(|| source.lacks(&artifact))?;
+        let (name, wanted) = (source.name(&artifact), wanted.or(indexed));
         if let Some(wanted) = wanted {
-            let found = file_sha256(&cx.files, &path)?;
-            if found != wanted {
-                let what =
-                    format!("{} has the SHA-256 {}, and {} was expected", path.display(), hex(&found), hex(&wanted));
-                return Err(StepError::new(what).hint(
-                    "the file is damaged or another version: copy it anew, or correct its sha256 in the configuration",
-                ));
-            }
+            // The second reading, which places or serves it, comes from memory.
+            let verified = verify(&name, &section, wanted);
+            verified.map_err(|error| match source {
+                Local::Fetched(..) => error.hint("remove this file, then run `nodeinit up` again: it is fetched again"),
+                _ => error,
+            })?;
         }
-        Ok(Obtained { path, sha256: wanted.map(|w| hex(&w)), is_download: false })
+        Ok(Obtained { name, section, sha256: wanted.map(|wanted| hex(&wanted)), download: None })
     })
     .await
 }
 
-async fn download(cx: &Context, step: &str, url: String, sha256: [u8; 32]) -> Result<Obtained, StepError> {
+/// Takes an artefact from the first master.
+async fn borrow(
+    cx: &Context,
+    step: &str,
+    relay: &Relay,
+    path: &str,
+    wanted: Option<[u8; 32]>,
+) -> Result<Obtained, StepError> {
+    let lent = relay.lent.files.get(path).and_then(|digest| format::digest(digest));
+    let Some(sha256) = lent.filter(|lent| wanted.is_none_or(|wanted| wanted == *lent)) else {
+        let what = format!("the first master has another {path} than artifacts.sha256 pins");
+        return Err(StepError::new(what)
+            .hint("copy the right one to artifacts.source there, then run `nodeinit up` there again"));
+    };
+    let client = Client::without_proxy(&cx.files);
+    relay.while_lent(download(cx, step, &client, relay.url(&hex(&sha256)), sha256)).await
+}
+
+fn verify(name: &str, section: &Section, wanted: [u8; 32]) -> Result<(), StepError> {
+    let read = section.open().and_then(sha256_of);
+    let found = read.map_err(|e| StepError::caused(format!("cannot read {name}"), e))?;
+    if found == wanted {
+        return Ok(());
+    }
+    let what = format!("{name} has the SHA-256 {}, and {} was expected", hex(&found), hex(&wanted));
+    Err(StepError::new(what)
+        .hint("the file is damaged or another version: copy it anew, or correct its sha256 in the configuration"))
+}
+
+async fn download(
+    cx: &Context,
+    step: &str,
+    client: &Client,
+    url: String,
+    sha256: [u8; 32],
+) -> Result<Obtained, StepError> {
+    let path = downloads(cx, &hex(&sha256)).await?;
+    let download = Download { url, sha256, largest: LARGEST, limit: cx.cluster.timeouts.download };
+    let ask = async |from| client.get(&download.url, from).await;
+    download.fetch(&cx.files, &path, ask, |line| cx.report.note(step, line)).await.map_err(unavailable)?;
+    let section = Section::whole(cx.files.real(&path)).map_err(failed("read", &path))?;
+    Ok(Obtained { name: path.display().to_string(), section, sha256: Some(hex(&sha256)), download: Some(path) })
+}
+
+/// The place of a file in the directory of downloads, which is made.
+async fn downloads(cx: &Context, name: &str) -> Result<PathBuf, StepError> {
     cx.claim_trees(vec![DOWNLOADS.into()]).await?;
     let context = cx.clone();
     blocking(move || Ok(context.files.make_directory(Path::new(DOWNLOADS), 0o700)?)).await?;
-    let path = Path::new(DOWNLOADS).join(hex(&sha256));
-    let download = Download { url, sha256, limit: cx.cluster.timeouts.download };
-    download.fetch(&cx.files, &path, |line| cx.report.note(step, line)).await.map_err(unavailable)?;
-    Ok(Obtained { path, sha256: Some(hex(&sha256)), is_download: true })
+    Ok(Path::new(DOWNLOADS).join(name))
 }
 
 fn unavailable(error: DownloadError) -> StepError {
@@ -88,19 +358,124 @@ fn unavailable(error: DownloadError) -> StepError {
         DownloadError::Digest { .. } => StepError::caused(what, error).hint(
             "the mirror has another file than described: correct the file there, or its sha256 in the configuration",
         ),
-        DownloadError::Address(_) | DownloadError::Refused { .. } => {
+        DownloadError::Ask(AskError::Untrusted { .. }) => StepError::caused(what, error)
+            .hint("write the CA of the mirror as artifacts.caCertificate, or add it to this machine's CAs"),
+        DownloadError::Ask(_) | DownloadError::Refused { .. } | DownloadError::TooLarge { .. } => {
             StepError::caused(what, error).hint("see whether artifacts.source and the artefact's path are right")
         }
     }
 }
 
 impl Obtained {
-    /// Removes a download that is in place now; a directory's file stays.
-    pub(super) async fn release(self, cx: &Context) -> Result<(), StepError> {
-        if !self.is_download {
-            return Ok(());
+    /// The artefact as a file of its own: one of a bundle is copied out of it.
+    pub(super) async fn into_file(self, cx: &Context, step: &str) -> Result<Self, StepError> {
+        if self.download.is_some() || !matches!(cx.cluster.artifacts.source, ArtifactSource::Bundle(_)) {
+            return Ok(self);
         }
-        let cx = cx.clone();
-        blocking(move || Ok(cx.files.remove_file(&self.path)?)).await
+        let path = downloads(cx, &format!("{step}.tar")).await?;
+        let files = cx.files.clone();
+        blocking(move || {
+            copy(&files, &self.section, &path, 0o600)?;
+            let section = Section::whole(files.real(&path)).map_err(failed("read", &path))?;
+            Ok(Self { section, download: Some(path), ..self })
+        })
+        .await
+    }
+
+    /// Removes a download that is in place now; a directory's file stays. Blocks on the disk.
+    pub(super) fn release(self, files: &Files) -> Result<(), StepError> {
+        self.download.map_or(Ok(()), |path| Ok(files.remove_file(path)?))
+    }
+}
+
+/// Copies a section to a file: whole, or not at all.
+pub(super) fn copy(files: &Files, from: &Section, to: &Path, mode: u32) -> Result<(), FileError> {
+    let mut source = from.open().map_err(failed("read", &from.file))?;
+    let mut target = files.open_temporary(to, mode)?;
+    // Inside the kernel where the file systems allow it; in halves, so that a test can kill it between them.
+    io::copy(&mut source.by_ref().take(from.length / 2), &mut target).map_err(failed("write", to))?;
+    crate::host::failpoint("write-half", to.display());
+    io::copy(&mut source, &mut target).map_err(failed("write", to))?;
+    target.sync_all().map_err(failed("sync", to))?;
+    drop(target);
+    files.rename_temporary(to)?;
+    to.parent().map_or(Ok(()), |directory| files.sync_directory(directory))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::testing::context_of;
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::TcpListener,
+    };
+
+    const KUBELET: &[u8] = b"the kubelet";
+
+    /// A machine whose mirror has the kubelet and this list, which has the digest `pin`; the mirror answers `answers` requests.
+    async fn machine(list: String, pin: &str, answers: usize) -> (tempfile::TempDir, Context) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            for _ in 0..answers {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let mut request = [0; 4096];
+                let length = stream.read(&mut request).await.unwrap();
+                let content = match String::from_utf8_lossy(&request[..length]).contains(SUMS) {
+                    true => list.as_bytes(),
+                    false => KUBELET,
+                };
+                let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", content.len());
+                stream.write_all(&[head.as_bytes(), content].concat()).await.unwrap();
+            }
+        });
+        context_of(&format!(
+            "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nartifacts:\n  source: {url}\n  sha256sums: \"{pin}\"\n  \
+             binaries: [{{path: bin/kubelet, to: /usr/bin/kubelet}}]\n  images: []\n"
+        ))
+    }
+
+    fn list() -> String {
+        format!("{}  bin/kubectl\n{} *./bin/kubelet\n", "1".repeat(64), digest_of(KUBELET))
+    }
+
+    #[tokio::test]
+    async fn one_digest_pins_a_mirror() {
+        let (_dir, cx) = machine(list(), &digest_of(list().as_bytes()), 2).await;
+        let ask = async |step| pinned(&cx, step, "bin/kubelet", None).await.unwrap().unwrap();
+        let (one, other) = tokio::join!(ask("kubelet-binary"), ask("binaries"));
+        assert_eq!((hex(&one), one), (digest_of(KUBELET), other));
+        let obtained = obtain(&cx, "binaries", "bin/kubelet", None).await.unwrap();
+        assert_eq!(std::fs::read(&obtained.section.file).unwrap(), KUBELET);
+        // The mirror answers no more.
+        let known = digest(&cx, "binaries", "bin/kubelet", None).await.unwrap().unwrap();
+        assert_eq!(hex(&known), digest_of(KUBELET));
+        let error = digest(&cx, "binaries", "bin/kube", None).await.unwrap_err().to_string();
+        assert!(error.ends_with("SHA256SUMS has no SHA-256 of bin/kube"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn another_machine_needs_all_that_is_here_containerd_too() {
+        let config = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nartifacts: {source: /source}\n";
+        let (_dir, cx) = context_of(config);
+        for path in ["bin/containerd", "bin/kubelet", "bin/other", "images/etcd.tar"] {
+            cx.place(vec![NewFile::public(Path::new("/source").join(path), "")]).await.unwrap();
+        }
+        let all = ["bin/kubelet", "bin/containerd", "images/etcd.tar"].map(|path| Path::new("/source").join(path));
+        assert_eq!(needed(&cx).unwrap(), all);
+        let mut cluster = (*cx.cluster).clone();
+        cluster.artifacts.lend = false;
+        let cx = Context { cluster: cluster.into(), ..cx };
+        assert_eq!(needed(&cx).unwrap(), [""; 0].map(PathBuf::from));
+    }
+
+    #[tokio::test]
+    async fn another_list_is_refused_and_not_kept() {
+        let pin = "2".repeat(64);
+        let (_dir, cx) = machine(list(), &pin, 1).await;
+        let error = obtain(&cx, "binaries", "bin/kubelet", None).await.unwrap_err().to_string();
+        assert!(error.contains(&pin) && error.contains(&digest_of(list().as_bytes())), "{error}");
+        assert!(!cx.files.exists(KEPT_SUMS));
     }
 }

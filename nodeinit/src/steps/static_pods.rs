@@ -16,7 +16,7 @@ use crate::{
         self,
         static_pod::{self, StaticPod},
     },
-    steps::{cluster, etcd, first_api_server, kubelet},
+    steps::{cluster, encryption_config, etcd, first_api_server, kubelet, verify_kubelets},
 };
 use async_trait::async_trait;
 use nodeinit_config::{cluster::Role, yaml};
@@ -67,10 +67,7 @@ impl Component {
     fn pod(self, cx: &Context) -> Result<StaticPod, StepError> {
         let renderer = cx.renderer();
         Ok(match self {
-            Self::Etcd => match etcd::initial_cluster(cx)? {
-                Some(members) => static_pod::joining_etcd(&renderer, &members)?,
-                None => static_pod::etcd(&renderer)?,
-            },
+            Self::Etcd => static_pod::etcd(&renderer, &etcd::membership(cx)?)?,
             Self::ApiServer => static_pod::api_server(&renderer)?,
             Self::ControllerManager => static_pod::controller_manager(&renderer)?,
             Self::Scheduler => static_pod::scheduler(&renderer)?,
@@ -137,9 +134,21 @@ fn listens(cx: &Context, command: &[String], port: u16) -> ControlFlow<(), Strin
 /// Step `manifest-NAME`: the pod's manifest, from which the kubelet starts it; of a master of this role.
 pub struct Manifest(pub Component, pub Role);
 
+/// The manifest of the API server.
+///
+/// # Errors
+/// A replaced manifest that does not fit.
+pub(super) fn api_server_manifest(renderer: &render::Renderer<'_>) -> Result<NewFile, StepError> {
+    Ok(file(static_pod::api_server(renderer)?))
+}
+
 fn manifest(cx: &Context, component: Component) -> Result<NewFile, StepError> {
-    let pod = component.pod(cx)?;
-    Ok(NewFile::private(Path::new(render::paths::STATIC_PODS).join(pod.file_name), pod.text))
+    Ok(file(component.pod(cx)?))
+}
+
+/// Where the kubelet looks for it.
+fn file(pod: StaticPod) -> NewFile {
+    NewFile::private(Path::new(render::paths::STATIC_PODS).join(pod.file_name), pod.text)
 }
 
 #[async_trait(?Send)]
@@ -180,7 +189,16 @@ impl Step for Manifest {
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        cx.place(vec![manifest(cx, self.0)?]).await.map(drop)
+        let mut manifest = manifest(cx, self.0)?;
+        match self.0 {
+            Component::Etcd => return etcd::place(cx, manifest).await,
+            Component::ApiServer if cx.renderer().verify_kubelets && !cx.files.exists(&manifest.path) => {
+                let verify_kubelets = verify_kubelets::from_the_start(cx).await;
+                manifest = api_server_manifest(&render::Renderer { verify_kubelets, ..cx.renderer() })?;
+            }
+            _ => {}
+        }
+        cx.place(vec![manifest]).await.map(drop)
     }
 }
 
@@ -216,7 +234,18 @@ impl Step for Healthy {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        let healthy = self.health(cx, &self.0.command(cx)?).await.is_break();
+        let settled = self.0 != Component::Etcd || etcd::is_settled(cx);
+        let healthy = settled && self.health(cx, &self.0.command(cx)?).await.is_break();
+        if healthy && self.0 == Component::Etcd {
+            // An etcd that does not answer for a quorum at this moment, as while members join, may not have the digest.
+            let is_published = match etcd::health::reject_full(cx).await? {
+                Some(etcd) => encryption_config::is_published(cx, &etcd).await?,
+                None => false,
+            };
+            if !is_published {
+                return Ok(State::needed("publish the digest of the encryption keys in etcd"));
+            }
+        }
         Ok(if healthy { State::Done } else { State::needed(self.title()) })
     }
 
@@ -225,23 +254,32 @@ impl Step for Healthy {
             if self.0 == Component::Etcd { cx.cluster.timeouts.etcd } else { cx.cluster.timeouts.control_plane };
         let command = self.0.command(cx)?;
         let mut watch = BackOffWatch::new(self.0);
+        let members = (self.0 == Component::Etcd).then(|| etcd::health::Watch::new("etcd"));
         let wait = Wait::new(format!("a healthy {}", self.0.name()), limit).at_most_every(self.0.pause());
         let look = async || {
             let ControlFlow::Continue(seen) = self.health(cx, &command).await else {
                 return ControlFlow::Break(Ok(()));
             };
+            if let Some(members) = &members {
+                members.look(cx).await;
+            }
             match watch.mend(cx, &command).await {
                 Ok(()) => ControlFlow::Continue(seen),
                 Err(e) => ControlFlow::Break(Err(e)),
             }
         };
         match wait.until(look).await {
+            Ok(Ok(())) if self.0 == Component::Etcd => etcd::settle(cx).await,
             Ok(result) => result,
             Err(late) => {
                 explain(cx, self.0).await;
                 let logs = format!("/var/log/pods/kube-system_{}-{}_*", self.0.name(), cx.node.name);
-                Err(StepError::from(late)
-                    .hint(format!("see {logs} and `journalctl -u kubelet`, then run `nodeinit up` again")))
+                let late = StepError::from(late)
+                    .hint(format!("see {logs} and `journalctl -u kubelet`, then run `nodeinit up` again"));
+                Err(match members {
+                    Some(members) => members.error(late),
+                    None => late,
+                })
             }
         }
     }

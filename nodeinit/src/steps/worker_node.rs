@@ -8,7 +8,8 @@ use crate::{
         step::{State, Step},
         wait::Wait,
     },
-    render::{cluster_objects::node_patch, paths},
+    pki::{Certificate, expiry::date},
+    render::{cluster_objects::node_patch, kubelet::requests_serving_certificate, paths},
     steps::{node::not_ready, pki::certificate_path},
 };
 use async_trait::async_trait;
@@ -24,6 +25,9 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
 /// A watch ends so long before the deadline, so that what it saw last can be told.
 const MARGIN: Duration = Duration::from_millis(200);
+
+/// A kubelet whose node is Ready has this long for its serving certificate, whatever was left of the deadline.
+const SERVING_MINIMUM: Duration = Duration::from_secs(10);
 
 /// The pauses after a watch that broke.
 const INTERVAL: Duration = Duration::from_secs(2);
@@ -66,6 +70,24 @@ fn ready(cx: &Context, node: &Value) -> Result<(), String> {
     }
 }
 
+/// Why the kubelet has no valid serving certificate, if it requests one from the cluster: the API server refuses to connect to it, so that
+/// `kubectl logs` fails.
+fn lacks_serving_certificate(cx: &Context) -> Option<String> {
+    if !requests_serving_certificate(&cx.cluster) {
+        return None;
+    }
+    let path = paths::KUBELET_SERVER_CURRENT;
+    match cx.files.read(path) {
+        Ok(None) => Some(format!("{path} is missing")),
+        Ok(Some(pem)) => match Certificate::from_pem(&pem) {
+            Ok(certificate) if certificate.not_after > cx.clock.now() => None,
+            Ok(certificate) => Some(format!("{path} expired at {}", date(certificate.not_after))),
+            Err(e) => Some(format!("cannot read {path}: {e}")),
+        },
+        Err(e) => Some(e.to_string()),
+    }
+}
+
 /// The labels that the configuration has gained since the node was registered, as a patch. Its taints a kubelet may not change.
 fn labels(cx: &Context, node: &Value) -> Option<Value> {
     let mut patch = node_patch(&cx.renderer(), node)?;
@@ -92,6 +114,9 @@ impl Step for WorkerReady {
             Ok(Some(node)) => match (ready(cx, &node), labels(cx, &node)) {
                 (Err(what), _) => State::needed(what),
                 (Ok(()), Some(_)) => State::needed("label the node"),
+                (Ok(()), None) if lacks_serving_certificate(cx).is_some() => {
+                    State::needed("wait for the kubelet's serving certificate")
+                }
                 (Ok(()), None) => State::Done,
             },
             Ok(None) | Err(_) => State::needed(self.title()),
@@ -104,8 +129,8 @@ impl Step for WorkerReady {
         let mut last = String::from("the kubelet has not registered it yet");
         // One watch sees its registration and all that comes after; it is begun again only where it breaks.
         let attempt = async || {
-            let look = |_: &str, node: &Value| match ready(cx, node) {
-                Ok(()) => ControlFlow::Break(node.clone()),
+            let look = |_: &str, node: Value| match ready(cx, &node) {
+                Ok(()) => ControlFlow::Break(node),
                 Err(what) => {
                     last = what;
                     ControlFlow::Continue(())
@@ -124,7 +149,16 @@ impl Step for WorkerReady {
         };
         let wait = Wait::new(format!("node {name} to be Ready"), limit).at_most_every(INTERVAL);
         let hint = "see `journalctl -u kubelet`, then run `nodeinit up` again";
-        wait.until(attempt).await.map_err(|late| StepError::from(late).hint(hint))
+        wait.until(attempt).await.map_err(|late| StepError::from(late).hint(hint))?;
+        // Only this file tells it: a kubelet may not read certificate requests of others, and its own has a random name.
+        let look = async || lacks_serving_certificate(cx).map_or(ControlFlow::Break(()), ControlFlow::Continue);
+        let left = deadline.saturating_duration_since(Instant::now()).max(SERVING_MINIMUM);
+        let hint = format!(
+            "on a master, see `kubectl get csr`, `systemctl status nodeinit-agent` and, for names that are not in the configuration, \
+             run `nodeinit certs approve {name}`; then run `nodeinit up` again"
+        );
+        let wait = Wait::new(format!("the serving certificate of {name}'s kubelet"), left);
+        wait.until(look).await.map_err(|late| StepError::from(late).hint(hint))
     }
 }
 
@@ -132,5 +166,25 @@ async fn label(client: &KubeClient, name: &str, patch: &Value) -> ControlFlow<()
     match client.merge(&format!("/api/v1/nodes/{name}"), patch).await {
         Ok(_) => ControlFlow::Break(()),
         Err(e) => ControlFlow::Continue(e.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        context::testing::context,
+        host::clock::Clock,
+        steps::pki::testing::{DAY, aged},
+    };
+
+    #[tokio::test]
+    async fn an_expired_serving_certificate_counts_as_none() {
+        let (_dir, cx) = context();
+        assert!(lacks_serving_certificate(&cx).unwrap().ends_with("is missing"));
+        let (_dir, mut cx) = aged(400).await;
+        assert!(lacks_serving_certificate(&cx).unwrap().contains("kubelet-server-current.pem expired at "));
+        cx.clock = Clock::behind(400 * DAY);
+        assert_eq!(lacks_serving_certificate(&cx), None);
     }
 }

@@ -27,6 +27,14 @@ pub struct Output {
     pub stderr: String,
 }
 
+/// The word of `digits` hexadecimal digits at the beginning of the last line that has one, such as a digest. A shell may print
+/// other lines before the command's output: what `.bashrc` prints is in every answer.
+#[must_use]
+pub fn hex_word(output: &str, digits: usize) -> Option<&str> {
+    let mut words = output.lines().filter_map(|line| line.split_whitespace().next());
+    words.rfind(|word| word.len() == digits && word.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
 /// What a command has done by now.
 #[derive(Default)]
 struct Seen {

@@ -56,6 +56,14 @@ pub enum SshError {
         /// Whether the jump host forbids it.
         forbidden: bool,
     },
+    /// It may not reach a server of ours through the connection.
+    #[error(
+        "{name} cannot reach this machine through the SSH connection: its SSH server forbids it (`AllowTcpForwarding`)"
+    )]
+    NotLent {
+        /// The machine.
+        name: String,
+    },
     /// The other side does not speak SSH, or none that we know.
     #[error("no SSH handshake with {name} at {address}")]
     Handshake {

@@ -9,13 +9,16 @@ mod command;
 mod error;
 mod host_key;
 mod session;
+mod signature;
 mod upload;
 
 pub use client_key::{ClientKey, ClientKeyError};
-pub use command::Output;
+pub use command::{Output, hex_word};
 pub use error::{Phase, SshError};
 pub use host_key::fingerprint;
 pub use session::Session;
+pub use signature::{FileSignature, SignatureError};
+pub use upload::RemoteFile;
 
 use std::net::SocketAddr;
 

@@ -6,11 +6,12 @@ use super::{
 };
 use russh::{
     ChannelOpenFailure, ChannelReadHalf, ChannelWriteHalf,
-    client::{self, AuthResult, DisconnectReason, Handle, Handler, Msg},
+    client::{self, AuthResult, ChannelOpenHandle, DisconnectReason, Handle, Handler, Msg},
     keys::PublicKeyOrCertificate,
 };
 use std::{
     future::Future,
+    net::SocketAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -21,6 +22,9 @@ use tokio::{
     sync::OnceCell,
     time,
 };
+
+/// What is lent is copied in pieces of this size, in bytes.
+const PIECE: usize = 64 << 10;
 
 /// A connection to a machine that has proved to be the right one, and has let us in. Dropping it ends it.
 ///
@@ -42,9 +46,11 @@ struct Learnt {
     shown: Option<Result<String, SshError>>,
     /// Why the connection ended.
     end: Option<Arc<russh::Error>>,
+    /// What the machine reaches through a port of its loopback.
+    lent: Option<SocketAddr>,
 }
 
-/// Looks at the host's key, and keeps the reason of the connection's end.
+/// Looks at the host's key, lets the machine reach what it was lent, and keeps the reason of the connection's end.
 struct Watch {
     target: Target,
     known: Vec<HostKey>,
@@ -65,6 +71,28 @@ impl Handler for Watch {
         let right = judged.is_ok();
         lock(&self.learnt).shown = Some(judged);
         Ok(right)
+    }
+
+    async fn server_channel_open_forwarded_tcpip(
+        &mut self,
+        channel: russh::Channel<Msg>,
+        _connected_address: &str,
+        _connected_port: u32,
+        _originator_address: &str,
+        _originator_port: u32,
+        reply: ChannelOpenHandle,
+        _session: &mut client::Session,
+    ) -> Result<(), russh::Error> {
+        let lent = lock(&self.learnt).lent;
+        // The connection's task goes on with the other channels meanwhile.
+        tokio::spawn(async move {
+            let Some(lent) = lent else { return };
+            let Ok(mut here) = TcpStream::connect(lent).await else { return };
+            reply.accept().await;
+            // The client notices a broken connection.
+            let _ = tokio::io::copy_bidirectional_with_sizes(&mut channel.into_stream(), &mut here, PIECE, PIECE).await;
+        });
+        Ok(())
     }
 
     async fn disconnected(&mut self, reason: DisconnectReason<russh::Error>) -> Result<(), russh::Error> {
@@ -159,6 +187,21 @@ impl Session {
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.handle.is_closed()
+    }
+
+    /// Lends the machine a server of ours at `lent`: returns the port of the machine's loopback at which it answers, until
+    /// the connection ends. Source: RFC 4254, 7.
+    ///
+    /// # Errors
+    /// [`SshError::NotLent`] where the machine's SSH server forbids it, [`SshError::Broken`] where the connection is gone.
+    pub async fn lend(&self, lent: SocketAddr) -> Result<u16, SshError> {
+        lock(&self.learnt).lent = Some(lent);
+        let ask = |handle: Arc<Handle<Watch>>| async move { handle.tcpip_forward("127.0.0.1", 0).await };
+        match self.opened(ask).await {
+            Ok(port) => u16::try_from(port).map_err(|_| SshError::NotLent { name: self.name.clone() }),
+            Err(russh::Error::RequestDenied) => Err(SshError::NotLent { name: self.name.clone() }),
+            Err(source) => Err(self.broken(Phase::Connect, Some(source))),
+        }
     }
 
     pub(super) fn user(&self) -> &str {

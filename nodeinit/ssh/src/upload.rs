@@ -4,43 +4,57 @@ use super::{Phase, Session, SshError, command::quoted};
 use bytes::Bytes;
 use std::{path::Path, time::Duration};
 
+/// A file on another machine.
+#[derive(Clone, Copy, Debug)]
+pub struct RemoteFile<'a> {
+    /// Its absolute path.
+    pub path: &'a str,
+    /// Its mode: `0o600` for secrets.
+    pub mode: u32,
+    /// The mode of its directory if that is missing and has to be created. `None`: a missing directory is an error.
+    pub directory: Option<u32>,
+}
+
 impl Session {
-    /// Writes `content` to the path `to`, as root, with the mode `mode` (`0o755`), within `limit`.
+    /// Writes `content` to the file `to` as root, within `limit`.
     ///
-    /// It is written by standard input to a temporary name beside `to`, its mode set before, and renamed when it is
-    /// complete and on the disk. However this ends, `to` has its old or its new content.
+    /// The content goes to standard input and into a temporary file beside `to` that has the mode before it has content.
+    /// It gets its name when it is complete and on the disk. However this ends, `to` has its old or its new content.
     ///
     /// # Errors
     /// [`SshError`].
-    pub async fn upload(&self, content: Bytes, to: &str, mode: u32, limit: Duration) -> Result<(), SshError> {
-        let script = script(to, mode, content.len());
+    pub async fn upload(&self, content: Bytes, to: &RemoteFile<'_>, limit: Duration) -> Result<(), SshError> {
+        let script = script(to, content.len());
         let output = self.as_root(Phase::Upload, &script, content, limit, |_| true).await?;
         match output.code {
             0 => Ok(()),
             code => {
                 let says = output.stderr.trim();
                 let says = if says.is_empty() { format!("exit code {code}") } else { says.to_owned() };
-                Err(SshError::Upload { name: self.name().to_owned(), to: to.to_owned(), says })
+                Err(SshError::Upload { name: self.name().to_owned(), to: to.path.to_owned(), says })
             }
         }
     }
 }
 
-/// What writes a file of `length` bytes. A connection that breaks looks like the end of the content there, so the length
-/// is compared before the name is given. The shell's number is in the temporary name: an upload that was given up may
-/// still be at work. Those of shells that are no more are removed.
-fn script(to: &str, mode: u32, length: usize) -> String {
-    let path = Path::new(to);
+/// Writes a file of `length` bytes. A broken connection looks like the end of the content there, so the length is compared
+/// before the file gets its name. No more than `length` bytes are read: a server that notices much later that the connection
+/// is gone must not install an old file then. The shell's process ID is in the temporary name, because an upload that was
+/// given up may still be running. Files of shells that have ended are removed.
+fn script(to: &RemoteFile<'_>, length: usize) -> String {
+    let path = Path::new(to.path);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let dir = path.parent().map_or("/".into(), |dir| dir.to_string_lossy());
-    let (to, dir, stem) = (quoted(to), quoted(&dir), quoted(&format!("{dir}/.{name}.nodeinit-new.")));
+    let (path, dir, stem) = (quoted(to.path), quoted(&dir), quoted(&format!("{dir}/.{name}.nodeinit-new.")));
+    let make = to.directory.map_or_else(String::new, |mode| format!("mkdir -p -m {mode:o} -- {dir}\n"));
+    let mode = to.mode;
     format!(
         "set -eu; umask 077; new={stem}$$
-for old in {stem}*; do kill -0 \"${{old##*.}}\" 2>/dev/null || rm -f -- \"$old\"; done
+{make}for old in {stem}*; do kill -0 \"${{old##*.}}\" 2>/dev/null || rm -f -- \"$old\"; done
 trap 'rm -f -- \"$new\"' EXIT; trap 'exit 1' HUP INT PIPE TERM
-: >\"$new\"; chmod {mode:o} -- \"$new\"; cat >>\"$new\"
+: >\"$new\"; chmod {mode:o} -- \"$new\"; head -c {length} >>\"$new\"
 got=$(wc -c <\"$new\"); [ \"$got\" -eq {length} ] || {{ echo \"$got of {length} bytes came\" >&2; exit 1; }}
-sync -- \"$new\"; mv -fT -- \"$new\" {to}; sync -- {dir}"
+sync -- \"$new\"; mv -fT -- \"$new\" {path}; sync -- {dir}"
     )
 }
 
@@ -56,7 +70,11 @@ mod tests {
     };
 
     fn run(to: &Path, length: usize, content: &[u8]) -> Output {
-        let script = script(to.to_str().unwrap(), 0o640, length);
+        run_in(None, to, length, content)
+    }
+
+    fn run_in(directory: Option<u32>, to: &Path, length: usize, content: &[u8]) -> Output {
+        let script = script(&RemoteFile { path: to.to_str().unwrap(), mode: 0o640, directory }, length);
         let mut child = Command::new("sh")
             .args(["-c", &script])
             .stdin(Stdio::piped())
@@ -97,6 +115,27 @@ mod tests {
         assert_eq!(String::from_utf8_lossy(&output.stderr).trim(), "3 of 4 bytes came");
         assert_eq!(fs::read(&to).unwrap(), b"old");
         assert_eq!(names(dir.path()), ["file"]);
+    }
+
+    #[test]
+    fn a_complete_file_does_not_wait_for_the_end_of_the_input() {
+        let dir = tempfile::tempdir().unwrap();
+        let to = dir.path().join("file");
+        // The connection of an upload that was given up may stay open for hours there.
+        let output = run(&to, 3, b"new and what follows it");
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(fs::read(&to).unwrap(), b"new");
+    }
+
+    #[test]
+    fn a_missing_directory_is_created_with_its_mode() {
+        let dir = tempfile::tempdir().unwrap();
+        let inner = dir.path().join("inner");
+        let mode = || fs::metadata(&inner).unwrap().permissions().mode() & 0o777;
+        assert!(run_in(Some(0o711), &inner.join("file"), 3, b"new").status.success());
+        assert_eq!(mode(), 0o711);
+        assert!(run_in(Some(0o700), &inner.join("file"), 3, b"new").status.success());
+        assert_eq!(mode(), 0o711, "an existing directory keeps its mode");
     }
 
     #[test]

@@ -3,8 +3,16 @@
 use super::Apply;
 use crate::{
     error::Error,
-    openstack::backoff::Backoff,
-    resources::{Found, Kind, Part, body::collection, desired::Want, diff::Fix, observe},
+    openstack::{Method, backoff::Backoff},
+    permit::{self, Permission},
+    resources::{
+        Found, Kind, Part,
+        body::collection,
+        desired::Want,
+        diff::Fix,
+        observe,
+        part::{ATTACHED, NEVER, ONCE, TOKEN},
+    },
 };
 use base64::Engine as _;
 use serde_json::{Value, json};
@@ -28,7 +36,14 @@ impl Apply<'_> {
         };
         let made = |part: &Part| self.made.get(part);
         let body = self.context(&made).create(want, user_data.as_deref());
-        let body = body.ok_or_else(|| Error::Defect(format!("{part}: something that it needs is not there")))?;
+        let mut body = body.ok_or_else(|| Error::Defect(format!("{part}: something that it needs is not there")))?;
+        if part.kind == Kind::Server {
+            if let Some(id) = self.token_id(&part.name) {
+                body["server"]["metadata"][TOKEN] = json!(id);
+            }
+            self.announce().await?;
+            self.mark_attached(&part.name).await?;
+        }
         let (_, path, key) = collection(part.kind);
         let (path, body) = match part.kind {
             Kind::Server => (path.to_owned(), body),
@@ -39,6 +54,30 @@ impl Apply<'_> {
         for one in found {
             self.settle(want, one).await?;
         }
+        Ok(())
+    }
+
+    /// Writes that the cluster is new, before its first machine: if this run is interrupted, the next one finds it.
+    async fn announce(&self) -> Result<(), Error> {
+        let announce = async || {
+            let Some(group) = self.made.get(&permit::part()).filter(|_| self.permits) else { return Ok(()) };
+            if Permission::of(&group) == Permission::None {
+                self.made.add(permit::part(), permit::write(self.client, &group, &Permission::New).await?);
+            }
+            Ok(())
+        };
+        self.announced.get_or_try_init(announce).await.copied()
+    }
+
+    /// Says on a machine's volume that it may hold data, before there is a server that could write on it.
+    async fn mark_attached(&self, name: &str) -> Result<(), Error> {
+        let Some(volume) = self.made.get(&Part::new(Kind::Volume, name)) else { return Ok(()) };
+        if volume.body["metadata"][ATTACHED] != NEVER {
+            return Ok(());
+        }
+        let (service, path, _) = collection(Kind::Volume);
+        let body = json!({ "metadata": { ATTACHED: ONCE } });
+        self.client.send(Method::POST, service, &format!("{path}/{}/metadata", volume.id), Some(&body)).await?;
         Ok(())
     }
 
@@ -87,6 +126,7 @@ impl Apply<'_> {
             }
             Kind::Server => {
                 let found = self.server_active(&found).await?;
+                self.permit(&found).await?;
                 self.made.add(want.part.clone(), found);
             }
             Kind::Balancer => {
@@ -100,6 +140,17 @@ impl Apply<'_> {
                 self.made.add(want.part.clone(), found);
             }
             _ => self.made.add(want.part.clone(), found),
+        }
+        Ok(())
+    }
+
+    /// Writes that the first master's new server may bootstrap etcd, before anybody can tell the machine so.
+    async fn permit(&self, server: &Found) -> Result<(), Error> {
+        let is_first = self.loaded.cluster.masters.first().is_some_and(|first| first.name == server.part.name);
+        let Some(group) = self.made.get(&permit::part()).filter(|_| self.permits && is_first) else { return Ok(()) };
+        if matches!(Permission::of(&group), Permission::None | Permission::New) {
+            let permission = Permission::Permitted { server: server.id.clone(), machine: None };
+            self.made.add(permit::part(), permit::write(self.client, &group, &permission).await?);
         }
         Ok(())
     }

@@ -1,17 +1,18 @@
 //! For machines that no cloud makes: what each of them is given, to be brought there by hand.
 
-use super::{Source, program, read};
+use super::{Source, read};
 use crate::{
     error::Error,
     output::{self, write_private},
     secrets::Secrets,
     userdata::{self, Inputs, UserDataError},
 };
+use nodeinit_screen::tell;
 use std::{path::Path, process::ExitCode};
 
 pub(super) fn user_data(source: &Source, name: &str) -> Result<ExitCode, Error> {
     let loaded = read(source)?;
-    let secrets = Secrets::open(&source.secrets, program(&loaded))?;
+    let secrets = Secrets::existing(&source.secrets)?;
     let text = userdata::of(&loaded, name, &Inputs::default(), &secrets).map_err(wrong)?;
     output::line(text.trim_end());
     Ok(ExitCode::SUCCESS)
@@ -19,13 +20,29 @@ pub(super) fn user_data(source: &Source, name: &str) -> Result<ExitCode, Error> 
 
 pub(super) fn bundle(source: &Source, name: &str, out: Option<&Path>) -> Result<ExitCode, Error> {
     let loaded = read(source)?;
-    let secrets = Secrets::open(&source.secrets, program(&loaded))?;
+    let secrets = Secrets::existing(&source.secrets)?;
     match (userdata::secrets_of(&loaded, name, &secrets).map_err(wrong)?, out) {
-        (Some(text), Some(file)) => write_private(file, text.expose())?,
+        (Some(text), Some(file)) => {
+            write_new(file, text.expose())?;
+            tell(&format!("the secrets of {name} are in {}", file.display()));
+        }
         (Some(text), None) => output::line(text.expose().trim_end()),
-        (None, _) => eprintln!("{name} needs no secrets of its own: the first master brings it all of them over SSH"),
+        (None, _) => {
+            tell(&format!("{name} needs no secrets of its own: the first master brings it all of them over SSH"))
+        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A file that is there may be the only copy of the cluster's keys.
+fn write_new(path: &Path, text: &str) -> Result<(), Error> {
+    if path.exists() && !std::fs::read_to_string(path).is_ok_and(|there| there == text) {
+        return Err(Error::Refused {
+            what: format!("{} exists and is not overwritten", path.display()),
+            remedy: "name another file, or move this one away".to_owned(),
+        });
+    }
+    write_private(path, text)
 }
 
 fn wrong(error: UserDataError) -> Error {

@@ -1,13 +1,7 @@
 //! One master or worker comes or goes.
 
 use super::{Operator, Session, Source, create, delivery};
-use crate::{
-    balancer, destroy,
-    error::Error,
-    resources::{Found, observe},
-    secrets::Secrets,
-    userdata,
-};
+use crate::{balancer, destroy, error::Error, resources::Found, secrets::Secrets, userdata};
 use clap::{Args, Subcommand};
 use nodeinit_config::{Cluster, cluster::Role};
 use serde_json::json;
@@ -33,7 +27,7 @@ pub(super) struct Named {
     name: String,
     #[command(flatten)]
     source: Source,
-    /// Whoever holds the cluster's lock is known to be dead
+    /// Take the cluster's lock over at once; only where the run that holds it is known to be dead
     #[arg(long)]
     break_lock: bool,
     #[command(flatten)]
@@ -65,12 +59,10 @@ async fn add(named: &Named, role: Role) -> Result<ExitCode, Error> {
 async fn remove(named: &Named, role: Role, force: bool) -> Result<ExitCode, Error> {
     let session = Session::open(&named.source).await?;
     fits(&session.loaded.cluster, &named.name, role)?;
-    let ours = observe::ours(&session.client, &session.marker).await?;
+    let ours = session.ours().await?;
     if !destroy::of_machine(&ours, &named.name).is_empty() {
         let lock = session.lock(named.break_lock).await?;
-        let done = session.output.live(leave(&session, named, role, force, &ours)).await;
-        lock.release().await?;
-        done?;
+        session.output.live(lock.hold(leave(&session, named, role, force, &ours))).await?;
     }
     let gone = format!("nothing of {} is left; take it out of `{role}s` too", named.name);
     session.output.tell(&gone, || json!({ "event": "finished" }));
@@ -87,7 +79,7 @@ async fn leave(session: &Session, named: &Named, role: Role, force: bool, ours: 
         balancer::set_members(client, marker, &others, limit).await?;
     }
     if !named.operator.resources_only {
-        let secrets = Secrets::open(&session.secrets, None)?;
+        let secrets = Secrets::read(&session.secrets)?;
         let delivery = delivery(session, &named.operator, &secrets, ours.to_vec(), Instant::now());
         if let Err(refused) = delivery.remove(&named.name, role, force).await {
             // It is of the control plane still.
@@ -97,7 +89,7 @@ async fn leave(session: &Session, named: &Named, role: Role, force: bool, ours: 
             return Err(refused);
         }
     }
-    destroy::machine(client, &session.cloud, &named.name, &session.output, ours).await
+    destroy::machine(client, marker, &session.cloud, &named.name, &session.output, ours).await
 }
 
 /// Whether this command is for such a machine.

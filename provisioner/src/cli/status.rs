@@ -1,13 +1,7 @@
 //! What there is in the cloud, and what the first master says of the cluster.
 
 use super::{Operator, Session, Source, delivery};
-use crate::{
-    delivery::State,
-    error::Error,
-    report,
-    resources::{Found, observe},
-    secrets::Secrets,
-};
+use crate::{delivery::State, error::Error, report, resources::Found, secrets::Secrets};
 use std::{
     process::ExitCode,
     time::{Duration, Instant},
@@ -18,7 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(super) async fn run(source: &Source, resources_only: bool) -> Result<ExitCode, Error> {
     let session = Session::open(source).await?;
-    let ours = observe::ours(&session.client, &session.marker).await?;
+    let ours = session.ours().await?;
     report::status(&ours, &session.output);
     if !resources_only && !ours.is_empty() {
         let told = ask(&session, &ours).await;
@@ -35,7 +29,7 @@ async fn ask(session: &Session, ours: &[Found]) -> Result<State, Error> {
             remedy: "name the cluster's bundle with --secrets".to_owned(),
         });
     }
-    let secrets = Secrets::open(&session.secrets, None)?;
+    let secrets = Secrets::read(&session.secrets)?;
     let mut delivery = delivery(session, &Operator::default(), &secrets, ours.to_vec(), Instant::now());
     delivery.patience = PATIENCE;
     delivery.state().await

@@ -1,23 +1,31 @@
 //! The first master, over SSH.
 
-use super::{Delivery, state::State};
+use super::{
+    Delivery,
+    state::{self, State},
+};
 use crate::{
     error::{Error, causes},
+    permit::{self, Permission},
+    resources::{Found, Kind, Part},
     secrets::hex,
     userdata::Inputs,
 };
+use futures_util::future;
 use nodeinit_config::{
     Secret,
     cluster::{Machine, Role},
 };
-use nodeinit_ssh::{ClientKey, Output, Session, SshError, Target};
+use nodeinit_ssh::{ClientKey, Output, RemoteFile, Session, SshError, Target, hex_word};
 use ring::digest;
 use serde_json::{Value, json};
 use std::{
+    cell::Cell,
     collections::{BTreeMap, BTreeSet},
     net::SocketAddr,
     time::{Duration, Instant},
 };
+use tokio::sync::Notify;
 
 const PROGRAM: &str = "/usr/local/bin/nodeinit";
 const CONFIG: &str = "/etc/nodeinit/config.yaml";
@@ -78,8 +86,8 @@ impl<'a> FirstMaster<'a> {
         format!("{} at {}{}", self.target.name, self.target.address, through.unwrap_or_default())
     }
 
-    /// Brings program, configuration and secrets, as far as they differ.
-    pub(super) async fn equip(&self, config: &str, bundle: &Secret<String>) -> Result<(), Error> {
+    /// Brings program and configuration, as far as they differ.
+    pub(super) async fn equip(&self, config: &str) -> Result<(), Error> {
         match &self.work.cloud.binary.file {
             Some(file) => {
                 let content = std::fs::read(file).map_err(|e| Error::Configuration {
@@ -90,19 +98,27 @@ impl<'a> FirstMaster<'a> {
             }
             None => self.wait_for_program().await?,
         }
-        self.must("mkdir -p /etc/nodeinit").await?;
-        self.place(CONFIG, 0o644, config.as_bytes().to_vec()).await?;
-        self.place(SECRETS, 0o600, bundle.expose().as_bytes().to_vec()).await?;
-        // From now on it goes on by itself over reboots.
+        self.place(CONFIG, 0o644, config.as_bytes().to_vec()).await
+    }
+
+    /// Brings the secrets bundle; from now on the machine goes on by itself over reboots.
+    pub(super) async fn entrust(&self, bundle: &Secret<String>) -> Result<(), Error> {
+        self.bring_secrets(bundle).await?;
         self.must("systemctl daemon-reload; systemctl enable nodeinit.service").await.map(drop)
+    }
+
+    /// Brings the secrets bundle, where it differs.
+    pub(super) async fn bring_secrets(&self, bundle: &Secret<String>) -> Result<(), Error> {
+        self.place(SECRETS, 0o600, bundle.expose().as_bytes().to_vec()).await
     }
 
     async fn place(&self, path: &str, mode: u32, content: Vec<u8>) -> Result<(), Error> {
         let sha256 = hex(digest::digest(&digest::SHA256, &content).as_ref());
-        if self.must(&format!("sha256sum <{path} 2>/dev/null || true")).await?.starts_with(&sha256) {
+        if hex_word(&self.must(&format!("sha256sum <{path} 2>/dev/null || true")).await?, 64) == Some(&sha256) {
             return Ok(());
         }
-        let sent = self.session.upload(content.into(), path, mode, 10 * SHORT).await;
+        let to = RemoteFile { path, mode, directory: Some(0o755) };
+        let sent = self.session.upload(content.into(), &to, 10 * SHORT).await;
         sent.map_err(|e| self.failed(&e))?;
         self.work.tell(&format!("{path} is on {}", self.target.name));
         Ok(())
@@ -112,8 +128,9 @@ impl<'a> FirstMaster<'a> {
     async fn wait_for_program(&self) -> Result<(), Error> {
         let (begun, limit) = (Instant::now(), self.work.loaded.cluster.timeouts.download);
         loop {
-            let look =
-                self.run("command -v nodeinit || { cloud-init status --long 2>&1 | tail -n 3; exit 1; }").await?;
+            let look = "command -v nodeinit || { journalctl -u nodeinit-fetch -n 1 -o cat --no-pager 2>/dev/null; \
+                        cloud-init status --long 2>&1 | tail -n 3; exit 1; }";
+            let look = self.run(look).await?;
             if look.code == 0 {
                 return Ok(());
             }
@@ -129,37 +146,114 @@ impl<'a> FirstMaster<'a> {
         }
     }
 
-    /// Runs a command of nodeinit there and tells what it tells. It goes on even where the connection breaks: then it is
-    /// found again.
+    /// Takes the permit to bootstrap etcd if this very server has it and no run has taken it before. The machine ID is written
+    /// before the machine gets the keys, so that one that is installed again later gets no permit.
+    pub(super) async fn take_permit(&self) -> Result<Option<String>, Error> {
+        let work = self.work;
+        let (Some(group), Some(server)) =
+            (self.find(&permit::part()), self.find(&Part::new(Kind::Server, &self.target.name)))
+        else {
+            return Ok(None);
+        };
+        let group = permit::current(work.client, group).await?;
+        let permission = Permission::of(&group);
+        if permission != Permission::New && !permission.is_for(&server.id) {
+            return Ok(None);
+        }
+        let id = machine_id(&self.must("cat /etc/machine-id").await?)?;
+        let permission = Permission::Permitted { server: server.id.clone(), machine: Some(id.clone()) };
+        permit::write(work.client, &group, &permission).await?;
+        Ok(Some(permit::line(&work.loaded.cluster.name, &server.id, &id)))
+    }
+
+    /// Runs `nodeinit up` there, with the permit if this run has taken it, and writes down that etcd was bootstrapped as soon as it
+    /// is healthy.
+    pub(super) async fn up(&mut self, permit: Option<String>) -> Result<(), Error> {
+        let group = match self.find(&permit::part()) {
+            Some(group) => Some(permit::current(self.work.client, group).await?),
+            None => None,
+        };
+        let group = group.filter(|group| Permission::of(group) != Permission::Bootstrapped);
+        match permit {
+            Some(line) => self.run_nodeinit("up --permit-stdin", line.as_bytes(), group.as_ref()).await,
+            None => self.run_nodeinit("up", b"", group.as_ref()).await,
+        }
+    }
+
+    fn find(&self, part: &Part) -> Option<&Found> {
+        self.work.found.iter().find(|found| found.part == *part)
+    }
+
+    /// Runs a command of nodeinit there and reports what it reports.
     pub(super) async fn nodeinit(&mut self, command: &str) -> Result<(), Error> {
+        self.run_nodeinit(command, b"", None).await
+    }
+
+    /// As [`Self::nodeinit`], with this on its standard input. It continues there even if the connection breaks: then it is
+    /// found again. `group`: where it is written that etcd was bootstrapped, as soon as it is healthy.
+    async fn run_nodeinit(&mut self, command: &str, input: &[u8], group: Option<&Found>) -> Result<(), Error> {
         let t = &self.work.loaded.cluster.timeouts;
         let limit = 2 * (t.download + t.image_import + t.kubelet + t.etcd + t.control_plane + t.join + t.node);
         let begun = Instant::now();
-        for _ in 0..CONNECTIONS {
+        let mut connections = 0;
+        while connections < CONNECTIONS {
             let mut failures = Vec::new();
-            let mut busy = false;
+            let mut busy = None;
+            let (is_healthy, healthy) = (Cell::new(false), Notify::new());
             let each = |line: &str| {
                 let Ok(event) = serde_json::from_str::<Value>(line) else { return };
-                busy |= event["event"] == "failed" && event["step"] == "lock";
-                if event["event"] == "failed" && !busy {
+                if event["event"] == "failed" && event["step"] == "lock" {
+                    busy = Some(text(&event["error"]).to_owned());
+                }
+                if event["event"] == "failed" && busy.is_none() {
                     let host = event["host"].as_str().unwrap_or(&self.target.name);
                     failures.push(format!("{host}: {}: {}", text(&event["step"]), text(&event["error"])));
                 }
-                if !busy {
+                if event["event"] == "done" && event["step"] == "etcd" && event["host"].is_null() {
+                    is_healthy.set(true);
+                    healthy.notify_one();
+                }
+                if busy.is_none() {
                     self.relay(&event);
                 }
             };
             let line = format!("exec nodeinit {command} --output json");
-            let ended = self.session.lines(&line, b"", limit, each).await;
+            let running = async {
+                let ended = self.session.lines(&line, input, limit, each).await;
+                healthy.notify_one();
+                ended
+            };
+            // Not to be dropped when `up` ends first: without the record, another machine could get the permit.
+            let recorded = async {
+                healthy.notified().await;
+                match group.filter(|_| is_healthy.get()) {
+                    Some(group) => permit::write(self.work.client, group, &Permission::Bootstrapped).await.map(drop),
+                    None => Ok(()),
+                }
+            };
+            let (ended, written) = future::join(running, recorded).await;
+            written?;
             match ended {
                 Ok(Output { code: 0, .. }) => return Ok(()),
-                Ok(Output { code: 75, .. }) if busy && begun.elapsed() < limit => tokio::time::sleep(PAUSE).await,
+                Ok(Output { code: 75, .. }) if busy.is_some() => {
+                    if begun.elapsed() < limit {
+                        tokio::time::sleep(PAUSE).await;
+                        continue;
+                    }
+                    return Err(Error::Deadline {
+                        thing: format!("nodeinit on {}", self.target.name),
+                        what: "another run of it there ends".to_owned(),
+                        seconds: limit.as_secs(),
+                        last: busy.unwrap_or_default(),
+                    });
+                }
                 Ok(Output { code, stderr, .. }) => {
                     let why = if failures.is_empty() { stderr.trim().to_owned() } else { failures.join("; ") };
                     let what = format!("`nodeinit {command}` on {} ended with {code}: {why}", self.target.name);
                     return Err(Error::Machine { what, code: u8::try_from(code).unwrap_or(1) });
                 }
                 Err(e @ SshError::Broken { .. }) => {
+                    connections += 1;
                     self.work.tell(&format!(
                         "{}; {} goes on by itself, reaching it again",
                         causes(&e),
@@ -210,9 +304,14 @@ impl<'a> FirstMaster<'a> {
         Ok(State::read(&self.run(both).await?.stdout))
     }
 
-    /// Workers' tokens are spent once they have joined.
-    pub(super) async fn retire_tokens(&self) -> Result<(), Error> {
-        self.must("nodeinit phase run worker-tokens").await.map(drop)
+    /// The IDs of the bootstrap tokens that are valid.
+    pub(super) async fn valid_tokens(&self) -> Result<BTreeSet<String>, Error> {
+        Ok(state::valid_tokens(&self.must("nodeinit token list --output json").await?))
+    }
+
+    /// Deletes the bootstrap tokens of workers that have joined.
+    pub(super) async fn delete_spent_tokens(&self) -> Result<(), Error> {
+        self.must("nodeinit token delete --spent").await.map(drop)
     }
 
     /// Takes a machine out of the cluster; one that is no part of it is well.
@@ -251,6 +350,13 @@ impl<'a> FirstMaster<'a> {
     fn failed(&self, error: &SshError) -> Error {
         Error::Machine { what: format!("the connection to {} failed: {}", self.target.name, causes(error)), code: 75 }
     }
+}
+
+/// The machine ID in an answer of the machine's shell.
+fn machine_id(answer: &str) -> Result<String, Error> {
+    let missing =
+        || Error::Machine { what: "the first master has no machine ID in /etc/machine-id".to_owned(), code: 1 };
+    hex_word(answer, 32).map(str::to_owned).ok_or_else(missing)
 }
 
 /// The machine through which the first master is reached, where there is one.
@@ -310,6 +416,9 @@ async fn connect(key: &ClientKey, target: &Target, jump: Option<&Target>, limit:
             Err(error) => error,
         };
         // Until cloud-init has made the user, nobody is let in.
+        if let SshError::WrongHostKey { name, .. } | SshError::UnknownHostKey { name, .. } = &error {
+            return Err(Error::HostKey { machine: name.clone(), what: causes(&error), code: 1 });
+        }
         if !error.is_temporary() && !matches!(error, SshError::Refused { .. }) {
             return Err(Error::Machine { what: causes(&error), code: 1 });
         }
@@ -328,4 +437,20 @@ async fn connect(key: &ClientKey, target: &Target, jump: Option<&Target>, limit:
 
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::machine_id;
+
+    #[test]
+    fn what_a_shell_prints_before_the_machine_id_is_skipped() {
+        const ID: &str = "0123456789abcdef0123456789abcdef";
+        for answer in [format!("{ID}\n"), format!("Welcome to m1!\n\n{ID}\n")] {
+            assert_eq!(machine_id(&answer).unwrap(), ID);
+        }
+        for answer in ["", "uninitialized\n", "Welcome to m1!\n"] {
+            assert!(machine_id(answer).is_err());
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! The cluster as the first master tells it.
 
+use nodeinit_config::Secret;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,6 +53,28 @@ impl State {
     }
 }
 
+/// The IDs of the valid tokens that `nodeinit token list` tells of.
+pub(super) fn valid_tokens(told: &str) -> BTreeSet<String> {
+    let tokens = told.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    tokens.filter(|token| token["ended"] == false).map(|token| text(&token["id"])).collect()
+}
+
+/// The workers that can no longer join on their own. `handed` are the IDs of the tokens in their user-data: an earlier version recorded
+/// none, and derived others.
+pub(super) fn without_token<'a>(
+    awaited: &BTreeSet<&'a str>,
+    ready: &BTreeSet<String>,
+    tokens: &BTreeMap<String, Secret<String>>,
+    handed: &BTreeMap<&str, String>,
+    valid: &BTreeSet<String>,
+) -> BTreeSet<&'a str> {
+    let has_token = |worker: &str| {
+        let id = tokens.get(worker).and_then(|token| token.expose().split('.').next());
+        id.is_some_and(|id| valid.contains(id) && handed.get(worker).is_some_and(|handed| handed == id))
+    };
+    awaited.iter().copied().filter(|worker| !ready.contains(*worker) && !has_token(worker)).collect()
+}
+
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
@@ -72,6 +95,21 @@ mod tests {
         assert_eq!(state.nodes["w1"], "NotReady");
         assert_eq!((state.members["m1"].as_str(), state.members["m2"].as_str()), ("leader", "learner"));
         assert_eq!(state.pending, ["coredns"]);
+    }
+
+    #[test]
+    fn a_worker_whose_token_is_valid_no_more_gets_another() {
+        let told = "{\"id\":\"aaaaaa\",\"ended\":false}\n{\"id\":\"bbbbbb\",\"ended\":true}\nno JSON\n";
+        let valid = valid_tokens(told);
+        assert_eq!(valid, BTreeSet::from(["aaaaaa".to_owned()]));
+        let token = |worker: &str, id: &str| (worker.to_owned(), Secret::new(format!("{id}.0123456789abcdef")));
+        let tokens = BTreeMap::from([token("w1", "aaaaaa"), token("w2", "bbbbbb"), token("w3", "cccccc")]);
+        let ready = BTreeSet::from(["w3".to_owned()]);
+        let awaited = BTreeSet::from(["w1", "w2", "w3", "w4"]);
+        let handed = |w1: &str| BTreeMap::from([("w1", w1.to_owned()), ("w2", "bbbbbb".to_owned())]);
+        let late = |w1| without_token(&awaited, &ready, &tokens, &handed(w1), &valid);
+        assert_eq!(late("aaaaaa"), BTreeSet::from(["w2", "w4"]));
+        assert_eq!(late("dddddd"), BTreeSet::from(["w1", "w2", "w4"]), "its user-data has another token");
     }
 
     #[test]

@@ -1,6 +1,11 @@
 //! Requests to the cloud's services: a token that is renewed, retries, and a count of what was asked.
 
-use super::{Service, backoff::Backoff, catalogue::Catalogue, transport};
+use super::{
+    Service,
+    backoff::{Backoff, Pace},
+    catalogue::Catalogue,
+    transport,
+};
 use crate::{
     cloud::Cloud,
     error::{self, ApiError, Error},
@@ -8,12 +13,15 @@ use crate::{
 use nodeinit_config::Secret;
 use serde_json::Value;
 use std::{
+    collections::BTreeMap,
+    fmt::Display,
     sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
+        Arc, PoisonError,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
-    time::Duration,
+    time::{Duration, SystemTime},
 };
+use time::{OffsetDateTime, format_description::well_known::Rfc2822};
 use tokio::sync::{Mutex, RwLock, Semaphore};
 
 pub use reqwest::Method;
@@ -21,12 +29,18 @@ pub use reqwest::Method;
 /// One try: a service that is busy for longer is asked again.
 const TRY: Duration = Duration::from_secs(60);
 
+/// The microversion 2.N of Nova that is asked for. 2.64: the policy of a server group; tags at creation need 2.52.
+pub const NOVA: u64 = 64;
+
 /// The services of a cloud, as one project sees them.
 pub struct Client {
     http: reqwest::Client,
     cloud: Cloud,
     session: RwLock<Arc<Session>>,
     under_way: Semaphore,
+    pace: Pace,
+    nova: AtomicU64,
+    unread: std::sync::Mutex<BTreeMap<&'static str, String>>,
     limit: Duration,
     reads: AtomicUsize,
     writes: AtomicUsize,
@@ -36,6 +50,7 @@ struct Session {
     token: Secret<String>,
     catalogue: Catalogue,
     project: String,
+    is_admin: bool,
     /// Whether a service has seen the token.
     met: [Mutex<bool>; Service::ALL.len()],
 }
@@ -62,6 +77,9 @@ impl Client {
             cloud,
             session: RwLock::new(Arc::new(session)),
             under_way: Semaphore::new(parallel),
+            pace: Pace::default(),
+            nova: AtomicU64::new(NOVA),
+            unread: std::sync::Mutex::default(),
             limit,
             reads: AtomicUsize::new(0),
             writes: AtomicUsize::new(0),
@@ -71,6 +89,26 @@ impl Client {
     /// The id of the project that the token is for.
     pub async fn project(&self) -> String {
         self.session.read().await.project.clone()
+    }
+
+    /// Whether the token is an administrator's, from whom no network is reserved.
+    pub async fn is_admin(&self) -> bool {
+        self.session.read().await.is_admin
+    }
+
+    /// The microversion 2.N in which Nova is asked: [`NOVA`], or the newest of an older Nova that has refused it.
+    pub fn nova(&self) -> u64 {
+        self.nova.load(Ordering::Relaxed)
+    }
+
+    /// Records a read that failed and that nothing depends on.
+    pub fn skip(&self, what: &'static str, error: &dyn Display) {
+        self.unread.lock().unwrap_or_else(PoisonError::into_inner).insert(what, error.to_string());
+    }
+
+    /// What could not be read, and why.
+    pub fn unread(&self) -> BTreeMap<&'static str, String> {
+        self.unread.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Whether the catalogue has a service.
@@ -127,9 +165,12 @@ impl Client {
         let mut backoff = Backoff::new(self.limit);
         loop {
             let left = backoff.left().max(Duration::from_secs(1));
-            match self.attempt(&method, service, path, body, left.min(TRY)).await {
-                Err(error) if (error.may_heal() || is_pending(service, &error)) && backoff.pause().await => {}
+            let error = match self.attempt(&method, service, path, body, left).await {
+                Err(error) if error.may_heal() || is_pending(service, &error) => error,
                 other => return other,
+            };
+            if !backoff.pause_at_least(error.retry_after().unwrap_or_default()).await {
+                return Err(error);
             }
         }
     }
@@ -150,7 +191,7 @@ impl Client {
     /// # Errors
     /// As the service says. [`ApiError::may_heal`] means that nobody knows whether it was done.
     pub async fn once(&self, service: Service, path: &str, body: &Value) -> Result<Value, ApiError> {
-        self.attempt(&Method::POST, service, path, Some(body), TRY.min(self.limit)).await
+        self.attempt(&Method::POST, service, path, Some(body), self.limit).await
     }
 
     async fn attempt(
@@ -162,14 +203,40 @@ impl Client {
         limit: Duration,
     ) -> Result<Value, ApiError> {
         let session = Arc::clone(&*self.session.read().await);
+        let asked = self.nova();
         let answer = self.exchange(&session, method, service, path, body, limit).await;
         match answer {
+            Err(refused @ ApiError::Answer { status: 406, .. }) if service == Service::Compute => {
+                self.negotiate(&session, limit).await?;
+                if self.nova() == asked {
+                    return Err(refused);
+                }
+                self.exchange(&session, method, service, path, body, limit).await
+            }
             Err(ApiError::Answer { status: 401, .. }) => {
                 let session = self.renew(&session).await?;
                 self.exchange(&session, method, service, path, body, limit).await
             }
             other => other,
         }
+    }
+
+    /// Finds out which microversions Nova has, and takes the newest that is known here.
+    async fn negotiate(&self, session: &Session, limit: Duration) -> Result<(), ApiError> {
+        let request = self
+            .http
+            .get(session.catalogue.nova()?)
+            .header("X-Auth-Token", session.token.expose())
+            .header("Accept", "application/json")
+            .timeout(limit.min(TRY));
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        let what = "get compute /".to_owned();
+        let (body, _) = answer(what.clone(), request).await?;
+        let newest = body["version"]["version"].as_str().and_then(|text| text.strip_prefix("2.")?.parse::<u64>().ok());
+        let newest =
+            newest.ok_or(ApiError::Unreadable { request: what, cause: "it names no microversion".to_owned() })?;
+        self.nova.store(newest.min(NOVA), Ordering::Relaxed);
+        Ok(())
     }
 
     /// A new token; one for all whose token was refused at the same time.
@@ -190,6 +257,12 @@ impl Client {
         body: Option<&Value>,
         limit: Duration,
     ) -> Result<Value, ApiError> {
+        let plain = path.split('?').next().unwrap_or(path);
+        let what = format!("{method} {service:?} {plain}").to_lowercase();
+        self.pace.wait(limit).await.map_err(|pause| ApiError::NoAnswer {
+            request: what.clone(),
+            cause: format!("the cloud is overloaded and asks for a pause of {} s", pause.as_secs()),
+        })?;
         // A service asks Keystone about a token that is new to it, for each request anew until the first answer: with all at
         // once a plan took 3.2 s on the cloud of tests/openstack, and takes 1.3 s where the first goes alone.
         let met = session.met[service as usize].lock().await;
@@ -204,12 +277,15 @@ impl Client {
             .request(method.clone(), url)
             .header("X-Auth-Token", session.token.expose())
             .header("Accept", "application/json");
-        if let Some(version) = service.microversion() {
-            request = request.header("OpenStack-API-Version", version);
+        if service == Service::Compute {
+            request = request.header("OpenStack-API-Version", format!("compute 2.{}", self.nova()));
         }
-        let request = with_body(request, body).timeout(limit);
-        let plain = path.split('?').next().unwrap_or(path);
-        let answered = answer(format!("{method} {service:?} {plain}").to_lowercase(), request).await;
+        let request = with_body(request, body).timeout(limit.min(TRY));
+        let answered = answer(what, request).await;
+        match &answered {
+            Err(error) if error.is_overload() => self.pace.refused(error.retry_after()),
+            _ => self.pace.answered(),
+        }
         if let Some(mut met) = alone {
             *met = true;
         }
@@ -227,13 +303,16 @@ async fn login(http: &reqwest::Client, cloud: &Cloud, limit: Duration) -> Result
         let request = with_body(request, Some(cloud.identity.expose()))
             .timeout(backoff.left().max(Duration::from_secs(1)).min(TRY));
         match answer(format!("token from {}", cloud.auth_url), request).await {
-            Err(error) if error.may_heal() && backoff.pause().await => {}
+            Err(error) if error.may_heal() && backoff.pause_at_least(error.retry_after().unwrap_or_default()).await => {
+            }
             other => break other?,
         }
     };
     let project = body["token"]["project"]["id"].as_str().unwrap_or_default().to_owned();
-    let catalogue = Catalogue::new(&body["token"], &cloud.interface, cloud.region.as_deref());
-    Ok(Session { token: Secret::new(token.unwrap_or_default()), catalogue, project, met: Default::default() })
+    let catalogue = Catalogue::new(&body["token"], &cloud.interface, cloud.region.as_deref())?;
+    let is_admin = body["token"]["roles"].as_array().into_iter().flatten().any(|role| role["name"] == "admin");
+    let token = Secret::new(token.unwrap_or_default());
+    Ok(Session { token, catalogue, project, is_admin, met: Default::default() })
 }
 
 fn with_body(request: reqwest::RequestBuilder, body: Option<&Value>) -> reqwest::RequestBuilder {
@@ -246,25 +325,38 @@ fn with_body(request: reqwest::RequestBuilder, body: Option<&Value>) -> reqwest:
 /// The answer's body, and Keystone's token where there is one.
 async fn answer(request: String, builder: reqwest::RequestBuilder) -> Result<(Value, Option<String>), ApiError> {
     let failed = |e: reqwest::Error| {
+        let is_redirect = e.is_redirect();
         let (request, cause) = (request.clone(), error::causes(&e.without_url()));
-        // rustls' own words; its error lies too deep to be looked at.
-        match cause.contains("invalid peer certificate") {
-            true => ApiError::Untrusted { request, cause },
+        match is_redirect {
+            true => ApiError::Redirected { request, cause },
+            // rustls' own words; its error lies too deep to be looked at.
+            false if cause.contains("invalid peer certificate") => ApiError::Untrusted { request, cause },
             false => ApiError::NoAnswer { request, cause },
         }
     };
     let response = builder.send().await.map_err(failed)?;
     let status = response.status();
     let token = response.headers().get("X-Subject-Token").and_then(|token| token.to_str().ok()).map(str::to_owned);
-    let body = response.text().await.map_err(failed)?;
+    let retry_after = response.headers().get("Retry-After").and_then(|text| seconds(text.to_str().ok()?));
+    let body = transport::text(response, &request).await.map_err(failed)??;
     if !status.is_success() {
-        return Err(ApiError::Answer { request, status: status.as_u16(), message: transport::message(&body) });
+        let message = transport::message(&body);
+        return Err(ApiError::Answer { request, status: status.as_u16(), message, retry_after });
     }
     if body.trim().is_empty() {
         return Ok((Value::Null, token));
     }
     let body = serde_json::from_str(&body).map_err(|e| ApiError::Unreadable { request, cause: e.to_string() })?;
     Ok((body, token))
+}
+
+/// The value of `Retry-After`: seconds, or a date.
+fn seconds(text: &str) -> Option<Duration> {
+    if let Ok(seconds) = text.trim().parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let at = OffsetDateTime::parse(text.trim(), &Rfc2822).ok()?;
+    (at - OffsetDateTime::from(SystemTime::now())).try_into().ok()
 }
 
 /// A point at which a test kills this process: what was asked for is done, and nobody here knows it.
@@ -301,6 +393,14 @@ fn following(page: &Value, key: &str, path: &str) -> Option<String> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_pause_is_seconds_or_a_date() {
+        assert_eq!(seconds("7"), Some(Duration::from_secs(7)));
+        assert_eq!(seconds("Sun, 06 Nov 1994 08:49:37 GMT"), None);
+        assert!(seconds("Sun, 06 Nov 2094 08:49:37 GMT").is_some_and(|pause| pause > Duration::from_secs(3600)));
+        assert_eq!(seconds("soon"), None);
+    }
 
     #[test]
     fn pages_follow() {

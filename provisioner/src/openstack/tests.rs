@@ -1,12 +1,14 @@
 //! Faults of services, each from a listener that shows it.
 
-use super::{Client, Method, Service};
-use crate::testing::listener::with_cloud;
+use super::{Client, Method, Service, listing::Listing};
+use crate::testing::listener::{LENGTH, LOCATION, RETRY_AFTER, with_cloud};
 use serde_json::json;
 use std::{
     cell::{Cell, RefCell},
     rc::Rc,
+    time::Duration,
 };
+use tokio::time::Instant;
 
 #[test]
 fn a_token_that_has_ended_is_renewed_once() {
@@ -101,5 +103,124 @@ fn a_balancer_that_is_being_changed_is_waited_for() {
             .await
             .unwrap();
         assert_eq!(seen.borrow().len(), 3);
+    });
+}
+
+#[test]
+fn a_client_that_is_told_to_wait_waits_for_that_long() {
+    for status in [413, 429, 503] {
+        let tries = Cell::new(0);
+        let script = |_: &crate::testing::listener::Request| {
+            tries.set(tries.get() + 1);
+            match tries.get() {
+                1 => Some((status, json!({ "overLimit": { "message": "slow down" }, RETRY_AFTER: 1 }))),
+                _ => Some((200, json!({ "volumes": [] }))),
+            }
+        };
+        with_cloud(script, |client: Client, seen| async move {
+            let begun = Instant::now();
+            let answer = client.list(Service::Volume, "/volumes/detail", "volumes").await;
+            let (answer, waited) = (answer.map(|all| all.len()), begun.elapsed());
+            assert!(answer.as_ref().is_ok_and(|all| *all == 0), "{status}: {answer:?}");
+            assert!(waited >= Duration::from_secs(1), "{status}: waited {waited:?}");
+            assert_eq!(seen.borrow().len(), 2);
+        });
+    }
+}
+
+#[test]
+fn one_service_that_is_overloaded_slows_down_all_requests() {
+    let script = |request: &crate::testing::listener::Request| match request.path.contains("/servers") {
+        true => Some((429, json!({ RETRY_AFTER: 1 }))),
+        false => Some((200, json!({}))),
+    };
+    with_cloud(script, |client: Client, _| async move {
+        let _ = client.once(Service::Compute, "/servers", &json!({})).await;
+        let begun = Instant::now();
+        client.get(Service::Network, "/ports").await.unwrap();
+        assert!(begun.elapsed() >= Duration::from_millis(900), "asked again after {:?}", begun.elapsed());
+    });
+}
+
+#[test]
+fn a_list_is_asked_for_again_only_a_pause_after_its_answer() {
+    let answered: Rc<RefCell<Vec<Instant>>> = Rc::default();
+    let script = |_: &crate::testing::listener::Request| {
+        // A service that takes its time.
+        #[allow(clippy::disallowed_methods, reason = "the listener has nothing else to do")]
+        std::thread::sleep(Duration::from_millis(400));
+        answered.borrow_mut().push(Instant::now());
+        Some((200, json!({ "servers": [] })))
+    };
+    let ends = Rc::clone(&answered);
+    with_cloud(script, |client: Client, _| async move {
+        let pause = Duration::from_millis(500);
+        let listing = Listing::new(&client, Service::Compute, "/servers/detail", "servers", pause);
+        listing.since(Instant::now()).await.unwrap();
+        listing.since(Instant::now()).await.unwrap();
+        let between = ends.borrow()[1] - ends.borrow()[0] - Duration::from_millis(400);
+        assert!(between >= pause, "only {between:?} between an answer and the next request");
+    });
+}
+
+#[test]
+fn an_older_nova_is_asked_in_its_own_version() {
+    let script = |request: &crate::testing::listener::Request| match request.path.as_str() {
+        "/compute/v2/" => Some((200, json!({ "version": { "id": "v2.1", "version": "2.60", "min_version": "2.1" } }))),
+        _ if request.version != "compute 2.60" => {
+            Some((406, json!({ "computeFault": { "message": "Version 2.64 is not supported by the API." } })))
+        }
+        _ => Some((200, json!({ "servers": [] }))),
+    };
+    with_cloud(script, |client: Client, seen| async move {
+        for _ in 0..2 {
+            let answer = client.list(Service::Compute, "/servers/detail", "servers").await;
+            assert!(answer.is_ok(), "{answer:?}");
+        }
+        // The refused request, the negotiation, and the two requests.
+        assert_eq!(seen.borrow().len(), 4);
+    });
+}
+
+#[test]
+fn a_redirect_takes_no_token_to_another_host() {
+    let script = |request: &crate::testing::listener::Request| {
+        let elsewhere = request.host.replace("127.0.0.1", "localhost");
+        match request.path.as_str() {
+            _ if request.host == elsewhere => Some((200, json!({ "networks": [] }))),
+            "/network/v2/networks" => Some((307, json!({ LOCATION: format!("http://{elsewhere}/networks") }))),
+            // Another port may be another's service.
+            "/network/v2/ports" => Some((307, json!({ LOCATION: "http://127.0.0.1:1/ports" }))),
+            "/network/v2/routers" => Some((302, json!({ LOCATION: "/network/v2.0/routers" }))),
+            _ => Some((200, json!({ "routers": [] }))),
+        }
+    };
+    with_cloud(script, |client: Client, seen| async move {
+        for path in ["/networks", "/ports"] {
+            let answer = client.get(Service::Network, path).await;
+            let hosts: Vec<String> = seen.borrow().iter().map(|r| format!("{} {}", r.host, r.token)).collect();
+            assert!(hosts.iter().all(|host| host.starts_with("127.0.0.1:")), "the token went to {hosts:?}");
+            let error = answer.unwrap_err();
+            assert!(!error.may_heal(), "{error}");
+            assert!(error.to_string().contains("redirects to http://"), "{error}");
+        }
+        // Within the service it is followed.
+        assert!(client.get(Service::Network, "/routers").await.is_ok());
+    });
+}
+
+#[test]
+fn an_answer_that_is_too_long_is_not_read() {
+    let script = |request: &crate::testing::listener::Request| {
+        let long = json!({ LENGTH: 65 << 20 });
+        Some((200, if request.path.ends_with("/action") { long } else { json!({ "images": [] }) }))
+    };
+    with_cloud(script, |client: Client, _| async move {
+        assert!(client.get(Service::Image, "/images").await.is_ok());
+        let console = client.send(Method::POST, Service::Compute, "/servers/s/action", None).await;
+        let error = console.map(|answer| answer["output"].as_str().map(str::len)).unwrap_err();
+        assert!(!error.may_heal(), "{error}");
+        let error = error.to_string();
+        assert!(error.contains("/compute/v2/servers/s/action") && error.contains("64 MiB"), "{error}");
     });
 }

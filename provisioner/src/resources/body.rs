@@ -3,8 +3,9 @@
 use super::{
     Found, Kind, Marker, Part,
     desired::{API, Spec, Want},
-    diff::{Place, allowed},
+    diff::{Place, allowed, is_ovn},
     facts::{self, Facts},
+    part::{ATTACHED, NEVER},
     rules,
 };
 use crate::openstack::Service;
@@ -54,6 +55,11 @@ impl Context<'_> {
         Some((self.made)(&Part::new(kind, name))?.id.clone())
     }
 
+    fn is_ovn(&self) -> bool {
+        let balancer = (self.made)(&Part::new(Kind::Balancer, API));
+        is_ovn(self.cloud.load_balancer.provider.as_deref(), balancer.as_deref())
+    }
+
     /// An existing network, or one that is made.
     fn network(&self, name: &str) -> Option<String> {
         self.place.network.clone().or_else(|| self.id(Kind::Network, name))
@@ -101,6 +107,7 @@ impl Context<'_> {
                 body["description"] = json!(format!("{mark} {}", rule.reason));
                 body
             }
+            Spec::ServerGroup { policy } if self.facts.lists_policies => json!({ "name": mark, "policies": [policy] }),
             Spec::ServerGroup { policy } => json!({ "name": mark, "policy": policy }),
             Spec::Port { network, address, .. } => {
                 let mut fixed = json!({ "subnet_id": self.subnet(network)? });
@@ -116,19 +123,24 @@ impl Context<'_> {
             }
             Spec::Volume { size, image, zone } => {
                 let image = facts::pick(&self.facts.images, |image| &image.named, image, "image").ok()?;
-                let mut body = json!({
-                    "name": name, "size": size, "imageRef": image.named.id, "metadata": self.marker.metadata(part),
-                });
+                let mut metadata = self.marker.metadata(part);
+                metadata[ATTACHED] = json!(NEVER);
+                let mut body = json!({ "name": name, "size": size, "imageRef": image.named.id, "metadata": metadata });
                 if let Some(kind) = &self.cloud.volume.kind {
                     body["volume_type"] = json!(kind);
                 }
                 // Where Cinder has other zones than Nova, it chooses.
-                if let Some(zone) = zone.as_ref().filter(|zone| self.facts.volume_zones.contains(zone)) {
+                let is_known = |zone: &&String| {
+                    self.facts.volume_zones.contains(zone) || self.facts.unread.contains_key(facts::VOLUME_ZONES)
+                };
+                if let Some(zone) = zone.as_ref().filter(is_known) {
                     body["availability_zone"] = json!(zone);
                 }
                 body
             }
-            Spec::Server { flavor, zone, group } => self.server(part, flavor, zone.as_deref(), *group, user_data)?,
+            Spec::Server { flavor, zone, group } => {
+                self.server(part, flavor, zone.as_deref(), group.as_deref(), user_data)?
+            }
             Spec::FloatingIp { of } => json!({
                 "floating_network_id": self.place.external, "port_id": self.target(of)?, "description": mark,
             }),
@@ -142,12 +154,18 @@ impl Context<'_> {
                 }
                 body
             }
-            Spec::Listener { access } => json!({
-                "name": name, "tags": self.marker.tags(part), "protocol": "TCP", "protocol_port": API_PORT,
-                "allowed_cidrs": allowed(access, self.place.cidr),
-            }),
+            Spec::Listener { access } => {
+                let mut body = json!({
+                    "name": name, "tags": self.marker.tags(part), "protocol": "TCP", "protocol_port": API_PORT,
+                });
+                if !self.is_ovn() {
+                    body["allowed_cidrs"] = json!(allowed(access, self.place.cidr));
+                }
+                body
+            }
             Spec::Pool => json!({
-                "name": name, "tags": self.marker.tags(part), "protocol": "TCP", "lb_algorithm": "ROUND_ROBIN",
+                "name": name, "tags": self.marker.tags(part), "protocol": "TCP",
+                "lb_algorithm": if self.is_ovn() { "SOURCE_IP_PORT" } else { "ROUND_ROBIN" },
             }),
             // TCP, as the API server's certificate is not the balancer's business; the API server listens only when it can serve.
             Spec::Monitor => json!({
@@ -180,6 +198,9 @@ impl Context<'_> {
             }],
             "metadata": self.marker.metadata(part),
         });
+        if !self.facts.lacks_server_tags {
+            body["tags"] = json!([self.marker.tag()]);
+        }
         if let Some(keypair) = &self.cloud.keypair {
             body["key_name"] = json!(keypair);
         }
@@ -216,6 +237,7 @@ impl Context<'_> {
                 let mut groups =
                     groups.iter().map(|name| self.id(Kind::SecurityGroup, name)).collect::<Option<Vec<_>>>()?;
                 let mut all: Vec<Value> = pairs.iter().map(|pair| json!({ "ip_address": pair.to_string() })).collect();
+                let mut is_changed = !all.is_empty();
                 if let Some(found) = found {
                     let has = found.body["security_groups"].as_array().into_iter().flatten().filter_map(Value::as_str);
                     let others: Vec<String> =
@@ -223,16 +245,76 @@ impl Context<'_> {
                     groups.extend(others);
                     let pairs = found.body["allowed_address_pairs"].as_array().into_iter().flatten();
                     let wanted: Vec<Value> = all.iter().map(|pair| pair["ip_address"].clone()).collect();
+                    let has: Vec<Value> = pairs.clone().map(|pair| pair["ip_address"].clone()).collect();
+                    is_changed = wanted.iter().any(|pair| !has.contains(pair));
                     all.extend(pairs.filter(|pair| !wanted.contains(&pair["ip_address"])).cloned());
                 }
-                json!({ "security_groups": groups, "allowed_address_pairs": all, "admin_state_up": true })
+                let mut body = json!({ "admin_state_up": true });
+                if !self.place.open {
+                    body["security_groups"] = json!(groups);
+                }
+                // Another project's network rejects even an empty list.
+                if !self.place.open && is_changed {
+                    body["allowed_address_pairs"] = json!(all);
+                }
+                body
             }
             Spec::FloatingIp { of } => json!({ "port_id": self.target(of)? }),
             Spec::Balancer { .. } => json!({ "admin_state_up": true }),
+            Spec::Listener { .. } if self.is_ovn() => json!({ "admin_state_up": true }),
             Spec::Listener { access } => {
                 json!({ "admin_state_up": true, "allowed_cidrs": allowed(access, self.place.cidr) })
             }
             _ => return None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        resources::desired,
+        testing::{applied, cluster},
+    };
+
+    fn body(more: &str, part: &str) -> Value {
+        let made = applied(&cluster(more));
+        let found = made.ours.iter().find(|found| found.part.to_string() == part);
+        (*found.unwrap_or_else(|| panic!("no {part}")).body).clone()
+    }
+
+    #[test]
+    fn what_is_empty_is_left_out() {
+        let port = body("", "port/w1");
+        assert_eq!(port.get("allowed_address_pairs"), None, "{port}");
+    }
+
+    #[test]
+    fn ports_without_port_security_have_neither_groups_nor_pairs() {
+        let cluster = cluster("  allowedAddressPairs: [10.244.0.0/16]\n");
+        let cloud = crate::testing::cloud(&cluster);
+        let want = desired::of(&cluster, &cloud).into_iter().find(|want| want.part.kind == Kind::Port).unwrap();
+        let place = Place { network: Some("n".into()), subnet: Some("s".into()), open: true, ..Place::default() };
+        let context = Context {
+            name: "demo",
+            marker: &Marker::new(crate::testing::ID, "demo"),
+            cloud: &cloud,
+            facts: &crate::testing::facts(),
+            place: &place,
+            made: &|part| Found::new(part.clone(), json!({ "id": "x" })).map(Rc::new),
+        };
+        let body = context.create(&want, None).unwrap();
+        assert_eq!((body.get("security_groups"), body.get("allowed_address_pairs")), (None, None), "{body}");
+    }
+
+    #[test]
+    fn ovn_gets_what_ovn_accepts() {
+        let of = |part: &str| body("  loadBalancer: {provider: ovn}\n  access: {api: [192.0.2.0/24]}\n", part);
+        assert_eq!(of("pool/api")["lb_algorithm"], "SOURCE_IP_PORT");
+        assert_eq!(of("listener/api").get("allowed_cidrs"), None);
+        // The driver keeps clients' addresses, so that the masters' group decides.
+        assert_eq!(of("rule/masters:tcp/6443:192.0.2.0/24")["remote_ip_prefix"], "192.0.2.0/24");
+        assert_eq!(body("", "pool/api")["lb_algorithm"], "ROUND_ROBIN");
     }
 }

@@ -81,7 +81,7 @@ pub enum Spec {
         /// Where. `None`: the cloud chooses.
         zone: Option<String>,
         /// The server group that it is of, where such are made.
-        group: Option<&'static str>,
+        group: Option<String>,
     },
     /// A floating IP of a port or of the balancer.
     FloatingIp {
@@ -132,7 +132,7 @@ pub fn of(cluster: &Cluster, cloud: &OpenStack) -> Vec<Want> {
     wants.extend(cloud.bastion.iter().flat_map(|own| bastion(own, cloud)));
     wants.extend(balancer(cluster, cloud));
     wants.extend(machines.iter().map(|machine| machine.volume(cloud)));
-    wants.extend(machines.iter().map(|machine| machine.server(cloud)));
+    wants.extend(machines.iter().map(|machine| machine.server(cluster, cloud)));
     wants
 }
 
@@ -334,11 +334,15 @@ impl OneMachine<'_> {
         Want { part: self.part(Kind::Volume), spec, needs: Vec::new() }
     }
 
-    fn server(&self, cloud: &OpenStack) -> Want {
+    fn server(&self, cluster: &Cluster, cloud: &OpenStack) -> Want {
         let mut needs = vec![self.part(Kind::Port), self.part(Kind::Volume)];
-        let group =
-            (cloud.anti_affinity != AntiAffinity::None).then_some(if self.master { "masters" } else { "workers" });
-        needs.extend(group.map(|group| Part::new(Kind::ServerGroup, group)));
+        let group = if self.master { "masters" } else { "workers" };
+        let group = (cloud.anti_affinity != AntiAffinity::None).then(|| group.to_owned());
+        needs.extend(group.iter().map(|group| Part::new(Kind::ServerGroup, group)));
+        // What the machine is told names the masters' addresses.
+        let unknown = cluster.masters.iter().filter(|master| master.address.is_none());
+        let others = unknown.filter(|master| master.name != self.machine.name);
+        needs.extend(others.map(|master| Part::new(Kind::Port, &master.name)));
         // What the machine is told names the balancer's address, which is known as soon as the balancer is begun.
         if cloud.load_balancer.enabled {
             needs.push(Part::new(Kind::Balancer, API));

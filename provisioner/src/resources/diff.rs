@@ -2,7 +2,9 @@
 
 use super::{
     Found, Kind, Part, Snapshot,
-    desired::{Spec, Want},
+    desired::{API, Spec, Want},
+    groups,
+    part::never_attached,
     quota,
 };
 use ipnet::IpNet;
@@ -14,6 +16,11 @@ mod needs;
 
 #[cfg(test)]
 mod tests;
+
+/// The argument that allows a balancer in ERROR to be replaced.
+pub const REPLACE_BALANCER: &str = "--replace-balancer";
+/// How a port without its address pairs is told.
+const PAIRS: &str = "lacks an allowed address pair";
 
 /// What happens to a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +37,13 @@ pub enum Action {
     Delete(String),
     /// It is ours and in no configuration any more; it is left alone.
     Left,
+    /// A server that is there and must be repaired by the operator. The other parts do not depend on it.
+    Unhealthy {
+        /// Its state, and the cloud's reason.
+        what: String,
+        /// What to do.
+        remedy: String,
+    },
     /// It is not as it should be, and cannot be mended from here.
     Refuse {
         /// What is wrong.
@@ -37,6 +51,13 @@ pub enum Action {
         /// What a person can do.
         remedy: String,
     },
+}
+
+impl Action {
+    /// Whether there is something to do.
+    pub fn is_work(&self) -> bool {
+        matches!(self, Self::Create | Self::Change(_) | Self::Replace(_) | Self::Delete(_))
+    }
 }
 
 /// How a part is mended.
@@ -98,6 +119,10 @@ pub struct Place {
     pub external: Option<String>,
     /// The address of a balancer that is there: one that replaces it keeps it.
     pub balancer: Option<IpAddr>,
+    /// Whether the network is another project's, which reserves some things for itself.
+    pub foreign: bool,
+    /// Whether the network has no port security, so that ports have no security groups.
+    pub open: bool,
 }
 
 /// Everything that `apply` would do, and what stands against it.
@@ -116,7 +141,12 @@ pub struct Plan {
 impl Plan {
     /// Whether there is nothing to do.
     pub fn is_empty(&self) -> bool {
-        self.items.iter().all(|item| matches!(item.action, Action::Keep | Action::Left))
+        self.items.iter().all(|item| matches!(item.action, Action::Keep | Action::Left | Action::Unhealthy { .. }))
+    }
+
+    /// Whether a server must be repaired by the operator.
+    pub fn is_unhealthy(&self) -> bool {
+        self.items.iter().any(|item| matches!(item.action, Action::Unhealthy { .. }))
     }
 
     /// Whether `apply` would refuse.
@@ -130,16 +160,28 @@ pub fn plan(cluster: &Cluster, cloud: &OpenStack, wants: Vec<Want>, snapshot: &S
     let mut obstacles = Vec::new();
     let place = needs::place(cloud, snapshot, &wants, &mut obstacles);
     let compare = Compare { cluster, snapshot, place: &place };
-    let wants = without_repetition(wants, place.cidr);
+    let wants = groups::split(without_repetition(wants, place.cidr), snapshot);
     let wanted: BTreeSet<Part> = wants.iter().map(|want| want.part.clone()).collect();
     let mut items: Vec<Item> = wants.into_iter().map(|want| compare.item(want)).collect();
-    begin_below_anew(&mut items);
     items.extend(compare.surplus(&wanted, &items));
-    obstacles.extend(needs::missing(cloud, &items, &snapshot.facts));
+    leave_disks_of_unhealthy(&mut items);
+    obstacles.extend(needs::missing(cloud, &place, &items, &snapshot.facts));
     obstacles.extend(needs::way_in(cluster, cloud, &items));
     obstacles.extend(quota::shortfalls(&items, &snapshot.facts));
-    let notes = compare.foreign_rules(&items);
+    let mut notes = compare.foreign_rules(&items);
+    notes.extend(needs::reserved(&place, &items));
+    notes.extend(needs::differences(cloud, &place));
     Plan { items, obstacles, place, notes }
+}
+
+/// Replaces a balancer in ERROR, with all that is below it: clients cannot reach the API meanwhile.
+pub fn replace_balancer(plan: &mut Plan) {
+    for item in plan.items.iter_mut().filter(|item| item.part.kind == Kind::Balancer) {
+        if item.found.as_ref().is_some_and(|found| found.state() == "ERROR") {
+            item.action = Action::Replace("is in the state ERROR".to_owned());
+        }
+    }
+    begin_below_anew(&mut plan.items);
 }
 
 /// A balancer that is deleted takes all with it that is below.
@@ -157,6 +199,15 @@ fn begin_below_anew(items: &mut [Item]) {
             }
             _ => {}
         }
+    }
+}
+
+/// The volume of a shelved server is reserved for it: there is nothing to wait for.
+fn leave_disks_of_unhealthy(items: &mut [Item]) {
+    let unhealthy = items.iter().filter(|item| matches!(item.action, Action::Unhealthy { .. }));
+    let disks: Vec<Part> = unhealthy.map(|item| Part::new(Kind::Volume, &item.part.name)).collect();
+    for item in items.iter_mut().filter(|item| disks.contains(&item.part) && matches!(item.action, Action::Change(_))) {
+        item.action = Action::Keep;
     }
 }
 
@@ -233,7 +284,9 @@ impl Compare<'_> {
         let act = |action| Action::Change(vec![Fix::Act(action, state.to_owned())]);
         match state {
             "ACTIVE" => Action::Keep,
-            "BUILD" | "REBOOT" | "HARD_REBOOT" | "MIGRATING" | "RESIZE" | "REBUILD" => wait(state),
+            "BUILD" | "REBOOT" | "HARD_REBOOT" | "MIGRATING" | "RESIZE" | "REVERT_RESIZE" | "REBUILD" | "PASSWORD" => {
+                wait(state)
+            }
             "SHUTOFF" => act("os-start"),
             "PAUSED" => act("unpause"),
             "SUSPENDED" => act("resume"),
@@ -241,13 +294,7 @@ impl Compare<'_> {
             "ERROR" if found.body["OS-SRV-USG:launched_at"].is_null() => {
                 Action::Replace(format!("could not be made: {}", fault(&found.body)))
             }
-            _ => Action::Refuse {
-                what: format!("{} is {state}: {}", found.part, fault(&found.body)),
-                remedy: format!(
-                    "repair it, or delete the server {} (its volume and its port stay), and apply again",
-                    found.id
-                ),
-            },
+            _ => unhealthy(found),
         }
     }
 
@@ -266,7 +313,9 @@ impl Compare<'_> {
         let wanted: BTreeSet<&str> = groups.iter().filter_map(|name| self.id(Kind::SecurityGroup, name)).collect();
         let has: BTreeSet<&str> = texts(&found.body["security_groups"]).collect();
         // Groups that somebody added stay; ours that are gone come back.
-        if wanted.len() < groups.len() || !wanted.is_subset(&has) {
+        if self.place.open {
+            // Neutron takes neither groups nor pairs there.
+        } else if wanted.len() < groups.len() || !wanted.is_subset(&has) {
             fixes.push(Fix::Update("lacks a security group".to_owned()));
         }
         let pair = |pair: &Value| {
@@ -280,13 +329,18 @@ impl Compare<'_> {
             .as_array()
             .map(|all| all.iter().filter_map(pair).collect())
             .unwrap_or_default();
-        if pairs.iter().any(|pair| !allowed.contains(pair)) {
-            fixes.push(Fix::Update("lacks an allowed address pair".to_owned()));
+        if !self.place.open && pairs.iter().any(|pair| !allowed.contains(pair)) {
+            fixes.push(Fix::Update(PAIRS.to_owned()));
         }
         if found.body["admin_state_up"] == false {
             fixes.push(Fix::Update("is switched off".to_owned()));
         }
         if fixes.is_empty() { Action::Keep } else { Action::Change(fixes) }
+    }
+
+    fn is_ovn(&self) -> bool {
+        let provider = self.cluster.openstack.as_ref().and_then(|cloud| cloud.load_balancer.provider.as_deref());
+        is_ovn(provider, self.snapshot.find(&Part::new(Kind::Balancer, API)))
     }
 
     fn floating_ip(&self, found: &Found, of: &Part) -> Action {
@@ -306,6 +360,9 @@ impl Compare<'_> {
         let has: BTreeSet<String> = texts(&found.body["allowed_cidrs"]).map(str::to_owned).collect();
         if found.body["admin_state_up"] == false {
             return update("is switched off");
+        }
+        if self.is_ovn() {
+            return Action::Keep;
         }
         if wanted == has { Action::Keep } else { update("lets in others than `access.api`") }
     }
@@ -360,7 +417,7 @@ impl Compare<'_> {
 /// Two things with one part's mark: a request that was under way when its sender was killed.
 fn twice(found: &Found) -> Action {
     let free = match found.part.kind {
-        Kind::Volume => found.state() != "in-use",
+        Kind::Volume => matches!(found.state(), "available" | "error") && never_attached(found),
         Kind::Port => found.text("device_id").is_empty(),
         Kind::FloatingIp => found.text("port_id").is_empty(),
         Kind::ServerGroup => found.body["members"].as_array().is_some_and(Vec::is_empty),
@@ -372,6 +429,25 @@ fn twice(found: &Found) -> Action {
             what: format!("there are two of {}, and the second ({}) is in use", found.part, found.id),
             remedy: "delete the one that is not wanted, and apply again".to_owned(),
         },
+    }
+}
+
+/// A server in a state that somebody chose, or from which the provisioner cannot bring it back.
+fn unhealthy(found: &Found) -> Action {
+    let (state, id) = (found.state(), &found.id);
+    let repair = match state {
+        "RESCUE" => format!("end the rescue with `openstack server unrescue {id}`"),
+        "SHELVED" | "SHELVED_OFFLOADED" => format!("start it with `openstack server unshelve {id}`"),
+        "VERIFY_RESIZE" => {
+            format!("end the resize with `openstack server resize confirm {id}` or `resize revert {id}`")
+        }
+        "SOFT_DELETED" => format!("get it back with `openstack server restore {id}`"),
+        _ => format!("repair it, or delete the server {id} (its volume and its port stay)"),
+    };
+    let reason = found.body["fault"]["message"].as_str().filter(|text| !text.is_empty());
+    Action::Unhealthy {
+        what: format!("it is {state}{}", reason.map(|text| format!(" ({text})")).unwrap_or_default()),
+        remedy: format!("{repair}, then apply again"),
     }
 }
 
@@ -392,12 +468,10 @@ fn volume(found: &Found, size: u32) -> Action {
         },
         "available" | "in-use" => Action::Keep,
         "creating" | "downloading" | "attaching" | "detaching" | "reserved" | "uploading" => wait(state),
-        state if state.starts_with("error") && found.body["attachments"].as_array().is_none_or(Vec::is_empty) => {
-            Action::Replace(format!("is in the state {state}"))
-        }
+        "error" if never_attached(found) => Action::Replace("is in the state error".to_owned()),
         state => Action::Refuse {
-            what: format!("{} is in the state {state}", found.part),
-            remedy: format!("repair or delete the volume {}, and apply again", found.id),
+            what: format!("{} is in the state {state}, and may hold data", found.part),
+            remedy: format!("repair the volume {}; if its data is not needed, delete it; then apply again", found.id),
         },
     }
 }
@@ -406,7 +480,14 @@ fn balancer(found: &Found) -> Action {
     match found.state() {
         "ACTIVE" if found.body["admin_state_up"] == false => update("is switched off"),
         "ACTIVE" => Action::Keep,
-        "ERROR" => Action::Replace("is in the state ERROR".to_owned()),
+        "ERROR" => Action::Refuse {
+            what: format!("{} is in the state ERROR", found.part),
+            remedy: format!(
+                "have it repaired (`openstack loadbalancer failover {}`), or replace it by one with the same address: \
+                 `provisioner apply {REPLACE_BALANCER}`",
+                found.id
+            ),
+        },
         state => wait(state),
     }
 }
@@ -440,6 +521,12 @@ fn subnet(found: &Found, made: &nodeinit_config::openstack::MadeNetwork) -> Acti
 pub fn fault(body: &Value) -> String {
     let told = body["fault"]["message"].as_str().filter(|text| !text.is_empty());
     told.unwrap_or("the cloud tells no reason").to_owned()
+}
+
+/// Whether a balancer is of OVN's driver: the one that is asked for, or the cloud's default.
+pub fn is_ovn(asked: Option<&str>, balancer: Option<&Found>) -> bool {
+    let provider = balancer.map(|found| found.text("provider")).filter(|provider| !provider.is_empty());
+    provider.or(asked) == Some("ovn")
 }
 
 /// Who may connect to the balancer.

@@ -4,6 +4,21 @@ use ipnet::IpNet;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+/// As keys of [`Facts::unread`].
+pub const IMAGES: &str = "images";
+/// As [`IMAGES`].
+pub const FLAVORS: &str = "flavors";
+/// As [`IMAGES`].
+pub const VOLUME_ZONES: &str = "availability zones of volumes";
+/// As [`IMAGES`].
+pub const ZONES: &str = "availability zones";
+/// As [`IMAGES`].
+pub const VOLUME_TYPES: &str = "volume types";
+/// As [`IMAGES`].
+pub const KEYPAIRS: &str = "keypairs";
+/// As a key of [`Facts::quotas`]: how many servers one server group may have.
+pub const MEMBERS: &str = "server group members";
+
 /// Something that has a name and an id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Named {
@@ -33,6 +48,19 @@ pub struct Image {
     pub status: String,
     /// The smallest disk for it, in GiB.
     pub min_disk: i64,
+}
+
+/// A network.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Network {
+    /// Name and id.
+    pub named: Named,
+    /// Whether it leads out of the cloud.
+    pub external: bool,
+    /// The id of the project that owns it.
+    pub project: String,
+    /// Whether ports in it have no port security, so that they have no security groups.
+    pub open: bool,
 }
 
 /// A subnet.
@@ -70,14 +98,24 @@ pub struct Facts {
     pub volume_types: Vec<Named>,
     /// Of the user; asked for only where one is named.
     pub keypairs: Vec<String>,
-    /// All that the project sees, with whether it is external.
-    pub networks: Vec<(Named, bool)>,
+    /// All that the project sees.
+    pub networks: Vec<Network>,
     /// All that the project sees.
     pub subnets: Vec<Subnet>,
     /// By the word for what is counted, such as `ports`.
     pub quotas: BTreeMap<&'static str, Quota>,
     /// Whether there is Octavia.
     pub balancing: bool,
+    /// The id of the token's project.
+    pub project: String,
+    /// Whether the token is an administrator's.
+    pub is_admin: bool,
+    /// Whether Nova is older than 2.64, in which a server group has one policy.
+    pub lists_policies: bool,
+    /// Whether Nova is older than 2.52, in which a server is created with tags.
+    pub lacks_server_tags: bool,
+    /// What could not be read, and why; the rest is empty then.
+    pub unread: BTreeMap<&'static str, String>,
 }
 
 /// Finds one by its id or its name.

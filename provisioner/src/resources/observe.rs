@@ -2,41 +2,95 @@
 
 use super::{
     Found, Kind, Marker, Part, Snapshot,
-    facts::{Facts, Flavor, Image, Named, Quota, Subnet, named},
+    facts::{
+        FLAVORS, Facts, Flavor, IMAGES, Image, KEYPAIRS, MEMBERS, Network, Quota, Subnet, VOLUME_TYPES, VOLUME_ZONES,
+        ZONES, named,
+    },
 };
 use crate::{
     error::{ApiError, Error},
     openstack::{Client, Service},
 };
 use futures_util::future::try_join_all;
-use nodeinit_config::OpenStack;
+use nodeinit_config::{
+    OpenStack,
+    openstack::{AntiAffinity, CloudNetwork, FloatingIps},
+};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
-use tokio::try_join;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+use tokio::{time::timeout, try_join};
 
-/// The lists that are asked for again while things are being made.
+#[cfg(test)]
+mod tests;
+
+/// The list of servers that is asked for again while servers are created.
 pub const SERVERS: &str = "/servers/detail";
 /// As [`SERVERS`].
 pub const VOLUMES: &str = "/volumes/detail";
 
-/// Everything, in parallel.
+/// Everything, in parallel. A read that fails is a note in [`Facts::unread`], unless the cluster depends on it.
 ///
 /// # Errors
-/// The first service that refuses or does not answer.
+/// The first service that refuses what is needed, or does not answer.
 pub async fn snapshot(client: &Client, marker: &Marker, wanted: &OpenStack) -> Result<Snapshot, Error> {
-    let (seen, beside, facts) = try_join!(seen(client), beside(client, marker), facts(client, wanted))?;
-    let facts = Facts { networks: seen.all_networks(), subnets: seen.all_subnets(), ..facts };
-    let ours = seen.ours(client, marker).await.into_iter().chain(beside).collect();
+    let (seen, beside, facts) = try_join!(seen(client), beside(client, marker, wanted), facts(client, wanted))?;
+    let (networks, subnets, unread) = (seen.all_networks(), seen.all_subnets(), client.unread());
+    let facts = Facts { networks, subnets, unread, ..facts };
+    let ours: Vec<Found> = seen.ours(client, marker).await.into_iter().chain(beside).collect();
+    marker.check(&ours)?;
     Ok(Snapshot { ours, facts })
 }
 
-/// What carries the cluster's mark, whatever the configuration says.
+/// What carries the cluster's mark, whatever the configuration says; `wanted` decides only which reads may fail.
 ///
 /// # Errors
 /// As [`snapshot`].
-pub async fn ours(client: &Client, marker: &Marker) -> Result<Vec<Found>, ApiError> {
-    let (seen, beside) = try_join!(seen(client), beside(client, marker))?;
-    Ok(seen.ours(client, marker).await.into_iter().chain(beside).collect())
+pub async fn ours(client: &Client, marker: &Marker, wanted: &OpenStack) -> Result<Vec<Found>, Error> {
+    let (seen, beside) = try_join!(seen(client), beside(client, marker, wanted))?;
+    let ours: Vec<Found> = seen.ours(client, marker).await.into_iter().chain(beside).collect();
+    marker.check(&ours)?;
+    Ok(ours)
+}
+
+/// The list of servers: only the cluster's, if all of them carry its tag. Those of an older provisioner do not.
+pub fn servers(marker: &Marker, ours: &[Found], creates_tags: bool) -> String {
+    let tag = marker.tag();
+    let mut servers = ours.iter().filter(|found| found.part.kind == Kind::Server);
+    let is_tagged = |found: &Found| found.body["tags"].as_array().is_some_and(|tags| tags.iter().any(|t| *t == *tag));
+    match creates_tags && servers.all(is_tagged) {
+        true => format!("{SERVERS}?tags={}", tag.replace('=', "%3D")),
+        false => SERVERS.to_owned(),
+    }
+}
+
+/// How long a read that is not needed may take, with its retries.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A read that is left out where it fails, unless it is needed.
+async fn tolerated<T: Default>(
+    client: &Client,
+    is_needed: bool,
+    what: &'static str,
+    request: impl Future<Output = Result<T, ApiError>>,
+) -> Result<T, ApiError> {
+    if is_needed {
+        return request.await;
+    }
+    let Ok(ended) = timeout(PATIENCE, request).await else {
+        client.skip(what, &format_args!("no answer within {} s", PATIENCE.as_secs()));
+        return Ok(T::default());
+    };
+    match ended {
+        // Never skip a 401 or a TLS failure: every request fails the same way.
+        Err(error) if error.status() != Some(401) && !matches!(error, ApiError::Untrusted { .. }) => {
+            client.skip(what, &error);
+            Ok(T::default())
+        }
+        other => other,
+    }
 }
 
 /// The networks and subnets that the project sees: its own, shared and external ones.
@@ -54,8 +108,14 @@ async fn seen(client: &Client) -> Result<Seen, ApiError> {
 }
 
 impl Seen {
-    fn all_networks(&self) -> Vec<(Named, bool)> {
-        self.networks.iter().map(|n| (named(n), n["router:external"] == true)).collect()
+    fn all_networks(&self) -> Vec<Network> {
+        let network = |body: &Value| Network {
+            named: named(body),
+            external: body["router:external"] == true,
+            project: body["project_id"].as_str().unwrap_or_default().to_owned(),
+            open: body["port_security_enabled"] == false,
+        };
+        self.networks.iter().map(network).collect()
     }
 
     fn all_subnets(&self) -> Vec<Subnet> {
@@ -75,17 +135,22 @@ impl Seen {
 }
 
 /// The cluster's, but for networks and subnets.
-async fn beside(client: &Client, marker: &Marker) -> Result<Vec<Found>, ApiError> {
+async fn beside(client: &Client, marker: &Marker, wanted: &OpenStack) -> Result<Vec<Found>, ApiError> {
     let described = |kinds: &'static [Kind]| described(client, marker, kinds);
+    let routed = matches!(&wanted.network, CloudNetwork::Made(made) if made.router);
+    let floats =
+        wanted.floating_ips != FloatingIps::None || wanted.bastion.is_some() || wanted.load_balancer.floating_ip;
+    let grouped = wanted.anti_affinity != AntiAffinity::None;
+    let balanced = wanted.load_balancer.enabled;
     let (routers, ports, groups, floating, servers, volumes, server_groups, balancers) = try_join!(
-        described(&[Kind::Router]),
+        tolerated(client, routed, "routers", described(&[Kind::Router])),
         described(&[Kind::Port, Kind::RouterPort]),
         described(&[Kind::SecurityGroup, Kind::Lock]),
-        described(&[Kind::FloatingIp]),
-        of_kind(client, marker, Kind::Server),
-        of_kind(client, marker, Kind::Volume),
-        of_kind(client, marker, Kind::ServerGroup),
-        balancing(client, marker),
+        tolerated(client, floats, "floating IPs", described(&[Kind::FloatingIp])),
+        marked(client, marker, Kind::Server),
+        marked(client, marker, Kind::Volume),
+        tolerated(client, grouped, "server groups", marked(client, marker, Kind::ServerGroup)),
+        tolerated(client, balanced, "load balancers", balancing(client, marker)),
     )?;
     let rules: Vec<Found> = groups.iter().flat_map(|group| rules_of(marker, group)).collect();
     let all = [routers, ports, groups, rules, floating, servers, volumes, server_groups, balancers];
@@ -95,8 +160,14 @@ async fn beside(client: &Client, marker: &Marker) -> Result<Vec<Found>, ApiError
 /// The cluster's things of one kind, asked for now.
 ///
 /// # Errors
-/// As the service says.
-pub async fn of_kind(client: &Client, marker: &Marker, kind: Kind) -> Result<Vec<Found>, ApiError> {
+/// As the service says; or where one of them is another cluster's.
+pub async fn of_kind(client: &Client, marker: &Marker, kind: Kind) -> Result<Vec<Found>, Error> {
+    let found = marked(client, marker, kind).await?;
+    marker.check(&found)?;
+    Ok(found)
+}
+
+async fn marked(client: &Client, marker: &Marker, kind: Kind) -> Result<Vec<Found>, ApiError> {
     let metadata = |body: &Value| body["metadata"].as_object().and_then(|data| marker.part_in(data));
     let mut found = match kind {
         Kind::Server => collect(client.list(Service::Compute, SERVERS, "servers").await?, metadata),
@@ -190,13 +261,16 @@ fn collect(all: Vec<Value>, part: impl Fn(&Value) -> Option<Part>) -> Vec<Found>
 
 /// What the cloud offers, but for networks and subnets.
 async fn facts(client: &Client, wanted: &OpenStack) -> Result<Facts, ApiError> {
+    let types = asked(wanted.volume.kind.is_some(), client.list(Service::Volume, "/types", "volume_types"));
+    let keypairs = asked(wanted.keypair.is_some(), client.list(Service::Compute, "/os-keypairs", "keypairs"));
+    let flavors = client.list(Service::Compute, "/flavors/detail", "flavors");
     let (images, flavors, zones, volume_zones, volume_types, keypairs, quotas) = try_join!(
-        images(client, wanted),
-        client.list(Service::Compute, "/flavors/detail", "flavors"),
-        zones(client, Service::Compute),
-        zones(client, Service::Volume),
-        asked(wanted.volume.kind.is_some(), client.list(Service::Volume, "/types", "volume_types")),
-        asked(wanted.keypair.is_some(), client.list(Service::Compute, "/os-keypairs", "keypairs")),
+        tolerated(client, false, IMAGES, images(client, wanted)),
+        tolerated(client, false, FLAVORS, flavors),
+        tolerated(client, false, ZONES, zones(client, Service::Compute)),
+        tolerated(client, false, VOLUME_ZONES, zones(client, Service::Volume)),
+        tolerated(client, false, VOLUME_TYPES, types),
+        tolerated(client, false, KEYPAIRS, keypairs),
         quotas(client),
     )?;
     let flavor = |body: &Value| Flavor {
@@ -213,6 +287,10 @@ async fn facts(client: &Client, wanted: &OpenStack) -> Result<Facts, ApiError> {
         keypairs: keypairs.iter().filter_map(|k| Some(k["keypair"]["name"].as_str()?.to_owned())).collect(),
         quotas,
         balancing: client.has(Service::LoadBalancer).await,
+        project: client.project().await,
+        is_admin: client.is_admin().await,
+        lists_policies: client.nova() < 64,
+        lacks_server_tags: client.nova() < 52,
         ..Facts::default()
     })
 }
@@ -241,12 +319,15 @@ async fn image(client: &Client, asked: &str) -> Result<Vec<Image>, ApiError> {
         status: body["status"].as_str().unwrap_or_default().to_owned(),
         min_disk: body["min_disk"].as_i64().unwrap_or_default(),
     };
-    let by_name = client.list(Service::Image, &format!("/images?name={}", encoded(asked)), "images").await?;
-    if !by_name.is_empty() || !nodeinit_config::format::UUID.accepts(asked) {
-        return Ok(by_name.iter().map(image).collect());
+    // By its id, for lists do not show other projects' community images.
+    if nodeinit_config::format::UUID.accepts(asked) {
+        match client.get(Service::Image, &format!("/images/{asked}")).await {
+            Err(error) if error.status() == Some(404) => {}
+            other => return Ok(vec![image(&other?)]),
+        }
     }
-    let by_id = client.list(Service::Image, &format!("/images?id=in:{asked}"), "images").await?;
-    Ok(by_id.iter().map(image).collect())
+    let by_name = client.list(Service::Image, &format!("/images?name={}", encoded(asked)), "images").await?;
+    Ok(by_name.iter().map(image).collect())
 }
 
 async fn zones(client: &Client, service: Service) -> Result<Vec<String>, ApiError> {
@@ -259,9 +340,9 @@ async fn quotas(client: &Client) -> Result<BTreeMap<&'static str, Quota>, ApiErr
     let project = client.project().await;
     let network = format!("/quotas/{project}/details");
     let (neutron, nova, cinder) = try_join!(
-        client.get(Service::Network, &network),
-        client.get(Service::Compute, "/limits"),
-        client.get(Service::Volume, "/limits"),
+        tolerated(client, false, "quotas of networks", client.get(Service::Network, &network)),
+        tolerated(client, false, "quotas of servers", client.get(Service::Compute, "/limits")),
+        tolerated(client, false, "quotas of volumes", client.get(Service::Volume, "/limits")),
     )?;
     let quota = |limit: &Value, used: i64| Quota { limit: limit.as_i64().filter(|limit| *limit >= 0), used };
     let mut all = BTreeMap::new();
@@ -283,6 +364,8 @@ async fn quotas(client: &Client) -> Result<BTreeMap<&'static str, Quota>, ApiErr
         ("cores", &nova, "maxTotalCores", "totalCoresUsed"),
         ("MiB of memory", &nova, "maxTotalRAMSize", "totalRAMUsed"),
         ("server groups", &nova, "maxServerGroups", "totalServerGroupsUsed"),
+        // Of each group; none is used by a group that is not there.
+        (MEMBERS, &nova, "maxServerGroupMembers", ""),
         ("volumes", &cinder, "maxTotalVolumes", "totalVolumesUsed"),
         ("GiB of volumes", &cinder, "maxTotalVolumeGigabytes", "totalGigabytesUsed"),
     ] {

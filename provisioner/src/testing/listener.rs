@@ -16,10 +16,23 @@ pub(crate) struct Request {
     pub(crate) path: String,
     pub(crate) body: Value,
     pub(crate) token: String,
+    /// The microversion that it asked for.
+    pub(crate) version: String,
+    /// The host and port that it was sent to.
+    pub(crate) host: String,
 }
 
-/// Status and body; `None`: the connection is closed without an answer.
+/// Status and body; `None`: the connection is closed without an answer. A number under [`RETRY_AFTER`] in the body is sent as a header.
 pub(crate) type Answer = Option<(u16, Value)>;
+
+/// As a header: how many seconds the client must wait.
+pub(crate) const RETRY_AFTER: &str = "retry-after";
+
+/// As a header: how long the answer claims to be.
+pub(crate) const LENGTH: &str = "content-length";
+
+/// As a header: where the client is redirected to.
+pub(crate) const LOCATION: &str = "location";
 
 /// Every request so far, tokens' left out.
 pub(crate) type Seen = Rc<RefCell<Vec<Request>>>;
@@ -74,10 +87,14 @@ async fn one(mut stream: TcpStream, port: u16, tokens: &mut usize, script: &impl
     } else {
         seen.borrow_mut().push(request.clone());
         let Some((status, body)) = script(&request) else { return };
-        (status, body, String::new())
+        let pause = body[RETRY_AFTER].as_u64().map(|seconds| format!("Retry-After: {seconds}\r\n"));
+        let location = body[LOCATION].as_str().map(|url| format!("Location: {url}\r\n"));
+        (status, body, pause.into_iter().chain(location).collect())
     };
+    let claimed = body[LENGTH].as_u64();
     let body = body.to_string();
-    let head = format!("HTTP/1.1 {status} X\r\n{header}Content-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+    let length = claimed.unwrap_or(body.len() as u64);
+    let head = format!("HTTP/1.1 {status} X\r\n{header}Content-Length: {length}\r\nConnection: close\r\n\r\n");
     let _ = stream.write_all((head + &body).as_bytes()).await;
 }
 
@@ -108,5 +125,7 @@ async fn read(stream: &mut TcpStream) -> Option<Request> {
         path: first.next()?.to_owned(),
         body: serde_json::from_slice(&bytes[at..at + length]).unwrap_or_default(),
         token: header("x-auth-token").unwrap_or_default(),
+        version: header("openstack-api-version").unwrap_or_default(),
+        host: header("host").unwrap_or_default(),
     })
 }

@@ -5,7 +5,7 @@ use nodeinit::{
     api::kube::KubeClient,
     join::{Join, Joined, Machine, Trust},
     pki::{Key, random},
-    render::cluster_objects::{BootstrapToken, bootstrap_token},
+    render::cluster_objects::{BootstrapToken, NODE_TOKEN_GROUP, WORKER_TOKEN_GROUP, bootstrap_token},
 };
 use nodeinit_config::{Secret, cluster::Endpoint};
 use serde_json::json;
@@ -29,18 +29,19 @@ struct Worker {
     key: Key,
 }
 
-/// Lets `count` workers join, and prints what came of it as one JSON object.
-pub(crate) fn all(directory: &str, address: &str, count: usize) {
+/// Lets `count` workers join, approved by nodeinit's agent or by Kubernetes, and prints what came of it as one JSON object.
+pub(crate) fn all(directory: &str, address: &str, count: usize, agent: bool) {
+    let group = if agent { WORKER_TOKEN_GROUP } else { NODE_TOKEN_GROUP };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(measure(Path::new(directory), address, count));
+    runtime.block_on(measure(Path::new(directory), address, count, group));
 }
 
-async fn measure(directory: &Path, address: &str, count: usize) {
+async fn measure(directory: &Path, address: &str, count: usize, group: &'static str) {
     let read = |name: &str| std::fs::read_to_string(directory.join(name)).unwrap();
     let server = format!("{address}:6443").parse().unwrap();
     let api = KubeClient::from_kubeconfig(&read("super-admin.conf"), server).unwrap();
     let workers: Vec<Worker> = (0..count).map(worker).collect();
-    stream::iter(&workers).for_each_concurrent(8, |worker| make_token(&api, worker)).await;
+    stream::iter(&workers).for_each_concurrent(8, |worker| make_token(&api, worker, group)).await;
     let trust = Trust::new(Some(read("ca.crt")), Vec::new()).unwrap();
     let endpoint = [Endpoint { host: address.to_owned(), port: 6443 }];
 
@@ -113,7 +114,7 @@ fn worker(number: usize) -> Worker {
     Worker { name: format!("w-{number:03}"), token, key: Key::generate().unwrap() }
 }
 
-async fn make_token(api: &KubeClient, worker: &Worker) {
+async fn make_token(api: &KubeClient, worker: &Worker, group: &'static str) {
     let (id, secret) = worker.token.expose().split_once('.').unwrap();
     let object = bootstrap_token(&BootstrapToken {
         id: id.to_owned(),
@@ -121,6 +122,7 @@ async fn make_token(api: &KubeClient, worker: &Worker) {
         description: format!("join of worker {}", worker.name),
         expiration: None,
         worker: Some(worker.name.clone()),
+        group,
     });
     api.create(SECRETS, &object).await.unwrap();
 }

@@ -1,6 +1,7 @@
 //! Two runs on one cluster.
 
 use nodeinit_tests::Cloud;
+use std::{thread, time::Duration};
 
 #[test]
 fn two_applies_at_once() {
@@ -19,4 +20,42 @@ fn two_applies_at_once() {
     assert!(ended.iter().any(|output| output.code == 0), "{}\n{}", ended[0].text(), ended[1].text());
     assert!(ended.iter().all(|output| [0, 75].contains(&output.code)), "{}\n{}", ended[0].text(), ended[1].text());
     assert_eq!(cloud.objects(), [""; 0]);
+}
+
+#[test]
+fn a_run_on_another_machine() {
+    let cloud = Cloud::empty();
+    // What is under way stays so, until the test has seen enough.
+    cloud.verb(&["stop", "cinder-volume"]);
+    let group = |verb: &[&str]| cloud.verb(&[&["os", "security", "group"], verb].concat());
+    let running = cloud.start("apply --resources-only");
+    cloud.until("the run holds the lock", 60, || cloud.objects().iter().any(|one| one.ends_with(" nodeinit-lock")));
+    let description = group(&["show", "nodeinit-lock", "-f", "value", "-c", "description"]);
+    // Somebody takes the lock over: the next heartbeat finds that it is gone.
+    group(&["delete", "nodeinit-lock"]);
+    let ended = running.wait().exits(75);
+    ended.says(&["another run has taken over the cluster's lock; this run stopped", "continues where it stopped"]);
+
+    // The same lock, as another machine would have it: only its heartbeat says that the holder is alive.
+    let (mark, process) = description.trim().split_once(" process=").unwrap();
+    let (before, _) = process.split_once(' ').unwrap();
+    let (number, _) = before.rsplit_once(':').unwrap();
+    let elsewhere = format!("{mark} process={number}:0123456789abcdef host=elsewhere");
+    group(&["create", "nodeinit-lock", "--description", &elsewhere]);
+    let running = cloud.start("apply --resources-only");
+    thread::sleep(Duration::from_secs(10));
+    group(&["set", "nodeinit-lock", "--description", &elsewhere.replace(" beat=", " beat=9")]);
+    let ended = running.wait().exits(75);
+    ended.says(&[
+        "holds the cluster's lock; no heartbeat for",
+        "another run is at work on this cluster: ",
+        " on elsewhere",
+    ]);
+
+    cloud.verb(&["start", "cinder-volume"]);
+    cloud
+        .run("apply --resources-only --break-lock")
+        .exits(0)
+        .says(&["took over the lock of ", "--break-lock was given"]);
+    cloud.all_is_well();
 }

@@ -3,7 +3,7 @@
 use nodeinit_tests::Cloud;
 use serde_json::Value;
 
-const IMAGE: &str = "--image=registry.k8s.io/pause:3.10.1";
+const IMAGE: &str = "--image=registry.k8s.io/pause:3.10.2";
 
 #[test]
 fn a_worker_comes_and_goes() {

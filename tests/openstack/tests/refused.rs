@@ -56,3 +56,19 @@ fn a_cloud_without_octavia() {
     );
     cloud.run("plan").exits(2);
 }
+
+#[test]
+fn two_clusters_with_one_id() {
+    let cloud = Cloud::empty();
+    cloud.apply();
+    let (mark, before) = (cloud.mark(), cloud.objects());
+    cloud.put("test.yaml", "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nname: second\n");
+    for command in ["plan", "apply --resources-only", "destroy --yes", "worker remove t4 --resources-only"] {
+        let refused = cloud.run(command).exits(78);
+        refused.says(&["belongs to the cluster trial, not to second", "generate another clusterID"]);
+    }
+    assert_eq!(cloud.writes(&mark), [""; 0], "something was written");
+    assert_eq!(cloud.objects(), before);
+    cloud.configure("");
+    cloud.all_is_well();
+}

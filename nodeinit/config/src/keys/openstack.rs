@@ -20,8 +20,9 @@ pub(super) const OPENSTACK: &[Field] = &[
         key: "clusterID",
         kind: Text(&f::UUID),
         default: Required,
-        doc: "Marks everything that is this cluster's, so that nothing else is ever touched. Never change it, and give no two \
-              clusters the same; where it is missing, the error proposes a fresh one.",
+        doc: "Marks everything that belongs to this cluster, so that nothing else is ever changed. `provisioner init` and \
+              `nodeinit config init` generate one. Never change it, and never use one ID for two clusters; an ID from the \
+              documentation is rejected.",
     },
     Field {
         key: "image",

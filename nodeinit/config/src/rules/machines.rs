@@ -2,7 +2,7 @@
 
 use super::{Verdict, listed, refuse_twice};
 use crate::{format, node::Node, problem::Findings};
-use std::net::IpAddr;
+use std::{collections::HashMap, net::IpAddr};
 
 /// The prefixes under which a kubelet may label its own node, and the rest of those that it may use.
 /// Source: `staging/src/k8s.io/kubelet/pkg/apis/well_known_labels.go`.
@@ -24,7 +24,7 @@ const KUBELET_LABELS: [&str; 11] = [
 pub(super) fn check(tree: &Node, verdict: &mut Verdict) {
     let (masters, workers) = (listed(tree, "masters"), listed(tree, "workers"));
     let errors = &mut verdict.errors;
-    let (mut names, mut addresses) = (Vec::new(), Vec::new());
+    let (mut names, mut addresses) = (HashMap::new(), HashMap::new());
     for (path, machine) in masters.iter().chain(&workers) {
         refuse_twice(&mut names, format!("{path}.name"), machine.get("name"), errors);
         refuse_twice(&mut addresses, format!("{path}.address"), machine.get("address"), errors);
@@ -34,6 +34,12 @@ pub(super) fn check(tree: &Node, verdict: &mut Verdict) {
             });
         }
         taints(path, machine, errors);
+    }
+    for (path, machine) in &masters {
+        if let Some(flag) = machine.get("ssh.enabled").filter(|flag| flag.scalar() == Some("false")) {
+            let what = "only a worker joins by itself";
+            errors.add(flag.at, &format!("{path}.ssh.enabled"), what, "remove it");
+        }
     }
     for (path, machine) in &workers {
         labels(path, machine, errors);
@@ -46,6 +52,9 @@ pub(super) fn check(tree: &Node, verdict: &mut Verdict) {
     if let Some((address, at)) = tree.read("controlPlane.virtualAddress", format::address) {
         let key = "controlPlane.virtualAddress";
         outside_of_ranges(tree, address, |what, remedy| errors.add(at, key, what, remedy));
+        if let Some(what) = outside_of_masters_network(address, &masters) {
+            errors.add(at, key, what, "choose a free address of the masters' network");
+        }
         for (path, machine) in masters.iter().chain(&workers) {
             for of in ["address", "ssh.address"] {
                 if machine.read(of, format::address).is_some_and(|(own, _)| own == address) {
@@ -57,6 +66,17 @@ pub(super) fn check(tree: &Node, verdict: &mut Verdict) {
     }
     reachable(tree, &masters, &workers, errors);
     several_masters(tree, &masters, &mut verdict.warnings);
+}
+
+/// Why the masters cannot hold a virtual address: they announce it by ARP in their own network.
+fn outside_of_masters_network(address: IpAddr, masters: &[(String, &Node)]) -> Option<String> {
+    let private = |address: &IpAddr| match address {
+        IpAddr::V4(a) => a.is_private(),
+        IpAddr::V6(a) => a.is_unique_local(),
+    };
+    let mut own = masters.iter().filter_map(|(_, machine)| machine.read("address", format::address));
+    let (master, _) = own.find(|(master, _)| private(master))?;
+    (!private(&address)).then(|| format!("{address} is public, and the masters' network, with {master}, is private"))
 }
 
 /// A machine inside a range that the cluster hands out would lose its own traffic.
@@ -107,6 +127,10 @@ fn labels(path: &str, machine: &Node, errors: &mut Findings) {
 
 /// Other machines must know where to go.
 fn reachable(tree: &Node, masters: &[(String, &Node)], workers: &[(String, &Node)], errors: &mut Findings) {
+    // A cloud assigns the addresses that the configuration leaves open.
+    if tree.get("openstack").is_some() {
+        return;
+    }
     let without = masters.iter().filter(|(_, machine)| machine.get("address").is_none());
     if masters.len() > 1 {
         for (path, machine) in without {

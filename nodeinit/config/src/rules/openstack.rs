@@ -2,15 +2,14 @@
 
 use super::{Verdict, listed};
 use crate::{
-    assemble, format,
+    assemble,
+    cluster_id::{fresh_cluster_id, is_documented},
+    format,
     node::Node,
     problem::{Findings, Mark},
 };
 use ipnet::IpNet;
-use std::{
-    hash::{BuildHasher, RandomState},
-    net::IpAddr,
-};
+use std::net::IpAddr;
 
 pub(super) fn check(tree: &Node, verdict: &mut Verdict) {
     let Some(section) = tree.get("openstack") else {
@@ -24,9 +23,18 @@ pub(super) fn check(tree: &Node, verdict: &mut Verdict) {
     };
     need(
         "clusterID",
-        format!("write `clusterID: {}`, which is fresh; it marks all that is this cluster's", fresh_uuid()),
+        format!(
+            "write `clusterID: {}`, which is new; it marks everything that belongs to this cluster",
+            fresh_cluster_id()
+        ),
     );
     need("image", "name the image that machines boot from".to_owned());
+    if let Some((id, at)) = section.read("clusterID", format::uuid).filter(|(id, _)| is_documented(id)) {
+        let what =
+            format!("{id} is from the documentation: every cluster that copied it would own the others' machines");
+        let remedy = format!("write `clusterID: {}`, which is new", fresh_cluster_id());
+        errors.add(at, "openstack.clusterID", what, remedy);
+    }
     let machines: Vec<_> = listed(tree, "masters").into_iter().chain(listed(tree, "workers")).collect();
     if section.get("flavor").is_none() {
         for (path, machine) in machines.iter().filter(|(_, machine)| machine.get("flavor").is_none()) {
@@ -252,22 +260,6 @@ fn reachability(tree: &Node, section: &Node, warnings: &mut Findings) {
     }
 }
 
-/// A random UUID (RFC 9562, version 4) from the seeds of the standard library's hash maps, which the kernel gives.
-fn fresh_uuid() -> String {
-    let random = || RandomState::new().hash_one(0);
-    let (high, low) = (random(), random());
-    let high = high & !0xf000 | 0x4000;
-    let low = low & !(0b11 << 62) | (0b10 << 62);
-    format!(
-        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
-        high >> 32,
-        high >> 16 & 0xffff,
-        high & 0xffff,
-        low >> 48,
-        low & 0xffff_ffff_ffff
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use crate::{Layer, load};
@@ -294,10 +286,20 @@ mod tests {
     }
 
     #[test]
+    fn an_id_from_the_documentation_is_rejected() {
+        for id in ["3a8e3e0c-5f0b-4d3f-9c55-2f6f1d0c7b11", "1B4E28BA-2FA1-41D2-883F-0016D3CCA427"] {
+            let found = problems(&format!("{{clusterID: {id}, image: i, flavor: f, network: {{name: n}}}}"));
+            let own = found.iter().find(|p| p.starts_with("openstack.clusterID: ")).unwrap();
+            assert!(own.contains(&id.to_lowercase()) && own.contains("from the documentation"), "{own}");
+            assert!(own.contains("write `clusterID: "), "{own}");
+        }
+    }
+
+    #[test]
     fn addresses_must_fit() {
         let section = |network: &str| {
             format!(
-                "{{clusterID: 1b4e28ba-2fa1-41d2-883f-0016d3cca427, image: i, flavor: f, loadBalancer: {{address: 10.0.0.11}}, network: {network}}}"
+                "{{clusterID: c7d0bd8a-6f0d-4b5e-9a53-0b3d6f1f2a10, image: i, flavor: f, loadBalancer: {{address: 10.0.0.11}}, network: {network}}}"
             )
         };
         let all = |network: &str| problems(&section(network)).join("\n");
@@ -313,7 +315,7 @@ mod tests {
     fn machines_are_apart_from_what_the_cloud_gives_out() {
         let warned = |create: &str, balancer: &str| {
             let text = format!(
-                "{GOOD}openstack: {{clusterID: 1b4e28ba-2fa1-41d2-883f-0016d3cca427, image: i, flavor: f, \
+                "{GOOD}openstack: {{clusterID: c7d0bd8a-6f0d-4b5e-9a53-0b3d6f1f2a10, image: i, flavor: f, \
                  loadBalancer: {{{balancer}}}, network: {{create: {{cidr: 10.0.0.0/24{create}}}}}}}\n"
             );
             let found = load(&[Layer::file("x", text)]).unwrap().warnings;
@@ -338,7 +340,7 @@ mod tests {
 
     #[test]
     fn a_bastion_is_beside_the_machines_and_the_only_way_in() {
-        let cloud = "clusterID: 1b4e28ba-2fa1-41d2-883f-0016d3cca427, image: i, network: {create: {cidr: 10.0.0.0/24}}";
+        let cloud = "clusterID: c7d0bd8a-6f0d-4b5e-9a53-0b3d6f1f2a10, image: i, network: {create: {cidr: 10.0.0.0/24}}";
         let found = |bastion: &str, more: &str| {
             let found =
                 problems(&format!("{{{cloud}, loadBalancer: {{address: 10.0.0.9}}, bastion: {bastion}}}\n{more}"));
@@ -364,7 +366,7 @@ mod tests {
     #[test]
     fn a_bastion_is_there_where_it_is_described() {
         let cluster = |bastion: &str| {
-            let cloud = "clusterID: 1b4e28ba-2fa1-41d2-883f-0016d3cca427, image: i, flavor: f, network: {name: n}";
+            let cloud = "clusterID: c7d0bd8a-6f0d-4b5e-9a53-0b3d6f1f2a10, image: i, flavor: f, network: {name: n}";
             let loaded = load(&[Layer::file("x", format!("{GOOD}openstack: {{{cloud}{bastion}}}\n"))]).unwrap();
             // What is shown means the same.
             let again = load(&[Layer::file("x", loaded.text())]).unwrap();
@@ -379,7 +381,7 @@ mod tests {
     #[test]
     fn a_second_network_is_apart_and_holds_bastion_and_balancer() {
         let found = |create: &str, more: &str| {
-            let cloud = "clusterID: 1b4e28ba-2fa1-41d2-883f-0016d3cca427, image: i, flavor: f";
+            let cloud = "clusterID: c7d0bd8a-6f0d-4b5e-9a53-0b3d6f1f2a10, image: i, flavor: f";
             problems(&format!("{{{cloud}, network: {{create: {{cidr: 10.0.0.0/24, {create}}}}}, {more}}}")).join("\n")
         };
         let second = "publicCIDR: 10.0.1.0/24";

@@ -24,6 +24,10 @@ enum Act {
     Close,
     /// Says nothing for so long.
     Silent(Duration),
+    /// Announces so many bytes, and sends a few.
+    Announces(u64),
+    /// Announces nothing, and sends so many bytes.
+    Unannounced(usize),
 }
 
 struct Mirror {
@@ -72,6 +76,8 @@ fn mirror(content: Vec<u8>, acts: Vec<Act>) -> Mirror {
                     format!("HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\n\r\n").into_bytes()
                 }
                 Act::Close => Vec::new(),
+                Act::Unannounced(length) => [b"HTTP/1.1 200 OK\r\n\r\n".to_vec(), vec![b'x'; length]].concat(),
+                Act::Announces(length) => format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\nx").into_bytes(),
                 Act::Silent(time) => {
                     std::thread::sleep(time);
                     Vec::new()
@@ -103,8 +109,10 @@ fn content() -> Vec<u8> {
 impl Machine {
     async fn fetch(&self, mirror: &Mirror, sha256: &[u8], limit: Duration) -> Result<(), DownloadError> {
         let sha256 = ring::digest::digest(&SHA256, sha256).as_ref().try_into().unwrap();
-        let download = Download { url: mirror.url.clone(), sha256, limit };
-        download.fetch(&self.files, Path::new("/part"), |line| self.told.lock().unwrap().push(line)).await
+        let download = Download { url: mirror.url.clone(), sha256, largest: LARGEST, limit };
+        let client = http::Client::new(&self.files, None);
+        let ask = async |from| client.get(&mirror.url, from).await;
+        download.fetch(&self.files, Path::new("/part"), ask, |line| self.told.lock().unwrap().push(line)).await
     }
 
     fn put(&self, bytes: &[u8]) {
@@ -116,6 +124,7 @@ impl Machine {
     }
 }
 
+const LARGEST: u64 = 2 << 20;
 const LONG: Duration = Duration::from_secs(20);
 
 #[tokio::test]
@@ -184,7 +193,7 @@ async fn a_refusal_is_final_and_a_redirection_is_followed() {
     assert_eq!(moved.asked.lock().unwrap()[1], "GET /elsewhere HTTP/1.1 ");
     let circle = mirror(content(), vec![Act::Redirect("/kubelet"); 6]);
     let error = machine.fetch(&circle, b"other", LONG).await.unwrap_err().to_string();
-    assert!(error.contains("more than 5 times"), "{error}");
+    assert!(error.contains("too many redirects (5)"), "{error}");
 }
 
 #[tokio::test]
@@ -204,8 +213,24 @@ async fn an_address_that_cannot_be_used_is_final() {
     for (url, reason) in
         [("ftp://a/b", "http://"), ("https://localhost:1/x", "localhost:1"), ("no address", "no address")]
     {
-        let download = Download { url: url.into(), sha256: [0; 32], limit: Duration::from_millis(300) };
-        let error = download.fetch(&machine().files, Path::new("/part"), |_| ()).await.unwrap_err();
+        let download =
+            Download { url: url.into(), sha256: [0; 32], largest: LARGEST, limit: Duration::from_millis(300) };
+        let machine = machine();
+        let client = http::Client::new(&machine.files, None);
+        let ask = async |from| client.get(url, from).await;
+        let error = download.fetch(&machine.files, Path::new("/part"), ask, |_| ()).await.unwrap_err();
         assert!(error.to_string().contains(reason), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_too_large_is_not_downloaded() {
+    for act in [Act::Announces(5 << 30), Act::Unannounced(3 << 20)] {
+        let machine = machine();
+        let mirror = mirror(content(), vec![act; 20]);
+        let error = machine.fetch(&mirror, &content(), Duration::from_secs(5)).await.unwrap_err().to_string();
+        assert!(error.contains(&mirror.url) && error.contains("more than 2 MiB"), "{error}");
+        assert_eq!(mirror.asked.lock().unwrap().len(), 1, "it is final");
+        assert_eq!(machine.read(), None);
     }
 }

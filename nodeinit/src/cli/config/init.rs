@@ -1,12 +1,15 @@
 //! `config init`: writes a configuration file that explains every key.
 
-use super::{bad, print, wizard};
+use super::{bad, load, print, wizard};
 use crate::{
     engine::error::{Exit, StepError},
-    host::files::{Files, NewFile},
+    host::{
+        facts,
+        files::{Files, NewFile},
+    },
 };
 use clap::Args;
-use nodeinit_config::{Layer, template, versions::DEFAULT};
+use nodeinit_config::{Layer, fresh_cluster_id, releases::DEFAULT, template};
 use std::{
     io::{self, IsTerminal},
     path::PathBuf,
@@ -37,9 +40,18 @@ pub(super) fn run(args: &Init) -> Result<(), StepError> {
         return Err(error.exit(Exit::Usage).hint("add --force to replace it, or name another with --file"));
     }
     // Written out, so that a later nodeinit with a newer default does not move this cluster.
-    let mut layers = vec![Layer::setting("default", "kubernetes.version", DEFAULT)];
+    let mut layers = load::releases(&files)?;
+    layers.push(Layer::setting("default", "kubernetes.version", DEFAULT));
+    // A first master is one only because the configuration lists it.
+    let name = facts::local().host_name;
+    let name = name.split('.').next().unwrap_or_default();
+    layers.push(Layer::setting("default", "masters", format!("[{{name: {name:?}}}]")));
     for text in &args.set {
         layers.push(setting(text)?);
+    }
+    let sets = |key: &str| args.set.iter().any(|text| text.starts_with(key));
+    if sets("openstack.") && !sets("openstack.clusterID=") {
+        layers.push(Layer::setting("generated", "openstack.clusterID", fresh_cluster_id()));
     }
     let mut text = template(&layers).map_err(bad)?;
     if !args.yes {
@@ -49,6 +61,9 @@ pub(super) fn run(args: &Init) -> Result<(), StepError> {
         }
         let set: Vec<&str> = args.set.iter().filter_map(|s| s.split_once('=')).map(|(path, _)| path).collect();
         text = wizard::ask(&mut layers, &set, &mut io::stdin().lock(), &mut io::stdout().lock())?;
+    }
+    for directory in files.missing_parents(&path) {
+        files.make_directory(&directory, 0o755)?;
     }
     files.write(&[NewFile::public(&path, text)])?;
     let name = args.file.display();

@@ -2,11 +2,7 @@
 
 use crate::{context::Context, engine::error::StepError, host::files::failed};
 use prost::Message;
-use std::{
-    fs::File,
-    io::{ErrorKind, Read},
-    path::Path,
-};
+use std::{fs::File, io::Read, path::Path};
 
 /// Which member of which cluster wrote the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +20,13 @@ pub(super) enum Data {
     Of(Identity),
     /// etcd's, but whose cannot be told: it is damaged.
     Unreadable,
+}
+
+impl Data {
+    /// Whether it is the data of this member.
+    pub(super) fn is_of(self, member: u64) -> bool {
+        matches!(self, Self::Of(identity) if identity.member == member)
+    }
 }
 
 /// A log begins with a checksum and then tells whose it is, well within so many bytes.
@@ -50,33 +53,22 @@ struct Metadata {
     cluster: u64,
 }
 
-/// Looks into the data directory. A log is made under another name and renamed when it is whole, so that without one etcd
-/// has not begun.
+/// Looks at the live data.
 pub(super) fn look(cx: &Context) -> Result<Data, StepError> {
-    let logs = cx.cluster.etcd.data_directory.join("member/wal");
-    if !cx.files.exists(&logs) {
-        return Ok(Data::None);
-    }
-    let names = cx.files.list(&logs)?;
-    let Some(log) = names.iter().filter(|name| name.ends_with(".wal")).min() else { return Ok(Data::None) };
-    let head = head(cx, &logs.join(log))?;
-    Ok(identity(&head).map_or(Data::Unreadable, Data::Of))
+    look_in(cx, &cx.cluster.etcd.data_directory.join("member"))
 }
 
-/// Removes the data of a member that is none any more. Renamed first: killed half-way, etcd must not begin on a part of it.
-pub(super) fn discard(cx: &Context) -> Result<(), StepError> {
-    let directory = &cx.cluster.etcd.data_directory;
-    let (data, old) = (directory.join("member"), directory.join(".member.nodeinit-old"));
-    let remove = |path: &Path| match std::fs::remove_dir_all(cx.files.real(path)) {
-        Err(e) if e.kind() != ErrorKind::NotFound => Err(failed("remove", path)(e)),
-        _ => Ok(()),
+/// Looks at a member's data. etcd makes a log under another name and renames it when it is whole, so without a log etcd has
+/// not started. A snapshot of its state, which it takes much later, says that there was a log.
+pub(super) fn look_in(cx: &Context, member: &Path) -> Result<Data, StepError> {
+    let logs = member.join("wal");
+    let Some(log) = cx.files.list(&logs)?.into_iter().filter(|name| name.ends_with(".wal")).min() else {
+        let snapshots = cx.files.list(member.join("snap"))?;
+        let had_log = snapshots.iter().any(|name| name.ends_with(".snap"));
+        return Ok(if had_log { Data::Unreadable } else { Data::None });
     };
-    remove(&old)?;
-    match std::fs::rename(cx.files.real(&data), cx.files.real(&old)) {
-        Err(e) if e.kind() != ErrorKind::NotFound => return Err(failed("rename", &data)(e).into()),
-        _ => {}
-    }
-    Ok(remove(&old)?)
+    let head = head(cx, &logs.join(log))?;
+    Ok(identity(&head).map_or(Data::Unreadable, Data::Of))
 }
 
 fn head(cx: &Context, path: &Path) -> Result<Vec<u8>, StepError> {
@@ -107,12 +99,32 @@ fn identity(mut log: &[u8]) -> Option<Identity> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::files::NewFile;
 
     fn framed(kind: i64, data: Vec<u8>) -> Vec<u8> {
         let record = Record { kind, data }.encode_to_vec();
         let padding = (8 - record.len() % 8) % 8;
         let length = record.len() as u64 | if padding == 0 { 0 } else { (0x80 | padding as u64) << 56 };
         [&length.to_le_bytes()[..], &record, &[0, 0, 0, 0, 0, 0, 0][..padding]].concat()
+    }
+
+    #[test]
+    fn data_without_its_log_is_unreadable_and_a_start_that_was_killed_is_no_data() {
+        let (_dir, cx) = crate::context::testing::context();
+        let put = |path: &str, content: &[u8]| {
+            let path = Path::new("/var/lib/etcd/member").join(path);
+            std::fs::create_dir_all(cx.files.real(path.parent().unwrap())).unwrap();
+            cx.files.write(&[NewFile::private(path, content)]).unwrap();
+        };
+        assert_eq!(look(&cx).unwrap(), Data::None);
+        put("snap/db", b"buckets");
+        put("wal.tmp/0.wal", b"");
+        assert_eq!(look(&cx).unwrap(), Data::None);
+        put("snap/0000000000000002-0000000000002711.snap", b"");
+        assert_eq!(look(&cx).unwrap(), Data::Unreadable);
+        put("wal/1.wal", b"");
+        put("wal/0.wal", &framed(METADATA, Metadata { node: 7, cluster: 8 }.encode_to_vec()));
+        assert_eq!(look(&cx).unwrap(), Data::Of(Identity { member: 7, cluster: 8 }));
     }
 
     #[test]

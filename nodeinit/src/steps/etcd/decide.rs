@@ -31,8 +31,9 @@ pub(super) enum Next {
     Remove { id: u64, why: &'static str },
     /// The same, if that member does not answer; else another machine has our name.
     RemoveNamesake(u64),
-    /// The data here is of no use to anybody.
-    Discard(String),
+    /// The data here is that of a member, by ID, that is not in the list: it is moved aside if the cluster removed that
+    /// member, and rejected otherwise.
+    MoveAside(u64),
     /// Somebody else must do something first.
     Wait(String),
     /// Only a person can decide.
@@ -43,25 +44,30 @@ pub(super) enum Next {
 pub(super) fn next(own: &Own, members: &Members) -> Next {
     match own.data {
         Data::Of(identity) if identity.cluster != members.cluster_id => {
-            return Next::Refuse {
-                what: format!(
-                    "etcd's data on this machine belongs to another cluster ({:x}, and the other masters' is {:x})",
-                    identity.cluster, members.cluster_id
-                ),
-                hint: "if nobody needs that data: `nodeinit reset`, then `nodeinit up`".into(),
-            };
+            return rejected(format!(
+                "the etcd data on this machine belongs to another cluster: its cluster ID is {:x}, that of the other masters \
+                 is {:x}",
+                identity.cluster, members.cluster_id
+            ));
         }
-        Data::Unreadable => {
-            return Next::Refuse {
-                what: "etcd's data on this machine is damaged".into(),
-                hint: "`nodeinit reset`, then `nodeinit up`: the other members have the same data".into(),
-            };
-        }
+        Data::Unreadable => return rejected("the etcd data on this machine cannot be read: it is damaged".into()),
         Data::None | Data::Of(_) => {}
+    }
+    let find = |fits: &dyn Fn(&&Member) -> bool| members.members.iter().find(fits);
+    let is_elsewhere = |member: &&Member| own.data.is_of(member.id) && !member.peer_urls.contains(&own.peer_url);
+    if let Some(elsewhere) = find(&is_elsewhere) {
+        return if elsewhere.name == own.name {
+            Next::RemoveNamesake(elsewhere.id)
+        } else {
+            let (id, urls) = (elsewhere.id, elsewhere.peer_urls.join(", "));
+            rejected(format!(
+                "the etcd data on this machine is a copy of that of member {} ({id:x}), which is at {urls}",
+                elsewhere.shown()
+            ))
+        };
     }
     // etcd begins only with exactly the members that are there: nobody may come between one's being added and its start.
     let unstarted = |member: &&Member| member.name.is_empty() && !member.peer_urls.contains(&own.peer_url);
-    let find = |fits: &dyn Fn(&&Member) -> bool| members.members.iter().find(fits);
     if let Some(member) = find(&|member| member.peer_urls.contains(&own.peer_url)) {
         return match (as_member(own, member), find(&unstarted)) {
             (Next::Start(id), Some(_)) if own.data == Data::None && !own.placed => Next::Yield(id),
@@ -72,12 +78,25 @@ pub(super) fn next(own: &Own, members: &Members) -> Next {
         return Next::RemoveNamesake(elsewhere.id);
     }
     if let Data::Of(identity) = own.data {
-        return Next::Discard(format!("it is that of member {:x}, which was removed", identity.member));
+        return Next::MoveAside(identity.member);
     }
     match find(&unstarted) {
-        Some(other) => Next::Wait(format!("the member at {} was added and has not started yet", other.shown())),
+        Some(other) => Next::Wait(format!(
+            "the member at {} was added and has not started yet; if its machine is gone for good, run `nodeinit etcd remove {:x}`",
+            other.shown(),
+            other.id
+        )),
         None => Next::Add,
     }
+}
+
+/// What to do about data that this machine can neither use nor safely move aside.
+pub(super) const REJECTED: &str = "nothing was changed: this data may be the only copy of a cluster. If it may be needed, copy the \
+    directory `etcd.dataDirectory` to a safe place first; then `nodeinit reset` deletes it here, and `nodeinit up` lets this \
+    machine join the other masters";
+
+fn rejected(what: String) -> Next {
+    Next::Refuse { what, hint: REJECTED.into() }
 }
 
 /// What to do where a member has our address.
@@ -93,9 +112,7 @@ fn as_member(own: &Own, member: &Member) -> Next {
         };
     }
     match own.data {
-        Data::Of(identity) if identity.member != member.id => {
-            Next::Discard(format!("it is that of the former member {:x}", identity.member))
-        }
+        Data::Of(identity) if identity.member != member.id => Next::MoveAside(identity.member),
         Data::None if started => Next::Remove { id: member.id, why: "it has lost its data, as on a new disk" },
         _ if !started => Next::Start(member.id),
         _ if member.learner => Next::Promote(member.id),
@@ -158,7 +175,9 @@ mod tests {
     #[test]
     fn one_member_after_the_other_starts() {
         let waits = with(Data::None, vec![member(3, "", 13, true)]);
-        assert_eq!(waits, Next::Wait("the member at https://10.0.0.13:2380 was added and has not started yet".into()));
+        assert_eq!(waits, Next::Wait("the member at https://10.0.0.13:2380 was added and has not started yet; if its machine is gone for good, run \
+             `nodeinit etcd remove 3`"
+                .into()));
         assert_eq!(with(Data::None, vec![member(3, "m3", 13, true)]), Next::Add, "a learner that has started");
         let both = vec![member(OWN, "", 12, true), member(3, "", 13, true)];
         assert_eq!(with(Data::None, both.clone()), Next::Yield(OWN), "added in the same moment");
@@ -179,22 +198,35 @@ mod tests {
     }
 
     #[test]
-    fn data_of_a_former_member_is_of_no_use() {
+    fn data_of_a_member_that_is_gone_is_moved_aside_after_a_second_look() {
         for others in [vec![], vec![member(OWN, "", 12, true)], vec![member(OWN, "m2", 12, false)]] {
-            assert!(matches!(with(data(7), others), Next::Discard(_)));
+            assert_eq!(with(data(7), others), Next::MoveAside(7));
+        }
+    }
+
+    #[test]
+    fn data_of_a_present_member_is_not_moved_aside() {
+        let namesake = vec![member(7, "m2", 99, false), member(OWN, "", 12, true)];
+        assert_eq!(with(data(7), namesake), Next::RemoveNamesake(7), "our own member, at a former address");
+        for others in [vec![], vec![member(OWN, "m2", 12, false)]] {
+            let copied = refused(with(data(1), others));
+            assert!(copied.contains("a copy of that of member m1 (1), which is at https://10.0.0.11:2380"), "{copied}");
+        }
+    }
+
+    fn refused(next: Next) -> String {
+        match next {
+            Next::Refuse { what, .. } => what,
+            next => panic!("{next:?}"),
         }
     }
 
     #[test]
     fn what_only_a_person_can_decide_is_refused_by_name() {
-        let refused = |next: Next| match next {
-            Next::Refuse { what, .. } => what,
-            next => panic!("{next:?}"),
-        };
         let stranger = refused(with(Data::None, vec![member(OWN, "db7", 12, false)]));
         assert_eq!(stranger, "etcd has a member db7 at https://10.0.0.12:2380, the address of m2");
         let other = Data::Of(Identity { member: OWN, cluster: 9 });
-        assert!(refused(with(other, vec![])).contains("belongs to another cluster (9, and the other masters' is c1)"));
+        assert!(refused(with(other, vec![])).contains("cluster ID is 9, that of the other masters is c1"));
         assert!(refused(with(Data::Unreadable, vec![])).contains("damaged"));
     }
 

@@ -2,6 +2,7 @@
 
 use super::{
     data::{self, Data},
+    health,
     view::{Peers, View, shown, url},
 };
 use crate::{
@@ -55,21 +56,63 @@ pub fn keep_quorum(view: &View, member: &Member) -> Result<(), StepError> {
     ))
 }
 
-/// Removes the member of a machine. Leadership is handed to another first, so that no election interrupts anybody. Nothing
-/// happens where there is no such member.
+/// The member of this name, or of this ID in hex.
+fn named<'a>(members: &'a [Member], which: &str) -> Option<&'a Member> {
+    let by_name = members.iter().find(|member| member.name == which && !which.is_empty());
+    by_name.or_else(|| {
+        let id = u64::from_str_radix(which, 16).ok()?;
+        members.iter().find(|member| member.id == id)
+    })
+}
+
+/// Removes one member, by its name or its ID in hex, and returns how it is shown. This is for a member whose machine is gone or
+/// never came, such as a learner without a name; a healthy member is removed with `force` only.
+///
+/// # Errors
+/// If there is no such member, if it is healthy or this machine's, or if etcd would lose its quorum.
+pub async fn remove_member(cx: &Context, which: &str, force: bool) -> Result<String, StepError> {
+    let view = health::quorate(cx).await?;
+    let Some(member) = named(&view.members.members, which) else {
+        let what = format!("etcd has no member with the name or ID {which:?}");
+        return Err(StepError::new(what).hint("run `nodeinit etcd members`, which prints names and IDs"));
+    };
+    let shown = format!("{} ({:x})", member.shown(), member.id);
+    if member.peer_urls.contains(&url(cx.node.address, PEER_PORT)) {
+        let what = format!("{shown} is the etcd member of this machine");
+        return Err(StepError::new(what)
+            .exit(Exit::Usage)
+            .hint("`nodeinit reset` removes it, or run this on another master"));
+    }
+    if !force && view.complaint(member).is_none() {
+        let hint = format!(
+            "`nodeinit master remove {}` takes the machine out of the cluster; --force removes only its etcd member",
+            member.shown()
+        );
+        return Err(StepError::new(format!("etcd member {shown} is healthy")).hint(hint));
+    }
+    match keep_quorum(&view, member) {
+        Err(e) if force => cx.report.note("etcd", format!("{e}; continuing because of --force")),
+        kept => kept?,
+    }
+    remove(cx, &Peers::of_all(cx)?, member.id, &shown).await?;
+    Ok(shown)
+}
+
+/// Removes a member. Leadership is handed to another first, so that no election interrupts anybody. Nothing happens where
+/// there is no such member.
 ///
 /// # Errors
 /// Where it cannot be removed in time.
-pub async fn remove(cx: &Context, peers: &Peers, name: &str, address: Option<IpAddr>) -> Result<(), StepError> {
-    let wait = Wait::new(format!("the removal of {name} from etcd"), LIMIT);
+pub async fn remove(cx: &Context, peers: &Peers, id: u64, shown: &str) -> Result<(), StepError> {
+    let wait = Wait::new(format!("the removal of {shown} from etcd"), LIMIT);
     let look = async || match peers.look().await {
         Err(why) => ControlFlow::Continue(format!("no master's etcd answers: {why}")),
-        Ok(view) => match member(&view, name, address) {
+        Ok(view) => match view.members.members.iter().find(|member| member.id == id) {
             None => ControlFlow::Break(()),
             Some(member) => ControlFlow::Continue(attempt(cx, peers, &view, member).await),
         },
     };
-    let hint = format!("see `nodeinit etcd members`, then try again; or `kubectl uncordon {name}`, if it is to stay");
+    let hint = "see `nodeinit etcd members`, then try again";
     wait.until(look).await.map_err(|late| StepError::from(late).hint(hint))
 }
 
@@ -168,6 +211,23 @@ impl Leave {
     async fn leave(&self, cx: &Context, peers: &Peers, view: &View) -> Result<(), StepError> {
         let Some(own) = member(view, &cx.node.name, Some(cx.node.address)) else { return Ok(()) };
         keep_quorum(view, own)?;
-        remove(cx, peers, &cx.node.name, Some(cx.node.address)).await
+        remove(cx, peers, own.id, &cx.node.name).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_are_found_by_name_and_by_id() {
+        let member = |id, name: &str| Member { id, name: name.into(), ..Member::default() };
+        let members = [member(0xab, ""), member(0x1, "ab"), member(0x2, "m2")];
+        let id = |which| named(&members, which).map(|member| member.id);
+        assert_eq!(id("m2"), Some(2));
+        assert_eq!(id("2"), Some(2));
+        assert_eq!(id("ab"), Some(1), "a name goes before an ID");
+        assert_eq!(id("AB"), Some(0xab));
+        assert_eq!([id(""), id("3"), id("m3"), id("-1"), id("1ffffffffffffffff")], [None; 5]);
     }
 }

@@ -1,30 +1,38 @@
 //! A further master becomes a member of etcd.
 
 use super::{
+    aside,
+    bootstrap::{self, Action, OtherMasters, Permit},
     data::{self, Data},
     decide::{self, Next, Own, next},
-    view::{Peers, View, shown, url},
+    health::Watch,
+    marker, turn,
+    view::{self, Peers, View, shown, url},
 };
 use crate::{
     api::{
         cri::{self, ContainerState, Cri},
-        etcd::{Etcd, EtcdError, Member, Members, PEER_PORT, Refusal},
+        etcd::{Etcd, EtcdError, Member, Members, PEER_PORT, Past, Refusal},
     },
     context::{Context, blocking},
     engine::{
         error::{Exit, StepError},
+        journal::{EtcdHistory, Record},
         step::{State, Step},
         wait::Wait,
     },
     host::{failpoint, files::NewFile, processes},
-    render::{self, static_pod},
+    render::{
+        self,
+        static_pod::{self, Membership},
+    },
     steps::{
-        kubelet,
+        encryption_config, kubelet,
         static_pods::{BackOffWatch, Component, explain},
     },
 };
 use async_trait::async_trait;
-use nodeinit_config::{cluster::Role, yaml};
+use nodeinit_config::{Cluster, cluster::Role, versions::KubernetesVersion, yaml};
 use serde_json::Value;
 use std::{
     ops::ControlFlow,
@@ -40,31 +48,67 @@ pub const NAME: &str = "etcd-member";
 /// It adds itself as a learner, which no quorum counts, starts its etcd, and votes once it has caught up. Every look lists
 /// the members anew and decides from what is there: so an error, a killed run and a run before this one make no difference.
 ///
-/// The first master begins an etcd of its own, unless the others have one: then it was replaced, and joins them.
-pub struct EtcdMember(pub Role);
+/// The first master bootstraps a new etcd where `bootstrap` finds proof that there was none; else it joins the others.
+pub struct EtcdMember {
+    role: Role,
+    permit: Permit,
+    /// What `other-masters` found; `None` where that step is not part of the plan.
+    action: Option<bootstrap::Shared>,
+}
 
-/// How long the first master, where nothing of etcd's is on its disk, asks the others for theirs.
-const SEARCH_LIMIT: Duration = Duration::from_secs(1);
+impl EtcdMember {
+    /// A further master's.
+    #[must_use]
+    pub fn of_master() -> Self {
+        Self { role: Role::Master, permit: Permit::None, action: None }
+    }
 
-fn manifest_path() -> PathBuf {
+    /// The first master's, and the step that asks the other masters, where there are any.
+    #[must_use]
+    pub fn of_first_master(cluster: &Cluster, permit: Permit) -> (Option<OtherMasters>, Self) {
+        if cluster.masters.len() < 2 {
+            return (None, Self { role: Role::FirstMaster, permit, action: None });
+        }
+        let action = bootstrap::Shared::default();
+        let others = OtherMasters::new(permit, action.clone());
+        (Some(others), Self { role: Role::FirstMaster, permit, action: Some(action) })
+    }
+
+    /// Whether the first master's data decides nothing: then `bootstrap` does.
+    fn must_decide(&self, cx: &Context) -> Result<bool, StepError> {
+        Ok(self.role == Role::FirstMaster && (data::look(cx)? == Data::None || self.permit == Permit::Operator))
+    }
+}
+
+pub(super) fn manifest_path() -> PathBuf {
     Path::new(render::paths::STATIC_PODS).join("etcd.yaml")
 }
 
-/// The members with which etcd on this machine began, where it joined others. They were written once: etcd reads them at its
-/// first start only, and whoever comes later must not make it restart.
-pub(in crate::steps) fn initial_cluster(cx: &Context) -> Result<Option<String>, StepError> {
-    let Some(text) = cx.files.read_text(manifest_path())? else { return Ok(None) };
-    // What cannot be read is written anew.
+/// How etcd on this machine began, by the journal, else by the manifest on the disk. The members with which it joined others are
+/// written once: etcd reads them at its first start only, and the next to join must not make it restart.
+pub(in crate::steps) fn membership(cx: &Context) -> Result<Membership, StepError> {
+    let records = cx.journal.etcd();
+    let text = cx.files.read_text(manifest_path())?.unwrap_or_default();
+    // A manifest that cannot be read is written again.
     let pod = yaml::document(&text).unwrap_or_default();
     let command = pod.pointer("/spec/containers/0/command").and_then(Value::as_array);
     let flags: Vec<&str> = command.into_iter().flatten().filter_map(Value::as_str).collect();
-    let cluster = flags.iter().find_map(|flag| flag.strip_prefix("--initial-cluster="));
-    let joined = flags.contains(&"--initial-cluster-state=existing");
-    Ok(cluster.filter(|_| joined).map(str::to_owned))
+    let value = |prefix: &str| flags.iter().find_map(|flag| flag.strip_prefix(prefix)).map(str::to_owned);
+    let joined = !records.history.is_bootstrap() && flags.contains(&"--initial-cluster-state=existing");
+    Ok(Membership {
+        token: records.token.or_else(|| value("--initial-cluster-token=")),
+        joined: value("--initial-cluster=").filter(|_| joined),
+        marked: marker::is_mounted(cx, &pod)?,
+    })
 }
 
-fn manifest(cx: &Context, initial_cluster: &str) -> Result<NewFile, StepError> {
-    let pod = static_pod::joining_etcd(&cx.renderer(), initial_cluster)?;
+/// etcd's `--initial-cluster-token`, where this machine knows one.
+pub(in crate::steps) fn token(cx: &Context) -> Result<Option<String>, StepError> {
+    membership(cx).map(|membership| membership.token)
+}
+
+fn manifest(cx: &Context, membership: &Membership) -> Result<NewFile, StepError> {
+    let pod = static_pod::etcd(&cx.renderer(), membership)?;
     Ok(NewFile::private(manifest_path(), pod.text))
 }
 
@@ -82,8 +126,13 @@ impl Step for EtcdMember {
 
     fn needs(&self) -> Vec<String> {
         let mut needs = ["kubeconfig", "image-pause", "image-etcd", "kubelet-config"].map(String::from).to_vec();
-        if self.0 != Role::FirstMaster {
+        if self.role != Role::FirstMaster {
             needs.push("kubelet".into());
+        }
+        // Its digest is compared with those of the other masters, or published for them.
+        needs.push("encryption-config".into());
+        if self.action.is_some() {
+            needs.push(bootstrap::OTHER_MASTERS.into());
         }
         needs
     }
@@ -93,13 +142,19 @@ impl Step for EtcdMember {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        let Some(cluster) = initial_cluster(cx)? else {
-            return Ok(match self.0 == Role::FirstMaster && has_begun(cx)? {
-                true => State::Done,
-                false => State::needed(self.title()),
-            });
-        };
-        let mut changes = cx.differing(&[manifest(cx, &cluster)?])?;
+        if self.must_decide(cx)? {
+            return Ok(State::needed(self.title()));
+        }
+        let membership = membership(cx)?;
+        let mut changes = Vec::new();
+        if lacks_marker(cx)? {
+            changes.push("write the marker of etcd's data".to_owned());
+        }
+        if membership.joined.is_none() {
+            let bootstrapped = self.role == Role::FirstMaster;
+            return Ok(if bootstrapped { State::of(changes) } else { State::needed(self.title()) });
+        }
+        changes.extend(cx.differing(&[manifest(cx, &membership)?])?);
         // A member that votes answers for all; a learner refuses.
         if let Err(why) = Peers::new(cx, [cx.node.address])?.members().await {
             changes.push(format!("become a voting member: {why}"));
@@ -108,37 +163,29 @@ impl Step for EtcdMember {
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        if self.0 == Role::FirstMaster && initial_cluster(cx)?.is_none() && !search(cx).await? {
+        if lacks_marker(cx)? {
+            let cx = cx.clone();
+            blocking(move || marker::write(&cx)).await?;
+        }
+        if self.must_decide(cx)? {
+            let decided = self.action.as_ref().and_then(|action| action.take());
+            let action = match decided {
+                Some(action) => action,
+                None => bootstrap::action(cx, self.permit).await?,
+            };
+            match action {
+                Action::Keep => return Ok(()),
+                Action::Bootstrap => {
+                    let lent = cx.clone();
+                    blocking(move || bootstrap::record(&lent)).await?;
+                    return mark(cx).await;
+                }
+                Action::Join => cx.report.note(NAME, "the other masters have an etcd: this machine joins it"),
+            }
+        } else if self.role == Role::FirstMaster && membership(cx)?.joined.is_none() {
             return Ok(());
         }
         Joining::new(cx)?.run().await
-    }
-}
-
-/// Whether the first master has no reason to look for another etcd than its own.
-fn has_begun(cx: &Context) -> Result<bool, StepError> {
-    Ok(cx.cluster.masters.len() < 2 || cx.files.exists(manifest_path()) || data::look(cx)? != Data::None)
-}
-
-/// Whether other masters have an etcd already.
-async fn search(cx: &Context) -> Result<bool, StepError> {
-    let peers = Peers::of_others(cx)?;
-    match tokio::time::timeout(SEARCH_LIMIT, peers.members()).await {
-        Ok(Ok(_)) => {
-            cx.report.note(NAME, "the other masters have an etcd already: this machine joins it");
-            Ok(true)
-        }
-        Ok(Err(_)) | Err(_) => match peers.stranger() {
-            None => Ok(false),
-            Some(address) => {
-                let what =
-                    format!("{address} runs an etcd of another CA than this machine's: a cluster is there already");
-                Err(StepError::new(what).hint(
-                    "to bring this machine back into it: `nodeinit reset`, put that cluster's secrets at \
-                     /etc/nodeinit/secrets.yaml, then `nodeinit up`; to begin anew: reset the other masters",
-                ))
-            }
-        },
     }
 }
 
@@ -154,19 +201,31 @@ struct Joining<'a> {
     cx: &'a Context,
     peers: Peers,
     watch: BackOffWatch,
+    health: Watch,
     /// Since when our etcd should be starting.
     starting: Option<Instant>,
     /// The members as they were last, and since when.
     known: (Members, Instant),
     /// What was last told, so that it is told once.
     told: String,
+    /// Whether this machine has the others' encryption keys, and their version of Kubernetes.
+    has_their_keys: bool,
 }
 
 impl<'a> Joining<'a> {
     fn new(cx: &'a Context) -> Result<Self, StepError> {
         let watch = BackOffWatch::new(Component::Etcd);
         let known = (Members::default(), Instant::now());
-        Ok(Self { cx, peers: Peers::of_others(cx)?, watch, starting: None, known, told: String::new() })
+        Ok(Self {
+            cx,
+            peers: Peers::of_others(cx)?,
+            watch,
+            health: Watch::new(NAME),
+            starting: None,
+            known,
+            told: String::new(),
+            has_their_keys: false,
+        })
     }
 
     async fn run(mut self) -> Result<(), StepError> {
@@ -176,11 +235,12 @@ impl<'a> Joining<'a> {
             Err(e) => ControlFlow::Break(Err(e)),
         };
         match wait.until(look).await {
-            Ok(ended) => ended,
+            Ok(Ok(())) => self.place(None).await,
+            Ok(Err(e)) => Err(e),
             Err(late) => {
                 self.withdraw().await;
                 let hint = "see `nodeinit etcd members` on another master, then run `nodeinit up` again here";
-                Err(StepError::from(late).hint(hint))
+                Err(self.health.error(StepError::from(late).hint(hint)))
             }
         }
     }
@@ -189,7 +249,10 @@ impl<'a> Joining<'a> {
     async fn advance(&mut self) -> Result<ControlFlow<(), String>, StepError> {
         let (etcd, members) = match self.peers.members().await {
             Ok(found) => found,
-            Err(why) => return Ok(ControlFlow::Continue(format!("no other master's etcd answers: {why}"))),
+            Err(why) => {
+                self.health.look(self.cx).await;
+                return Ok(ControlFlow::Continue(format!("no other master's etcd answers: {why}")));
+            }
         };
         if self.known.0 != members {
             self.known = (members.clone(), Instant::now());
@@ -197,7 +260,7 @@ impl<'a> Joining<'a> {
         let own = own(self.cx)?;
         match next(&own, &members) {
             Next::Add => self.add(&own, etcd, members).await,
-            Next::Start(id) => self.start(&own, id, &members).await,
+            Next::Start(id) => self.start(&own, id, etcd).await,
             Next::Yield(id) => {
                 let removed = etcd.remove(id).await;
                 Ok(self.outcome("another was added in the same moment, and goes first", removed))
@@ -211,10 +274,7 @@ impl<'a> Joining<'a> {
                 failpoint("etcd-promoted", &own.name);
                 Ok(self.outcome("it votes", promoted))
             }
-            Next::Votes => {
-                self.place(&own, &members).await?;
-                Ok(ControlFlow::Break(()))
-            }
+            Next::Votes => Ok(ControlFlow::Break(())),
             Next::Remove { id, why } => {
                 let view = self.peers.view(etcd, members).await;
                 self.remove(&own, &view, id, why).await
@@ -229,19 +289,60 @@ impl<'a> Joining<'a> {
                 }
                 self.remove(&own, &view, id, "it was at another address, and does not answer there").await
             }
-            Next::Discard(why) => {
-                self.tell(format!("etcd's data on this machine is removed: {why}"));
-                self.stop().await?;
-                let cx = self.cx.clone();
-                blocking(move || data::discard(&cx)).await?;
-                Ok(ControlFlow::Continue("the former data was removed".into()))
-            }
+            Next::MoveAside(id) => self.move_aside(&etcd, &members, id).await,
             Next::Wait(why) => Ok(self.wait(why)),
             Next::Refuse { what, hint } => Err(StepError::new(what).hint(hint)),
         }
     }
 
+    /// Moves the data of a former member aside. That the member is not in the list does not suffice: two clusters of the same
+    /// masters can have the same ID. `etcd` confirmed the list with a quorum, so it also knows every removal that there was.
+    async fn move_aside(
+        &mut self,
+        etcd: &Etcd,
+        members: &Members,
+        id: u64,
+    ) -> Result<ControlFlow<(), String>, StepError> {
+        match view::past(self.cx, etcd, members.cluster_id, id).await? {
+            Ok(Past::Removed) => {}
+            Ok(Past::Unknown) => {
+                let what = format!(
+                    "the etcd data on this machine belongs to another cluster: it is that of member {id:x}, which the cluster \
+                     of the other masters never had, although it has the same cluster ID ({:x})",
+                    members.cluster_id
+                );
+                return Err(StepError::new(what).hint(decide::REJECTED));
+            }
+            Err(why) => return Ok(self.wait(format!("cannot ask etcd whether it removed member {id:x}: {why}"))),
+        }
+        stop(self.cx).await?;
+        let cx = self.cx.clone();
+        let aside = blocking(move || aside::move_aside(&cx)).await?;
+        let moved = format!(
+            "moved the data of etcd member {id:x} aside, which was removed from the cluster: {} in {}, {} MiB",
+            aside.name,
+            self.cx.cluster.etcd.data_directory.display(),
+            aside.mebibytes()
+        );
+        self.tell(moved);
+        Ok(ControlFlow::Continue("the data of the former member was moved aside".into()))
+    }
+
     async fn add(&mut self, own: &Own, etcd: Etcd, members: Members) -> Result<ControlFlow<(), String>, StepError> {
+        // Until then the machine that bootstrapped it would do so again, if it lost its data.
+        if members.members.len() == 1 && !etcd.is_settled().await.unwrap_or_default() {
+            return Ok(ControlFlow::Continue("the first master has not recorded yet that its etcd is healthy".into()));
+        }
+        if !self.has_their_keys {
+            match etcd.kubernetes_version().await {
+                Ok(theirs) => has_their_version(theirs, self.cx.cluster.version)?,
+                Err(e) => return Ok(self.wait(shown(&e))),
+            }
+            if let Err(e) = encryption_config::verify(self.cx, &etcd, &members).await? {
+                return Ok(self.wait(shown(&e)));
+            }
+            self.has_their_keys = true;
+        }
         let view = self.peers.view(etcd, members).await;
         if let Some(complaint) = view.unhealthy() {
             return Ok(self.wait(complaint));
@@ -314,18 +415,37 @@ impl<'a> Joining<'a> {
         }
     }
 
-    /// Places the manifest; one with which etcd began already keeps the members of then.
-    async fn place(&self, own: &Own, members: &Members) -> Result<(), StepError> {
-        let former = if own.data == Data::None { None } else { initial_cluster(self.cx)? };
-        let manifest = manifest(self.cx, &former.unwrap_or_else(|| decide::initial_cluster(own, members)))?;
-        self.cx.place(vec![manifest]).await.map(drop)
+    /// Places the manifest; one with which etcd began already keeps the members and the token of then. Waits for this machine's
+    /// turn if etcd must restart.
+    async fn place(&self, token: Option<String>) -> Result<(), StepError> {
+        let own = own(self.cx)?;
+        let former = match own.data {
+            Data::None => Membership { marked: true, ..Membership::default() },
+            Data::Of(_) | Data::Unreadable => membership(self.cx)?,
+        };
+        let token = former.token.clone().or(token);
+        let joined = former.joined.clone().unwrap_or_else(|| decide::initial_cluster(&own, &self.known.0));
+        let manifest = manifest(self.cx, &Membership { token: token.clone(), joined: Some(joined), ..former })?;
+        let cx = self.cx.clone();
+        blocking(move || record_join(&cx, token)).await?;
+        if own.data == Data::None {
+            mark(self.cx).await?;
+        }
+        turn::place(self.cx, manifest).await
     }
 
-    async fn start(&mut self, own: &Own, id: u64, members: &Members) -> Result<ControlFlow<(), String>, StepError> {
-        self.place(own, members).await?;
+    async fn start(&mut self, own: &Own, id: u64, etcd: Etcd) -> Result<ControlFlow<(), String>, StepError> {
+        let token = match own.data {
+            Data::None => etcd.cluster_token().await,
+            Data::Of(_) | Data::Unreadable => Ok(None),
+        };
+        match token {
+            Ok(token) => self.place(token).await?,
+            Err(e) => return Ok(self.wait(shown(&e))),
+        }
         let command = Component::Etcd.command(self.cx)?;
         if self.starting.is_none() && !processes::runs(&self.cx.files, &command) {
-            self.end_api_server().await;
+            end_api_server(self.cx).await;
         }
         let since = *self.starting.get_or_insert_with(Instant::now);
         let limit = self.cx.cluster.timeouts.etcd;
@@ -347,24 +467,6 @@ impl<'a> Joining<'a> {
         Ok(ControlFlow::Continue(format!("etcd on this machine {state}")))
     }
 
-    /// Ends an API server of this machine that was left without its etcd: the kubelet asks it before it starts a static pod, and it
-    /// answers nobody. The kubelet starts another.
-    async fn end_api_server(&self) {
-        let end = async {
-            let cri = Cri::connect(cri::SOCKET).await?;
-            let mut containers = Component::ApiServer.containers().await?;
-            containers.retain(|container| container.state == ContainerState::Running);
-            for container in containers {
-                self.cx.report.note(NAME, "an API server without its etcd is ended");
-                cri.kill_container(&container.id).await?;
-            }
-            Ok::<_, cri::CriError>(())
-        };
-        if let Err(e) = end.await {
-            self.cx.report.note(NAME, e.to_string());
-        }
-    }
-
     /// Removes our member if it has not started: it would keep others from being added. Its manifest goes first, since the
     /// next run adds another member.
     async fn withdraw(&self) {
@@ -373,26 +475,120 @@ impl<'a> Joining<'a> {
             let Ok((etcd, members)) = self.peers.members().await else { return Ok(()) };
             let unstarted = |m: &&Member| m.peer_urls.contains(&own.peer_url) && m.name.is_empty();
             let Some(member) = members.members.iter().find(unstarted) else { return Ok(()) };
-            self.stop().await?;
+            stop(self.cx).await?;
             etcd.remove(member.id).await.map_err(|e| StepError::caused("cannot remove the member again", e))
         };
         if let Err(e) = withdraw.await {
             self.cx.report.note(NAME, format!("{e}: {}", e.causes().join(": ")));
         }
     }
+}
 
-    /// Ends our etcd's pod. A kubelet that is just starting it, as after a boot, would go on although the manifest is gone: only
-    /// another one knows nothing of it.
-    async fn stop(&self) -> Result<(), StepError> {
-        let cx = self.cx.clone();
-        blocking(move || Ok(cx.files.remove_file(manifest_path())?)).await?;
-        kubelet::restart_if_begun(self.cx).await?;
-        let ended = Wait::new("the end of etcd's pod on this machine", Duration::from_secs(60));
-        let look = async || match end_pod(&self.cx.node.name).await {
-            Ok(()) => ControlFlow::Break(()),
-            Err(e) => ControlFlow::Continue(e.to_string()),
-        };
-        Ok(ended.until(look).await?)
+/// Ends an API server of this machine that was left without its etcd: the kubelet asks it before it starts a static pod, and it
+/// answers nobody. The kubelet starts another.
+pub(super) async fn end_api_server(cx: &Context) {
+    let end = async {
+        let cri = Cri::connect(cri::SOCKET).await?;
+        let mut containers = Component::ApiServer.containers().await?;
+        containers.retain(|container| container.state == ContainerState::Running);
+        for container in containers {
+            cx.report.note(NAME, "an API server without its etcd is ended");
+            cri.kill_container(&container.id).await?;
+        }
+        Ok::<_, cri::CriError>(())
+    };
+    if let Err(e) = end.await {
+        cx.report.note(NAME, e.to_string());
+    }
+}
+
+/// Ends this machine's etcd pod and removes its manifest. A kubelet that is just starting the pod, as after a boot, would continue
+/// although the manifest is gone; it forgets the pod when it restarts.
+async fn stop(cx: &Context) -> Result<(), StepError> {
+    let lent = cx.clone();
+    blocking(move || Ok(lent.files.remove_file(manifest_path())?)).await?;
+    kubelet::restart_if_begun(cx).await?;
+    let ended = Wait::new("the end of etcd's pod on this machine", Duration::from_secs(60));
+    let look = async || match end_pod(&cx.node.name).await {
+        Ok(()) => ControlFlow::Break(()),
+        Err(e) => ControlFlow::Continue(e.to_string()),
+    };
+    Ok(ended.until(look).await?)
+}
+
+/// Whether this machine has etcd's data without the marker that its pod mounts: somebody put the data back.
+fn lacks_marker(cx: &Context) -> Result<bool, StepError> {
+    Ok(matches!(data::look(cx)?, Data::Of(_)) && !marker::exists(cx) && membership(cx)?.marked)
+}
+
+/// Writes the marker for an etcd that starts without data. If the pod of a former etcd waits for the marker, it must not start with
+/// it: it has the flags of the lost member.
+async fn mark(cx: &Context) -> Result<(), StepError> {
+    if marker::exists(cx) {
+        return Ok(());
+    }
+    if cx.files.exists(manifest_path()) {
+        stop(cx).await?;
+    }
+    let cx = cx.clone();
+    blocking(move || marker::write(&cx)).await
+}
+
+/// Records that etcd on this machine joins others, before it does. From then on no new cluster is bootstrapped here.
+fn record_join(cx: &Context, token: Option<String>) -> Result<(), StepError> {
+    let known = cx.journal.etcd();
+    if known.history == EtcdHistory::Member && known.token == token {
+        return Ok(());
+    }
+    Ok(cx.journal.intend(vec![Record::EtcdJoin { token }])?)
+}
+
+/// Refuses to bring another version of Kubernetes and etcd into a cluster, as a rebuilt master would whose configuration names none.
+fn has_their_version(theirs: Option<String>, ours: KubernetesVersion) -> Result<(), StepError> {
+    let Some(theirs) = theirs.filter(|theirs| *theirs != ours.to_string()) else { return Ok(()) };
+    let what = format!("the cluster runs Kubernetes {theirs}, and kubernetes.version is {ours} here");
+    let hint = format!("write `kubernetes: {{version: {theirs}}}` in the configuration, then run `nodeinit up` again");
+    Err(StepError::new(what).exit(Exit::BadConfig).hint(hint))
+}
+
+/// Records that the etcd which was bootstrapped here is healthy, publishes the digest of this machine's encryption keys in etcd, and
+/// only then opens it to other masters: they join an etcd that holds its token, and compare their keys.
+///
+/// # Errors
+/// Where the journal cannot be written, or etcd does not store it.
+pub(in crate::steps) async fn settle(cx: &Context) -> Result<(), StepError> {
+    let records = cx.journal.etcd();
+    if records.history == EtcdHistory::Bootstrapping {
+        let lent = cx.clone();
+        failpoint("etcd-healthy", "record");
+        blocking(move || Ok(lent.journal.intend(vec![Record::EtcdHealthy])?)).await?;
+    }
+    let peers = Peers::new(cx, [cx.node.address])?;
+    if let Some(digest) = encryption_config::digest(cx)? {
+        let publish = async || peers.publish_encryption_digest(&cx.node.name, &digest).await;
+        stored(cx, "the digest of the encryption keys", publish).await?;
+    }
+    let (true, Some(token)) = (records.history.is_bootstrap(), records.token) else { return Ok(()) };
+    failpoint("etcd-settle", "token");
+    stored(cx, "its cluster's token", async || peers.put_cluster_token(&token).await).await
+}
+
+/// Waits until etcd has stored something.
+async fn stored(cx: &Context, what: &str, store: impl AsyncFn() -> Result<(), String>) -> Result<(), StepError> {
+    let look = async || match store().await {
+        Ok(()) => ControlFlow::Break(()),
+        Err(why) => ControlFlow::Continue(why),
+    };
+    Ok(Wait::new(format!("etcd to store {what}"), cx.cluster.timeouts.etcd).until(look).await?)
+}
+
+/// Whether [`settle`] has nothing left to do.
+pub(in crate::steps) fn is_settled(cx: &Context) -> bool {
+    let state = cx.journal.state();
+    match state.etcd.history {
+        EtcdHistory::None | EtcdHistory::Member => true,
+        EtcdHistory::Bootstrapping => false,
+        EtcdHistory::Bootstrapped => state.ended.contains(Component::Etcd.name()),
     }
 }
 
@@ -405,4 +601,18 @@ async fn end_pod(node: &str) -> Result<(), cri::CriError> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_version_than_the_clusters_is_refused() {
+        let ours = "v1.37.1".parse().unwrap();
+        assert!(has_their_version(None, ours).is_ok() && has_their_version(Some("v1.37.1".into()), ours).is_ok());
+        let error = has_their_version(Some("v1.34.4".into()), ours).unwrap_err();
+        assert_eq!(error.to_string(), "the cluster runs Kubernetes v1.34.4, and kubernetes.version is v1.37.1 here");
+        assert!(error.exit == Exit::BadConfig && error.advice().unwrap().contains("{version: v1.34.4}"));
+    }
 }

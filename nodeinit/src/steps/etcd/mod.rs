@@ -1,11 +1,22 @@
 //! The members of etcd: who they are, how this machine becomes one, and how one leaves.
 
+pub mod aside;
+mod bootstrap;
 mod data;
 mod decide;
+mod evidence;
+pub mod health;
 pub mod leave;
+pub mod maintenance;
+mod marker;
 mod member;
+mod turn;
 mod view;
 
-pub(super) use member::initial_cluster;
+pub use bootstrap::{OtherMasters, Permit};
+pub(crate) use evidence::others;
+pub(super) use marker::has_data;
 pub use member::{EtcdMember, NAME as MEMBER};
+pub(super) use member::{is_settled, membership, settle, token};
+pub(super) use turn::place;
 pub use view::{Peers, View};

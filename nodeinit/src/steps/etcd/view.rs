@@ -1,7 +1,7 @@
 //! What the members of etcd say at one moment, asked over the network.
 
 use crate::{
-    api::etcd::{CLIENT_PORT, Etcd, EtcdError, Keys, Member, Members, Status},
+    api::etcd::{self, CLIENT_PORT, Etcd, EtcdError, Keys, Member, Members, PEER_PORT, Past, Status},
     context::Context,
     engine::error::StepError,
     steps::pki::{certificate_path, key_path},
@@ -11,10 +11,14 @@ use std::{
     cell::{Cell, RefCell},
     collections::BTreeMap,
     net::{IpAddr, SocketAddr},
+    path::PathBuf,
 };
 
 /// The client that may ask etcd. Source: kubeadm, `etcd.NewFromCluster`.
 const CLIENT: &str = "etcd/healthcheck-client";
+
+/// The keys with which a member asks another one.
+const PEER: &str = "etcd/peer";
 
 /// The ways to etcd: connections are kept from one look to the next.
 pub struct Peers {
@@ -33,6 +37,16 @@ pub struct View {
     pub members: Members,
     /// What each member that has started says, by its number; else why it does not answer.
     pub answers: BTreeMap<u64, Result<Status, String>>,
+}
+
+/// What the masters' etcd says about itself, with or without a quorum.
+pub enum Survey {
+    /// A quorum confirmed it.
+    Confirmed(View),
+    /// It is what the most advanced member that answers knows.
+    Unconfirmed(View),
+    /// No member answers; why.
+    Silent(String),
 }
 
 impl View {
@@ -71,10 +85,19 @@ impl View {
     #[must_use]
     pub fn complaint(&self, member: &Member) -> Option<String> {
         match self.answers.get(&member.id) {
+            Some(Ok(status)) if status.is_full(member.id) => Some("its database is full (NOSPACE alarm)".into()),
+            Some(Ok(status)) if !status.errors.is_empty() => Some(format!("says: {}", status.errors.join(", "))),
+            _ => self.failure(member),
+        }
+    }
+
+    /// Why a member takes no part in a quorum, where it does not. A full database is no reason.
+    #[must_use]
+    pub fn failure(&self, member: &Member) -> Option<String> {
+        match self.answers.get(&member.id) {
             None => Some("has not started".into()),
             Some(Err(why)) => Some(why.clone()),
             Some(Ok(status)) if status.leader == 0 => Some("knows no leader".into()),
-            Some(Ok(status)) if !status.errors.is_empty() => Some(format!("says: {}", status.errors.join(", "))),
             Some(Ok(_)) => None,
         }
     }
@@ -92,16 +115,7 @@ impl Peers {
     /// # Errors
     /// Where this machine has no keys to etcd, or damaged ones.
     pub fn new(cx: &Context, addresses: impl IntoIterator<Item = IpAddr>) -> Result<Self, StepError> {
-        let read = |path: std::path::PathBuf| {
-            let missing = || {
-                StepError::new(format!("{} is missing", path.display()))
-                    .hint("run `nodeinit up` on a master: it makes it")
-            };
-            cx.files.read(&path)?.ok_or_else(missing)
-        };
-        let (authority, certificate) = (read(certificate_path("etcd/ca"))?, read(certificate_path(CLIENT))?);
-        let keys = Keys::new(&authority, &certificate, &read(key_path(CLIENT))?)
-            .map_err(|e| StepError::caused("cannot ask etcd", e))?;
+        let keys = keys(cx, CLIENT)?;
         let addresses = addresses.into_iter().map(|address| SocketAddr::new(address, CLIENT_PORT)).collect();
         Ok(Self { keys, addresses, open: RefCell::default(), stranger: Cell::default() })
     }
@@ -133,7 +147,7 @@ impl Peers {
             return Ok(open.clone());
         }
         let new = Etcd::connect(address, &self.keys).await.inspect_err(|e| {
-            if matches!(e, EtcdError::Http(e) if e.is_untrusted()) {
+            if matches!(e, EtcdError::Http(e) if e.is_of_another_ca()) {
                 self.stranger.set(Some(address));
             }
         })?;
@@ -175,6 +189,45 @@ impl Peers {
         Ok(self.view(asked, members).await)
     }
 
+    /// Stores the token of etcd's cluster through the first address.
+    pub(super) async fn put_cluster_token(&self, token: &str) -> Result<(), String> {
+        self.at_first(async |etcd| etcd.put_cluster_token(token).await).await
+    }
+
+    /// Publishes the digest of a master's encryption configuration through the first address, unless it is there.
+    pub(super) async fn publish_encryption_digest(&self, master: &str, digest: &str) -> Result<(), String> {
+        let publish = async |etcd: Etcd| match etcd.encryption_digests().await?.get(master) {
+            Some(published) if published == digest => Ok(()),
+            _ => etcd.put_encryption_digest(master, digest).await,
+        };
+        self.at_first(publish).await
+    }
+
+    async fn at_first(&self, act: impl AsyncFnOnce(Etcd) -> Result<(), EtcdError>) -> Result<(), String> {
+        let address = *self.addresses.first().ok_or("no address is known")?;
+        let done = async { act(self.open(address).await?).await };
+        done.await.map_err(|e| shown(&e))
+    }
+
+    /// The members and what each says of itself, even without a quorum.
+    pub async fn survey(&self) -> Survey {
+        let why = match self.look().await {
+            Ok(view) => return Survey::Confirmed(view),
+            Err(why) => why,
+        };
+        let asked = self.addresses.iter().map(|address| async {
+            let etcd = self.open(*address).await?;
+            let applied = etcd.status().await?.applied;
+            let members = etcd.unconfirmed_members().await?;
+            Ok::<_, EtcdError>((applied, etcd, members))
+        });
+        let answers = future::join_all(asked).await.into_iter().flatten();
+        match answers.max_by_key(|(applied, ..)| *applied) {
+            Some((_, etcd, members)) => Survey::Unconfirmed(self.view(etcd, members).await),
+            None => Survey::Silent(why),
+        }
+    }
+
     /// What each of the members that have started says of itself. One that hangs takes its time.
     pub async fn view(&self, asked: Etcd, members: Members) -> View {
         let started = members.members.iter().filter(|member| !member.client_urls.is_empty());
@@ -199,6 +252,26 @@ impl Peers {
         let address = member.client_urls.iter().find_map(|url| address_of(url)).ok_or("has not started")?;
         self.open(address).await.map_err(|e| shown(&e))
     }
+}
+
+/// The keys to etcd, with a certificate from its folder.
+fn keys(cx: &Context, certificate: &str) -> Result<Keys, StepError> {
+    let read = |path: PathBuf| {
+        let missing = || {
+            StepError::new(format!("{} is missing", path.display()))
+                .hint("run `nodeinit up` on a master: it generates the file")
+        };
+        cx.files.read(&path)?.ok_or_else(missing)
+    };
+    let (authority, certificate, key) =
+        (read(certificate_path("etcd/ca"))?, read(certificate_path(certificate))?, read(key_path(certificate))?);
+    Keys::new(&authority, &certificate, &key).map_err(|e| StepError::caused("cannot ask etcd", e))
+}
+
+/// Asks a member whether its cluster removed member `id`.
+pub(super) async fn past(cx: &Context, etcd: &Etcd, cluster: u64, id: u64) -> Result<Result<Past, String>, StepError> {
+    let address = SocketAddr::new(etcd.address().ip(), PEER_PORT);
+    Ok(etcd::past(address, &keys(cx, PEER)?, cluster, id).await.map_err(|e| shown(&e)))
 }
 
 /// An error with its cause.

@@ -1,5 +1,6 @@
 //! What all steps of the fan-out share: our own program, the key, the jump host, and how many may be worked on at once.
 
+use super::depot::Depot;
 use crate::{
     api::http::with_causes,
     context::{Context, blocking},
@@ -9,21 +10,23 @@ use crate::{
         step::{State, Step},
         wait::Wait,
     },
+    host::files::Files,
     pki::bundle::JUMP_HOST,
     steps::{
         cluster::{self, Objects},
         pki::bundle,
+        tokens,
     },
 };
 use bytes::Bytes;
 use nodeinit_config::cluster::{Cluster, Machine};
-use nodeinit_ssh::{ClientKey, Session, Target};
+use nodeinit_ssh::{ClientKey, Session, SshError, Target};
 use std::{
     net::{IpAddr, SocketAddr},
     ops::ControlFlow,
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 use tokio::sync::{OnceCell, Semaphore};
 
@@ -39,24 +42,29 @@ pub(super) struct Program {
 }
 
 /// Shared by the steps of one plan.
-pub(super) struct Fleet {
+pub(in crate::steps) struct Fleet {
     pub(super) places: Semaphore,
     /// For connections that are kept from a look to the work that it found.
     pub(super) kept: Arc<Semaphore>,
+    /// Issues and deletes the workers' bootstrap tokens.
+    pub(super) tokens: tokens::Fleet,
     open: OnceCell<()>,
     program: OnceCell<Program>,
     key: OnceCell<ClientKey>,
+    depot: OnceCell<Depot>,
 }
 
 impl Fleet {
-    pub(super) fn new(cluster: &Cluster) -> Self {
+    pub(in crate::steps) fn new(cluster: &Cluster) -> Self {
         let parallel = cluster.ssh.parallel;
         Self {
             places: Semaphore::new(parallel),
             kept: Arc::new(Semaphore::new(parallel)),
+            tokens: tokens::Fleet::default(),
             open: OnceCell::new(),
             program: OnceCell::new(),
             key: OnceCell::new(),
+            depot: OnceCell::new(),
         }
     }
 
@@ -81,8 +89,22 @@ impl Fleet {
         self.program.get_or_try_init(|| blocking(read_program)).await
     }
 
+    /// What this machine lends, opened once.
+    pub(super) async fn depot(&self, cx: &Context) -> Result<&Depot, StepError> {
+        let open = || {
+            let cx = cx.clone();
+            blocking(move || Depot::open(&cx))
+        };
+        self.depot.get_or_try_init(open).await
+    }
+
     async fn key(&self, cx: &Context) -> Result<&ClientKey, StepError> {
-        self.key.get_or_try_init(async || read_key(cx)).await
+        self.key.get_or_try_init(async || read_key(&cx.files, &cx.cluster, cx.clock.now())).await
+    }
+
+    /// What it takes to log in to a machine.
+    async fn way(&self, cx: &Context, machine: &Machine) -> Result<Way<'_>, StepError> {
+        Ok(Way { key: self.key(cx).await?, target: target(cx, machine)?, jump: jump_host(cx)? })
     }
 
     /// Logs in to a machine as soon as it lets us in.
@@ -90,51 +112,97 @@ impl Fleet {
     /// # Errors
     /// At the deadline `limit`; at once where its host key is wrong or unknown.
     pub(super) async fn connect(&self, cx: &Context, machine: &Machine, limit: Duration) -> Result<Session, StepError> {
-        let key = self.key(cx).await?;
-        let target = target(cx, machine)?;
-        let jump = jump_host(cx)?;
-        let attempt = async || {
-            let result = async {
-                let via = match &jump {
-                    Some(jump) => Some(Session::connect(jump, None, key, ATTEMPT).await?),
-                    None => None,
-                };
-                Session::connect(&target, via.as_ref(), key, ATTEMPT).await
-            };
-            match result.await {
-                Ok(session) => ControlFlow::Break(Ok(session)),
-                Err(e) if e.is_temporary() => ControlFlow::Continue(with_causes(&e)),
-                Err(e) => ControlFlow::Break(Err(e)),
+        let way = self.way(cx, machine).await?;
+        let attempt = async || match way.attempt(cx).await {
+            Ok(Ok(session)) => ControlFlow::Break(Ok(session)),
+            Ok(Err(e)) if e.is_temporary() => ControlFlow::Continue(with_causes(&e)),
+            Ok(Err(e)) => {
+                let what = format!("{}: the SSH host-key check or login failed", machine.name);
+                ControlFlow::Break(Err(StepError::caused(what, e)))
             }
+            Err(e) => ControlFlow::Break(Err(e)),
         };
+        let target = &way.target;
         let wait = Wait::new(format!("SSH to {} at {}", target.name, target.address), limit)
             .at_most_every(Duration::from_secs(1));
-        let session = match wait.until(attempt).await {
-            Ok(Ok(session)) => session,
-            Ok(Err(e)) => {
-                return Err(StepError::caused(format!("{} is not trusted, or does not trust us", machine.name), e));
-            }
-            Err(late) => {
-                let hint = "see that the machine is up, that port and address are right and that no firewall is between, \
-                            then run `nodeinit up` again";
-                return Err(StepError::from(late).hint(hint));
-            }
+        wait.until(attempt).await.unwrap_or_else(|late| {
+            let hint = "see that the machine is up, that port and address are right and that no firewall is between, \
+                        then run `nodeinit up` again";
+            Err(StepError::from(late).hint(hint))
+        })
+    }
+
+    /// Runs a command on a machine; one attempt. For a question that is asked again until it is answered.
+    ///
+    /// # Errors
+    /// Why there is no answer, in one line.
+    pub(in crate::steps) async fn ask(&self, cx: &Context, machine: &Machine, command: &str) -> Result<String, String> {
+        let lost = |e: SshError| with_causes(&e);
+        let unable = |e: StepError| match e.advice() {
+            Some(advice) => format!("{e} ({advice})"),
+            None => e.to_string(),
         };
-        if target.host_keys.is_empty() {
-            let record = Record::HostKey { name: machine.name.clone(), key: session.host_key().to_owned() };
-            cx.report.note(
-                &super::step_name(&machine.name),
-                format!("trusting its host key from now on: {}", session.host_key()),
-            );
-            cx.journal.intend(vec![record])?;
+        let way = self.way(cx, machine).await.map_err(unable)?;
+        let session = way.attempt(cx).await.map_err(unable)?.map_err(lost)?;
+        let output = session.run(command, b"", ATTEMPT).await.map_err(lost)?;
+        match output.code {
+            0 => Ok(output.stdout),
+            code => Err(format!("a command ended with {code}: {}", output.stderr.trim())),
         }
-        Ok(session)
     }
 }
 
-/// Where a machine listens: its own SSH address, else its address.
+/// What it takes to log in to one machine.
+struct Way<'a> {
+    key: &'a ClientKey,
+    target: Target,
+    jump: Option<Target>,
+}
+
+impl Way<'_> {
+    /// One attempt to log in.
+    async fn attempt(&self, cx: &Context) -> Result<Result<Session, SshError>, StepError> {
+        let via = match &self.jump {
+            Some(jump) => match Session::connect(jump, None, self.key, ATTEMPT).await {
+                Ok(via) => Some(via),
+                Err(e) => return Ok(Err(e)),
+            },
+            None => None,
+        };
+        if let (Some(jump), Some(via)) = (&self.jump, &via) {
+            self.remember(cx, jump, via)?;
+        }
+        match Session::connect(&self.target, via.as_ref(), self.key, ATTEMPT).await {
+            Ok(session) => self.remember(cx, &self.target, &session).map(|()| Ok(session)),
+            Err(e) => Ok(Err(e)),
+        }
+    }
+
+    /// Records a host key that was trusted on first use. Many machines are reached through the jump host at the same time,
+    /// and all of them must have met the same one.
+    fn remember(&self, cx: &Context, target: &Target, session: &Session) -> Result<(), StepError> {
+        let (name, key) = (&target.name, session.host_key());
+        if !target.host_keys.is_empty() {
+            return Ok(());
+        }
+        match cx.journal.state().host_keys.get(name) {
+            Some(known) if known == key => Ok(()),
+            Some(known) => {
+                Err(StepError::new(format!("{name} shows two host keys at the same time: {known} and {key}"))
+                    .hint(format!("find out which of them is its own, and write it as `hostKeys` of {name}")))
+            }
+            None => {
+                let step = super::step_name(&self.target.name);
+                cx.report.note(&step, format!("trusting the host key of {name} from now on: {key}"));
+                Ok(cx.journal.intend(vec![Record::HostKey { name: name.clone(), key: key.to_owned() }])?)
+            }
+        }
+    }
+}
+
+/// Where a machine listens: its own SSH address, else its address. `None`: it joins by itself.
 pub(super) fn address(machine: &Machine) -> Option<IpAddr> {
-    machine.ssh.address.or(machine.address)
+    machine.ssh.address.or(machine.address).filter(|_| machine.ssh.enabled)
 }
 
 fn target(cx: &Context, machine: &Machine) -> Result<Target, StepError> {
@@ -175,18 +243,25 @@ fn host_keys(cx: &Context, name: &str, configured: &[String]) -> Result<Vec<Stri
     Ok(cx.journal.state().host_keys.get(name).cloned().into_iter().collect())
 }
 
-fn read_key(cx: &Context) -> Result<ClientKey, StepError> {
-    let (from, text) = match &cx.cluster.ssh.key_file {
+/// The key with which this machine reaches the others: that of `ssh.keyFile`, else that of the secrets bundle.
+///
+/// # Errors
+/// Where there is none, or it cannot be used.
+pub fn read_key(files: &Files, cluster: &Cluster, now: SystemTime) -> Result<ClientKey, StepError> {
+    let (from, text) = match &cluster.ssh.key_file {
         Some(path) => {
-            let missing = || StepError::new(format!("{}: there is no such file", path.display()));
-            (path.display().to_string(), cx.files.read_text(path)?.ok_or_else(missing)?)
+            let missing = || {
+                let what = format!("ssh.keyFile: {} does not exist", path.display());
+                StepError::new(what).exit(Exit::BadConfig).hint("put the private key there, or correct ssh.keyFile")
+            };
+            (path.display().to_string(), files.read_text(path)?.ok_or_else(missing)?)
         }
         None => {
-            let key = bundle::read(&cx.files, cx.clock.now())?.and_then(|bundle| bundle.ssh_key);
+            let key = bundle::read(files, now)?.and_then(|bundle| bundle.ssh_key);
             let none = || {
-                StepError::new("there is no key with which to reach other machines").exit(Exit::BadConfig).hint(
-                    "set `ssh.keyFile`, or give this machine a secrets bundle, which holds one; \
-                           `nodeinit up --local` leaves other machines alone",
+                StepError::new("there is no SSH key to reach the other machines").exit(Exit::BadConfig).hint(
+                    "set `ssh.keyFile`, or give this machine a secrets bundle, which contains a key; \
+                     `nodeinit up --local` leaves the other machines alone",
                 )
             };
             ("the secrets bundle".into(), key.ok_or_else(none)?.private.expose().clone())
@@ -204,4 +279,43 @@ fn read_program() -> Result<Program, StepError> {
         ours.parent().is_some_and(|parent| [Path::new("/usr/bin"), Path::new("/usr/local/bin")].contains(&parent));
     let path = if usual && ours.ends_with("nodeinit") { ours } else { "/usr/local/bin/nodeinit".into() };
     Ok(Program { path, sha256: sha256(&content), content: content.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::server::Server, *};
+    use crate::context::testing::context_of;
+    use nodeinit_config::format::HOST_KEY;
+
+    #[tokio::test]
+    #[allow(clippy::disallowed_methods, reason = "a test writes sshd's files")]
+    async fn the_jump_hosts_key_is_trusted_once() {
+        let (jump, server) = (Server::start(""), Server::start(""));
+        std::fs::copy(server.file("authorized_keys"), jump.file("authorized_keys")).unwrap();
+        let port = |server: &Server| server.target().address.port();
+        let user = server.target().user;
+        let (dir, mut cx) = context_of(&format!(
+            "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {{version: v1.34.4}}\n\
+             ssh: {{keyFile: /key, user: {user}, port: {}, trustOnFirstUse: true, jumpHost: {{address: 10.0.0.9, user: {user}, port: {}}}}}\n\
+             controlPlane: {{endpoint: api.example.org}}\nworkers: [{{name: w1, address: 10.0.0.21}}]\n",
+            port(&server),
+            port(&jump)
+        ));
+        let cluster = Arc::make_mut(&mut cx.cluster);
+        cluster.ssh.jump_host.as_mut().unwrap().address = [127, 0, 0, 1].into();
+        cluster.workers[0].address = Some([127, 0, 0, 1].into());
+        std::fs::copy(server.file("client"), dir.path().join("key")).unwrap();
+        let machine = cx.cluster.workers[0].clone();
+        let fleet = Fleet::new(&cx.cluster);
+        fleet.connect(&cx, &machine, Duration::from_secs(20)).await.unwrap();
+        let known = cx.journal.state().host_keys;
+        assert_eq!(known.get("w1"), Some(&server.host_key));
+        assert_eq!(known.get(JUMP_HOST), Some(&jump.host_key), "{known:?}");
+
+        // Another machine at the jump host's address.
+        let other = HOST_KEY.example.to_owned();
+        cx.journal.intend(vec![Record::HostKey { name: JUMP_HOST.into(), key: other }]).unwrap();
+        let error = fleet.connect(&cx, &machine, Duration::from_secs(20)).await.err().unwrap();
+        assert!(error.causes().join(": ").contains("jump-host shows the host key"), "{error} {:?}", error.causes());
+    }
 }

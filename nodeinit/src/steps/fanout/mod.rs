@@ -3,22 +3,30 @@
 //! Everything on such a machine is done by `nodeinit up` there, which goes on even if this process or the network dies; the
 //! next run here finds it as it is then.
 
+mod depot;
 mod fleet;
 mod payload;
 mod remote;
 
+/// The server of nodeinit-ssh's own tests.
+#[cfg(test)]
+#[allow(dead_code, clippy::disallowed_methods, reason = "a test starts sshd; nodeinit-ssh's tests use all of it")]
+#[path = "../../../ssh/tests/ssh/server.rs"]
+mod server;
+
 use crate::{
-    context::Context,
+    context::{Context, blocking},
     engine::{
         error::{Exit, StepError},
         step::{State, Step},
     },
     host::failpoint,
     pki::worker_secrets::WorkerSecrets,
-    steps::{bootstrap_token, worker_token},
+    steps::{fetched, source},
 };
 use async_trait::async_trait;
-use fleet::Fleet;
+pub(super) use fleet::Fleet;
+pub use fleet::read_key;
 use nodeinit_config::cluster::{Cluster, Machine, Role};
 use remote::{Ended, Remote};
 use std::{
@@ -39,8 +47,12 @@ pub struct Host {
     machine: Machine,
     role: Role,
     fleet: Rc<Fleet>,
+    /// Further steps that must have ended before.
+    after: Vec<String>,
     /// The connection of the look that found work, which the work goes on with.
     looked: RefCell<Option<(Remote, OwnedSemaphorePermit)>>,
+    /// Since when another run has held the lock there.
+    locked: Cell<Option<Duration>>,
 }
 
 /// The steps of all machines that this one reaches: all other masters, and the workers that have an address.
@@ -56,9 +68,19 @@ pub fn hosts(cluster: &Cluster) -> Vec<Host> {
             machine: machine.clone(),
             role,
             fleet: fleet.clone(),
+            after: Vec::new(),
             looked: RefCell::default(),
+            locked: Cell::default(),
         })
         .collect()
+}
+
+/// Puts the workers first, and lets the masters wait for them.
+pub fn masters_last(hosts: &mut [Host]) {
+    hosts.sort_by_key(|host| host.role != Role::Worker);
+    let workers = hosts.iter().filter(|host| host.role == Role::Worker);
+    let workers: Vec<String> = workers.map(|host| step_name(&host.machine.name)).collect();
+    hosts.iter_mut().filter(|host| host.role != Role::Worker).for_each(|host| host.after = workers.clone());
 }
 
 fn step_name(machine: &str) -> String {
@@ -93,12 +115,16 @@ impl Host {
             None => self.reach(cx, cx.cluster.timeouts.ssh).await?,
         };
         let program = self.fleet.program().await?;
-        remote.equip(program, config).await?;
+        let context = cx.clone();
+        let needed = blocking(move || source::needed(&context)).await?;
+        if remote.equip(program, config, &payload::releases(cx), &needed).await? {
+            remote.lend(cx, self.fleet.depot(cx).await?).await?;
+        }
         failpoint("host-equipped", &self.machine.name);
         let ended = match self.role {
             Role::Worker => {
                 let sending = Cell::new(false);
-                let (up, let_in) = (remote.up(cx, program), self.let_in(cx, &remote, &sending));
+                let (up, let_in) = (remote.up(cx, program, &self.locked), self.let_in(cx, &remote, &sending));
                 tokio::pin!(up, let_in);
                 tokio::select! {
                     ended = &mut up => {
@@ -117,14 +143,14 @@ impl Host {
             _ => {
                 remote.send(&payload::master_secrets(cx)?).await?;
                 failpoint("host-trusted", &self.machine.name);
-                remote.up(cx, program).await?
+                remote.up(cx, program, &self.locked).await?
             }
         };
         if let Ended::Well = ended {
             failpoint("host-up", &self.machine.name);
             remote.forget().await?;
             if self.role == Role::Worker {
-                worker_token::retire(cx, &self.machine.name).await?;
+                self.fleet.tokens.used(cx, &self.machine.name).await?;
             }
         }
         Ok(ended)
@@ -134,9 +160,7 @@ impl Host {
     /// dropped while it is `sending`.
     async fn let_in(&self, cx: &Context, remote: &Remote, sending: &Cell<bool>) -> Result<(), StepError> {
         self.fleet.open(cx).await?;
-        let token = bootstrap_token::random()?;
-        // An older one stays: a run that was cut off may still be at work there with it.
-        worker_token::register(cx, &self.machine.name, &token, worker_token::VALIDITY).await?;
+        let token = self.fleet.tokens.issue(cx, &self.machine.name).await?;
         failpoint("host-token", &self.machine.name);
         sending.set(true);
         remote.send(&WorkerSecrets { bootstrap_token: token }.text()).await
@@ -150,10 +174,12 @@ impl Step for Host {
     }
 
     fn needs(&self) -> Vec<String> {
-        match self.role {
-            Role::Worker => vec!["pki".into()],
-            _ => vec!["pki".into(), "encryption-config".into()],
+        let mut needs = self.after.clone();
+        needs.extend(["pki".into(), fetched::NAME.into()]);
+        if self.role != Role::Worker {
+            needs.push("encryption-config".into());
         }
+        needs
     }
 
     fn title(&self) -> String {
@@ -172,7 +198,7 @@ impl Step for Host {
             Err(e) if e.exit == Exit::TryAgain => return Ok(State::needed(format!("{}: {e}", self.title()))),
             Err(e) => return Err(e),
         };
-        let state = match remote.plan(self.fleet.program().await?, &config).await? {
+        let state = match remote.plan(self.fleet.program().await?, &config, &payload::releases(cx)).await? {
             Some(changes) => State::of(changes),
             None => State::needed(self.title()),
         };

@@ -12,9 +12,10 @@ use crate::{
     steps::{
         encryption_config,
         pki::{SERVICE_ACCOUNT, certificate_path, key_path},
-        worker_token,
+        tokens,
     },
 };
+use bytes::Bytes;
 use nodeinit_config::Secret;
 
 /// The first words of a configuration that we wrote.
@@ -30,8 +31,13 @@ pub(super) fn worker_config(cx: &Context, name: &str) -> Result<Option<String>, 
     if !cx.files.exists(certificate_path(Ca::Kubernetes.base())) {
         return Ok(None);
     }
-    let trust = worker_token::trust(cx)?;
+    let trust = tokens::trust(cx)?;
     Ok(cx.loaded.part_of_worker(name, &trust).map(|part| head(cx) + &part))
+}
+
+/// The files of releases that every machine needs to read its configuration, by path.
+pub(super) fn releases(cx: &Context) -> Vec<(String, Bytes)> {
+    cx.loaded.release_files().map(|(path, content)| (path.to_owned(), Bytes::copy_from_slice(content))).collect()
 }
 
 fn head(cx: &Context) -> String {
@@ -46,8 +52,9 @@ pub(super) fn master_secrets(cx: &Context) -> Result<Secret<String>, StepError> 
         front_proxy: authority(cx, Ca::FrontProxy)?,
     };
     let service_account_key = Secret::new(read(cx, &key_path(SERVICE_ACCOUNT))?);
-    let encryption_key = encryption_config::only_key(&read(cx, paths::ENCRYPTION.as_ref())?)?;
-    Ok(Bundle::for_master(authorities, service_account_key, encryption_key).text())
+    let encryption = read(cx, paths::ENCRYPTION.as_ref())?;
+    encryption_config::accept(&encryption)?;
+    Ok(Bundle::for_master(authorities, service_account_key, Secret::new(encryption)).text())
 }
 
 fn authority(cx: &Context, ca: Ca) -> Result<Pair, StepError> {

@@ -3,47 +3,72 @@
 use crate::{
     api::{
         cri::{Cri, CriError, SOCKET, Target},
-        registry::{MANIFEST_TYPE, Registry},
+        registry::{Content, MANIFEST_TYPE, Pull, Registry, Served},
     },
     context::{Context, blocking},
     engine::{error::StepError, journal::Record},
-    host::archive,
+    host::{archive, section::Section},
 };
-use std::{io, path::Path};
+use std::{
+    io,
+    net::{Ipv4Addr, SocketAddr},
+    path::Path,
+};
 
-/// Imports `image` from the archive at `path`. `false` where the archive is not of the plain form, or containerd did not
+/// Imports `image` from an archive. `false` where the archive is not of the plain form, or containerd did not
 /// pull it: then nothing is left of it, and `ctr` shall take it and say what is wrong.
-pub(super) async fn import(cx: &Context, step: &str, image: &str, path: &Path) -> Result<bool, StepError> {
-    let (archive, wanted) = (path.to_path_buf(), image.to_owned());
-    let opened = blocking(move || Ok(open(&archive, &wanted))).await?;
-    let Ok(Some(registry)) = opened else { return Ok(false) };
-    let passing = [registry.reference(), registry.reference_by_digest()];
-    let lasting = [image.to_owned(), registry.image_id().to_owned()];
-    let records = lasting.into_iter().chain(passing.clone()).map(|name| Record::Image { name }).collect();
-    let context = cx.clone();
-    blocking(move || Ok(context.journal.intend(records)?)).await?;
-    let Ok(cri) = Cri::connect(cx.files.real(Path::new(SOCKET))).await else { return Ok(false) };
-    let pulled = pull(cx, &cri, image, &registry).await;
-    // containerd's garbage collector takes what has no name left.
-    for name in &passing {
-        // One that is not there is fine; one that stays is known to `reset`.
-        let _ = cri.forget_image(name).await;
-    }
+pub(super) async fn import(cx: &Context, step: &str, image: &str, archive: &Section) -> Result<bool, StepError> {
+    let (archive, wanted) = (archive.clone(), image.to_owned());
+    let opened = blocking(move || Ok(open(archive, &wanted))).await?;
+    let Ok(Some((registry, pull))) = opened else { return Ok(false) };
+    let pulled = self::pull(cx, image, registry.address(), registry.repository(), &pull).await?;
     if let Err(e) = &pulled {
         cx.report.note(step, format!("{e}; importing with ctr"));
     }
     Ok(pulled.is_ok())
 }
 
-fn open(path: &Path, image: &str) -> io::Result<Option<Registry>> {
-    let index = archive::index(path)?.filter(|index| index.names.iter().any(|name| name == image));
-    index.map(|index| Registry::serve(index, path.to_path_buf())).transpose()
+fn open(archive: Section, image: &str) -> io::Result<Option<(Registry, Pull)>> {
+    let index = archive::index(&archive)?.filter(|index| index.names.iter().any(|name| name == image));
+    let Some(index) = index else { return Ok(None) };
+    let mut content = Content::default();
+    let pull = content.image(index, &Served::new(archive, None));
+    Ok(Some((Registry::serve(content, Ipv4Addr::LOCALHOST.into())?, pull)))
 }
 
-async fn pull(cx: &Context, cri: &Cri, image: &str, registry: &Registry) -> Result<(), CriError> {
-    cri.pull_image(&registry.reference(), cx.cluster.timeouts.image_import).await?;
-    // What has the name is half-made: else there would be nothing to import.
-    let _ = cri.forget_image(image).await;
-    let digest = registry.digest();
-    cri.name_image(image, Target { media_type: MANIFEST_TYPE, digest: &digest, size: registry.size() }).await
+/// Lets containerd pull `image` from the registry on loopback at `address`, and gives it its name. What containerd says against it is the
+/// inner error; nothing is left of the image then.
+///
+/// # Errors
+/// Where the journal cannot be written.
+pub(super) async fn pull(
+    cx: &Context,
+    image: &str,
+    address: SocketAddr,
+    repository: &str,
+    pull: &Pull,
+) -> Result<Result<(), CriError>, StepError> {
+    let reference = pull.reference(address, repository);
+    let passing = [reference.clone(), pull.reference_by_digest(address, repository)];
+    let lasting = [image.to_owned(), pull.image_id.clone()];
+    let records = lasting.into_iter().chain(passing.clone()).map(|name| Record::Image { name }).collect();
+    let context = cx.clone();
+    blocking(move || Ok(context.journal.intend(records)?)).await?;
+    let cri = match Cri::connect(cx.files.real(Path::new(SOCKET))).await {
+        Ok(cri) => cri,
+        Err(e) => return Ok(Err(e)),
+    };
+    let named = async {
+        cri.pull_image(&reference, cx.cluster.timeouts.image_import).await?;
+        // What has the name is half-made: else there would be nothing to import.
+        let _ = cri.forget_image(image).await;
+        cri.name_image(image, Target { media_type: MANIFEST_TYPE, digest: &pull.manifest, size: pull.size }).await
+    };
+    let pulled = named.await;
+    // containerd's garbage collector takes what has no name left.
+    for name in &passing {
+        // One that is not there is fine; one that stays is known to `reset`.
+        let _ = cri.forget_image(name).await;
+    }
+    Ok(pulled)
 }

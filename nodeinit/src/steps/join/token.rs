@@ -20,6 +20,9 @@ const PLACES: [&str; 2] = [SENT_SECRETS, SECRETS];
 /// How often it is looked for.
 const INTERVAL: Duration = Duration::from_millis(100);
 
+/// How often a run that has a token looks for another.
+const REPLACED: Duration = Duration::from_secs(1);
+
 /// The files that may hold a token.
 pub(super) fn present(files: &Files) -> Vec<&'static str> {
     PLACES.into_iter().filter(|path| files.exists(path)).collect()
@@ -56,6 +59,19 @@ pub(super) async fn read(cx: &Context) -> Result<Secret<String>, StepError> {
     };
     let wait = Wait::new(format!("a token for {name}"), cx.cluster.timeouts.join).at_most_every(INTERVAL);
     wait.until(look).await.map_err(|late| StepError::from(late).hint(hint))?
+}
+
+/// Waits until another token than `token` is there: the first master sends one where that one has expired.
+pub(super) async fn replaced(files: &Files, token: &Secret<String>) -> Secret<String> {
+    loop {
+        tokio::time::sleep(REPLACED).await;
+        // A file that is being written or cannot be read replaces nothing.
+        if let Ok(Some(other)) = find(files)
+            && other != *token
+        {
+            return other;
+        }
+    }
 }
 
 /// Removes a worker's secrets: the token has done its work.

@@ -11,9 +11,10 @@ use crate::{
     pki::{
         Authority, Certificate, Key, PkiError,
         catalog::{Leaf, kubelet_client, kubelet_server},
+        expiry::date,
         fault,
     },
-    render::{kubeconfig as text, paths},
+    render::{kubeconfig as text, kubelet::requests_serving_certificate, paths},
     steps::pki::outcome::Outcome,
 };
 use std::{
@@ -22,25 +23,34 @@ use std::{
 };
 use time::OffsetDateTime;
 
-/// Decides about `kubelet.conf` and the kubelet's certificates. Returns where the link to the client certificate in use must
-/// lead if it must be made.
-pub(super) fn reconcile(cx: &Context, here: &Here, outcome: &mut Outcome) -> Result<Option<PathBuf>, StepError> {
+/// Links that must be made, and where each must lead.
+pub(super) type Links = Vec<(&'static str, PathBuf)>;
+
+/// Decides about `kubelet.conf` and the kubelet's certificates. Returns the links to the certificates in use that must be made.
+pub(super) fn reconcile(cx: &Context, here: &Here, outcome: &mut Outcome) -> Result<Links, StepError> {
     let path = Path::new(paths::KUBERNETES).join("kubelet.conf");
-    serving(cx, here, outcome)?;
+    let mut links = Links::new();
+    if requests_serving_certificate(&cx.cluster) {
+        links.extend(serving_link(cx, here, outcome)?.map(|target| (paths::KUBELET_SERVER_CURRENT, target)));
+    } else {
+        serving(cx, here, outcome)?;
+    }
     let existing = cx.files.read_text(&path)?;
     // A kubeconfig of other hands may hold a certificate of its own.
     let needs_link = existing.as_ref().is_none_or(|text| text.contains(paths::KUBELET_CLIENT_CURRENT));
-    let link = if needs_link { client(cx, here, outcome)? } else { None };
+    if needs_link {
+        links.extend(client(cx, here, outcome)?.map(|target| (paths::KUBELET_CLIENT_CURRENT, target)));
+    }
     if let Some(text) = existing {
         let own_certificate = if needs_link { None } else { Some(kubelet_client(&cx.node)) };
         keep(cx, &path, &text, own_certificate.as_ref(), here, outcome);
-        return Ok(link);
+        return Ok(links);
     }
     outcome.changes.push(format!("write {}", path.display()));
     if let Some((ca, _)) = &here.certificate {
         outcome.files.push(NewFile::private(&path, text::kubelet(&cx.renderer(), ca)?));
     }
-    Ok(link)
+    Ok(links)
 }
 
 /// The client certificate: a dated file, and a link to the one in use.
@@ -96,14 +106,67 @@ pub(in crate::steps) fn serving_path() -> PathBuf {
     Path::new(paths::KUBELET_PKI).join("kubelet.crt")
 }
 
+/// The serving certificate of a kubelet that asks the cluster for it: the state in which the kubelet itself leaves it, so that
+/// a master serves from its start and later renews it by a request. Returns where the link must lead if it must be made.
+fn serving_link(cx: &Context, here: &Here, outcome: &mut Outcome) -> Result<Option<PathBuf>, StepError> {
+    let current = Path::new(paths::KUBELET_SERVER_CURRENT);
+    let mut why = String::new();
+    if let Some(pem) = cx.files.read(current)? {
+        // What else the kubelet has there is its own business, and it renews it in time if anybody approves that.
+        match Certificate::from_pem(&pem) {
+            Ok(certificate) if certificate.not_after <= here.now && here.authority.is_some() => {
+                why = format!(": it expired at {}", date(certificate.not_after));
+            }
+            _ => return Ok(None),
+        }
+    }
+    outcome.changes.push(format!("make the kubelet's serving certificate, {}{why}", current.display()));
+    if here.certificate.is_none() {
+        return Ok(None);
+    }
+    let Some(authority) = &here.authority else {
+        let remedy = "put the kubelet's certificate and key there, behind a link; or set `agent.enabled: false`";
+        outcome.problem(current, NEEDED, remedy);
+        return Ok(None);
+    };
+    let (certificate, key) = issue(authority, &kubelet_server(&cx.node), here.now)?;
+    let name = PathBuf::from(client_file_name(here.now).replace("client", "server"));
+    let both = certificate + key.pem().expose();
+    outcome.files.push(NewFile::private(Path::new(paths::KUBELET_PKI).join(&name), both));
+    Ok(Some(name))
+}
+
 /// The serving certificate, where the kubelet looks for one before it makes its own (`cmd/kubelet/app/server.go`,
-/// `InitializeTLS`). Without the CA's key it is left to the kubelet.
+/// `InitializeTLS`). Without the CA's key it is left to the kubelet. Ours is made again if it is of no use; the kubelet reads it
+/// again by itself (`ReloadKubeletServerCertificateFile`). Another's, such as the kubelet's own, is only reported.
 fn serving(cx: &Context, here: &Here, outcome: &mut Outcome) -> Result<(), StepError> {
     let certificate_path = serving_path();
     let key_path = certificate_path.with_extension("key");
     let found = found(cx, &[&certificate_path, &key_path])?;
+    let leaf = kubelet_server(&cx.node);
+    let mut why = String::new();
     let here_key = match (found.get(&certificate_path), found.get(&key_path)) {
-        (Some(_), Some(_)) => return Ok(()),
+        (Some(certificate), Some(key)) => {
+            let Some((_, ca)) = &here.certificate else { return Ok(()) };
+            let faults = match (Certificate::from_pem(certificate), Key::from_pem(key)) {
+                (Ok(certificate), Ok(key)) => {
+                    outcome.remark(&certificate_path, &certificate, here.now);
+                    fault::of_leaf(&certificate, &key, &leaf, ca, here.now).iter().map(ToString::to_string).collect()
+                }
+                (Err(e), _) | (_, Err(e)) => vec![e.to_string()],
+            };
+            if faults.is_empty() {
+                return Ok(());
+            }
+            why = format!(": {}", faults.join("; "));
+            let is_ours = found.is_ours(&certificate_path) || found.is_ours(&key_path);
+            if !is_ours || here.authority.is_none() {
+                let remedy = "remove it and its key, and `nodeinit up` makes a new pair if ca.key is here";
+                outcome.notes.push(format!("{}{why}: {remedy}", certificate_path.display()));
+                return Ok(());
+            }
+            Some(key)
+        }
         (Some(_), None) if !found.is_ours(&certificate_path) => {
             outcome.problem(&certificate_path, "its private key is missing", "remove it: a new pair is then made");
             return Ok(());
@@ -117,9 +180,8 @@ fn serving(cx: &Context, here: &Here, outcome: &mut Outcome) -> Result<(), StepE
     if here.certificate.is_some() && here.authority.is_none() {
         return Ok(());
     }
-    outcome.changes.push(format!("make the kubelet's serving certificate, {}", certificate_path.display()));
+    outcome.changes.push(format!("make the kubelet's serving certificate, {}{why}", certificate_path.display()));
     let Some(authority) = &here.authority else { return Ok(()) };
-    let leaf = kubelet_server(&cx.node);
     match here_key.map(Key::from_pem) {
         Some(Ok(key)) => {
             let certificate = authority.issue(&leaf, &key, here.now).map_err(cannot)?;

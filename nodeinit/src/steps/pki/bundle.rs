@@ -5,6 +5,7 @@ use crate::{
     host::files::Files,
     pki::bundle::{Bundle, BundleError, SECRETS, SENT_SECRETS},
 };
+use nodeinit_config::secret::{Exposed, exposed};
 use std::{os::unix::fs::MetadataExt, path::Path, time::SystemTime};
 
 /// This machine's secrets bundle, where it was given one: what was sent to it goes before what lies on its disk.
@@ -45,14 +46,11 @@ pub fn read_from(files: &Files, path: &Path, now: SystemTime) -> Result<Option<B
 /// Where others can read it, too.
 pub(in crate::steps) fn private_text(files: &Files, path: &Path) -> Result<Option<String>, StepError> {
     let Some(text) = files.read_text(path)? else { return Ok(None) };
-    let shown = path.display();
-    let mode = std::fs::metadata(files.real(path)).map_or(0, |m| m.mode() & 0o777);
-    if mode & 0o077 != 0 {
-        let what = format!("{shown} holds secrets of the cluster and can be read by others (mode {mode:o})");
-        let hint = format!("if nobody else has read it: `chmod 600 {shown}`; otherwise make new ones");
-        return Err(StepError::new(what).exit(Exit::BadConfig).hint(hint));
+    let mode = std::fs::metadata(files.real(path)).map_or(0, |m| m.mode());
+    match exposed(&path.display().to_string(), mode) {
+        Some(Exposed { what, hint }) => Err(StepError::new(what).exit(Exit::BadConfig).hint(hint)),
+        None => Ok(Some(text)),
     }
-    Ok(Some(text))
 }
 
 pub(in crate::steps) fn unusable(path: &Path, error: BundleError) -> StepError {

@@ -10,7 +10,10 @@ use crate::{
         catalog::{self, Ca},
         expiry::{date, days_left},
     },
-    render::{kubeconfig::User, paths::KUBELET_CLIENT_CURRENT},
+    render::{
+        kubeconfig::User,
+        paths::{KUBELET_CLIENT_CURRENT, KUBELET_SERVER_CURRENT},
+    },
     steps::kubeconfig::{self, Existing},
 };
 use serde::Serialize;
@@ -54,8 +57,9 @@ pub fn inventory(files: &Files, now: SystemTime) -> Result<Vec<Expiry>, StepErro
         all.extend(existing.client.map(|(certificate, _)| Expiry::of(user.file_name(), &path, certificate, now)));
     }
     let leaves = catalog::NAMES.map(|(name, base)| (name, certificate_path(base)));
-    let kubelet =
-        [("kubelet-client", KUBELET_CLIENT_CURRENT.into()), (KUBELET_SERVER, kubeconfig::kubelet_server_path())];
+    let asked_for = PathBuf::from(KUBELET_SERVER_CURRENT);
+    let server = if files.exists(&asked_for) { asked_for } else { kubeconfig::kubelet_server_path() };
+    let kubelet = [("kubelet-client", KUBELET_CLIENT_CURRENT.into()), (KUBELET_SERVER, server)];
     let authorities = Ca::ALL.map(|ca| (ca.name(), certificate_path(ca.base())));
     for (name, path) in leaves.into_iter().chain(kubelet).chain(authorities) {
         if let Some(pem) = files.read(&path)? {

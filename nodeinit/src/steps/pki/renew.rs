@@ -12,7 +12,7 @@ use crate::{
         fault::{self, Fault},
         names::Name,
     },
-    render::{kubeconfig::User, paths, yaml},
+    render::{kubeconfig::User, kubelet::requests_serving_certificate, paths, yaml},
     steps::kubeconfig::{self, Existing, with_client_certificate},
 };
 use std::{
@@ -57,7 +57,7 @@ pub fn renew(cx: &Context, wanted: &[String]) -> Result<Renewal, StepError> {
         }
     }
     let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|each| each == name);
-    for user in User::ALL.into_iter().filter(|user| is_wanted(user.file_name())) {
+    for user in User::of(&cx.cluster).filter(|user| is_wanted(user.file_name())) {
         work.kubeconfig(user)?;
     }
     let entries = catalog::entries(&cx.cluster, &cx.node);
@@ -141,6 +141,11 @@ impl Work<'_> {
 
     /// The kubelet's own, where we signed it; one that the kubelet signed itself is left to it.
     fn kubelet_server(&mut self) -> Result<(), StepError> {
+        if requests_serving_certificate(&self.cx.cluster) {
+            let told = format!("{} is renewed by the kubelet itself", paths::KUBELET_SERVER_CURRENT);
+            self.renewal.told.push(told);
+            return Ok(());
+        }
         let path: PathBuf = kubeconfig::kubelet_server_path();
         let certificate = self.cx.files.read(&path)?.map(|pem| Certificate::from_pem(&pem));
         let ca = self.authorities.get(&Ca::Kubernetes).map(|authority| &authority.certificate);
@@ -183,7 +188,9 @@ impl Work<'_> {
         names.sort();
         names.dedup();
         let cannot = |e: PkiError| StepError::caused(format!("cannot renew {}", path.display()), e);
-        let pem = authority.issue(&Leaf { names, ..leaf.clone() }, key, self.now).map_err(cannot)?;
+        // Its group stays too: before v1.34.9 the API server's client of the kubelets had its rights from it.
+        let organization = leaf.organization.clone().or_else(|| old.organizations.first().cloned());
+        let pem = authority.issue(&Leaf { names, organization, ..leaf.clone() }, key, self.now).map_err(cannot)?;
         let until = Certificate::from_pem(pem.as_bytes()).map_err(cannot)?.not_after;
         self.renewal.told.push(format!("{} is valid until {}", path.display(), date(until)));
         Ok(Some(pem))
@@ -194,41 +201,30 @@ impl Work<'_> {
 mod tests {
     use super::*;
     use crate::{
-        context::testing::context,
         host::clock::Clock,
         steps::{
             kubeconfig::Kubeconfigs,
-            pki::{Pki, inventory, testing::run},
+            pki::{
+                Pki, inventory,
+                testing::{DAY, aged, run},
+            },
         },
     };
-    use std::time::Duration;
-
-    const DAY: Duration = Duration::from_secs(24 * 3600);
-
-    /// A machine whose certificates were made 364 days ago, and the present.
-    async fn aged() -> (tempfile::TempDir, Context) {
-        let (dir, mut cx) = context();
-        cx.clock = Clock::behind(364 * DAY);
-        run(&Pki, &cx).await.unwrap();
-        run(&Kubeconfigs, &cx).await.unwrap();
-        cx.clock = Clock::system();
-        (dir, cx)
-    }
 
     #[tokio::test]
     async fn every_certificate_is_renewed_for_its_key() {
-        let (_dir, cx) = aged().await;
+        let (_dir, cx) = aged(364).await;
         let before = inventory(&cx.files, cx.clock.now()).unwrap();
-        assert_eq!(before.len(), 4 + 7 + 2 + 3);
+        assert_eq!(before.len(), 5 + 7 + 2 + 3);
         assert!(before.iter().all(|each| each.days_left == if each.is_ca { 3650 - 365 } else { 0 }), "{before:?}");
         let keys = catalog::NAMES.map(|(_, base)| cx.files.read(key_path(base)).unwrap());
         let renewal = renew(&cx, &[]).unwrap();
-        assert_eq!(renewal.files.len(), names().len());
+        assert_eq!(renewal.files.len(), names().len() - 1, "the kubelet renews its own");
         cx.place(renewal.files).await.unwrap();
         for each in inventory(&cx.files, cx.clock.now()).unwrap() {
             let wanted = if each.is_ca {
                 3285
-            } else if each.name == "kubelet-client" {
+            } else if each.name.starts_with("kubelet-") {
                 0
             } else {
                 364
@@ -241,8 +237,27 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_certificate_keeps_the_group_that_it_has() {
+        const BASE: &str = "apiserver-kubelet-client";
+        let (_dir, cx) = aged(10).await;
+        let groups = || {
+            let pem = cx.files.read(certificate_path(BASE)).unwrap().unwrap();
+            Certificate::from_pem(&pem).unwrap().organizations
+        };
+        assert_eq!(groups(), [""; 0]);
+        let key = Key::from_pem(&cx.files.read(key_path(BASE)).unwrap().unwrap()).unwrap();
+        let former = Leaf::client("kube-apiserver-kubelet-client", Some(catalog::ADMINS));
+        let authority = authority(&cx, Ca::Kubernetes, cx.clock.now()).unwrap().unwrap();
+        let pem = authority.issue(&former, &key, cx.clock.now()).unwrap();
+        cx.place(vec![NewFile::public(certificate_path(BASE), pem)]).await.unwrap();
+        assert_eq!(run(&Pki, &cx).await.unwrap(), [""; 0], "it is not replaced");
+        cx.place(renew(&cx, &[BASE.into()]).unwrap().files).await.unwrap();
+        assert_eq!(groups(), [catalog::ADMINS]);
+    }
+
+    #[tokio::test]
     async fn what_has_ended_or_is_named_is_renewed_and_nothing_else() {
-        let (_dir, mut cx) = aged().await;
+        let (_dir, mut cx) = aged(364).await;
         // The clock cannot be set forward, so the certificates are made a second time, and earlier.
         cx.clock = Clock::behind(400 * DAY);
         cx.place(renew_at(&cx)).await.unwrap();
@@ -274,7 +289,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_cannot_be_renewed_is_told() {
-        let (_dir, cx) = aged().await;
+        let (_dir, cx) = aged(364).await;
         cx.files.remove_file(key_path("etcd/ca")).unwrap();
         let renewal = renew(&cx, &["etcd-peer".into()]).unwrap();
         assert!(renewal.files.is_empty());

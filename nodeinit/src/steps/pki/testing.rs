@@ -1,9 +1,25 @@
-//! Runs one step, for tests.
+//! Runs one step, and makes a machine with old certificates, for tests.
 
+use super::Pki;
 use crate::{
-    context::Context,
+    context::{Context, testing::context},
     engine::step::{State, Step},
+    host::clock::Clock,
+    steps::kubeconfig::Kubeconfigs,
 };
+use std::time::Duration;
+
+pub(in crate::steps) const DAY: Duration = Duration::from_secs(24 * 3600);
+
+/// A machine whose certificates were made so many days ago, and the present.
+pub(in crate::steps) async fn aged(days: u32) -> (tempfile::TempDir, Context) {
+    let (dir, mut cx) = context();
+    cx.clock = Clock::behind(days * DAY);
+    run(&Pki, &cx).await.unwrap();
+    run(&Kubeconfigs, &cx).await.unwrap();
+    cx.clock = Clock::system();
+    (dir, cx)
+}
 
 /// Runs a step as the runner does: its check, and where that asks for it, its application and another check.
 /// Returns the sentences of the plan.

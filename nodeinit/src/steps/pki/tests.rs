@@ -246,7 +246,7 @@ async fn times_are_judged_by_the_clock_that_is_given() {
 #[tokio::test]
 async fn a_living_cluster_gets_no_new_ca() {
     let (_dir, cx) = made().await;
-    std::fs::create_dir_all(cx.files.real(&cx.cluster.etcd.data_directory.join("member"))).unwrap();
+    std::fs::create_dir_all(cx.files.real(&cx.cluster.etcd.data_directory.join("member/wal"))).unwrap();
     for path in snapshot(&cx).keys() {
         cx.files.remove_file(path).unwrap();
     }

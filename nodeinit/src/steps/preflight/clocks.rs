@@ -1,29 +1,72 @@
 //! The clock: a certificate made on a machine whose clock is behind is 'not yet valid' elsewhere.
 
-use super::Finding;
-use crate::{api::http, context::Context, host::net};
+use super::{Finding, Level};
+use crate::{api::http, context::Context, host::net, steps::fetched};
+use futures_util::future::join_all;
 use nodeinit_config::cluster::ArtifactSource;
-use std::{
-    path::Path,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use time::{OffsetDateTime, UtcOffset};
 use x509_parser::{parse_x509_certificate, pem::parse_x509_pem};
 
-const CHECK: &str = "clock";
+/// The name of these checks.
+pub(super) const CHECK: &str = "clock";
 
 /// The largest difference that is let pass.
 const ALLOWED: Duration = Duration::from_secs(60);
 
-/// How long a mirror may take to tell its time.
-const MIRROR_LIMIT: Duration = Duration::from_secs(2);
+/// How long a server of artifacts may take to tell its time.
+const SERVER_LIMIT: Duration = Duration::from_secs(5);
+
+/// The check of the servers of artifacts.
+pub(super) const SERVERS: &str = "servers";
 
 const REMEDY: &str = "set the clock: `timedatectl set-ntp true`, or `chronyc makestep`, or `date -s`";
+
+/// systemd-timesyncd makes it once it has set the clock.
+const SYNCHRONIZED: &str = "/run/systemd/timesync/synchronized";
+
+/// `timedatectl` may take this long.
+const TIMEDATECTL_LIMIT: Duration = Duration::from_secs(5);
 
 /// The certificate of the cluster, where there is one.
 const CA: &str = "/etc/kubernetes/pki/ca.crt";
 
-/// Compares the clock with the times that this machine itself has written down.
+/// Compares the clock with the time that preflight last accepted.
+///
+/// A synchronized clock proves that a later recorded time is wrong: a machine that booted once with its clock ahead must not
+/// be refused ever after.
+pub(super) async fn accepted(cx: &Context) -> Vec<Finding> {
+    let now = cx.clock.now();
+    let Some(seconds) = cx.journal.state().accepted_time else { return Vec::new() };
+    let then = UNIX_EPOCH + Duration::from_secs(seconds);
+    if now + ALLOWED >= then {
+        return Vec::new();
+    }
+    let what = format!("this machine's clock says {}, and an earlier run accepted {}", show(now), show(then));
+    if is_synchronized(cx).await {
+        let what = format!("{what}; the clock is synchronized now, so it was ahead then");
+        let remedy = "check that no certificate is valid only from a later time: `nodeinit certs check`";
+        return vec![Finding::warning(CHECK, what, remedy)];
+    }
+    let remedy = format!("{REMEDY}; if the clock is right and was ahead at that run: `nodeinit up --accept-clock`");
+    vec![Finding::failure(CHECK, what, remedy)]
+}
+
+/// Whether a time server set the clock in this boot.
+async fn is_synchronized(cx: &Context) -> bool {
+    // A test's shifted clock is never the one that was set.
+    if cx.clock.is_shifted() {
+        return false;
+    }
+    if cx.files.exists(SYNCHRONIZED) {
+        return true;
+    }
+    let asked = cx.commands.run(&["timedatectl", "show", "-p", "NTPSynchronized", "--value"], TIMEDATECTL_LIMIT).await;
+    // No answer proves nothing.
+    asked.is_ok_and(|answer| answer.trim() == "yes")
+}
+
+/// Compares the clock with the times of files on this machine.
 pub(super) fn local(cx: &Context) -> Vec<Finding> {
     let now = cx.clock.now();
     let mut findings = Vec::new();
@@ -33,8 +76,6 @@ pub(super) fn local(cx: &Context) -> Vec<Finding> {
             findings.push(Finding::failure(CHECK, what, remedy));
         }
     };
-    let last_run = cx.journal.state().last_run.map(|seconds| UNIX_EPOCH + Duration::from_secs(seconds));
-    compare("nodeinit ran here at", last_run, ALLOWED, REMEDY);
     compare("the cluster's CA is valid from", ca_begins(cx), Duration::ZERO, REMEDY);
     let program = std::env::current_exe().and_then(std::fs::metadata).and_then(|m| m.modified()).ok();
     let remedy = format!("{REMEDY}; if the file's time is the wrong one, `touch` it");
@@ -54,43 +95,57 @@ fn ca_begins(cx: &Context) -> Option<SystemTime> {
 /// Warns where nothing keeps the clock right.
 pub(super) fn synchronisation(cx: &Context) -> Vec<Finding> {
     const KEEPERS: [&str; 6] = ["chronyd", "ntpd", "ntp-daemon", "openntpd", "ptp4l", "phc2sys"];
-    if cx.files.exists(Path::new("/run/systemd/timesync/synchronized")) {
+    if cx.files.exists(SYNCHRONIZED) {
         return Vec::new();
     }
     match net::runs_any(&cx.files, &KEEPERS) {
         Ok(true) => Vec::new(),
         Ok(false) => {
-            let what = "nothing keeps this machine's clock right yet";
+            let what = "the clock is not synchronized";
             vec![Finding::warning(CHECK, what, "run systemd-timesyncd or chrony, with a server that answers")]
         }
         Err(e) => vec![Finding::blind(CHECK, &e)],
     }
 }
 
-/// Compares the clock with the mirror's, while something is still to be downloaded.
-pub(super) async fn mirror(cx: &Context) -> Vec<Finding> {
-    let ArtifactSource::Mirror(url) = &cx.cluster.artifacts.source else { return Vec::new() };
-    if cx.journal.state().ended.contains(crate::steps::artifacts::OTHERS) {
-        return Vec::new();
-    }
-    let answer = tokio::time::timeout(MIRROR_LIMIT, http::date(url, &cx.files)).await;
-    let reason = match answer {
-        Ok(Ok(Some(then))) => return skewed(cx.clock.now(), then).into_iter().collect(),
-        Ok(Ok(None)) => return Vec::new(),
-        Ok(Err(e)) => e.to_string(),
-        Err(_) => format!("nothing came within {} s", MIRROR_LIMIT.as_secs()),
+/// Compares the clock with those of the servers from which something is still to be downloaded. Refuses a machine that reaches none
+/// of the official servers: the step `fetch` would try each artifact for minutes.
+pub(super) async fn servers(cx: &Context) -> Vec<Finding> {
+    let urls = match &cx.cluster.artifacts.source {
+        ArtifactSource::Mirror(_) if cx.journal.state().ended.contains(crate::steps::artifacts::OTHERS) => Vec::new(),
+        ArtifactSource::Mirror(url) => vec![url.clone()],
+        ArtifactSource::Upstream => fetched::servers(cx).await.into_iter().collect(),
+        _ => Vec::new(),
     };
-    let what = format!("the mirror of artifacts.source does not answer: {reason}");
-    vec![Finding::warning("mirror", what, "see whether it runs and this machine can reach it")]
+    let client = http::Client::new(&cx.files, cx.cluster.artifacts.ca_certificate.as_deref());
+    let findings = join_all(urls.iter().map(|url| server(cx, &client, url))).await;
+    let mut findings: Vec<Finding> = findings.into_iter().flatten().collect();
+    let is_cut_off = findings.iter().filter(|finding| finding.check == SERVERS).count() == urls.len();
+    if is_cut_off && cx.cluster.artifacts.source == ArtifactSource::Upstream {
+        findings.iter_mut().for_each(|finding| finding.level = Level::Failure);
+    }
+    findings
 }
 
-fn skewed(now: SystemTime, mirror: SystemTime) -> Option<Finding> {
-    let apart = now.duration_since(mirror).or_else(|_| mirror.duration_since(now)).unwrap_or_default();
+async fn server(cx: &Context, client: &http::Client, url: &str) -> Option<Finding> {
+    let reason = match tokio::time::timeout(SERVER_LIMIT, client.date(url)).await {
+        Ok(Ok(Some(then))) => return skewed(cx.clock.now(), then, url),
+        Ok(Ok(None)) => return None,
+        Ok(Err(e)) => e.to_string(),
+        Err(_) => format!("nothing came within {} s", SERVER_LIMIT.as_secs()),
+    };
+    let what = format!("no answer from {url}, which has artifacts: {reason}");
+    let remedy = "check that it runs and that this machine can reach it; HTTPS_PROXY names a proxy, artifacts.mirrors other servers";
+    Some(Finding::warning(SERVERS, what, remedy))
+}
+
+fn skewed(now: SystemTime, then: SystemTime, url: &str) -> Option<Finding> {
+    let apart = now.duration_since(then).or_else(|_| then.duration_since(now)).unwrap_or_default();
     (apart > ALLOWED).then(|| {
         let what = format!(
-            "this machine's clock says {}, and the mirror's {}: {} s apart, and {} s are allowed",
+            "this machine's clock says {}, and that of {url} {}: {} s apart, and {} s are allowed",
             show(now),
-            show(mirror),
+            show(then),
             apart.as_secs(),
             ALLOWED.as_secs()
         );
@@ -110,9 +165,9 @@ mod tests {
     #[test]
     fn a_skew_of_a_minute_is_refused_with_both_clocks() {
         let now = UNIX_EPOCH + Duration::from_secs(1_000_000_000);
-        assert_eq!(skewed(now, now + ALLOWED), None);
-        let what = skewed(now, now + Duration::from_secs(61)).unwrap().what;
+        assert_eq!(skewed(now, now + ALLOWED, "u"), None);
+        let what = skewed(now, now + Duration::from_secs(61), "u").unwrap().what;
         assert!(what.contains("2001-09-09 01:46:40 UTC") && what.contains("2001-09-09 01:47:41 UTC"), "{what}");
-        assert!(skewed(now, now - Duration::from_secs(3600)).unwrap().what.contains("3600 s apart"));
+        assert!(skewed(now, now - Duration::from_secs(3600), "u").unwrap().what.contains("3600 s apart"));
     }
 }

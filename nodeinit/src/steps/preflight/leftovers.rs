@@ -1,7 +1,12 @@
 //! What another cluster left on this machine. What our own journal knows of is no leftover.
 
 use super::Finding;
-use crate::{context::Context, engine::journal::State, host::files::FileError};
+use crate::{
+    context::Context,
+    engine::journal::State,
+    host::files::FileError,
+    steps::etcd::aside::{self, Aside},
+};
 use nodeinit_config::cluster::Role;
 use std::path::{Path, PathBuf};
 
@@ -39,6 +44,18 @@ fn look(cx: &Context) -> Result<Vec<Finding>, FileError> {
         findings.push(Finding::warning(CHECK, what, "move them away, unless this network is the one you want"));
     }
     Ok(findings)
+}
+
+/// etcd data that nodeinit moved aside uses disk space until it is removed.
+pub(super) fn aside(cx: &Context) -> Vec<Finding> {
+    const CHECK: &str = "etcd-aside";
+    let directory = cx.cluster.etcd.data_directory.display();
+    let warning = |data: Aside| {
+        let what = format!("former etcd data uses {} MiB: {directory}/{}", data.mebibytes(), data.name);
+        let remedy = format!("once it is not needed: `nodeinit etcd aside remove {}`", data.name);
+        Finding::warning(CHECK, what, remedy)
+    };
+    aside::list(cx).map_or_else(|e| vec![Finding::blind(CHECK, &e)], |found| found.into_iter().map(warning).collect())
 }
 
 /// Whether the journal says that we wrote `path`, or claimed what appears where it is.
@@ -80,5 +97,17 @@ mod tests {
         );
         assert!(!ours("/etc/kubernetes/manifests/old.yaml"), "it was there before us");
         assert!(!ours("/etc/cni/net.d/10-other.conflist"));
+    }
+
+    #[test]
+    fn former_etcd_data_is_a_warning_with_its_size() {
+        let (_dir, cx) = crate::context::testing::context();
+        assert!(aside(&cx).is_empty());
+        let path = Path::new("/var/lib/etcd/member.aside-20260131T120000Z");
+        std::fs::create_dir_all(cx.files.real(path)).unwrap();
+        let found = aside(&cx);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].level, crate::steps::preflight::Level::Warning);
+        assert!(found[0].what.ends_with("MiB: /var/lib/etcd/member.aside-20260131T120000Z"), "{found:?}");
     }
 }

@@ -3,13 +3,14 @@
 use super::Finding;
 use crate::{
     context::Context,
+    fetch::lock,
     host::{
         disk, kernel,
         kernel::{Cgroups, Module},
     },
 };
-use nodeinit_config::cluster::{Role, Swap};
-use std::path::Path;
+use nodeinit_config::cluster::{ArtifactSource, FETCHED, Role, Swap};
+use std::{collections::BTreeSet, path::Path};
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
@@ -56,9 +57,8 @@ pub(super) fn cgroups(cx: &Context) -> Vec<Finding> {
         ));
     }
     if let Cgroups::V1(_) = found {
-        // The default of failCgroupV1 is false up to 1.34 and true from 1.35 on.
         let refuses = cx.cluster.kubelet.get("failCgroupV1").and_then(serde_json::Value::as_bool);
-        if refuses.unwrap_or(cx.cluster.version.minor >= 35) {
+        if refuses.unwrap_or(cx.cluster.release.fail_cgroup_v1) {
             let remedy = "boot with `systemd.unified_cgroup_hierarchy=1`, or set failCgroupV1: false in kubelet.config";
             findings.push(Finding::failure(CHECK, "this machine uses cgroup v1, which the kubelet refuses", remedy));
         } else {
@@ -106,6 +106,12 @@ pub(super) fn disks(cx: &Context) -> Vec<Finding> {
         // etcd's database may grow to 2 GiB (`--quota-backend-bytes`), beside its log and a snapshot.
         wanted.push((&cx.cluster.etcd.data_directory, 200 * MIB, 4 * GIB));
     }
+    let fetched = Path::new(FETCHED);
+    let is_fetching = cx.cluster.artifacts.source == ArtifactSource::Upstream && cx.node.role == Role::FirstMaster;
+    if is_fetching && !cx.files.exists(fetched.join(lock::NAME)) {
+        // About 600 MB of artifacts, and as much of downloads while they are unpacked.
+        wanted.push((fetched, 1200 * MIB, 2 * GIB));
+    }
     wanted.into_iter().filter_map(|(path, least, enough)| disk_finding(cx, path, least, enough)).collect()
 }
 
@@ -127,6 +133,24 @@ fn disk_finding(cx: &Context, path: &Path, least: u64, enough: u64) -> Option<Fi
         bytes if bytes < enough => Some(Finding::warning(CHECK, what(enough, "advisable"), remedy)),
         _ => None,
     }
+}
+
+/// Programs cannot be placed in a `/usr` that is read-only, as Flatcar's.
+pub(super) fn read_only(cx: &Context) -> Vec<Finding> {
+    const CHECK: &str = "read-only";
+    let missing = cx.cluster.artifacts.binaries.iter().map(|binary| &binary.to).filter(|path| !cx.files.exists(path));
+    let directories: BTreeSet<&Path> = missing.filter_map(|path| path.parent()).collect();
+    let looks = directories.into_iter().filter_map(|directory| match disk::room(&cx.files, directory) {
+        Ok(room) if room.read_only => {
+            let what = format!("{} is read-only, and programs are to be placed there", directory.display());
+            let remedy = "bake the programs into the machine's image and set artifacts.source: image; or use another distribution (nodeinit does not \
+                          support Flatcar)";
+            Some(Finding::failure(CHECK, what, remedy))
+        }
+        Ok(_) => None,
+        Err(e) => Some(Finding::blind(CHECK, &e)),
+    });
+    looks.collect()
 }
 
 pub(super) fn swap(cx: &Context) -> Vec<Finding> {

@@ -3,24 +3,34 @@
 //! Source of most checks: `cmd/kubeadm/app/preflight/checks.go`.
 
 mod clocks;
+mod inputs;
 mod leftovers;
 mod machine;
 mod network;
+mod peers;
 mod programs;
+mod protection;
+mod release;
 mod runtime_config;
 
 use crate::{
     context::{Context, blocking},
     engine::{
         error::{Exit, StepError},
+        journal::Record,
         step::{State, Step},
     },
+    steps::containerd::{self, Duty},
 };
 use async_trait::async_trait;
 use serde::Serialize;
+use std::time::UNIX_EPOCH;
 
 /// The step's name.
 pub const NAME: &str = "preflight";
+
+pub use inputs::{images_of, sysctls_of};
+pub(super) use runtime_config::systemd_cgroup;
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -79,6 +89,17 @@ impl Report {
         self.findings.iter().filter(|f| f.level == Level::Warning)
     }
 
+    /// The exit code of a run that stops here. A clock may be set, and a server may answer, at any moment; the rest needs the operator.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        let may_pass = |failure: &Finding| [clocks::CHECK, clocks::SERVERS].contains(&failure.check);
+        match self.failures().map(may_pass).reduce(|all, one| all && one) {
+            None => Exit::Done,
+            Some(true) => Exit::TryAgain,
+            Some(false) => Exit::Unfit,
+        }
+    }
+
     /// All failures as one error; `None` where the machine is fit.
     #[must_use]
     pub fn refusal(&self) -> Option<StepError> {
@@ -92,7 +113,7 @@ impl Report {
         let what = format!("this machine is not fit, {problems}:{}", lines.concat());
         Some(
             StepError::new(what)
-                .exit(Exit::Unfit)
+                .exit(self.exit())
                 .hint("mend all of it, then run `nodeinit up` again; nothing was changed"),
         )
     }
@@ -104,27 +125,48 @@ pub async fn report(cx: &Context) -> Report {
         let cx = cx.clone();
         blocking(move || Ok(local(&cx))).await.unwrap_or_else(|e| vec![Finding::blind("machine", &e)])
     };
-    let (local, runtime, config, kubelet, mirror, names) = tokio::join!(
+    let (local, clock, images, runtime, kubelet, servers, names, peers, firewalld) = tokio::join!(
         local,
-        programs::runtime(cx),
-        runtime_config::check(cx),
+        clocks::accepted(cx),
+        inputs::images(cx),
+        runtime(cx),
         programs::kubelet(cx),
-        clocks::mirror(cx),
+        clocks::servers(cx),
         network::names(cx),
+        peers::reachable(cx),
+        protection::firewalld(cx),
     );
-    let mut findings: Vec<Finding> = [local, runtime, config, kubelet, mirror, names].concat();
+    let all = [local, clock, images, runtime, kubelet, servers, names, peers, firewalld];
+    let mut findings: Vec<Finding> = all.concat();
     findings.sort_by_key(|f| f.level == Level::Warning);
     Report { findings }
 }
 
+/// containerd. Where nodeinit manages it, the step `containerd` does the rest.
+async fn runtime(cx: &Context) -> Vec<Finding> {
+    let duty = containerd::duty(cx);
+    if duty != Duty::Check {
+        return containerd::obstacle(cx, duty).await.map(|e| runtime_config::obstacle(&e)).into_iter().collect();
+    }
+    let (answers, settings) = tokio::join!(programs::runtime(cx), runtime_settings(cx));
+    [answers, settings, programs::unmanaged(cx)].concat()
+}
+
+/// What of containerd's settings does not fit.
+pub(super) async fn runtime_settings(cx: &Context) -> Vec<Finding> {
+    let (config, release) = tokio::join!(runtime_config::check(cx), release::runtime(cx));
+    [config, release].concat()
+}
+
 /// The checks that read files, and no more.
 fn local(cx: &Context) -> Vec<Finding> {
-    let checks: [fn(&Context) -> Vec<Finding>; 13] = [
+    let checks: [fn(&Context) -> Vec<Finding>; 21] = [
         machine::root,
         machine::cgroups,
         machine::memory,
         machine::processors,
         machine::disks,
+        machine::read_only,
         machine::swap,
         machine::modules,
         network::ports,
@@ -132,7 +174,14 @@ fn local(cx: &Context) -> Vec<Finding> {
         clocks::local,
         clocks::synchronisation,
         programs::artifacts,
+        programs::nft,
+        release::local,
         leftovers::leftovers,
+        inputs::sysctls,
+        leftovers::aside,
+        protection::ufw,
+        protection::selinux,
+        protection::apparmor,
     ];
     checks.into_iter().flat_map(|check| check(cx)).collect()
 }
@@ -160,7 +209,12 @@ impl Step for Preflight {
         for finding in report.warnings() {
             cx.report.note(NAME, format!("{}: {} ({})", finding.check, finding.what, finding.remedy));
         }
-        report.refusal().map_or(Ok(State::Done), Err)
+        if let Some(refusal) = report.refusal() {
+            return Err(refusal);
+        }
+        let time = cx.clock.now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        cx.journal.note(Record::Clock { time })?;
+        Ok(State::Done)
     }
 
     async fn apply(&self, _: &Context) -> Result<(), StepError> {

@@ -1,33 +1,31 @@
 //! containerd, the kubelet, and the files that they come from.
 
-use super::Finding;
+use super::{Finding, release};
 use crate::{
     api::cri::{Cri, CriError, SOCKET},
     context::Context,
-    host::commands::CommandError,
-    steps::artifacts::{kubelet_path, kubelet_version},
+    host::commands::{CommandError, is_installed},
+    steps::{
+        artifacts::kubelet_path,
+        containerd::{self, Duty},
+        fetched,
+        source::{self, Local},
+    },
 };
-use nodeinit_config::cluster::ArtifactSource;
+use nodeinit_config::cluster::{ArtifactSource, Binary};
 use std::path::{Path, PathBuf};
-
-/// The oldest containerd that serves CRI v1, which the kubelet speaks.
-const LEAST_CONTAINERD: (u32, u32) = (1, 6);
 
 pub(super) async fn runtime(cx: &Context) -> Vec<Finding> {
     const CHECK: &str = "containerd";
     let answer = async { Cri::connect(cx.files.real(Path::new(SOCKET))).await?.version().await };
     let mut findings = match answer.await {
-        Ok((name, version)) if name == "containerd" && is_older(&version) => {
-            let (major, minor) = LEAST_CONTAINERD;
-            let what = format!("containerd is {version}, and {major}.{minor} is the oldest that Kubernetes works with");
-            vec![Finding::failure(CHECK, what, "install a newer containerd")]
-        }
         Ok(_) => Vec::new(),
-        Err(CriError::Connect { .. }) if !has_program("containerd") => {
+        Err(CriError::Connect { .. }) if !is_installed("containerd") => {
             vec![Finding::failure(
                 CHECK,
                 "containerd is not installed",
-                "install it (Debian: `apt install containerd`)",
+                "install it (Debian: `apt install containerd`), or let nodeinit do it: set containerRuntime.manage: true and an artifacts.source \
+                 (see docs/containerd.md)",
             )]
         }
         Err(e @ CriError::Connect { .. }) => {
@@ -49,45 +47,62 @@ pub(super) async fn runtime(cx: &Context) -> Vec<Finding> {
         )],
     };
     let imports = cx.cluster.artifacts.source != ArtifactSource::Image && !cx.cluster.artifacts.images.is_empty();
-    if imports && findings.is_empty() && !has_program("ctr") {
+    if imports && findings.is_empty() && !is_installed("ctr") {
         let what = "`ctr` is not installed, and images are to be imported with it";
         findings.push(Finding::failure(CHECK, what, "install containerd with its tools"));
     }
     findings
 }
 
-/// Whether a version such as `1.5.9~ds1` or `v1.5.9` is too old; one that is not understood is not.
-fn is_older(version: &str) -> bool {
-    let mut parts = version.trim_start_matches('v').split('.').map_while(|part| part.parse::<u32>().ok());
-    matches!((parts.next(), parts.next()), (Some(major), Some(minor)) if (major, minor) < LEAST_CONTAINERD)
+/// Settings of containerd that have no effect on this machine.
+pub(super) fn unmanaged(cx: &Context) -> Vec<Finding> {
+    if !containerd::has_settings(cx) {
+        return Vec::new();
+    }
+    let what = "images.mirrors and containerRuntime.proxy have no effect here: nodeinit did not install containerd on this machine";
+    vec![Finding::warning("containerd", what, "set containerRuntime.manage: true, or configure containerd yourself")]
 }
 
-fn has_program(name: &str) -> bool {
-    let path = std::env::var_os("PATH")
-        .unwrap_or_else(|| "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".into());
-    std::env::split_paths(&path).any(|directory| directory.join(name).is_file())
+/// The rule that keeps pods from the metadata service is set with `nft`.
+pub(super) fn nft(cx: &Context) -> Vec<Finding> {
+    if cx.cluster.network.pods_may_read_metadata || is_installed("nft") {
+        return Vec::new();
+    }
+    let remedy = "install nftables, or set `network.podsMayReadMetadata: true`, which lets every pod read this machine's user-data";
+    vec![Finding::failure(
+        "nftables",
+        "`nft` is not installed; it keeps pods from the cloud's metadata service",
+        remedy,
+    )]
 }
 
-/// The kubelet that will run must be of the configured version. One that comes from a mirror is looked at after its download.
+/// The kubelet that will run must be of the configured version. One that comes from a bundle or a
+/// mirror is looked at once it is in place.
 pub(super) async fn kubelet(cx: &Context) -> Vec<Finding> {
     const CHECK: &str = "kubelet";
     let place = kubelet_path(&cx.cluster);
     let path: PathBuf = match &cx.cluster.artifacts.source {
         ArtifactSource::Image => place.clone(),
-        ArtifactSource::Directory(directory) => {
-            let listed = cx.cluster.artifacts.binaries.iter().find(|b| b.to == place).map(|b| directory.join(&b.path));
-            listed.filter(|path| cx.files.exists(path)).unwrap_or_else(|| place.clone())
+        // What is fetched is looked at once it is in place.
+        ArtifactSource::Upstream if !fetched::missing(cx).await.is_ok_and(|missing| missing.is_empty()) => {
+            return Vec::new();
         }
-        ArtifactSource::Mirror(_) => return Vec::new(),
+        source @ (ArtifactSource::Directory(_) | ArtifactSource::Upstream) => {
+            let directory = source.directory().unwrap_or(Path::new("/"));
+            let listed = cx.cluster.artifacts.binaries.iter().find(|b| b.to == place);
+            // The step that places it looks at its version.
+            if listed.is_some_and(|b| is_lent(cx, &b.path)) {
+                return Vec::new();
+            }
+            listed
+                .map(|b| directory.join(&b.path))
+                .filter(|path| cx.files.exists(path))
+                .unwrap_or_else(|| place.clone())
+        }
+        ArtifactSource::Bundle(_) | ArtifactSource::Mirror(_) => return Vec::new(),
     };
-    let wanted = cx.cluster.version.to_string();
-    let remedy = "bring the kubelet of that version (artifacts in the configuration), or change kubernetes.version";
-    match kubelet_version(&cx.commands, &cx.files.real(&path)).await {
-        Ok(found) if found == wanted => Vec::new(),
-        Ok(found) => {
-            let what = format!("the kubelet at {} is {found}, and kubernetes.version is {wanted}", path.display());
-            vec![Finding::failure(CHECK, what, remedy)]
-        }
+    match release::kubelet(cx, &path).await {
+        Ok(other) => other.into_iter().collect(),
         Err(e) if e.is_missing() => {
             let what = format!("there is no kubelet at {}", path.display());
             vec![Finding::failure(CHECK, what, "name where it comes from in artifacts, or bake it into the image")]
@@ -101,26 +116,38 @@ pub(super) async fn kubelet(cx: &Context) -> Vec<Finding> {
     }
 }
 
-/// What the configuration names must be in the directory, unless it is in place already.
-pub(super) fn artifacts(cx: &Context) -> Vec<Finding> {
-    let ArtifactSource::Directory(directory) = &cx.cluster.artifacts.source else { return Vec::new() };
-    let is_kubelet = |to: &Path| to == kubelet_path(&cx.cluster);
-    let missing = cx.cluster.artifacts.binaries.iter().filter(|b| !is_kubelet(&b.to) && !cx.files.exists(&b.to));
-    let missing = missing.map(|b| directory.join(&b.path)).filter(|path| !cx.files.exists(path));
-    let finding = |path: PathBuf| {
-        let remedy = "put it there, or correct artifacts in the configuration";
-        Finding::failure("artifacts", format!("{} is missing", path.display()), remedy)
-    };
-    missing.map(finding).collect()
+/// Whether this machine gets the artifact from the first master. A list that cannot be read is reported where it is needed.
+fn is_lent(cx: &Context, path: &str) -> bool {
+    source::lent(cx, path).is_ok_and(|lent| lent.is_some_and(|lent| lent.files.contains_key(path)))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn old_versions_of_containerd_are_told_from_new_ones() {
-        assert!(is_older("1.5.9~ds1") && is_older("v1.4.13") && is_older("0.9"));
-        assert!(!is_older("1.6.20~ds1") && !is_older("v2.1.3") && !is_older("unknown"));
+/// What the configuration names must be in the directory or the bundle, unless it is in place already. A bundle must be for this
+/// configuration and this machine.
+pub(super) fn artifacts(cx: &Context) -> Vec<Finding> {
+    const CHECK: &str = "artifacts";
+    if cx.cluster.artifacts.source == ArtifactSource::Upstream {
+        return Vec::new();
     }
+    let source = match Local::open(&cx.files, &cx.cluster) {
+        Ok(Some(source)) => source,
+        Ok(None) => return Vec::new(),
+        Err(e) => return vec![Finding::failure(CHECK, e.to_string(), e.advice().unwrap_or_default())],
+    };
+    // A directory's kubelet is looked at by itself.
+    let is_known = |to: &Path| matches!(source, Local::Directory(..)) && to == kubelet_path(&cx.cluster);
+    let runtime = if containerd::duty(cx) == Duty::Install { &cx.cluster.artifacts.runtime[..] } else { &[] };
+    let binaries = &cx.cluster.artifacts.binaries;
+    let all = binaries.iter().chain(runtime.iter().filter(|b| !binaries.contains(b)));
+    let missing = all.filter(|b| !is_known(&b.to) && !cx.files.exists(&b.to));
+    let missing = missing.filter(|b| source.find(&b.path).is_none() && !is_lent(cx, &b.path));
+    let finding = |binary: &Binary| {
+        let remedy = if runtime.contains(binary) {
+            "containerd is not installed on this machine: install it (Debian: `apt install containerd`), or set containerRuntime.manage: true \
+             and run `nodeinit artifacts fetch`"
+        } else {
+            "put it there, or correct artifacts in the configuration"
+        };
+        Finding::failure(CHECK, format!("{} is missing", source.name(&binary.path)), remedy)
+    };
+    missing.map(finding).collect()
 }

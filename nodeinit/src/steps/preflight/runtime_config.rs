@@ -4,11 +4,10 @@ use super::Finding;
 use crate::{
     api::cri::{Cri, SOCKET},
     context::Context,
+    engine::error::StepError,
+    render::containerd::uses_systemd_cgroups,
 };
-use nodeinit_config::{
-    Cluster,
-    cluster::{Cni, KubernetesImage},
-};
+use nodeinit_config::{Cluster, cluster::Cni};
 use serde_json::Value;
 use std::path::Path;
 
@@ -23,34 +22,36 @@ pub(super) async fn check(cx: &Context) -> Vec<Finding> {
     ask.await.map_or_else(|_| Vec::new(), |config| findings(&config, &cx.cluster))
 }
 
+/// Why nodeinit cannot write it.
+pub(super) fn obstacle(error: &StepError) -> Finding {
+    let all: Vec<String> = [error.to_string()].into_iter().chain(error.causes()).collect();
+    Finding::failure(CHECK, all.join(": "), error.advice().unwrap_or_default())
+}
+
+/// `SystemdCgroup` of the runtime that pods get.
+pub(in crate::steps) fn systemd_cgroup(config: &Value) -> Option<bool> {
+    let runtime = config.pointer("/containerd/defaultRuntimeName").and_then(Value::as_str).unwrap_or("runc");
+    let options = config.pointer(&format!("/containerd/runtimes/{runtime}/options"))?;
+    Some(options["SystemdCgroup"].as_bool().unwrap_or(false))
+}
+
 /// `config` is the answer of the CRI's `Status`, of containerd's `CriConfig`; what it does not tell is not judged.
 fn findings(config: &Value, cluster: &Cluster) -> Vec<Finding> {
     let remedy = |set: String| format!("set {set} in /etc/containerd/config.toml, then `systemctl restart containerd`");
     let mut findings = Vec::new();
 
     let runtime = config.pointer("/containerd/defaultRuntimeName").and_then(Value::as_str).unwrap_or("runc");
-    let options = config.pointer(&format!("/containerd/runtimes/{runtime}/options"));
-    if let Some(options) = options {
-        let by_systemd = options["SystemdCgroup"].as_bool().unwrap_or(false);
-        // The default of KubeletConfiguration as kubeadm writes it.
-        let driver = cluster.kubelet.get("cgroupDriver").and_then(Value::as_str).unwrap_or("systemd");
-        if by_systemd != (driver == "systemd") {
-            let what =
-                format!("containerd has SystemdCgroup = {by_systemd}, but the kubelet's cgroupDriver is {driver}");
-            let set = format!("SystemdCgroup = {} in the options of runtime {runtime}", driver == "systemd");
-            findings.push(Finding::failure(CHECK, what, remedy(set)));
-        }
+    let wanted = uses_systemd_cgroups(cluster);
+    if let Some(by_systemd) = systemd_cgroup(config).filter(|by_systemd| *by_systemd != wanted) {
+        let driver = if wanted { "systemd" } else { "cgroupfs" };
+        let what = format!("containerd has SystemdCgroup = {by_systemd}, but the kubelet's cgroupDriver is {driver}");
+        let set = format!("SystemdCgroup = {wanted} in the options of runtime {runtime}");
+        findings.push(Finding::failure(CHECK, what, remedy(set)));
     }
     let plugins = config.pointer("/cni/binDir").and_then(Value::as_str);
     if let Some(directory) = plugins.filter(|directory| *directory != PLUGINS && cluster.addons.cni == Cni::Flannel) {
         let what = format!("containerd looks for CNI plugins in {directory}, and flannel puts its own into {PLUGINS}");
         findings.push(Finding::failure(CHECK, what, remedy(format!("the cni section's bin_dir = {PLUGINS:?}"))));
-    }
-    let wanted = cluster.image(KubernetesImage::Pause);
-    if let Some(image) = config["sandboxImage"].as_str().filter(|image| *image != wanted) {
-        let what =
-            format!("containerd starts every pod with {image}, which it may have to pull; kubeadm's is {wanted}");
-        findings.push(Finding::warning(CHECK, what, remedy(format!("sandbox_image = {wanted:?}"))));
     }
     findings
 }
@@ -61,27 +62,26 @@ mod tests {
     use crate::{context::testing::context, steps::preflight::Level};
     use serde_json::json;
 
-    fn config(systemd: bool, plugins: &str, pause: &str) -> Value {
+    fn config(systemd: bool, plugins: &str) -> Value {
         json!({
             "containerd": {"defaultRuntimeName": "runc", "runtimes": {"runc": {"options": {"SystemdCgroup": systemd}}}},
             "cni": {"binDir": plugins},
-            "sandboxImage": pause,
         })
     }
 
     #[test]
     fn a_fitting_configuration_is_silent() {
         let (_dir, cx) = context();
-        assert!(findings(&config(true, "/opt/cni/bin", "registry.k8s.io/pause:3.10.1"), &cx.cluster).is_empty());
+        assert!(findings(&config(true, "/opt/cni/bin"), &cx.cluster).is_empty());
         assert!(findings(&Value::Null, &cx.cluster).is_empty(), "what is not told is not judged");
     }
 
     #[test]
     fn debians_own_configuration_is_refused_with_all_that_is_wrong() {
         let (_dir, cx) = context();
-        let found = findings(&config(false, "/usr/lib/cni", "registry.k8s.io/pause:3.6"), &cx.cluster);
+        let found = findings(&config(false, "/usr/lib/cni"), &cx.cluster);
         let levels: Vec<Level> = found.iter().map(|f| f.level).collect();
-        assert_eq!(levels, [Level::Failure, Level::Failure, Level::Warning]);
+        assert_eq!(levels, [Level::Failure, Level::Failure]);
         assert!(found[0].remedy.contains("SystemdCgroup = true"), "{}", found[0].remedy);
         assert!(found[1].what.contains("/usr/lib/cni"), "{}", found[1].what);
     }

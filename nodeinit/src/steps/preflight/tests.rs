@@ -2,10 +2,12 @@
 
 use super::*;
 use crate::{
+    bundle,
     context::testing::{context, context_of},
     engine::journal::Record,
     host::clock::Clock,
 };
+use nodeinit_config::cluster::Role;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 fn put(dir: &tempfile::TempDir, files: &[(&str, &str)]) {
@@ -55,6 +57,22 @@ async fn every_problem_is_in_one_report_with_its_remedy() {
 }
 
 #[test]
+fn firewalls_and_selinux_are_named_with_the_commands_that_let_kubernetes_work() {
+    let (dir, cx) = context();
+    let protections = || [protection::ufw(&cx), protection::selinux(&cx), protection::apparmor(&cx)].concat();
+    put(&dir, &[("etc/ufw/ufw.conf", "# ENABLED=yes\nENABLED=no\n"), ("sys/fs/selinux/enforce", "0")]);
+    assert_eq!(whats(&protections()), "");
+    put(&dir, &[("etc/ufw/ufw.conf", "ENABLED=yes\n"), ("sys/fs/selinux/enforce", "1")]);
+    let found = protections();
+    let [firewall, selinux] = &found[..] else { panic!("{}", whats(&found)) };
+    assert!(firewall.what.starts_with("ufw is enabled") && firewall.remedy.contains("`ufw allow 2379:2380/tcp`"));
+    assert!(selinux.remedy.contains("container-selinux"), "{}", selinux.remedy);
+    put(&dir, &[("var/lib/selinux/targeted/active/modules/200/container/cil", "")]);
+    let [again] = &protections()[..] else { panic!("SELinux is still named") };
+    assert_eq!(again, firewall);
+}
+
+#[test]
 fn what_we_made_ourselves_is_no_leftover() {
     let (dir, cx) = context();
     cx.journal.intend(vec![Record::Tree { path: "/etc/kubernetes".into(), before: None }]).unwrap();
@@ -88,18 +106,40 @@ fn a_taken_port_names_its_process_and_our_own_is_fine() {
     drop(socket);
 }
 
-#[test]
-fn a_clock_behind_what_is_known_is_refused_with_both_times() {
+#[tokio::test]
+async fn a_clock_behind_the_accepted_time_is_refused_with_both_times_until_it_is_set() {
     let (_dir, mut cx) = context();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
-    cx.journal.intend(vec![Record::Run { command: "up".into(), version: "0".into(), time: now }]).unwrap();
-    assert_eq!(whats(&clocks::local(&cx)), "");
+    cx.journal.intend(vec![Record::Clock { time: now }]).unwrap();
+    assert_eq!(whats(&clocks::accepted(&cx).await), "");
     cx.clock = Clock::behind(Duration::from_secs(3600));
-    let found = whats(&clocks::local(&cx));
-    assert!(
-        found.contains("clock Failure: this machine's clock says") && found.contains("nodeinit ran here at"),
-        "{found}"
-    );
+    let findings = clocks::accepted(&cx).await;
+    let found = whats(&findings);
+    assert!(found.contains("clock Failure: this machine's clock says"), "{found}");
+    assert!(found.contains("and an earlier run accepted"), "{found}");
+    assert_eq!(Report { findings: findings.clone() }.exit(), Exit::TryAgain);
+    let needs_operator = [findings, vec![Finding::failure("root", "", "")]].concat();
+    assert_eq!(Report { findings: needs_operator }.exit(), Exit::Unfit);
+}
+
+#[tokio::test]
+async fn a_synchronized_clock_disproves_a_later_recorded_time() {
+    let (dir, cx) = context();
+    let ahead = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() + 5 * 365 * 24 * 3600;
+    cx.journal.intend(vec![Record::Clock { time: ahead }]).unwrap();
+    put(&dir, &[("run/systemd/timesync/synchronized", "")]);
+    let found = whats(&clocks::accepted(&cx).await);
+    assert!(found.starts_with("clock Warning:") && found.contains("it was ahead then"), "{found}");
+}
+
+#[tokio::test]
+async fn a_time_that_preflight_refused_locks_nothing_out() {
+    let (_dir, cx) = context();
+    let ahead = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() + 5 * 365 * 24 * 3600;
+    let run = Record::Run { command: "up".into(), version: "0".into(), time: ahead };
+    let failed = Record::Failed { step: "preflight".into(), error: "memory".into() };
+    cx.journal.intend(vec![run, failed]).unwrap();
+    assert_eq!(whats(&clocks::accepted(&cx).await), "");
 }
 
 #[test]
@@ -128,4 +168,101 @@ fn cgroup_v1_is_a_warning_unless_the_kubelet_refuses_it() {
     };
     assert!(judge("").starts_with("cgroups Warning: this machine uses cgroup v1"));
     assert!(judge("failCgroupV1: true").starts_with("cgroups Failure: this machine uses cgroup v1"));
+}
+
+#[tokio::test]
+async fn archives_and_sysctls_are_checked_before_anything_changes() {
+    let head = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\n";
+    let (dir, cx) = context_of(&format!(
+        "{head}artifacts: {{source: /opt/k, binaries: [], images: [{{path: images/a.tar, image: r.io/a:1}}, \
+         {{path: images/b.tar, image: r.io/b:1}}, {{path: images/c.tar, image: r.io/c:1}}, \
+         {{path: images/d.tar, image: docker.io/library/d:1}}]}}\n\
+         os: {{sysctls: {{vm.swappiness: low, vm.max_map_count: 262144, kernel.core_pattern: core}}}}\n"
+    ));
+    put(&dir, &[("proc/sys/vm/swappiness", "60\n"), ("proc/sys/vm/max_map_count", "65530\n")]);
+    put(&dir, &[("proc/sys/kernel/core_pattern", "|/bin/false\n"), ("opt/k/images/c.tar", "not a plain archive")]);
+    let manifest = r#"[{"Config":"c","RepoTags":["r.io/b-amd64:1"],"Layers":[]}]"#;
+    put(&dir, &[("opt/k/images/b.tar", &tar("manifest.json", manifest))]);
+    let saved = r#"[{"Config":"c","RepoTags":["d:1"],"Layers":[]}]"#;
+    put(&dir, &[("opt/k/images/d.tar", &tar("manifest.json", saved))]);
+    let sysctls = whats(&inputs::sysctls(&cx));
+    assert_eq!(
+        sysctls,
+        "sysctls Failure: os.sysctls: vm.swappiness is \"low\", and the kernel takes only numbers there\n"
+    );
+    let found: Vec<Finding> =
+        inputs::archives(&cx.files, &cx.cluster, Role::Master).into_iter().map(|(_, finding)| finding).collect();
+    let images = whats(&found);
+    assert!(
+        images.contains("the archive /opt/k/images/a.tar is missing, and r.io/a:1 is not in containerd"),
+        "{images}"
+    );
+    assert!(images.contains("b.tar does not contain r.io/b:1; it contains r.io/b-amd64:1"), "{images}");
+    assert!(found.len() == 2 && found[1].remedy.starts_with("upstream's archive: retag it"), "{found:?}");
+}
+
+#[test]
+fn a_bundle_is_checked_before_anything_changes() {
+    let config = |version: &str| {
+        format!(
+            "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {{version: {version}}}\n\
+             containerRuntime: {{manage: false}}\nartifacts: {{source: /b.tar, \
+             binaries: [{{path: bin/kubelet, to: /usr/bin/kubelet}}], images: [{{path: images/a.tar, image: r.io/a:1}}, \
+             {{path: images/b.tar, image: r.io/b:1}}]}}\n"
+        )
+    };
+    let (_dir, cx) = context_of(&config("v1.34.4"));
+    let found = |cx: &Context| {
+        let images = inputs::archives(&cx.files, &cx.cluster, Role::Master).into_iter().map(|(_, finding)| finding);
+        whats(&[programs::artifacts(cx), images.collect()].concat())
+    };
+    assert_eq!(
+        found(&cx),
+        "artifacts Failure: bin/kubelet of /b.tar is missing\n\
+         images Failure: the archive images/a.tar of /b.tar is missing, and r.io/a:1 is not in containerd\n\
+         images Failure: the archive images/b.tar of /b.tar is missing, and r.io/b:1 is not in containerd\n"
+    );
+    let image = |name: &str| tar("manifest.json", &format!(r#"[{{"Config":"c","RepoTags":["{name}"],"Layers":[]}}]"#));
+    let (a, b) = (image("r.io/a:1"), image("r.io/other:1"));
+    let artifacts = [("bin/kubelet", &b"kubelet"[..]), ("images/a.tar", a.as_bytes()), ("images/b.tar", b.as_bytes())];
+    bundle::testing::place(&cx.files, &cx.cluster, "/b.tar", &artifacts);
+    let other = "the archive images/b.tar of /b.tar does not contain r.io/b:1; it contains r.io/other:1";
+    assert_eq!(found(&cx), format!("images Failure: {other}\n"));
+    let (_, other) = context_of(&config("v1.36.4"));
+    let cx = Context { cluster: other.cluster, ..cx.clone() };
+    let text = "the bundle /b.tar is for Kubernetes v1.34.4, and kubernetes.version is v1.36.4";
+    assert_eq!(found(&cx), format!("artifacts Failure: {text}\n"));
+}
+
+#[test]
+fn a_worker_needs_no_archive_of_the_control_plane() {
+    let (_dir, cx) = context_of(
+        "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\n\
+         artifacts: {source: /opt/k}\n",
+    );
+    let missing = |role| {
+        let images = inputs::archives(&cx.files, &cx.cluster, role).into_iter().map(|(image, _)| image);
+        images.filter_map(|image| Some(image.rsplit_once('/')?.1.split_once(':')?.0.to_owned())).collect::<Vec<_>>()
+    };
+    let of_worker = ["pause", "kube-proxy", "coredns"];
+    assert!(of_worker.iter().all(|image| missing(Role::Worker).iter().any(|missing| missing == image)));
+    let of_control_plane = ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"];
+    for image in of_control_plane.map(str::to_owned) {
+        assert!(missing(Role::Master).contains(&image) && !missing(Role::Worker).contains(&image), "{image}");
+    }
+}
+
+/// A tar archive of one file. Source: POSIX pax, "ustar Interchange Format".
+fn tar(name: &str, content: &str) -> String {
+    let mut header = [0_u8; 512];
+    header[..name.len()].copy_from_slice(name.as_bytes());
+    header[100..108].copy_from_slice(b"0000644\0");
+    header[124..136].copy_from_slice(format!("{:011o}\0", content.len()).as_bytes());
+    header[148..156].copy_from_slice(b"        ");
+    header[156] = b'0';
+    header[257..265].copy_from_slice(b"ustar\x0000");
+    let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
+    header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    let padding = "\0".repeat(content.len().next_multiple_of(512) - content.len() + 1024);
+    format!("{}{content}{padding}", String::from_utf8_lossy(&header))
 }

@@ -4,23 +4,38 @@ use crate::{
     context::{Context, blocking},
     engine::{
         error::StepError,
-        journal::{JOURNAL, ORIGINALS, sha256},
+        journal::{JOURNAL, ORIGINALS, Written, sha256},
         step::{State, Step},
     },
     host::{
         files::{NewFile, failed, temporary},
         systemd,
     },
+    steps::{
+        etcd::aside,
+        reset::{is_ours, trees},
+    },
 };
 use async_trait::async_trait;
 use std::{
+    collections::BTreeSet,
     fs,
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
-/// Step `remove-files`: trees, files and directories of ours; a file that was there before is put back.
-pub struct Files;
+/// Step `remove-files`: trees, files and directories of ours; a file that was there before is put back. etcd data that was
+/// moved aside stays, unless it is to be removed, too.
+pub struct Files {
+    /// Whether etcd data that was moved aside is removed.
+    pub remove_aside: bool,
+}
+
+impl Files {
+    /// The etcd data that stays.
+    fn kept(&self, cx: &Context) -> Result<Vec<PathBuf>, StepError> {
+        if self.remove_aside { Ok(Vec::new()) } else { aside::paths(cx) }
+    }
+}
 
 #[async_trait(?Send)]
 impl Step for Files {
@@ -29,7 +44,7 @@ impl Step for Files {
     }
 
     fn needs(&self) -> Vec<String> {
-        ["restore-kernel", "remove-images"].map(String::from).into()
+        ["restore-kernel", "restore-containerd"].map(String::from).into()
     }
 
     fn title(&self) -> String {
@@ -37,23 +52,26 @@ impl Step for Files {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        let cx = cx.clone();
+        let (cx, kept) = (cx.clone(), self.kept(cx)?);
         blocking(move || {
-            let in_trees = in_trees(&cx)?;
+            let in_trees = in_trees(&cx, &kept)?;
             let mut changes = Vec::new();
-            for tree in cx.journal.state().trees.keys() {
-                match in_trees.iter().filter(|path| path.parent() == Some(tree)).count() {
+            for tree in trees(&cx).into_keys() {
+                match in_trees.iter().filter(|path| path.starts_with(&tree)).count() {
                     0 => {}
                     n => changes.push(format!("remove what came into {} ({n} entries)", tree.display())),
                 }
             }
             let elsewhere = |path: &Path| !in_trees.iter().any(|removed| path.starts_with(removed));
-            for (path, fate) in own_files(&cx)?.into_iter().filter(|(path, _)| elsewhere(path)) {
+            for (path, fate) in own_files(&cx, elsewhere)? {
                 match fate {
                     Fate::Remove => changes.push(format!("remove {}", path.display())),
                     Fate::PutBack(_) => changes.push(format!("put {} back as it was", path.display())),
                     Fate::Keep => changes.push(format!("keep {}: it was changed since", path.display())),
                 }
+            }
+            if !changes.is_empty() {
+                changes.extend(kept.iter().map(|path| format!("keep {}: {KEPT}", path.display())));
             }
             Ok(State::of(changes))
         })
@@ -61,32 +79,33 @@ impl Step for Files {
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        let context = cx.clone();
-        blocking(move || remove(&context)).await?;
+        let (context, kept) = (cx.clone(), self.kept(cx)?);
+        blocking(move || remove(&context, &kept)).await?;
         Ok(systemd::reload(&cx.commands).await?)
     }
 }
 
-fn remove(cx: &Context) -> Result<(), StepError> {
-    for path in in_trees(cx)? {
-        let real = cx.files.real(&path);
-        let device = real.symlink_metadata().map_err(failed("look at", &path))?.dev();
-        remove_tree(&path, &real, device)?;
+fn remove(cx: &Context, kept: &[PathBuf]) -> Result<(), StepError> {
+    for path in in_trees(cx, kept)? {
+        remove_tree(cx, &path)?;
     }
-    for (path, fate) in own_files(cx)? {
-        match fate {
-            Fate::Remove => cx.files.remove_file(&path)?,
-            Fate::PutBack(original) => cx.files.write(&[original])?,
-            Fate::Keep => cx.report.note("remove-files", format!("{} was changed since; it stays", path.display())),
-        }
+    for path in kept {
+        cx.report.note("remove-files", format!("kept {}: {KEPT}", path.display()));
+    }
+    for (path, fate) in own_files(cx, |_| true)? {
+        carry_out(cx, "remove-files", &path, fate)?;
     }
     let state = cx.journal.state();
     for path in state.files.keys() {
         cx.files.remove_file(temporary(path))?;
     }
-    let claimed = state.trees.iter().filter(|(_, before)| before.is_none()).map(|(path, _)| path);
-    let mut directories: Vec<&PathBuf> = state.directories.iter().chain(claimed).collect();
-    directories.sort();
+    let made: Vec<&PathBuf> = state.trees.iter().filter(|(_, before)| before.is_none()).map(|(path, _)| path).collect();
+    let emptied = trees(cx);
+    let mut directories: BTreeSet<&Path> = state.directories.iter().map(PathBuf::as_path).collect();
+    directories.extend(made.iter().map(|path| path.as_path()));
+    for tree in emptied.keys() {
+        directories.extend(tree.ancestors().filter(|path| made.iter().any(|made| path.starts_with(made))));
+    }
     for path in directories.into_iter().rev() {
         // Where somebody else put something in, the directory is no longer ours alone.
         let _ = fs::remove_dir(cx.files.real(path));
@@ -94,32 +113,39 @@ fn remove(cx: &Context) -> Result<(), StepError> {
     Ok(())
 }
 
-/// What appeared in our trees since they were claimed.
-fn in_trees(cx: &Context) -> Result<Vec<PathBuf>, StepError> {
+/// Why etcd data that was moved aside stays.
+const KEPT: &str = "etcd data that was moved aside; `nodeinit etcd aside remove` deletes it";
+
+/// What appeared in our trees since they were claimed, without what is kept.
+fn in_trees(cx: &Context, kept: &[PathBuf]) -> Result<Vec<PathBuf>, StepError> {
     let mut paths = Vec::new();
-    for (tree, before) in cx.journal.state().trees {
-        let before = before.unwrap_or_default();
+    for (tree, before) in trees(cx) {
         let names = cx.files.list(&tree)?;
-        paths.extend(names.into_iter().filter(|name| !before.contains(name)).map(|name| tree.join(name)));
+        for name in names.iter().filter(|name| !before.contains(name) && is_ours(cx, &tree, name)) {
+            paths.extend(around(cx, tree.join(name), kept)?);
+        }
     }
     Ok(paths)
 }
 
-/// Removes a path and all below, but never what lies on another file system: that is somebody else's.
-fn remove_tree(path: &Path, real: &Path, device: u64) -> Result<(), StepError> {
-    let metadata = real.symlink_metadata().map_err(failed("look at", path))?;
-    if metadata.dev() != device {
-        let what = format!("{} is on another file system and is left alone", path.display());
-        return Err(StepError::new(what).hint(format!("`umount {}`, then run `nodeinit reset` again", path.display())));
+/// The path itself, or, where something kept is below it, all else that is.
+fn around(cx: &Context, path: PathBuf, kept: &[PathBuf]) -> Result<Vec<PathBuf>, StepError> {
+    if kept.contains(&path) {
+        return Ok(Vec::new());
     }
-    if !metadata.is_dir() {
-        return Ok(fs::remove_file(real).map_err(failed("remove", path))?);
+    if !kept.iter().any(|kept| kept.starts_with(&path)) {
+        return Ok(vec![path]);
     }
-    for entry in fs::read_dir(real).map_err(failed("list", path))? {
-        let name = entry.map_err(failed("list", path))?.file_name();
-        remove_tree(&path.join(&name), &real.join(&name), device)?;
+    let mut paths = Vec::new();
+    for name in cx.files.list(&path)? {
+        paths.extend(around(cx, path.join(name), kept)?);
     }
-    Ok(fs::remove_dir(real).map_err(failed("remove", path))?)
+    Ok(paths)
+}
+
+/// Removes a path and everything below it, but nothing behind a mount: that is somebody else's.
+fn remove_tree(cx: &Context, path: &Path) -> Result<(), StepError> {
+    Ok(cx.files.remove_tree(path)?)
 }
 
 /// What becomes of a file that we wrote.
@@ -130,23 +156,53 @@ enum Fate {
     Keep,
 }
 
-fn own_files(cx: &Context) -> Result<Vec<(PathBuf, Fate)>, StepError> {
+/// Reads each of the files whole: programs are among them.
+fn own_files(cx: &Context, wanted: impl Fn(&Path) -> bool) -> Result<Vec<(PathBuf, Fate)>, StepError> {
     let mut fates = Vec::new();
-    for (path, written) in cx.journal.state().files {
-        let Some(content) = cx.files.read(&path)? else { continue };
-        let digest = sha256(&content);
-        let fate = match written.original {
-            Some(original) if original.sha256 == digest => continue,
-            _ if !written.sha256.contains(&digest) => Fate::Keep,
-            Some(original) => match cx.files.read(Path::new(ORIGINALS).join(&original.sha256))? {
-                Some(content) => Fate::PutBack(NewFile { path: path.clone(), content, mode: original.mode }),
-                None => Fate::Keep,
-            },
-            None => Fate::Remove,
-        };
-        fates.push((path, fate));
+    for (path, written) in cx.journal.state().files.into_iter().filter(|(path, _)| wanted(path)) {
+        if let Some(fate) = fate(cx, &path, written)? {
+            fates.push((path, fate));
+        }
     }
     Ok(fates)
+}
+
+/// `None`: the file is gone, or as it was before.
+fn fate(cx: &Context, path: &Path, written: Written) -> Result<Option<Fate>, StepError> {
+    let Some(content) = cx.files.read(path)? else { return Ok(None) };
+    let digest = sha256(&content);
+    Ok(match written.original {
+        Some(original) if original.sha256 == digest => None,
+        _ if !written.sha256.contains(&digest) => Some(Fate::Keep),
+        Some(original) => match cx.files.read(Path::new(ORIGINALS).join(&original.sha256))? {
+            Some(content) => Some(Fate::PutBack(NewFile { path: path.to_path_buf(), content, mode: original.mode })),
+            None => Some(Fate::Keep),
+        },
+        None => Some(Fate::Remove),
+    })
+}
+
+/// Whether nothing is left to undo of a file that we wrote: it is gone, as it was before, or changed by somebody else.
+pub(in crate::steps) fn is_undone(cx: &Context, path: &Path) -> Result<bool, StepError> {
+    let Some(written) = cx.journal.state().files.remove(path) else { return Ok(true) };
+    Ok(matches!(fate(cx, path, written)?, None | Some(Fate::Keep)))
+}
+
+/// Removes files of ours, or puts back what was there before. What somebody else has changed stays.
+pub(in crate::steps) fn undo(cx: &Context, step: &str, paths: &[PathBuf]) -> Result<(), StepError> {
+    for (path, fate) in own_files(cx, |path| paths.iter().any(|wanted| wanted == path))? {
+        carry_out(cx, step, &path, fate)?;
+    }
+    Ok(())
+}
+
+fn carry_out(cx: &Context, step: &str, path: &Path, fate: Fate) -> Result<(), StepError> {
+    match fate {
+        Fate::Remove => cx.files.remove_file(path)?,
+        Fate::PutBack(original) => cx.files.write(&[original])?,
+        Fate::Keep => cx.report.note(step, format!("{} was changed since; it stays", path.display())),
+    }
+    Ok(())
 }
 
 /// Step `forget`: the journal itself.
@@ -176,14 +232,111 @@ impl Step for Journal {
             let directory = Path::new(JOURNAL).parent().unwrap_or(Path::new("/var/lib/nodeinit"));
             // The journal goes last: killed before, the next reset still knows everything.
             for name in cx.files.list(directory)?.iter().filter(|name| !JOURNAL.ends_with(name.as_str())) {
-                let path = directory.join(name);
-                let real = cx.files.real(&path);
-                let device = real.symlink_metadata().map_err(failed("look at", &path))?.dev();
-                remove_tree(&path, &real, device)?;
+                remove_tree(&cx, &directory.join(name))?;
             }
             cx.files.remove_file(JOURNAL)?;
             Ok(fs::remove_dir(cx.files.real(directory)).map_err(failed("remove", directory))?)
         })
         .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{context::testing::context_of, engine::journal::Record};
+
+    /// A cluster's data, live and moved aside, in a directory whose parent `up` made as well.
+    async fn with_data() -> (tempfile::TempDir, Context) {
+        let config = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\n";
+        let (dir, cx) = context_of(&format!("{config}etcd: {{dataDirectory: /data/etcd}}\n"));
+        cx.claim_trees(vec!["/data/etcd".into()]).await.unwrap();
+        for name in ["member", "member.aside-20260131T120000Z", ".member.nodeinit-old"] {
+            let path = Path::new("/data/etcd").join(name).join("snap");
+            fs::create_dir_all(cx.files.real(&path)).unwrap();
+            cx.files.write(&[NewFile::private(path.join("db"), "data")]).unwrap();
+        }
+        (dir, cx)
+    }
+
+    #[tokio::test]
+    async fn etcd_data_that_was_moved_aside_stays() {
+        let (_dir, cx) = with_data().await;
+        let files = Files { remove_aside: false };
+        let State::Needed(changes) = files.check(&cx).await.unwrap() else { panic!("nothing to do") };
+        assert_eq!(changes.len(), 3, "{changes:?}");
+        assert!(changes[2].starts_with("keep /data/etcd/member.aside-20260131T120000Z: "), "{changes:?}");
+        remove(&cx, &files.kept(&cx).unwrap()).unwrap();
+        assert_eq!(cx.files.list("/data/etcd").unwrap(), [".member.nodeinit-old", "member.aside-20260131T120000Z"]);
+        assert!(cx.files.exists("/data/etcd/member.aside-20260131T120000Z/snap/db"));
+        assert_eq!(files.check(&cx).await.unwrap(), State::Done, "a second time");
+    }
+
+    #[tokio::test]
+    async fn etcd_data_that_was_moved_aside_is_removed_on_request() {
+        let (_dir, cx) = with_data().await;
+        let files = Files { remove_aside: true };
+        remove(&cx, &files.kept(&cx).unwrap()).unwrap();
+        assert!(!cx.files.exists("/data"));
+    }
+
+    #[tokio::test]
+    async fn of_a_directory_that_others_use_too_only_what_is_ours_is_removed() {
+        let config = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\n\
+            etcd: {dataDirectory: /srv/data}\napiServer: {extraArgs: {audit-log-path: /var/log/audit.log}}\n";
+        let (_dir, cx) = context_of(config);
+        let write = |path: &str| cx.files.write(&[NewFile::public(path, "")]).unwrap();
+        for directory in ["/var/log", "/srv/data"] {
+            fs::create_dir_all(cx.files.real(Path::new(directory))).unwrap();
+        }
+        write("/var/log/syslog");
+        cx.claim_trees(vec!["/var/log".into(), "/srv/data".into()]).await.unwrap();
+        fs::create_dir_all(cx.files.real(Path::new("/srv/data/member/wal"))).unwrap();
+        let ours = [
+            "/var/log/audit.log",
+            "/var/log/audit-2026-01-31T12-00-00.000.log",
+            "/var/log/audit-2026-01-31T12-00-00.000.log.gz",
+            "/var/log/audit.log.gz",
+        ];
+        let theirs = [
+            "/var/log/audit/audit.log",
+            "/var/log/audit-backup.tar",
+            "/var/log/audit.rules",
+            "/var/log/auditd.log",
+            "/var/log/mail.log",
+            "/srv/data/photos",
+        ];
+        fs::create_dir_all(cx.files.real(Path::new("/var/log/audit"))).unwrap();
+        fs::create_dir_all(cx.files.real(Path::new("/var/log/audit-2026-01-31T12-00-00.001.log"))).unwrap();
+        ours.iter().chain(&theirs).for_each(|path| write(path));
+        remove(&cx, &[]).unwrap();
+        let left = ["audit", "audit-2026-01-31T12-00-00.001.log", "audit-backup.tar", "audit.rules", "auditd.log"];
+        assert_eq!(cx.files.list("/var/log").unwrap(), [&left[..], &["mail.log", "syslog"]].concat());
+        assert_eq!(cx.files.list("/var/log/audit").unwrap(), ["audit.log"], "auditd's");
+        assert_eq!(cx.files.list("/srv/data").unwrap(), ["photos"]);
+    }
+
+    /// Claims `/data/etcd`, fills it, puts a file of others into its parent, and removes what is ours.
+    async fn left_in_the_parent(claim: Option<Record>) -> Vec<String> {
+        let (_dir, cx) = match claim {
+            None => with_data().await,
+            Some(record) => {
+                let config = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\n";
+                let (dir, cx) = context_of(&format!("{config}etcd: {{dataDirectory: /data/etcd}}\n"));
+                cx.journal.intend(vec![record]).unwrap();
+                fs::create_dir_all(cx.files.real(Path::new("/data/etcd/member/wal"))).unwrap();
+                (dir, cx)
+            }
+        };
+        cx.files.write(&[NewFile::public("/data/photos", "theirs")]).unwrap();
+        remove(&cx, &[]).unwrap();
+        cx.files.list("/data").unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_others_put_into_a_parent_that_we_made_stays() {
+        assert_eq!(left_in_the_parent(None).await, ["photos"]);
+        let older = Record::Tree { path: "/data".into(), before: None };
+        assert_eq!(left_in_the_parent(Some(older)).await, ["photos"], "older versions claimed the outermost parent");
     }
 }

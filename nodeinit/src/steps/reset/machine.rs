@@ -6,20 +6,29 @@ use crate::{
     engine::{
         error::{Exit, StepError},
         step::{State, Step},
+        wait::Wait,
     },
     host::{kernel, net, systemd},
-    steps::virtual_address::RECORDED_AS,
+    render::paths,
+    steps::{
+        containerd, metadata,
+        reset::{is_undone, undo},
+        virtual_address::RECORDED_AS,
+    },
 };
 use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
 use std::{
+    ffi::OsStr,
     net::IpAddr,
+    ops::ControlFlow,
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-/// One command may take this long.
+/// One command may take this long, and tries to remove a pod again as long from the first pod on; each pod has `LEAST`.
 const LIMIT: Duration = Duration::from_secs(60);
+const LEAST: Duration = Duration::from_secs(10);
 
 /// Step `stop-kubelet`: it would start again what is removed.
 pub struct Kubelet;
@@ -39,16 +48,21 @@ impl Step for Kubelet {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        Ok(State::of(cx.journal.state().units.iter().map(|unit| format!("stop and disable {unit}")).collect()))
+        Ok(State::of(units(cx).map(|unit| format!("stop and disable {unit}")).collect()))
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        for unit in cx.journal.state().units {
+        for unit in units(cx) {
             systemd::stop(&cx.commands, &unit).await?;
             systemd::disable(&cx.commands, &unit).await?;
         }
         Ok(())
     }
+}
+
+/// The units that we started, without containerd, which removes the pods.
+fn units(cx: &Context) -> impl Iterator<Item = String> + use<> {
+    cx.journal.state().units.into_iter().filter(|unit| unit != containerd::UNIT)
 }
 
 /// Step `remove-pods`: every pod of the kubelet that we started.
@@ -69,7 +83,7 @@ impl Step for Pods {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        if cx.journal.state().units.is_empty() {
+        if units(cx).next().is_none() || containerd::is_removed(cx) {
             return Ok(State::Done);
         }
         let pods = sandboxes().await?.1.len();
@@ -78,14 +92,27 @@ impl Step for Pods {
 
     async fn apply(&self, _: &Context) -> Result<(), StepError> {
         let (cri, pods) = sandboxes().await?;
+        let until = Instant::now() + LIMIT;
         let removals = stream::iter(pods).map(|pod| {
             let cri = &cri;
-            async move { cri.remove_sandbox(&pod.id).await }
+            async move { remove(cri, &pod, until).await }
         });
         let results: Vec<_> = removals.buffer_unordered(8).collect().await;
-        let failed = |e| StepError::caused("cannot remove a pod", e).exit(Exit::TryAgain);
-        results.into_iter().collect::<Result<(), _>>().map_err(failed)
+        results.into_iter().collect()
     }
+}
+
+/// Removes a pod, trying again `until` then: a runtime that just reads a new configuration of its network refuses at first.
+async fn remove(cri: &Cri, pod: &Sandbox, until: Instant) -> Result<(), StepError> {
+    let attempt = async || match cri.remove_sandbox(&pod.id).await {
+        Ok(()) => ControlFlow::Break(()),
+        Err(e) => ControlFlow::Continue(e.to_string()),
+    };
+    let limit = until.saturating_duration_since(Instant::now()).max(LEAST);
+    let wait = Wait::new(format!("the removal of the pod {}/{}", pod.namespace, pod.pod), limit);
+    let hint = "see `journalctl -u containerd`; if it has no pod network (`cni plugin not initialized`), put the file of the network back into \
+                /etc/cni/net.d and restart containerd; then run `nodeinit reset` again";
+    wait.at_most_every(Duration::from_secs(1)).until(attempt).await.map_err(|late| StepError::from(late).hint(hint))
 }
 
 async fn sandboxes() -> Result<(Cri, Vec<Sandbox>), StepError> {
@@ -131,16 +158,20 @@ impl Step for Mounts {
     }
 }
 
-/// The mounts below our trees, innermost first. A tree that is itself a mount was there before us.
+/// The mounts below what is ours in our trees, innermost first. A tree that is itself a mount was there before us; one may be a
+/// symbolic link.
 fn mounts(cx: &Context) -> Result<Vec<PathBuf>, StepError> {
-    let trees = cx.journal.state().trees;
+    let trees: Vec<(PathBuf, PathBuf, Vec<String>)> =
+        super::trees(cx).into_iter().map(|(tree, before)| (cx.files.canonical(&tree), tree, before)).collect();
+    let is_ours = |mount: &Path| {
+        trees.iter().any(|(real, tree, before)| {
+            let name = mount.strip_prefix(real).ok().and_then(|below| below.iter().next()).and_then(OsStr::to_str);
+            name.is_some_and(|name| !before.iter().any(|each| each == name) && super::is_ours(cx, tree, name))
+        })
+    };
     let table = cx.files.read_text("/proc/self/mountinfo")?.unwrap_or_default();
-    let mut mounts: Vec<PathBuf> = table
-        .lines()
-        .filter_map(|line| line.split(' ').nth(4))
-        .map(unescape)
-        .filter(|mount| trees.keys().any(|tree| mount.starts_with(tree) && mount != tree))
-        .collect();
+    let mut mounts: Vec<PathBuf> =
+        table.lines().filter_map(|line| line.split(' ').nth(4)).map(unescape).filter(|mount| is_ours(mount)).collect();
     mounts.sort();
     mounts.reverse();
     Ok(mounts)
@@ -152,8 +183,8 @@ fn unescape(text: &str) -> PathBuf {
     PathBuf::from(plain)
 }
 
-/// Step `remove-network`: interfaces of the pod network that were not there before, the virtual address, and the chains of
-/// kube-proxy and the pod network in iptables.
+/// Step `remove-network`: interfaces of the pod network that were not there before, the virtual address, the rule against
+/// metadata, and the chains of kube-proxy and the pod network in iptables.
 pub struct Network;
 
 /// Interfaces that flannel and the bridge plugin make.
@@ -179,6 +210,7 @@ impl Step for Network {
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
         let mut changes: Vec<String> = interfaces(cx)?.iter().map(|i| format!("delete interface {i}")).collect();
         changes.extend(virtual_address(cx)?.map(|(address, on)| format!("take {address} from {on}")));
+        changes.extend(metadata::is_there(cx).await.then(|| metadata::REMOVAL.to_owned()));
         for family in ["iptables", "ip6tables"] {
             if foreign_rules(cx, family).await?.is_some() {
                 changes.push(format!("remove the chains of Kubernetes from {family}"));
@@ -195,6 +227,7 @@ impl Step for Network {
             let prefix = if address.is_ipv4() { 32 } else { 128 };
             cx.commands.run(&["ip", "address", "delete", &format!("{address}/{prefix}"), "dev", &on], LIMIT).await?;
         }
+        metadata::remove(cx).await?;
         for family in ["iptables", "ip6tables"] {
             if let Some(rules) = foreign_rules(cx, family).await? {
                 let restore = format!("{family}-restore");
@@ -230,11 +263,50 @@ async fn foreign_rules(cx: &Context, family: &str) -> Result<Option<String>, Ste
         Err(e) if e.is_missing() => return Ok(None),
         Err(e) => return Err(e.into()),
     };
-    let ours = |line: &&str| CHAINS.iter().any(|chain| line.contains(chain));
-    if !rules.lines().any(|line| ours(&line)) {
+    if !rules.lines().any(is_of_kubernetes) {
         return Ok(None);
     }
-    Ok(Some(rules.lines().filter(|line| !ours(line)).map(|line| format!("{line}\n")).collect()))
+    Ok(Some(rules.lines().filter(|line| !is_of_kubernetes(line)).map(|line| format!("{line}\n")).collect()))
+}
+
+/// Whether a line of `iptables-save` declares a chain of Kubernetes, is a rule in one, or leads to one. What a comment says does
+/// not count.
+fn is_of_kubernetes(line: &str) -> bool {
+    let is_chain = |name: &str| CHAINS.iter().any(|prefix| name.starts_with(prefix));
+    if let Some(declared) = line.strip_prefix(':') {
+        return is_chain(declared);
+    }
+    let mut words = words(line).into_iter();
+    while let Some(word) = words.next() {
+        let value = match word.as_str() {
+            "-A" | "-j" | "-g" => words.next(),
+            "--comment" => {
+                words.next();
+                continue;
+            }
+            _ => continue,
+        };
+        if value.is_some_and(|name| is_chain(&name)) {
+            return true;
+        }
+    }
+    false
+}
+
+/// The words of a rule. Source: iptables `libxtables/xtables.c`, `xtables_save_string`: quotes, and a backslash before `"`, `\` and `'`.
+fn words(line: &str) -> Vec<String> {
+    let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
+    let mut characters = line.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' => quoted = !quoted,
+            '\\' => word.extend(characters.next()),
+            ' ' if !quoted => words.push(std::mem::take(&mut word)),
+            other => word.push(other),
+        }
+    }
+    words.push(word);
+    words
 }
 
 /// Step `restore-kernel`: settings and swap as they were.
@@ -316,9 +388,110 @@ impl Step for Images {
 
 async fn images(cx: &Context) -> Result<Vec<String>, StepError> {
     let ours = cx.journal.state().images;
-    if ours.is_empty() || !cx.files.exists(Path::new(cri::SOCKET)) {
+    if ours.is_empty() || containerd::is_removed(cx) || !cx.files.exists(Path::new(cri::SOCKET)) {
         return Ok(Vec::new());
     }
     let present = cx.commands.run(&["ctr", "-n", "k8s.io", "images", "ls", "-q"], LIMIT).await?;
     Ok(present.lines().filter(|name| ours.contains(*name)).map(str::to_owned).collect())
+}
+
+/// Step `restore-containerd`: one that we installed is stopped, so that its files can be removed; else it gets its own configuration back.
+pub struct ContainerRuntime;
+
+/// What we changed of a containerd that others installed.
+fn containerd_files(cx: &Context) -> Result<Vec<PathBuf>, StepError> {
+    let is_its = |path: &PathBuf| path.starts_with("/etc/containerd") || path == Path::new(paths::CONTAINERD_PROXY);
+    let mut changed = Vec::new();
+    for path in cx.journal.state().files.into_keys().filter(is_its) {
+        if !is_undone(cx, &path)? {
+            changed.push(path);
+        }
+    }
+    Ok(changed)
+}
+
+#[async_trait(?Send)]
+impl Step for ContainerRuntime {
+    fn name(&self) -> String {
+        "restore-containerd".into()
+    }
+
+    fn needs(&self) -> Vec<String> {
+        ["remove-images", "unmount"].map(String::from).into()
+    }
+
+    fn title(&self) -> String {
+        "stop containerd, or give it back its own configuration".into()
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        let unit = containerd::UNIT;
+        if cx.journal.state().units.contains(unit) {
+            return Ok(State::needed(format!("stop and disable {unit}")));
+        }
+        let changed = containerd_files(cx)?;
+        Ok(if changed.is_empty() {
+            State::Done
+        } else {
+            State::needed("put containerd's configuration back, restart it")
+        })
+    }
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        let unit = containerd::UNIT;
+        if cx.journal.state().units.contains(unit) {
+            // In this order, so that a reset that is killed in between does not ask it for pods again.
+            systemd::disable(&cx.commands, unit).await?;
+            return Ok(systemd::stop(&cx.commands, unit).await?);
+        }
+        undo(cx, &self.name(), &containerd_files(cx)?)?;
+        systemd::reload(&cx.commands).await?;
+        Ok(systemd::restart(&cx.commands, unit).await?)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests make a fake machine's files")]
+mod tests {
+    use super::*;
+    use crate::{context::testing::context, engine::journal::Record, host::files::NewFile};
+
+    #[test]
+    fn only_chains_make_a_rule_one_of_kubernetes() {
+        for ours in [
+            ":KUBE-SERVICES - [0:0]",
+            "-A KUBE-SERVICES -j ACCEPT",
+            r#"-A INPUT -m comment --comment "kubernetes service portals" -j KUBE-SERVICES"#,
+            "-A POSTROUTING -s 10.244.0.2/32 -j CNI-0123456789abcdef",
+            "-A FORWARD -g FLANNEL-FWD",
+        ] {
+            assert!(is_of_kubernetes(ours), "{ours}");
+        }
+        for foreign in [
+            ":INPUT ACCEPT [0:0]",
+            r#"-A INPUT -p tcp -m comment --comment "not for KUBE-SERVICES, nor -j CNI-x" -j ACCEPT"#,
+            r#"-A INPUT -m comment --comment "a \" -j KUBE-X" -j ACCEPT"#,
+            "-A INPUT -m comment --comment KUBE-API -j ACCEPT",
+            "-A MY-KUBE-CHAIN -j DROP",
+        ] {
+            assert!(!is_of_kubernetes(foreign), "{foreign}");
+        }
+    }
+
+    #[test]
+    fn mounts_below_a_tree_that_is_a_link_are_found_under_its_real_name() {
+        let (dir, cx) = context();
+        std::fs::create_dir_all(dir.path().join("data/kubelet/pods")).unwrap();
+        std::fs::create_dir_all(dir.path().join("var/lib")).unwrap();
+        std::os::unix::fs::symlink("../../data/kubelet", dir.path().join("var/lib/kubelet")).unwrap();
+        cx.journal
+            .intend(vec![Record::Tree { path: "/var/lib/kubelet".into(), before: Some(vec!["nfs".into()]) }])
+            .unwrap();
+        std::fs::create_dir_all(dir.path().join("proc/self")).unwrap();
+        // The last one was there before us.
+        let paths = ["/", "/data/kubelet/pods/volume", "/data/kubelet", "/data/kubelet/nfs/volume"];
+        let table: String = paths.iter().map(|path| format!("1 0 8:1 /x {path} rw - ext4 /dev/a rw\n")).collect();
+        cx.files.write(&[NewFile::public("/proc/self/mountinfo", table)]).unwrap();
+        assert_eq!(mounts(&cx).unwrap(), [Path::new("/data/kubelet/pods/volume")]);
+    }
 }

@@ -4,14 +4,83 @@ mod files;
 mod machine;
 
 pub use files::{Files, Journal};
-pub use machine::{Images, Kernel, Kubelet, Mounts, Network, Pods};
+pub(super) use files::{is_undone, undo};
+pub use machine::{ContainerRuntime, Images, Kernel, Kubelet, Mounts, Network, Pods};
 
-use crate::{engine::step::Plan, steps::etcd::leave::Leave};
+use crate::{
+    context::Context,
+    engine::step::Plan,
+    render::static_pod,
+    steps::{
+        containerd,
+        etcd::{aside, leave::Leave},
+        kubelet, source,
+    },
+};
+use std::{
+    collections::BTreeMap,
+    ffi::OsStr,
+    path::{Path, PathBuf},
+};
+
+/// The directories to empty, each with the names that stay.
+///
+/// Older versions claimed the outermost directory that was missing (`/data` for `/data/etcd`), where others may have put files
+/// since: of such a record, only the directories that Kubernetes fills are emptied.
+fn trees(cx: &Context) -> BTreeMap<PathBuf, Vec<String>> {
+    let mut filled = kubelet::trees(cx);
+    filled.push(source::DOWNLOADS.into());
+    filled.extend(containerd::TREES.map(PathBuf::from));
+    let mut trees = BTreeMap::new();
+    for (tree, before) in cx.journal.state().trees {
+        match before {
+            Some(before) => drop(trees.insert(tree, before)),
+            None => {
+                let below = filled.iter().filter(|path| path.starts_with(&tree));
+                trees.extend(below.map(|path| (path.clone(), Vec::new())));
+            }
+        }
+    }
+    trees
+}
+
+/// Whether a name in one of these directories is ours. Users may place etcd's data and the audit log in a directory that others
+/// use as well, such as `/var/log`.
+fn is_ours(cx: &Context, tree: &Path, name: &str) -> bool {
+    if tree == cx.cluster.etcd.data_directory {
+        return aside::is_ours(name);
+    }
+    if let Some(log) = static_pod::audit_log(&cx.cluster).filter(|log| log.parent() == Some(tree)) {
+        let is_file = std::fs::symlink_metadata(cx.files.real(&tree.join(name))).is_ok_and(|found| found.is_file());
+        return is_file && is_audit_log(&log, name);
+    }
+    // Not a directory of a former configuration: what was ours in it is not known.
+    kubelet::trees(cx).iter().any(|filled| filled == tree)
+        || tree == Path::new(source::DOWNLOADS)
+        || containerd::TREES.iter().any(|filled| tree == Path::new(filled))
+}
+
+/// Whether a file beside the audit log is that log or one that the API server has renamed, and perhaps compressed:
+/// `audit-2026-01-31T12-00-00.000.log.gz`. Source: lumberjack, `backupName`.
+fn is_audit_log(log: &Path, name: &str) -> bool {
+    let part = |part: Option<&OsStr>| part.and_then(OsStr::to_str).unwrap_or_default().to_owned();
+    let (file, stem) = (part(log.file_name()), part(log.file_stem()));
+    let name = name.strip_suffix(".gz").unwrap_or(name);
+    let time =
+        name.strip_prefix(&stem).and_then(|rest| rest.strip_suffix(file.strip_prefix(&stem)?)?.strip_prefix('-'));
+    let is_time = |text: &str| {
+        const FORM: &[u8] = b"0000-00-00T00-00-00.000";
+        let fits = |(byte, form): (u8, &u8)| if *form == b'0' { byte.is_ascii_digit() } else { byte == *form };
+        text.len() == FORM.len() && text.bytes().zip(FORM).all(fits)
+    };
+    name == file || time.is_some_and(is_time)
+}
 
 /// Everything that `up` made, in the order in which it can be taken away. The journal goes last, so that a reset that was
-/// killed goes on. With `force`, the other masters' etcd may lose its quorum.
+/// killed goes on. With `force`, the other masters' etcd may lose its quorum; with `remove_aside`, etcd data that was moved aside is
+/// deleted as well.
 #[must_use]
-pub fn plan(force: bool) -> Plan {
+pub fn plan(force: bool, remove_aside: bool) -> Plan {
     vec![
         Box::new(Leave { force }),
         Box::new(Kubelet),
@@ -20,7 +89,8 @@ pub fn plan(force: bool) -> Plan {
         Box::new(Network),
         Box::new(Kernel),
         Box::new(Images),
-        Box::new(Files),
+        Box::new(ContainerRuntime),
+        Box::new(Files { remove_aside }),
         Box::new(Journal),
     ]
 }

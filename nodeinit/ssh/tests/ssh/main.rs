@@ -5,11 +5,12 @@
 mod server;
 
 use bytes::Bytes;
-use nodeinit_ssh::{ClientKey, Phase, Session, SshError, Target};
+use nodeinit_ssh::{ClientKey, Phase, RemoteFile, Session, SshError, Target};
 use server::{LIMIT, Server, free_address, user};
 use std::{
     cell::RefCell,
     fs,
+    io::{BufRead, BufReader, Read},
     net::TcpListener,
     os::unix::fs::MetadataExt,
     process::Command,
@@ -19,6 +20,10 @@ use std::{
 use tokio::io::AsyncWriteExt;
 
 const SHORT: Duration = Duration::from_millis(400);
+
+fn file(path: &str, mode: u32) -> RemoteFile<'_> {
+    RemoteFile { path, mode, directory: None }
+}
 
 async fn refusal(target: &Target, via: Option<&Session>, key: &ClientKey, limit: Duration) -> SshError {
     match Session::connect(target, via, key, limit).await {
@@ -152,7 +157,7 @@ async fn a_jump_host_leads_on() {
     assert_eq!(session.host_key(), server.host_key);
     let content = Bytes::from(vec![7; 5_000_000]);
     let to = server.file("uploaded");
-    session.upload(content.clone(), to.to_str().unwrap(), 0o600, LIMIT).await.unwrap();
+    session.upload(content.clone(), &file(to.to_str().unwrap(), 0o600), LIMIT).await.unwrap();
     assert_eq!(fs::read(to).unwrap(), content);
 
     let nowhere = Target { address: free_address(), ..server.target() };
@@ -200,17 +205,15 @@ async fn an_upload_is_whole_or_did_not_happen() {
     let session = server.session().await;
     let to = server.file("it's \"the\" $file");
     let name = to.to_str().unwrap();
-    session.upload(Bytes::from_static(b"old"), name, 0o640, LIMIT).await.unwrap();
+    session.upload(Bytes::from_static(b"old"), &file(name, 0o640), LIMIT).await.unwrap();
     let content = Bytes::from((0..50_000_000_u32).map(|n| (n >> 8) as u8).collect::<Vec<_>>());
     // Given up in the middle: the old one stays, and nothing beside it.
-    session.upload(content.clone(), name, 0o755, Duration::from_millis(50)).await.unwrap_err();
+    session.upload(content.clone(), &file(name, 0o755), Duration::from_millis(50)).await.unwrap_err();
     assert_eq!(fs::read(&to).unwrap(), b"old");
-    let begun = Instant::now();
-    session.upload(content.clone(), name, 0o755, LIMIT).await.unwrap();
-    eprintln!("{:.0} MB/s", 50.0 / begun.elapsed().as_secs_f64());
+    session.upload(content.clone(), &file(name, 0o755), LIMIT).await.unwrap();
     assert!(fs::read(&to).unwrap() == content);
     assert_eq!(fs::metadata(&to).unwrap().mode() & 0o7777, 0o755);
-    session.upload(Bytes::new(), name, 0o600, LIMIT).await.unwrap();
+    session.upload(Bytes::new(), &file(name, 0o600), LIMIT).await.unwrap();
     assert_eq!(fs::read(&to).unwrap(), b"");
     let left = || {
         fs::read_dir(server.dir.path())
@@ -222,7 +225,7 @@ async fn an_upload_is_whole_or_did_not_happen() {
         thread::sleep(Duration::from_millis(10));
     }
     assert_eq!(left().count(), 0);
-    let error = session.upload(Bytes::new(), "/none/file", 0o600, LIMIT).await.unwrap_err();
+    let error = session.upload(Bytes::new(), &file("/none/file", 0o600), LIMIT).await.unwrap_err();
     assert!(error.to_string().contains("cannot write /none/file on m2: "), "{error}");
 }
 
@@ -244,4 +247,35 @@ async fn a_killed_server_is_noticed() {
     assert!(matches!(error, SshError::Broken { .. }), "{error}");
     let cause = std::error::Error::source(&error).unwrap().to_string();
     assert!(cause.contains("eof") || cause.contains("reset"), "it goes on telling why: {cause}");
+}
+
+#[tokio::test]
+async fn what_is_lent_answers_on_the_other_machines_loopback() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let lent = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            thread::spawn(move || {
+                let mut line = String::new();
+                BufReader::new(&stream).read_line(&mut line).unwrap();
+                std::io::copy(&mut std::io::repeat(b'x').take(line.trim().parse().unwrap()), &mut &stream).unwrap();
+            });
+        }
+    });
+    let server = Server::start("");
+    let session = server.session().await;
+    let port = session.lend(lent).await.unwrap();
+    let ask = |bytes: u32| format!("exec 3<>/dev/tcp/127.0.0.1/{port}; echo {bytes} >&3; wc -c <&3");
+    let ask = |bytes| format!("bash -c '{}'", ask(bytes));
+    // Larger than any window, and several at once.
+    let (large, small, none) = (ask(300_000_000), ask(1), ask(0));
+    let all = [&large, &small, &none].map(|command| session.run(command, b"", LIMIT));
+    let counts: Vec<String> =
+        futures_util::future::join_all(all).await.into_iter().map(|output| output.unwrap().stdout).collect();
+    assert_eq!(counts, ["300000000\n", "1\n", "0\n"]);
+    drop(session);
+
+    let server = Server::start("AllowTcpForwarding no");
+    let error = server.session().await.lend(lent).await.unwrap_err();
+    assert!(matches!(error, SshError::NotLent { .. }) && !error.is_temporary(), "{error}");
 }

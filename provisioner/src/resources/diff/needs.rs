@@ -1,6 +1,6 @@
 //! What the cloud must have for a plan: networks, images, flavours, zones. All that is missing is told at once.
 
-use super::{Action, Found, Item, Obstacle, Place};
+use super::{Action, Fix, Found, Item, Obstacle, PAIRS, Place};
 use crate::resources::{
     Kind, Part, Snapshot,
     desired::{Spec, Want},
@@ -21,9 +21,12 @@ pub(super) fn place(cloud: &OpenStack, snapshot: &Snapshot, wants: &[Want], obst
             place.balancer = balancer.filter(|address| made.public.is_none_or(|net| net.contains(address)));
         }
         CloudNetwork::Existing { network, subnet } => {
-            match facts::pick(&facts.networks, |(named, _)| named, network, "network") {
-                Ok((named, _)) => {
+            match facts::pick(&facts.networks, |one| &one.named, network, "network") {
+                Ok(one) => {
+                    let named = &one.named;
                     place.network = Some(named.id.clone());
+                    place.foreign = one.project != facts.project && !facts.is_admin;
+                    place.open = one.open;
                     let inside: Vec<_> = facts.subnets.iter().filter(|one| one.network == named.id).cloned().collect();
                     let chosen = match (subnet, &inside[..]) {
                         (Some(asked), _) => facts::pick(&inside, |one| &one.named, asked, "subnet")
@@ -44,14 +47,13 @@ pub(super) fn place(cloud: &OpenStack, snapshot: &Snapshot, wants: &[Want], obst
                 }
                 Err(what) => obstacles.push(Obstacle {
                     what,
-                    remedy: format!("it has: {}", names(facts.networks.iter().map(|(n, _)| &n.name))),
+                    remedy: format!("it has: {}", names(facts.networks.iter().map(|one| &one.named.name))),
                 }),
             }
         }
     }
     if wants.iter().any(|want| matches!(want.spec, Spec::Router | Spec::FloatingIp { .. })) {
-        let external: Vec<_> =
-            facts.networks.iter().filter(|(_, external)| *external).map(|(named, _)| named.clone()).collect();
+        let external: Vec<_> = facts.networks.iter().filter(|one| one.external).map(|one| one.named.clone()).collect();
         let chosen = match (&cloud.external_network, &external[..]) {
             (Some(asked), _) => facts::pick(&external, |named| named, asked, "external network"),
             (None, [one]) => Ok(one),
@@ -70,7 +72,7 @@ pub(super) fn place(cloud: &OpenStack, snapshot: &Snapshot, wants: &[Want], obst
 }
 
 /// What the cloud would need, and has not.
-pub(super) fn missing(cloud: &OpenStack, items: &[Item], facts: &Facts) -> Vec<Obstacle> {
+pub(super) fn missing(cloud: &OpenStack, place: &Place, items: &[Item], facts: &Facts) -> Vec<Obstacle> {
     let mut all = Vec::new();
     let mut told = BTreeSet::new();
     let mut say = |what: String, remedy: String| {
@@ -85,8 +87,16 @@ pub(super) fn missing(cloud: &OpenStack, items: &[Item], facts: &Facts) -> Vec<O
         let made = items.iter().filter(|item| matches!(item.action, Action::Create | Action::Replace(_)));
         made.filter_map(|item| item.want.as_ref()).map(|want| &want.spec)
     };
+    for (kind, what) in [(Kind::Volume, facts::IMAGES), (Kind::Server, facts::FLAVORS)] {
+        if let Some(why) = facts.unread.get(what).filter(|_| made(kind)) {
+            say(format!("{what} cannot be read: {why}"), "ask for a role that may read them".to_owned());
+        }
+    }
     for spec in specs() {
         let Spec::Volume { size, image: asked, .. } = spec else { continue };
+        if facts.unread.contains_key(facts::IMAGES) {
+            break;
+        }
         match facts::pick(&facts.images, |image| &image.named, asked, "image") {
             Err(what) => say(what, "upload it, or name another one".to_owned()),
             Ok(image) if image.status != "active" => {
@@ -99,24 +109,36 @@ pub(super) fn missing(cloud: &OpenStack, items: &[Item], facts: &Facts) -> Vec<O
             Ok(_) => {}
         }
     }
-    if let Some(kind) = cloud.volume.kind.as_ref().filter(|_| made(Kind::Volume))
+    let is_read = |what: &str| !facts.unread.contains_key(what);
+    if let Some(kind) = cloud.volume.kind.as_ref().filter(|_| made(Kind::Volume) && is_read(facts::VOLUME_TYPES))
         && let Err(what) = facts::pick(&facts.volume_types, |named| named, kind, "volume type")
     {
         say(what, format!("it has: {}", names(facts.volume_types.iter().map(|n| &n.name))));
     }
     for spec in specs() {
         let Spec::Server { flavor, zone, .. } = spec else { continue };
-        if let Err(what) = facts::pick(&facts.flavors, |one| &one.named, flavor, "flavour") {
+        if is_read(facts::FLAVORS)
+            && let Err(what) = facts::pick(&facts.flavors, |one| &one.named, flavor, "flavour")
+        {
             say(what, format!("it has: {}", names(facts.flavors.iter().map(|f| &f.named.name))));
         }
-        if let Some(zone) = zone.as_ref().filter(|zone| !facts.zones.contains(zone)) {
+        if let Some(zone) = zone.as_ref().filter(|zone| is_read(facts::ZONES) && !facts.zones.contains(zone)) {
             say(format!("the cloud has no availability zone {zone}"), format!("it has: {}", names(facts.zones.iter())));
         }
     }
     if let Some(keypair) =
         cloud.keypair.as_ref().filter(|keypair| made(Kind::Server) && !facts.keypairs.contains(keypair))
+        && is_read(facts::KEYPAIRS)
     {
         say(format!("you have no keypair {keypair}"), format!("you have: {}", names(facts.keypairs.iter())));
+    }
+    if place.open && cloud.load_balancer.provider.as_deref() != Some("ovn") && made(Kind::Balancer) {
+        say(
+            "the network has no port security, which Octavia's amphorae need for the load balancer's address"
+                .to_owned(),
+            "set `openstack.loadBalancer.enabled: false`, or use the provider ovn or a network with port security"
+                .to_owned(),
+        );
     }
     if cloud.load_balancer.enabled && !facts.balancing {
         say(
@@ -126,6 +148,66 @@ pub(super) fn missing(cloud: &OpenStack, items: &[Item], facts: &Facts) -> Vec<O
         );
     }
     all
+}
+
+/// What a network of another project reserves for its owner, where the cloud did not change the policy. Source: Neutron's default
+/// policy, `create_port:*`.
+pub(super) fn reserved(place: &Place, items: &[Item]) -> Vec<String> {
+    if !place.foreign {
+        return Vec::new();
+    }
+    let (mut addressed, mut paired) = (Vec::new(), Vec::new());
+    for item in items {
+        let Some(Spec::Port { address, pairs, .. }) = item.want.as_ref().map(|want| &want.spec) else { continue };
+        let name = &item.part.name;
+        match &item.action {
+            Action::Create => {
+                addressed.extend(address.map(|_| name));
+                paired.extend((!pairs.is_empty() && !place.open).then_some(name));
+            }
+            Action::Change(fixes) if fixes.iter().any(|fix| matches!(fix, Fix::Update(what) if what == PAIRS)) => {
+                paired.push(name)
+            }
+            _ => {}
+        }
+    }
+    let network = "the network belongs to another project. By Neutron's default policy, only that project may";
+    let mut all = Vec::new();
+    if !addressed.is_empty() {
+        all.push(format!(
+            "{network} choose addresses in it: the cloud may reject {} with 403. Then leave `address` out: machines take the \
+             addresses that the cloud assigns",
+            names(addressed.into_iter())
+        ));
+    }
+    if !paired.is_empty() {
+        all.push(format!(
+            "{network} set allowed address pairs in it: the cloud may reject {} with 403. Then use flannel, leave \
+             `openstack.allowedAddressPairs` out, and use a load balancer instead of `controlPlane.virtualAddress`; or ask \
+             the owner for ports with address pairs",
+            names(paired.into_iter())
+        ));
+    }
+    all
+}
+
+/// What a cloud does otherwise than the configuration may suggest.
+pub(super) fn differences(cloud: &OpenStack, place: &Place) -> Vec<String> {
+    let mut notes = Vec::new();
+    if place.open {
+        notes.push(
+            "the network has no port security: its ports get no security groups, and nothing enforces `openstack.access`"
+                .to_owned(),
+        );
+    }
+    if !place.open && cloud.load_balancer.enabled && cloud.load_balancer.provider.as_deref() == Some("ovn") {
+        notes.push(
+            "the load balancer provider ovn balances by SOURCE_IP_PORT and takes no CIDRs: the masters' security group \
+             enforces `openstack.access.api`"
+                .to_owned(),
+        );
+    }
+    notes
 }
 
 /// The first master is brought its secrets by SSH, and into a network that is made nobody comes by himself.

@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::{
-    resources::facts::Quota,
+    resources::{
+        facts::Quota,
+        part::{self, ATTACHED, NEVER},
+    },
     testing::{alter, applied, cluster, facts, plan, sized},
 };
 use nodeinit_config::openstack::CloudNetwork;
@@ -61,7 +64,7 @@ fn drift_is_seen() {
     let is = |part: &str| action(&plan, part);
     assert_eq!(is("server/m1"), Action::Change(vec![Fix::Act("os-start", "SHUTOFF".into())]));
     assert_eq!(is("server/m2"), Action::Replace("could not be made: No valid host".into()));
-    assert!(matches!(is("server/m3"), Action::Refuse { .. }));
+    assert!(matches!(is("server/m3"), Action::Unhealthy { .. }));
     assert_eq!(is("server/w1"), Action::Change(vec![Fix::Wait("BUILD".into())]));
     assert_eq!(is("port/w1"), Action::Change(vec![Fix::Update("lacks a security group".into())]));
     assert!(matches!(is("port/w2"), Action::Refuse { .. }));
@@ -73,11 +76,44 @@ fn drift_is_seen() {
 }
 
 #[test]
-fn a_broken_balancer_takes_all_below_with_it_and_keeps_its_address() {
+fn a_server_that_the_operator_must_repair_does_not_stop_the_rest() {
+    let cluster = cluster(MORE);
+    let told = |state: &str| {
+        let mut snapshot = applied(&cluster);
+        alter(&mut snapshot, "server/w1", |body| {
+            body["status"] = json!(state);
+            body["OS-SRV-USG:launched_at"] = json!("2026-01-01");
+        });
+        // As Cinder says of a shelved server's.
+        alter(&mut snapshot, "volume/w1", |body| body["status"] = json!("reserved"));
+        let plan = plan(&cluster, &snapshot);
+        assert!(!plan.is_blocked() && plan.is_empty() && plan.is_unhealthy(), "{state}");
+        match action(&plan, "server/w1") {
+            Action::Unhealthy { what, remedy } => format!("{what}: {remedy}"),
+            other => panic!("{state}: {other:?}"),
+        }
+    };
+    for state in ["RESCUE", "UNKNOWN", "ERROR", "SHELVED", "SHELVED_OFFLOADED", "VERIFY_RESIZE", "SOFT_DELETED"] {
+        assert!(told(state).starts_with(&format!("it is {state}: ")));
+    }
+    assert!(told("RESCUE").contains("openstack server unrescue server/w1"));
+    assert!(told("SHELVED_OFFLOADED").contains("openstack server unshelve server/w1"));
+    // The others' volumes are waited for.
+    let mut snapshot = applied(&cluster);
+    alter(&mut snapshot, "volume/w2", |body| body["status"] = json!("reserved"));
+    assert_eq!(action(&plan(&cluster, &snapshot), "volume/w2"), Action::Change(vec![Fix::Wait("reserved".into())]));
+}
+
+#[test]
+fn a_broken_balancer_is_replaced_on_request_with_all_below_it_and_keeps_its_address() {
     let cluster = cluster(MORE);
     let mut snapshot = applied(&cluster);
     alter(&mut snapshot, "balancer/api", |body| body["provisioning_status"] = json!("ERROR"));
-    let plan = plan(&cluster, &snapshot);
+    let mut plan = plan(&cluster, &snapshot);
+    let refused = action(&plan, "balancer/api");
+    assert!(matches!(&refused, Action::Refuse { remedy, .. } if remedy.contains("--replace-balancer")), "{refused:?}");
+    assert_eq!(action(&plan, "listener/api"), Action::Keep);
+    replace_balancer(&mut plan);
     assert!(matches!(action(&plan, "balancer/api"), Action::Replace(_)));
     for part in ["listener/api", "pool/api", "monitor/api", "member/m1"] {
         assert_eq!(action(&plan, part), Action::Create, "{part}");
@@ -117,7 +153,8 @@ fn a_second_volume_is_deleted_where_nothing_uses_it() {
     let cluster = cluster(MORE);
     let mut snapshot = applied(&cluster);
     let second = |id: &str, status: &str| {
-        Found::new(Part::new(Kind::Volume, "m1"), json!({ "id": id, "status": status })).unwrap()
+        let body = json!({ "id": id, "status": status, "metadata": { ATTACHED: NEVER } });
+        Found::new(Part::new(Kind::Volume, "m1"), body).unwrap()
     };
     snapshot.ours.push(second("second", "available"));
     let deleted = |plan: &Plan| {
@@ -156,6 +193,63 @@ fn all_that_is_missing_comes_in_one_report() {
             "quota: 5 volumes are needed, and 4 of 10 are free",
         ]
     );
+}
+
+#[test]
+fn a_read_that_failed_is_in_the_way_only_where_it_is_needed() {
+    let cluster = cluster("  floatingIPs: first-master\n  keypair: me\n  availabilityZones: [az9]\n");
+    let mut snapshot = applied(&cluster);
+    snapshot.facts.zones.clear();
+    for what in ["images", "flavors", "availability zones", "keypairs", "quotas of servers"] {
+        snapshot.facts.unread.insert(what, "answered 403".into());
+    }
+    snapshot.facts.images.clear();
+    snapshot.facts.flavors.clear();
+    assert!(plan(&cluster, &snapshot).obstacles.is_empty());
+    snapshot.ours.retain(|found| !["server/w1", "volume/w1"].contains(&found.part.to_string().as_str()));
+    let told: Vec<String> = plan(&cluster, &snapshot).obstacles.into_iter().map(|obstacle| obstacle.what).collect();
+    assert_eq!(told, ["images cannot be read: answered 403", "flavors cannot be read: answered 403"]);
+}
+
+#[test]
+fn what_another_projects_network_rejects_is_told() {
+    let of = |more: &str, addressed: bool, change: fn(&mut crate::resources::facts::Facts)| {
+        let mut cluster = cluster(more);
+        let cloud = cluster.openstack.as_mut().unwrap();
+        cloud.network = CloudNetwork::Existing { network: "private".into(), subnet: None };
+        if !addressed {
+            cluster.masters.iter_mut().chain(&mut cluster.workers).for_each(|machine| machine.address = None);
+        }
+        let mut facts = facts();
+        facts.project = "mine".into();
+        facts.networks.iter_mut().for_each(|network| network.project = "theirs".into());
+        change(&mut facts);
+        let plan = plan(&cluster, &Snapshot { ours: Vec::new(), facts });
+        (plan.obstacles.into_iter().map(|obstacle| obstacle.what).collect::<Vec<_>>(), plan.notes)
+    };
+    // Clouds may have another policy: no obstacles.
+    let (told, notes) = of("  allowedAddressPairs: [10.244.0.0/16]\n", true, |_| ());
+    assert!(told.is_empty() && notes.len() == 2, "{told:?} {notes:?}");
+    assert!(notes[0].contains("choose addresses in it: the cloud may reject m1, m2, m3, w1, w2 with 403"), "{notes:?}");
+    assert!(notes[1].contains("set allowed address pairs in it: the cloud may reject m1"), "{notes:?}");
+    assert_eq!(of("", false, |_| ()), (Vec::new(), Vec::new()));
+    assert!(of("", true, |facts| facts.project = "theirs".into()).1.is_empty());
+    assert!(of("", true, |facts| facts.is_admin = true).1.is_empty());
+    let (told, notes) = of("  allowedAddressPairs: [10.244.0.0/16]\n", false, |facts| {
+        facts.networks.iter_mut().for_each(|network| network.open = true);
+    });
+    assert!(notes[0].starts_with("the network has no port security"), "{notes:?}");
+    assert!(told.len() == 1 && told[0].contains("amphorae need"), "{told:?}");
+}
+
+#[test]
+fn workers_are_split_into_groups_of_the_quotas_size() {
+    let mut facts = facts();
+    facts.quotas.insert("server group members", Quota { limit: Some(10), used: 0 });
+    let plan = plan(&sized(3, 25, MORE), &Snapshot { ours: Vec::new(), facts });
+    let groups = plan.items.iter().filter(|item| item.part.kind == Kind::ServerGroup);
+    let names: Vec<&str> = groups.map(|item| item.part.name.as_str()).collect();
+    assert_eq!(names, ["masters", "workers", "workers-2", "workers-3"]);
 }
 
 #[test]
@@ -242,4 +336,48 @@ fn a_hundred_workers_are_compared_at_once() {
     let begun = std::time::Instant::now();
     assert!(plan(&cluster, &snapshot).is_empty());
     assert!(begun.elapsed() < std::time::Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_volume_that_may_hold_data_is_never_deleted() {
+    let cluster = cluster(MORE);
+    let of = |status: &str, attached: Option<&str>, attachments: &[&str]| {
+        let mut snapshot = applied(&cluster);
+        alter(&mut snapshot, "volume/m1", |body| {
+            body["status"] = json!(status);
+            body["attachments"] = json!(attachments);
+            body["metadata"][ATTACHED] = json!(attached);
+        });
+        action(&plan(&cluster, &snapshot), "volume/m1")
+    };
+    assert_eq!(of("error", Some(NEVER), &[]), Action::Replace("is in the state error".into()));
+    for (status, attached, attachments) in [
+        ("error", Some(part::ONCE), &[][..]),
+        // An earlier version's.
+        ("error", None, &[]),
+        ("error", Some(NEVER), &["server"]),
+        ("error_deleting", Some(NEVER), &[]),
+        ("error_restoring", Some(NEVER), &[]),
+        ("error_extending", Some(NEVER), &[]),
+        ("error_backing-up", Some(part::ONCE), &[]),
+        ("deleting", Some(NEVER), &[]),
+    ] {
+        let is = of(status, attached, attachments);
+        assert!(matches!(is, Action::Refuse { .. }), "{status} {attached:?} {attachments:?}: {is:?}");
+    }
+    assert_eq!(of("in-use", Some(part::ONCE), &["server"]), Action::Keep);
+}
+
+#[test]
+fn a_second_volume_that_may_hold_data_is_told() {
+    let cluster = cluster(MORE);
+    for body in
+        [json!({ "status": "available" }), json!({ "status": "available", "metadata": { ATTACHED: part::ONCE } })]
+    {
+        let mut body = body;
+        body["id"] = json!("second");
+        let mut snapshot = applied(&cluster);
+        snapshot.ours.push(Found::new(Part::new(Kind::Volume, "m1"), body).unwrap());
+        assert!(plan(&cluster, &snapshot).is_blocked());
+    }
 }

@@ -1,6 +1,7 @@
 """What tests ask of the cloud and do to it: cloud.sh, whose usage says what each verb does. Goes past the front door, so that nothing here is counted."""
 
 import os
+import shutil
 import sys
 import time
 
@@ -8,6 +9,7 @@ import openstack
 import pymysql
 
 TENANT = os.environ["OSLAB_PROJECT"]
+INSTANCES = "/oslab/instances"
 QUOTAS = {
     "compute": ("instances", "cores", "ram", "server_groups", "server_group_members", "key_pairs"),
     "volume": ("volumes", "gigabytes", "snapshots"),
@@ -67,11 +69,18 @@ def patiently(action, *arguments, **options):
 
 
 def sweep():
-    """Deletes all that the project has, whatever state it is in."""
+    """Deletes all that the project has, whatever state it is in, and what the hypervisor keeps of servers that no project has."""
     tenant, admin = cloud(TENANT), cloud("admin")
     found = list(everything(tenant))
-    if not found:
-        return
+    if found:
+        clear(tenant, admin, found)
+    # Nova deletes a server of a hypervisor that is just starting without it; the guest would keep its address.
+    servers = {one.id for one in admin.compute.servers(details=False, all_projects=True)}
+    for id_ in set(os.listdir(INSTANCES)) - servers:
+        shutil.rmtree(os.path.join(INSTANCES, id_), ignore_errors=True)
+
+
+def clear(tenant, admin, found):
     database("UPDATE load_balancer SET provisioning_status='ERROR' WHERE provisioning_status LIKE 'PENDING%%'")
     for kind, id_, _ in found:
         if kind == "loadbalancer":
@@ -191,6 +200,12 @@ def catalogue(type_, switch):
     admin.identity.update_service(service, is_enabled=switch == "on")
 
 
+def disks():
+    """Waits until Cinder's scheduler knows where it can put volumes: before that, a volume ends in ERROR."""
+    admin = cloud("admin")
+    until(180, lambda: list(admin.block_storage.backend_pools()), "Cinder's scheduler knows no place for volumes")
+
+
 def strangers(cluster):
     """One of everything that belongs to somebody else and whose name contains the cluster's; what is printed is what must be left at the end."""
     tenant = cloud(TENANT)
@@ -223,7 +238,7 @@ def strangers(cluster):
 
 
 if __name__ == "__main__":
-    verb = {one.__name__: one for one in (objects, sweep, userdata, quota, state, catalogue, strangers)}[sys.argv[1]]
+    verb = {one.__name__: one for one in (objects, sweep, userdata, quota, state, catalogue, disks, strangers)}[sys.argv[1]]
     try:
         verb(*sys.argv[2:])
     except openstack.exceptions.SDKException as error:

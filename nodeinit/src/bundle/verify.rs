@@ -1,0 +1,63 @@
+//! Reads all of a bundle: every byte must be what the index says.
+
+use super::{Bundle, damaged, fill};
+use crate::{
+    api::download::sha256_of,
+    engine::{error::StepError, journal::hex},
+    host::{
+        archive::{self, BLOCK, padding},
+        files::failed,
+    },
+};
+use std::{
+    fs::File,
+    io::{self, Read, Seek, SeekFrom},
+};
+
+/// Verifies size, digest and order of each artefact, and that there is nothing else in the file.
+///
+/// # Errors
+/// All that is wrong, in one report.
+pub fn verify(bundle: &Bundle) -> Result<(), StepError> {
+    let wrong = read(bundle).map_err(failed("read", &bundle.path))?;
+    match wrong.is_empty() {
+        true => Ok(()),
+        false => Err(damaged(&bundle.path, &wrong.join("; "))),
+    }
+}
+
+fn read(bundle: &Bundle) -> io::Result<Vec<String>> {
+    let mut file = File::open(&bundle.file)?;
+    file.seek(SeekFrom::Start(bundle.start))?;
+    let mut wrong = Vec::new();
+    for entry in &bundle.index.artifacts {
+        let (path, size) = (&entry.path, entry.size);
+        let mut header = [0; BLOCK as usize];
+        if !fill(&mut file, &mut header)? {
+            wrong.push(format!("it ends before {path}"));
+            return Ok(wrong);
+        }
+        if archive::header(path, size).ok() != Some(header) {
+            wrong.push(format!("it has another file where {path} should be"));
+        }
+        let begin = file.stream_position()?;
+        let found = hex(&sha256_of((&file).take(size))?);
+        let mut rest = vec![0; padding(size)];
+        if file.stream_position()? != begin + size || !fill(&mut file, &mut rest)? {
+            wrong.push(format!("it ends within {path}"));
+            return Ok(wrong);
+        }
+        if found != entry.sha256 {
+            wrong.push(format!("{path} has the SHA-256 {found}, and its index has {}", entry.sha256));
+        }
+        if rest.iter().any(|&byte| byte != 0) {
+            wrong.push(format!("something is written behind {path}"));
+        }
+    }
+    let mut end = Vec::new();
+    file.take(2 * BLOCK + 1).read_to_end(&mut end)?;
+    if end != [0; 2 * BLOCK as usize] {
+        wrong.push("it does not end after its last artifact".to_owned());
+    }
+    Ok(wrong)
+}

@@ -1,0 +1,91 @@
+//! Writes a bundle from a directory of artefacts.
+
+use super::{INDEX, Index, SIGNATURE, SUM, sum};
+use crate::{
+    engine::{
+        error::{Exit, StepError},
+        journal::hex,
+    },
+    fetch::place,
+    host::{
+        archive::{self, BLOCK, padding},
+        files::{FileError, Files, failed, temporary},
+    },
+};
+use nix::fcntl::{Flock, FlockArg};
+use nodeinit_ssh::FileSignature;
+use std::{
+    fs::File,
+    io::{self, Read, Write},
+    path::Path,
+};
+
+/// Writes the bundle `to` of the artefacts below the directory `from`: whole, or not at all.
+///
+/// # Errors
+/// Where an artefact is not what the index says, or the file cannot be written; a file that is there stays.
+pub fn write(
+    files: &Files,
+    to: &Path,
+    index: &Index,
+    signature: Option<&FileSignature>,
+    from: &Path,
+) -> Result<(), StepError> {
+    let directory = to.parent().unwrap_or(to);
+    let parent = File::open(files.real(directory)).map_err(failed("open", directory))?;
+    // Two at once would write to the same temporary file.
+    let _alone = Flock::lock(parent, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| {
+        let what = format!("another nodeinit writes a bundle into {}", directory.display());
+        StepError::caused(what, errno).exit(Exit::TryAgain).hint("wait until it has ended, then try again")
+    })?;
+    let result = write_temporary(files, to, index, signature, from).and_then(|()| {
+        files.rename_temporary(to)?;
+        Ok(files.sync_directory(directory)?)
+    });
+    if result.is_err() {
+        // The first error is the one to tell.
+        let _ = files.remove_file(temporary(to));
+    }
+    result
+}
+
+fn write_temporary(
+    files: &Files,
+    to: &Path,
+    index: &Index,
+    signature: Option<&FileSignature>,
+    from: &Path,
+) -> Result<(), StepError> {
+    let text = index.text()?;
+    let mut file = files.open_temporary(to, 0o644)?;
+    let signature = signature.map(|signature| (SIGNATURE, signature.text().as_bytes().to_vec()));
+    let sum = sum(&text);
+    for (name, content) in [(INDEX, text)].into_iter().chain(signature).chain([(SUM, sum)]) {
+        let whole = [&header(name, content.len() as u64)?[..], &content, &vec![0; padding(content.len() as u64)]];
+        file.write_all(&whole.concat()).map_err(failed("write", to))?;
+    }
+    let mut wrong = Vec::new();
+    for entry in &index.artifacts {
+        let path = from.join(&entry.path);
+        let unreadable = |e: io::Error| FileError { op: "read", path: path.clone(), source: e }.into();
+        file.write_all(&header(&entry.path, entry.size)?).map_err(failed("write", to))?;
+        // One more than it should have, to see whether it is longer.
+        let mut source = File::open(files.real(&path)).map_err(unreadable)?.take(entry.size + 1);
+        let (size, digest) = place::copy(&mut source, &mut file, to, unreadable)?;
+        if size != entry.size || hex(&digest) != entry.sha256 {
+            wrong.push(entry.path.as_str());
+        }
+        file.write_all(&vec![0; padding(entry.size)]).map_err(failed("write", to))?;
+    }
+    if !wrong.is_empty() {
+        let what = format!("not as {} has it: {}", crate::fetch::lock::NAME, wrong.join(", "));
+        return Err(StepError::new(what).hint("fetch again what was changed: `nodeinit artifacts fetch --to DIR`"));
+    }
+    file.write_all(&[0; 2 * BLOCK as usize]).and_then(|()| file.sync_all()).map_err(failed("write", to))?;
+    Ok(())
+}
+
+fn header(name: &str, length: u64) -> Result<[u8; BLOCK as usize], StepError> {
+    archive::header(name, length)
+        .map_err(|e| StepError::caused(format!("the path {name} does not fit into a bundle"), e).exit(Exit::BadConfig))
+}

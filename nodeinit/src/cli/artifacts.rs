@@ -1,0 +1,191 @@
+//! `artifacts`: the programs and images that a cluster needs, and their official sources.
+
+mod bundle;
+
+use super::{Output, load, print, setup};
+use crate::{
+    engine::{
+        error::{Exit, StepError},
+        report::Report,
+    },
+    fetch,
+    host::{
+        facts,
+        files::{Files, NewFile},
+    },
+    render,
+};
+use clap::{Args, Subcommand};
+use nodeinit_config::{
+    Cluster, Layer,
+    keys::{API_VERSION, KIND},
+    upstream::{Artifact, Source},
+};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Held while a directory is fetched into.
+const LOCK: &str = ".fetch.lock";
+
+/// The layer of configuration that makes the directory the source of artefacts.
+const LAYER: &str = "artifacts.yaml";
+/// The digests of all, for a mirror of the directory: `artifacts.sha256sums` pins it.
+const SUMS: &str = "SHA256SUMS";
+const LAYER_HEAD: &str = "# Written by `nodeinit artifacts fetch`; give it to `nodeinit up` with --config.\n";
+
+#[derive(Subcommand)]
+pub(super) enum Artifacts {
+    /// List each program and image that a cluster with this configuration needs, and its source
+    List(Wanted),
+    /// Fetch them into a directory that serves as artifacts.source; an interrupted fetch resumes
+    Fetch(Fetch),
+    /// Write the fetched artifacts to one file that serves as artifacts.source, with an index, digests and an optional signature
+    Bundle(bundle::Write),
+    /// Show what a bundle contains; reads only its index
+    Inspect(bundle::Inspect),
+    /// Verify that a bundle is complete and undamaged, and who signed it
+    Verify(bundle::Verify),
+}
+
+#[derive(Args)]
+pub(super) struct Fetch {
+    /// The directory; it keeps the digests in artifacts.lock, and later fetches accept no others
+    #[arg(long, value_name = "DIR")]
+    to: PathBuf,
+    /// Read the logins of registries from a file as `docker login` writes it, mode 0600
+    #[arg(long, value_name = "FILE")]
+    registry_auth: Option<PathBuf>,
+    #[command(flatten)]
+    wanted: Wanted,
+}
+
+/// Which cluster is meant, and how the answer is printed.
+#[derive(Args)]
+pub(super) struct Wanted {
+    #[command(flatten)]
+    meant: Meant,
+    /// How the answer is printed
+    #[arg(long, value_enum, default_value = "text")]
+    output: Output,
+}
+
+/// Which cluster is meant.
+#[derive(Args)]
+struct Meant {
+    /// A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins
+    #[arg(long, value_name = "FILE")]
+    config: Vec<PathBuf>,
+    /// Use this release of Kubernetes instead of kubernetes.version
+    #[arg(long, value_name = "VERSION")]
+    version: Option<String>,
+}
+
+pub(super) async fn run(command: Artifacts) -> Exit {
+    let (result, report) = match command {
+        Artifacts::List(wanted) => (list(&wanted), Report::stdout(wanted.output.into())),
+        Artifacts::Fetch(args) => {
+            let report = Report::stdout(args.wanted.output.into());
+            (fetch(&args, &report).await, report)
+        }
+        Artifacts::Bundle(args) => (bundle::write(&args), Report::stdout(Output::Text.into())),
+        Artifacts::Inspect(args) => (bundle::inspect(&args), Report::stdout(args.output.into())),
+        Artifacts::Verify(args) => (bundle::verify(&args), Report::stdout(Output::Text.into())),
+    };
+    result.map_or_else(
+        |error| {
+            report.failed("artifacts", &error);
+            error.exit
+        },
+        |()| Exit::Done,
+    )
+}
+
+async fn fetch(args: &Fetch, report: &Report) -> Result<(), StepError> {
+    let cluster = cluster(&args.wanted.meant)?;
+    let logins = args.registry_auth.as_deref().map(fetch::Logins::read).transpose()?.unwrap_or_default();
+    let directory = absolute(&args.to)?;
+    let files = Files::of_machine();
+    for missing in files.missing(&directory) {
+        files.make_directory(&missing, 0o755)?;
+    }
+    let _lock = setup::hold(&directory.join(LOCK), &format!("fetching into {}", directory.display()))?;
+    let artifacts = cluster.upstream(facts::architecture());
+    let count = artifacts.len();
+    let fetch = fetch::Fetch::new(&files, directory.clone(), &cluster, facts::architecture(), logins, report.clone())?;
+    fetch.run(artifacts.clone()).await.told(report)?;
+    let layer = directory.join(LAYER);
+    let digests = fetch.digests(&artifacts);
+    let text = render::yaml::text(
+        LAYER,
+        &json!({
+            "apiVersion": API_VERSION,
+            "kind": KIND,
+            "kubernetes": {"version": cluster.version.to_string()},
+            "artifacts": {"source": directory, "sha256": digests},
+        }),
+    )?;
+    let sums: String = digests.iter().map(|(path, digest)| format!("{digest}  {path}\n")).collect();
+    files.write(&[
+        NewFile::public(&layer, format!("{LAYER_HEAD}{text}")),
+        NewFile::public(directory.join(SUMS), sums),
+    ])?;
+    fetch.clean()?;
+    match args.wanted.output {
+        Output::Text => print(&format!(
+            "{count} artifacts are in {directory}; use them with `nodeinit up --config {layer}`\n",
+            directory = directory.display(),
+            layer = layer.display()
+        )),
+        Output::Json => print(&format!("{}\n", json!({"directory": directory, "artifacts": count, "config": layer}))),
+    }
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, StepError> {
+    std::path::absolute(path).map_err(|e| StepError::caused(format!("cannot use the path {}", path.display()), e))
+}
+
+/// The cluster that is meant; without any file the one of the defaults.
+fn cluster(meant: &Meant) -> Result<Cluster, StepError> {
+    let files = Files::of_machine();
+    let mut layers = load::layers(&files, &meant.config)?;
+    if layers.is_empty() {
+        layers.extend(load::releases(&files)?);
+        layers.push(Layer::file("the defaults", format!("apiVersion: {API_VERSION}\nkind: {KIND}\n")));
+    }
+    layers.extend(meant.version.iter().map(|version| Layer::setting("--version", "kubernetes.version", version)));
+    let loaded = nodeinit_config::load(&layers).map_err(|e| StepError::new(e.to_string()).exit(Exit::BadConfig))?;
+    load::warn(&loaded.warnings);
+    Ok(loaded.cluster)
+}
+
+fn list(wanted: &Wanted) -> Result<(), StepError> {
+    let artifacts = cluster(&wanted.meant)?.upstream(facts::architecture());
+    let width = artifacts.iter().map(|artifact| artifact.path.len()).max().unwrap_or_default();
+    artifacts.iter().try_for_each(|artifact| match wanted.output {
+        Output::Text => print(&format!("{:width$}  {}\n", artifact.path, text(&artifact.source))),
+        Output::Json => print(&format!("{}\n", json(artifact))),
+    })
+}
+
+fn text(source: &Source) -> String {
+    match source {
+        Source::File(file) => {
+            let member = file.member.as_ref().map_or(String::new(), |member| format!(" ({member})"));
+            let mirror = if file.url == file.official { String::new() } else { format!(" from {}", file.url) };
+            format!("{}{member}{mirror}", file.official)
+        }
+        Source::Image(image) => format!("{} from {}", image.name, image.repository),
+        Source::Unknown => "no known source: copy it there yourself".to_owned(),
+    }
+}
+
+fn json(artifact: &Artifact) -> serde_json::Value {
+    let (kind, url, member) = match &artifact.source {
+        Source::File(file) => ("file", Some(&file.url), file.member.as_ref()),
+        Source::Image(image) => ("image", Some(&image.repository), None),
+        Source::Unknown => ("unknown", None, None),
+    };
+    json!({
+        "path": artifact.path, "kind": kind, "source": artifact.source.official(), "url": url, "member": member,
+    })
+}

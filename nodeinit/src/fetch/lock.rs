@@ -1,0 +1,146 @@
+//! `artifacts.lock`: the digest of each artefact that was fetched. Later fetches accept no other.
+
+use crate::{
+    engine::error::{Exit, StepError},
+    host::files::{Files, NewFile},
+    render,
+};
+use nodeinit_config::yaml;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// Its name in the directory.
+pub const NAME: &str = "artifacts.lock";
+
+const HEAD: &str = "# Written by `nodeinit artifacts fetch`: what it fetched, and the digests that it accepts from now on.\n\
+                    # sourceSha256 is the digest of what the source serves, sha256 that of the file here.\n";
+
+/// What was fetched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Record {
+    /// The path below the directory.
+    pub name: String,
+    /// The official source, whichever mirror served it.
+    pub source: String,
+    /// The digest of the file or archive at the source, or of the image's manifest or manifest list, in hex.
+    pub source_sha256: String,
+    /// The digest of the file in the directory, in hex.
+    pub sha256: String,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Content {
+    artifacts: Vec<Record>,
+}
+
+/// The lock file of a directory.
+pub struct Lock {
+    path: PathBuf,
+    content: Content,
+}
+
+impl Lock {
+    /// Reads the lock file of `directory`; it is empty where there is none.
+    ///
+    /// # Errors
+    /// Where it cannot be read, or is not a lock file.
+    pub fn read(files: &Files, directory: &Path) -> Result<Self, StepError> {
+        let path = directory.join(NAME);
+        let Some(text) = files.read_text(&path)? else { return Ok(Self { path, content: Content::default() }) };
+        let damaged = |reason: String| {
+            StepError::new(format!("{} is not a lock file: {reason}", path.display()))
+                .exit(Exit::BadConfig)
+                .hint("restore it from a copy; without it, the next fetch trusts what the servers show")
+        };
+        let value = yaml::document(&text).map_err(|e| damaged(format!("line {}: {}", e.line, e.what)))?;
+        let content: Content = serde_json::from_value(value).map_err(|e| damaged(e.to_string()))?;
+        let is_digest = |text: &str| text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        match content.artifacts.iter().find(|record| !is_digest(&record.sha256) || !is_digest(&record.source_sha256)) {
+            Some(record) => Err(damaged(format!("{} has no digest of 64 lower-case hexadecimal digits", record.name))),
+            None => Ok(Self { path, content }),
+        }
+    }
+
+    /// The record of the file `name`, if it is of this source.
+    #[must_use]
+    pub fn record(&self, name: &str, source: &str) -> Option<&Record> {
+        self.content.artifacts.iter().find(|record| record.name == name && record.source == source)
+    }
+
+    /// Whether the file `name` was ever fetched, whatever its source.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.content.artifacts.iter().any(|record| record.name == name)
+    }
+
+    /// The digest that is pinned for a source.
+    #[must_use]
+    pub fn pinned(&self, source: &str) -> Option<&str> {
+        self.content.artifacts.iter().find(|record| record.source == source).map(|record| record.source_sha256.as_str())
+    }
+
+    /// Adds records, each in the place of an earlier one of the same name, and writes the file.
+    ///
+    /// # Errors
+    /// Where it cannot be written; the old file stays.
+    pub fn add(&mut self, files: &Files, new: Vec<Record>) -> Result<(), StepError> {
+        let records = &mut self.content.artifacts;
+        records.retain(|old| new.iter().all(|record| record.name != old.name));
+        records.extend(new);
+        records.sort_by(|a, b| a.name.cmp(&b.name));
+        let value =
+            serde_json::to_value(&self.content).map_err(|e| StepError::caused("cannot write the lock file", e))?;
+        let text = format!("{HEAD}{}", render::yaml::text(NAME, &value)?);
+        Ok(files.write(&[NewFile::public(&self.path, text)])?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(name: &str, source: &str, digit: &str) -> Record {
+        let digest = digit.repeat(64 / digit.len());
+        Record { name: name.into(), source: source.into(), source_sha256: digest.clone(), sha256: digest, size: 7 }
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::under(dir.path());
+        let mut lock = Lock::read(&files, Path::new("/")).unwrap();
+        // Digests that look like numbers.
+        let new = vec![record("bin/b", "https://b", "1"), record("bin/a", "https://a", "12345e67")];
+        lock.add(&files, new.clone()).unwrap();
+        lock.add(&files, vec![record("bin/b", "https://b2", "2")]).unwrap();
+        let lock = Lock::read(&files, Path::new("/")).unwrap();
+        assert_eq!(lock.record("bin/a", "https://a"), Some(&new[1]));
+        assert_eq!((lock.pinned("https://b"), lock.pinned("https://b2")), (None, Some("2".repeat(64).as_str())));
+        assert_eq!(lock.record("bin/a", "https://b2"), None);
+    }
+
+    #[test]
+    fn what_is_no_lock_file_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::under(dir.path());
+        let digest = "a".repeat(64);
+        let one = |sha256: &str| {
+            format!("artifacts:\n- {{name: a, source: b, sourceSha256: {digest}, sha256: {sha256}, size: 1}}\n")
+        };
+        for (text, reason) in [
+            ("", "artifacts"),
+            ("artifacts: [", "line"),
+            ("artifacts: []\nother: 1\n", "other"),
+            (&one("abc"), "64"),
+            (&one("A").replace('A', &"A".repeat(64)), "64"),
+        ] {
+            files.write(&[NewFile::public("/artifacts.lock", text)]).unwrap();
+            let error = Lock::read(&files, Path::new("/")).err().unwrap();
+            assert!(error.exit == Exit::BadConfig && error.to_string().contains(reason), "{text:?}: {error}");
+        }
+    }
+}

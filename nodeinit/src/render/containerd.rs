@@ -1,0 +1,365 @@
+//! containerd's configuration, the mirrors of registries, and its proxies.
+
+use super::{
+    paths::REGISTRIES,
+    toml::{Toml, TomlError},
+};
+use nodeinit_config::{
+    Cluster,
+    cluster::{Cni, KubernetesImage, Proxy, RegistryMirrors},
+};
+use serde_json::Value;
+
+/// Where the pod network's plugins are.
+const PLUGINS: &str = "/opt/cni/bin";
+
+/// The runtime of pods that name none, and what runs it and all that NVIDIA's toolkit adds.
+const RUNC: &str = "runc";
+const RUNC_TYPE: &str = "io.containerd.runc.v2";
+
+/// The plugin that serves the kubelet, in a file of version 2. In version 3 there are two.
+const CRI: &str = "io.containerd.grpc.v1.cri";
+const CRI_IMAGES: &str = "io.containerd.cri.v1.images";
+const CRI_RUNTIME: &str = "io.containerd.cri.v1.runtime";
+
+/// A new file for containerd 2, which merges imported files key by key, and one for containerd 1, which does not.
+const NEW_3: &str = "# Written by nodeinit. `nodeinit up` sets only what it needs: see docs/containerd.md. Other settings stay.\n\
+                     version = 3\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n";
+const NEW_2: &str = "# Written by nodeinit. `nodeinit up` sets only what it needs: see docs/containerd.md. Other settings stay.\nversion = 2\n";
+
+/// Why a configuration of containerd cannot be edited.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum EditError {
+    /// Not TOML, or of a form that cannot be extended.
+    #[error(transparent)]
+    Toml(#[from] TomlError),
+    /// Its version is older than 2.
+    #[error("it has no `version = 2` or `version = 3`, and settings of plugins")]
+    Version,
+    /// Mirrors in the form that containerd refuses beside `config_path`.
+    #[error("it has mirrors of its own below {0}, which containerd refuses together with config_path")]
+    Mirrors(String),
+    /// A directory of mirrors beside ours.
+    #[error(
+        "its config_path is {0}; containerd 2 reads mirrors from one directory only, and images.mirrors needs {REGISTRIES}"
+    )]
+    Directory(String),
+}
+
+impl EditError {
+    /// What to do about it.
+    #[must_use]
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::Toml(_) => "correct it, or set containerRuntime.manage: false",
+            Self::Version => {
+                "write it in the present form (containerd 2: `containerd config migrate` prints that), or set containerRuntime.manage: false"
+            }
+            Self::Mirrors(_) => {
+                "remove them, and list these mirrors under images.mirrors; or set containerRuntime.manage: false"
+            }
+            Self::Directory(_) => {
+                "move what you need of that directory to /etc/containerd/certs.d, and remove config_path; or remove images.mirrors"
+            }
+        }
+    }
+}
+
+/// Whether the kubelet of this cluster leaves cgroups to systemd. The default is that of KubeletConfiguration as kubeadm writes it.
+#[must_use]
+pub fn uses_systemd_cgroups(cluster: &Cluster) -> bool {
+    cluster.kubelet.get("cgroupDriver").and_then(Value::as_str).unwrap_or("systemd") == "systemd"
+}
+
+/// The text of [`super::paths::CONTAINERD_CONFIG`]: what is there, with what this cluster needs. `major` is containerd's version.
+///
+/// A file that containerd imports cannot do this: containerd 1.6 and 1.7 replace a plugin's whole section by that of an imported file
+/// (`services/server/config/config.go`, `mergeConfig`).
+///
+/// # Errors
+/// What in the present file stands in the way.
+pub fn config(present: Option<&str>, major: u16, cluster: &Cluster) -> Result<String, EditError> {
+    let mut toml = Toml::parse(present.unwrap_or(if major >= 2 { NEW_3 } else { NEW_2 }))?;
+    enable_cri(&mut toml)?;
+    let version = match toml.get(&["version"]).and_then(|text| text.parse::<u16>().ok()) {
+        Some(version) if version >= 2 => version,
+        // A file without a version has version 1, where plugins have other names.
+        _ if !toml.names(&["plugins"]).is_empty() || !toml.strings(&["disabled_plugins"]).is_empty() => {
+            return Err(EditError::Version);
+        }
+        _ => {
+            let version = if major >= 2 { 3 } else { 2 };
+            toml.set(&["version"], &version.to_string())?;
+            version
+        }
+    };
+    let (images, runtime) = if version == 2 { (CRI, CRI) } else { (CRI_IMAGES, CRI_RUNTIME) };
+
+    let pause = quoted(&cluster.image(KubernetesImage::Pause));
+    if version == 2 {
+        toml.set(&["plugins", images, "sandbox_image"], &pause)?;
+    } else {
+        toml.set(&["plugins", images, "pinned_images", "sandbox"], &pause)?;
+    }
+    let runtimes = ["plugins", runtime, "containerd", "runtimes"];
+    let at = |name, key: &[&'static str]| [&runtimes[..], &[name], key].concat();
+    if toml.get(&at(RUNC, &["runtime_type"])).is_none() {
+        toml.set(&at(RUNC, &["runtime_type"]), &quoted(RUNC_TYPE))?;
+    }
+    let by_systemd = uses_systemd_cgroups(cluster).to_string();
+    for name in toml.names(&runtimes) {
+        let options = [&runtimes[..], &[&name, "options", "SystemdCgroup"]].concat();
+        let is_runc = toml.string(&[&runtimes[..], &[&name, "runtime_type"]].concat()) == Some(RUNC_TYPE);
+        if is_runc && toml.get(&options).unwrap_or("false") != by_systemd {
+            toml.set(&options, &by_systemd)?;
+        }
+    }
+    if cluster.addons.cni == Cni::Flannel {
+        let cni = ["plugins", runtime, "cni"];
+        let at = |key| [&cni[..], &[key]].concat();
+        if toml.string(&at("bin_dir")).is_some_and(|found| found != PLUGINS) {
+            toml.set(&at("bin_dir"), &quoted(PLUGINS))?;
+        }
+        let directories = toml.strings(&at("bin_dirs"));
+        if !directories.is_empty() && !directories.contains(&PLUGINS) {
+            let all: Vec<String> = [PLUGINS].iter().chain(&directories).map(|each| quoted(each)).collect();
+            toml.set(&at("bin_dirs"), &format!("[{}]", all.join(", ")))?;
+        }
+    }
+    registries(&mut toml, &["plugins", images, "registry"], major, cluster)?;
+    Ok(toml.text().to_owned())
+}
+
+/// Docker's package of containerd comes with the plugin for Kubernetes disabled.
+fn enable_cri(toml: &mut Toml) -> Result<(), TomlError> {
+    let disabled = toml.strings(&["disabled_plugins"]);
+    let is_cri = |name: &&str| ["cri", CRI, CRI_IMAGES, CRI_RUNTIME].contains(name);
+    if !disabled.iter().any(is_cri) {
+        return Ok(());
+    }
+    let others: Vec<String> = disabled.into_iter().filter(|name| !is_cri(name)).map(quoted).collect();
+    toml.set(&["disabled_plugins"], &format!("[{}]", others.join(", "))).map(drop)
+}
+
+fn registries(toml: &mut Toml, table: &[&str], major: u16, cluster: &Cluster) -> Result<(), EditError> {
+    let at = |key: &'static str| [table, &[key]].concat();
+    let found = toml.string(&at("config_path")).unwrap_or_default().to_owned();
+    // One that works is not touched without need.
+    if found == REGISTRIES || (!found.is_empty() && cluster.registry_mirrors.is_empty()) {
+        return Ok(());
+    }
+    // containerd 2 takes a list for the name of one directory. Source: `core/transfer/registry/registry.go`.
+    if major >= 2 && !found.is_empty() {
+        return Err(EditError::Directory(found));
+    }
+    if found.split(':').any(|directory| directory == REGISTRIES) {
+        return Ok(());
+    }
+    let has_mirrors = !toml.names(&at("mirrors")).is_empty() || !toml.names(&at("configs")).is_empty();
+    match (has_mirrors, cluster.registry_mirrors.is_empty()) {
+        (true, true) => return Ok(()),
+        (true, false) => return Err(EditError::Mirrors(table.join("."))),
+        (false, _) => {}
+    }
+    // The first directory that has a file for a registry wins.
+    let path = if found.is_empty() { REGISTRIES.to_owned() } else { format!("{REGISTRIES}:{found}") };
+    Ok(toml.set(&at("config_path"), &quoted(&path)).map(drop)?)
+}
+
+/// The files that a configuration with a `config_path` imports: paths that may have a `*` in their last part. None without one.
+#[must_use]
+pub fn imports_beside_config_path(config: &str) -> Vec<String> {
+    let Ok(toml) = Toml::parse(config) else { return Vec::new() };
+    let has_path = |plugin| toml.string(&["plugins", plugin, "registry", "config_path"]).is_some_and(|p| !p.is_empty());
+    let imports = if [CRI, CRI_IMAGES].into_iter().any(has_path) { toml.strings(&["imports"]) } else { Vec::new() };
+    imports.into_iter().map(str::to_owned).collect()
+}
+
+/// Whether containerd refuses the imported text beside a `config_path`: it has mirrors of its own.
+///
+/// # Errors
+/// Where it is not TOML.
+pub fn has_mirrors(imported: &str) -> Result<bool, EditError> {
+    let toml = Toml::parse(imported)?;
+    let below = |plugin, key| !toml.names(&["plugins", plugin, "registry", key]).is_empty();
+    Ok([CRI, CRI_IMAGES].iter().any(|plugin| below(plugin, "mirrors") || below(plugin, "configs")))
+}
+
+/// The text of `hosts.toml` for a registry: its mirrors in order, then the registry itself. `ca` is a file.
+///
+/// Source: `docs/hosts.md` of containerd. A mirror's path is the folder of its images, as in `artifacts.mirrors`.
+#[must_use]
+pub fn hosts(mirrors: &RegistryMirrors, ca: Option<&str>) -> String {
+    let server = if mirrors.registry == "docker.io" { "registry-1.docker.io" } else { &mirrors.registry };
+    let mut text =
+        format!("# Written by nodeinit from images.mirrors.\nserver = {}\n", quoted(&format!("https://{server}")));
+    for url in &mirrors.urls {
+        let (scheme, rest) = url.trim_end_matches('/').split_once("://").unwrap_or(("https", url));
+        let (host, folder) = rest.split_once('/').unwrap_or((rest, ""));
+        let base = format!("{scheme}://{host}/v2/{folder}");
+        text += &format!("\n[host.{}]\n", quoted(base.trim_end_matches('/')));
+        text += "  capabilities = [\"pull\", \"resolve\"]\n  override_path = true\n";
+        if let Some(ca) = ca {
+            text += &format!("  ca = {}\n", quoted(ca));
+        }
+    }
+    text
+}
+
+/// The text of [`super::paths::CONTAINERD_PROXY`].
+#[must_use]
+pub fn proxy(proxy: &Proxy) -> String {
+    let pairs = [("HTTP_PROXY", &proxy.http), ("HTTPS_PROXY", &proxy.https)];
+    let no = Some(proxy.no.join(",")).filter(|list| !list.is_empty());
+    let set = pairs.into_iter().chain([("NO_PROXY", &no)]).filter_map(|(name, value)| Some((name, value.as_ref()?)));
+    // systemd replaces what begins with a percent sign.
+    let line = |(name, value): (&str, &String)| format!("Environment=\"{name}={}\"\n", value.replace('%', "%%"));
+    format!("# Written by nodeinit from containerRuntime.proxy.\n[Service]\n{}", set.map(line).collect::<String>())
+}
+
+/// As a TOML string. What is written has no characters that need more.
+fn quoted(text: &str) -> String {
+    format!("{text:?}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nodeinit_config::{Layer, load};
+
+    fn cluster(config: &str) -> Cluster {
+        let head = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.37.1}\n";
+        load(&[Layer::file("cluster.yaml", format!("{head}{config}"))]).unwrap_or_else(|p| panic!("{p}")).cluster
+    }
+
+    /// As the package of Debian 12 has it.
+    const DEBIAN: &str = "version = 2\n\n[plugins]\n  [plugins.\"io.containerd.grpc.v1.cri\"]\n    \
+        [plugins.\"io.containerd.grpc.v1.cri\".cni]\n      bin_dir = \"/usr/lib/cni\"\n      conf_dir = \"/etc/cni/net.d\"\n  \
+        [plugins.\"io.containerd.internal.v1.opt\"]\n    path = \"/var/lib/containerd\"\n";
+
+    /// As `nvidia-ctk runtime configure --runtime=containerd --set-as-default` leaves it.
+    const NVIDIA: &str = "imports = [\"/etc/containerd/conf.d/*.toml\"]\nversion = 2\n\n[plugins]\n\n  [plugins.\"io.containerd.grpc.v1.cri\"]\n\n    \
+        [plugins.\"io.containerd.grpc.v1.cri\".containerd]\n      default_runtime_name = \"nvidia\"\n\n      \
+        [plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes]\n\n        \
+        [plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.nvidia]\n          privileged_without_host_devices = false\n          \
+        runtime_type = \"io.containerd.runc.v2\"\n\n          \
+        [plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.nvidia.options]\n            BinaryName = \"/usr/bin/nvidia-container-runtime\"\n";
+
+    #[test]
+    fn a_new_file_for_each_version() {
+        let three = config(None, 2, &cluster("")).unwrap();
+        assert_eq!(
+            three,
+            format!(
+                "{NEW_3}\n[plugins.\"io.containerd.cri.v1.images\".pinned_images]\n  sandbox = \"registry.k8s.io/pause:3.10.2\"\n\
+                 \n[plugins.\"io.containerd.cri.v1.runtime\".containerd.runtimes.runc]\n  runtime_type = \"io.containerd.runc.v2\"\n\
+                 \n[plugins.\"io.containerd.cri.v1.runtime\".containerd.runtimes.runc.options]\n  SystemdCgroup = true\n\
+                 \n[plugins.\"io.containerd.cri.v1.images\".registry]\n  config_path = \"/etc/containerd/certs.d\"\n"
+            )
+        );
+        let two = config(None, 1, &cluster("")).unwrap();
+        assert_eq!(
+            two,
+            format!(
+                "{NEW_2}\n[plugins.\"io.containerd.grpc.v1.cri\"]\n  sandbox_image = \"registry.k8s.io/pause:3.10.2\"\n\
+                 \n[plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.runc]\n  runtime_type = \"io.containerd.runc.v2\"\n\
+                 \n[plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.runc.options]\n  SystemdCgroup = true\n\
+                 \n[plugins.\"io.containerd.grpc.v1.cri\".registry]\n  config_path = \"/etc/containerd/certs.d\"\n"
+            )
+        );
+        let cgroupfs = cluster("kubelet: {config: {cgroupDriver: cgroupfs}}\n");
+        assert!(!config(None, 2, &cgroupfs).unwrap().contains("SystemdCgroup"), "false is containerd's own default");
+        let wrong = two.replace("SystemdCgroup = true", "SystemdCgroup = true # by hand");
+        assert!(config(Some(&wrong), 1, &cgroupfs).unwrap().contains("SystemdCgroup = false # by hand"));
+    }
+
+    #[test]
+    fn what_is_right_stays_to_the_byte() {
+        for major in [1, 2] {
+            for present in [None, Some(DEBIAN), Some(NVIDIA)] {
+                let cluster = cluster("");
+                let once = config(present, major, &cluster).unwrap();
+                assert_eq!(config(Some(&once), major, &cluster).unwrap(), once);
+            }
+        }
+    }
+
+    #[test]
+    fn debians_file_is_corrected() {
+        let text = config(Some(DEBIAN), 1, &cluster("")).unwrap();
+        assert!(text.starts_with("version = 2\n\n[plugins]\n"), "{text}");
+        assert!(text.contains("bin_dir = \"/opt/cni/bin\"\n      conf_dir = \"/etc/cni/net.d\"\n"), "{text}");
+        assert!(text.contains("path = \"/var/lib/containerd\"\n") && text.contains("SystemdCgroup = true"), "{text}");
+        let own = cluster("addons: {cni: none}\n");
+        assert!(config(Some(DEBIAN), 1, &own).unwrap().contains("/usr/lib/cni"), "another pod network");
+        let two = "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.cni]\nbin_dirs = ['/usr/lib/cni']\n";
+        assert!(
+            config(Some(two), 2, &cluster("")).unwrap().contains("bin_dirs = [\"/opt/cni/bin\", \"/usr/lib/cni\"]")
+        );
+    }
+
+    #[test]
+    fn what_nvidias_toolkit_adds_stays_and_follows_the_cgroup_driver() {
+        let text = config(Some(NVIDIA), 1, &cluster("")).unwrap();
+        let lost: Vec<&str> = NVIDIA.lines().filter(|line| !text.contains(line)).collect();
+        assert_eq!(lost, [""; 0]);
+        let toml = Toml::parse(text).unwrap();
+        let runtimes = ["plugins", CRI, "containerd", "runtimes"];
+        let option = |name, key| toml.string(&[&runtimes[..], &[name, "options", key]].concat()).map(str::to_owned);
+        assert_eq!(option("nvidia", "BinaryName").as_deref(), Some("/usr/bin/nvidia-container-runtime"));
+        assert_eq!(
+            (option("nvidia", "SystemdCgroup"), option("runc", "SystemdCgroup")),
+            (Some("true".into()), Some("true".into()))
+        );
+        assert_eq!(toml.string(&["plugins", CRI, "sandbox_image"]), Some("registry.k8s.io/pause:3.10.2"));
+    }
+
+    #[test]
+    fn dockers_file_enables_the_plugin_and_a_file_of_version_1_is_refused() {
+        let docker = "# Docker's\ndisabled_plugins = [\"cri\"]\n#[grpc]\n";
+        let text = config(Some(docker), 1, &cluster("")).unwrap();
+        assert!(text.starts_with("version = 2\n# Docker's\ndisabled_plugins = []\n#[grpc]\n"), "{text}");
+        assert!(config(Some(docker), 2, &cluster("")).unwrap().starts_with("version = 3\n"));
+        let old = |text| config(Some(text), 1, &cluster("")).unwrap_err();
+        assert_eq!(old("[plugins.cri]\nsandbox_image = 'a'\n"), EditError::Version);
+        assert_eq!(old("disabled_plugins = ['aufs']\n"), EditError::Version);
+        assert_eq!(old("version = 2\n[plugins\n"), EditError::Toml(TomlError::Syntax(2)));
+    }
+
+    #[test]
+    fn mirrors_of_its_own_are_not_lost() {
+        let with = |table: &str| format!("version = 2\n[plugins.\"{CRI}\".registry{table}\n");
+        let mirrors = "images: {mirrors: [{registry: docker.io, urls: [\"https://m.example.org/hub\"]}]}\n";
+        let own = with(".mirrors.\"docker.io\"]\n  endpoint = [\"https://x\"]");
+        assert!(!config(Some(&own), 1, &cluster("")).unwrap().contains("config_path"));
+        assert!(matches!(config(Some(&own), 1, &cluster(mirrors)), Err(EditError::Mirrors(_))));
+        let other = with("]\n  config_path = '/etc/theirs'");
+        let text = config(Some(&other), 1, &cluster(mirrors)).unwrap();
+        assert!(text.contains("config_path = \"/etc/containerd/certs.d:/etc/theirs\""), "{text}");
+        assert!(config(Some(&other), 1, &cluster("")).unwrap().contains("config_path = '/etc/theirs'"));
+        assert!(config(Some(&other), 2, &cluster("")).unwrap().contains("config_path = '/etc/theirs'"));
+        for found in ["/etc/theirs", "/etc/containerd/certs.d:/etc/theirs"] {
+            let text = other.replace("/etc/theirs", found);
+            assert_eq!(config(Some(&text), 2, &cluster(mirrors)), Err(EditError::Directory(found.to_owned())));
+        }
+    }
+
+    #[test]
+    fn mirrors_and_proxies() {
+        let cluster = cluster(
+            "images:\n  mirrors:\n  - {registry: docker.io, urls: [\"https://m.example.org/hub/\", \"http://10.0.0.1:5000\"]}\n\
+             containerRuntime: {proxy: {https: \"http://proxy:3128/a%20b\", noProxy: [10.0.0.0/8, .example.org]}}\n",
+        );
+        assert_eq!(
+            hosts(&cluster.registry_mirrors[0], Some("/ca.crt")),
+            "# Written by nodeinit from images.mirrors.\nserver = \"https://registry-1.docker.io\"\n\
+             \n[host.\"https://m.example.org/v2/hub\"]\n  capabilities = [\"pull\", \"resolve\"]\n  override_path = true\n  ca = \"/ca.crt\"\n\
+             \n[host.\"http://10.0.0.1:5000/v2\"]\n  capabilities = [\"pull\", \"resolve\"]\n  override_path = true\n  ca = \"/ca.crt\"\n"
+        );
+        assert_eq!(
+            proxy(&cluster.container_runtime.proxy),
+            "# Written by nodeinit from containerRuntime.proxy.\n[Service]\nEnvironment=\"HTTPS_PROXY=http://proxy:3128/a%%20b\"\n\
+             Environment=\"NO_PROXY=10.0.0.0/8,.example.org\"\n"
+        );
+    }
+}

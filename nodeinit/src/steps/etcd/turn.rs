@@ -1,0 +1,281 @@
+//! A changed manifest restarts etcd: one member after the other, so that the quorum holds.
+
+use super::{
+    health,
+    member::{end_api_server, manifest_path},
+    view::{Peers, View, shown},
+};
+use crate::{
+    api::{
+        cri::{Container, ContainerState, CriError},
+        etcd::{EtcdError, Turn},
+    },
+    context::Context,
+    engine::{error::StepError, step::Step, wait::Wait},
+    host::{failpoint, files::NewFile, processes},
+    steps::static_pods::{Component, Healthy},
+};
+use nodeinit_config::yaml;
+use serde_json::Value;
+use std::{
+    ops::ControlFlow,
+    time::{Duration, Instant},
+};
+
+/// A turn of a machine that is gone ends after so many seconds. It covers the time until the others see that this member is down; from
+/// then on they wait for its health.
+const LASTS: i64 = 60;
+
+/// How often the turn is renewed until the kubelet ends the former etcd.
+const RENEWAL: Duration = Duration::from_secs(5);
+
+/// Without a quorum for this long, longer than an election or the restart of another member, one more restart interrupts nothing.
+const WITHOUT_QUORUM: Duration = Duration::from_secs(30);
+
+/// Between two looks at all members.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// The kubelet starts the new etcd within this time, unless it waits for an API server that has no etcd.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// What etcd answers to each write when its database is full.
+const FULL: &str = "database space exceeded";
+
+/// Places etcd's manifest. If etcd runs here with another one, beside other masters, this waits for its turn before, and for a healthy
+/// member afterwards.
+///
+/// # Errors
+/// If the turn does not come, or the member does not become healthy again. The other members wait then, and go on with their manifest.
+pub(in crate::steps) async fn place(cx: &Context, manifest: NewFile) -> Result<(), StepError> {
+    let alone = cx.cluster.masters.len() < 2;
+    let former = cx.files.read_text(manifest_path())?.unwrap_or_default();
+    let former = yaml::document(&former).unwrap_or_default();
+    // The kubelet restarts nothing for another form of the same pod.
+    let same = yaml::document(&String::from_utf8_lossy(&manifest.content)).is_ok_and(|wanted| wanted == former);
+    if alone || same || !processes::runs(&cx.files, &command(&former)) {
+        return cx.place(vec![manifest]).await.map(drop);
+    }
+    let peers = Peers::of_all(cx)?;
+    let turn = take(cx, &peers).await?;
+    cx.report.note(Component::Etcd.name(), "etcd restarts with its changed manifest, one master after the other");
+    let container = newest().await.map_err(|e| StepError::caused("cannot list etcd's containers", e))?;
+    cx.place(vec![manifest]).await?;
+    failpoint("etcd-turn", &cx.node.name);
+    replaced(cx, container, &peers, turn).await?;
+    Healthy(Component::Etcd, cx.node.role).apply(cx).await?;
+    let again = Wait::new("this machine's member of etcd to be healthy again", cx.cluster.timeouts.etcd);
+    let look = async || match peers.look().await {
+        Ok(view) => failure(&view, &cx.node.name).map_or(ControlFlow::Break(view), ControlFlow::Continue),
+        Err(why) => ControlFlow::Continue(why),
+    };
+    let view = again.at_most_every(PAUSE).until(look).await?;
+    if let Some(lease) = turn {
+        // If nobody hears it, the turn ends by itself.
+        let _ = view.asked.end_turn(lease).await;
+    }
+    Ok(())
+}
+
+/// The command of etcd in its manifest.
+fn command(manifest: &Value) -> Vec<String> {
+    let command = manifest.pointer("/spec/containers/0/command").and_then(Value::as_array).into_iter().flatten();
+    command.filter_map(|part| part.as_str().map(str::to_owned)).collect()
+}
+
+async fn newest() -> Result<Option<Container>, CriError> {
+    Ok(Component::Etcd.containers().await?.into_iter().next())
+}
+
+/// Waits until the kubelet has replaced etcd's container. The API server of this machine goes on if that happens at once; else the kubelet
+/// waits for its answers, which need etcd.
+async fn replaced(cx: &Context, former: Option<Container>, peers: &Peers, turn: Option<i64>) -> Result<(), StepError> {
+    let former = former.map(|container| container.id);
+    let (mut since, mut ended) = (None, false);
+    let mut renewed = Instant::now();
+    let look = async || match newest().await {
+        Err(e) => ControlFlow::Continue(e.to_string()),
+        Ok(Some(newest)) if Some(&newest.id) != former.as_ref() => ControlFlow::Break(()),
+        Ok(Some(newest)) if newest.state == ContainerState::Running => {
+            // The turn covers the restart, which has not begun.
+            if let Some(lease) = turn
+                && renewed.elapsed() > RENEWAL
+                && let Ok(view) = peers.look().await
+                && view.asked.renew_turn(lease).await.is_ok()
+            {
+                renewed = Instant::now();
+            }
+            ControlFlow::Continue("the former one runs".into())
+        }
+        Ok(_) => {
+            let since: Instant = *since.get_or_insert_with(Instant::now);
+            if !ended && since.elapsed() > GRACE {
+                ended = true;
+                end_api_server(cx).await;
+            }
+            ControlFlow::Continue("the kubelet has ended the former one and not started another".into())
+        }
+    };
+    let wait = Wait::new("etcd's restart with its changed manifest", cx.cluster.timeouts.etcd).at_most_every(PAUSE / 2);
+    Ok(wait.until(look).await?)
+}
+
+/// Waits until it is this machine's turn and its member can be spared. `None`: no turn can be taken, and none is needed.
+async fn take(cx: &Context, peers: &Peers) -> Result<Option<i64>, StepError> {
+    let mut lost = None;
+    let look = async || {
+        let view = match peers.look().await {
+            Ok(view) => view,
+            Err(why) => {
+                let since: Instant = *lost.get_or_insert_with(Instant::now);
+                return if since.elapsed() > WITHOUT_QUORUM {
+                    ControlFlow::Break(None)
+                } else {
+                    ControlFlow::Continue(why)
+                };
+            }
+        };
+        lost = None;
+        if let Some(why) = hindrance(&voters(&view), &cx.node.name) {
+            return ControlFlow::Continue(why);
+        }
+        let lease = match view.asked.take_turn(&cx.node.name, LASTS).await {
+            Ok(Turn::Ours(lease)) => lease,
+            Ok(Turn::Of(other)) => return ControlFlow::Continue(format!("{other} restarts its etcd first")),
+            Err(EtcdError::Refused { words, .. }) if words.contains(FULL) => return ControlFlow::Break(None),
+            Err(e) => return ControlFlow::Continue(shown(&e)),
+        };
+        // Another master may have had its turn since the look.
+        match peers.look().await.map(|view| hindrance(&voters(&view), &cx.node.name)) {
+            Ok(None) => ControlFlow::Break(Some(lease)),
+            Ok(Some(why)) | Err(why) => {
+                let _ = view.asked.end_turn(lease).await;
+                ControlFlow::Continue(why)
+            }
+        }
+    };
+    let limit = cx.cluster.timeouts.etcd * u32::try_from(cx.cluster.masters.len()).unwrap_or(u32::MAX);
+    let wait = Wait::new("the turn of this machine's etcd to restart", limit).at_most_every(PAUSE);
+    match wait.until(look).await {
+        Ok(turn) => Ok(turn),
+        Err(late) => {
+            let hint = "repair the member that is named, or remove it if it is gone for good (`nodeinit master remove NAME`), then run \
+                        `nodeinit up` again";
+            Err(health::health(cx).await?.1.lost().unwrap_or_else(|| StepError::from(late).hint(hint)))
+        }
+    }
+}
+
+/// The names of the voting members, each with what is wrong with it.
+fn voters(view: &View) -> Vec<(&str, Option<String>)> {
+    view.voters().map(|member| (member.shown(), view.failure(member))).collect()
+}
+
+/// What is wrong with one's own member.
+fn failure(view: &View, own: &str) -> Option<String> {
+    let found = voters(view).into_iter().find(|(name, _)| *name == own);
+    found.map_or_else(|| Some(format!("{own} is no voting member")), |(_, failure)| failure)
+}
+
+/// Why one's own member must not restart now. Either the others make a quorum without it, or all are healthy: of two members, none can
+/// be spared.
+fn hindrance(voters: &[(&str, Option<String>)], own: &str) -> Option<String> {
+    let healthy = voters.iter().filter(|(name, failure)| *name != own && failure.is_none()).count();
+    if healthy > voters.len() / 2 {
+        return None;
+    }
+    let (name, why) = voters.iter().find_map(|(name, failure)| Some((name, failure.as_ref()?)))?;
+    Some(format!("member {name} is not healthy: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        api::etcd::{Etcd, Keys},
+        context::testing::context,
+        render::parity::kubeadms,
+        steps::pki::{Pki, certificate_path, key_path, testing::run},
+    };
+    use std::{
+        path::PathBuf,
+        process::{Child, Command, Stdio},
+    };
+
+    #[test]
+    fn a_member_restarts_only_if_the_others_go_on() {
+        let hindrance = |down: &[&str], all: &[&'static str]| {
+            let failure = |name: &&str| down.contains(name).then(|| "cannot reach it".to_owned());
+            hindrance(&all.iter().map(|name| (*name, failure(name))).collect::<Vec<_>>(), "m1")
+        };
+        let (two, three, five) = (["m1", "m2"], ["m1", "m2", "m3"], ["m1", "m2", "m3", "m4", "m5"]);
+        assert_eq!(hindrance(&[], &two), None, "it cannot be avoided");
+        assert_eq!(hindrance(&["m2"], &two).unwrap(), "member m2 is not healthy: cannot reach it");
+        assert_eq!(hindrance(&[], &three), None);
+        assert_eq!(hindrance(&["m1"], &three), None, "the others are a quorum");
+        assert!(hindrance(&["m3"], &three).is_some());
+        assert_eq!(hindrance(&["m3"], &five), None);
+        assert!(hindrance(&["m3", "m4"], &five).is_some());
+    }
+
+    /// Ends it with the test.
+    struct Server(Child);
+
+    impl Drop for Server {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    /// A master of the same name may have been killed long before: its turn must last while it restarts its etcd.
+    #[tokio::test]
+    #[allow(clippy::disallowed_methods, reason = "a test runs a program of the lab")]
+    async fn a_turn_that_is_taken_again_lasts_for_its_whole_time() {
+        let Some(newest) = kubeadms("a_turn_that_is_taken_again_lasts_for_its_whole_time").pop() else { return };
+        let (directory, cx) = context();
+        run(&Pki, &cx).await.unwrap();
+        let real = |path: PathBuf| cx.files.real(&path).display().to_string();
+        let ports = [(); 2].map(|()| std::net::TcpListener::bind("127.0.0.1:0").unwrap());
+        let [client, peer] = ports.map(|listener| listener.local_addr().unwrap().port());
+        let _server = Server(
+            Command::new(newest.path.with_file_name("etcd"))
+                .args(["--data-dir", directory.path().join("etcd").to_str().unwrap(), "--client-cert-auth"])
+                .args([
+                    "--cert-file",
+                    &real(certificate_path("etcd/server")),
+                    "--key-file",
+                    &real(key_path("etcd/server")),
+                ])
+                .args(["--trusted-ca-file", &real(certificate_path("etcd/ca"))])
+                .args(["--listen-client-urls", &format!("https://127.0.0.1:{client}")])
+                .args(["--advertise-client-urls", &format!("https://127.0.0.1:{client}")])
+                .args(["--listen-peer-urls", &format!("http://127.0.0.1:{peer}")])
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap(),
+        );
+        let read = |path| cx.files.read(path).unwrap().unwrap();
+        let base = "apiserver-etcd-client";
+        let keys = Keys::new(&read(certificate_path("etcd/ca")), &read(certificate_path(base)), &read(key_path(base)))
+            .unwrap();
+        let mut found = None;
+        for _ in 0..300 {
+            if let Ok(etcd) = Etcd::connect(([127, 0, 0, 1], client).into(), &keys).await
+                && etcd.members().await.is_ok()
+            {
+                found = Some(etcd);
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        let etcd = found.expect("etcd did not start");
+        let Turn::Ours(lease) = etcd.take_turn("m1", 6).await.unwrap() else { panic!("nobody else was there") };
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        assert_eq!(etcd.take_turn("m1", 6).await.unwrap(), Turn::Ours(lease));
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        assert_eq!(etcd.take_turn("m2", 6).await.unwrap(), Turn::Of("m1".into()));
+        etcd.end_turn(lease).await.unwrap();
+        assert!(etcd.renew_turn(lease).await.is_err());
+        assert!(matches!(etcd.take_turn("m2", 6).await.unwrap(), Turn::Ours(_)));
+    }
+}

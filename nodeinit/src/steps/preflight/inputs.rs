@@ -1,0 +1,132 @@
+//! What the configuration names must be on this machine before anything is changed.
+
+use super::Finding;
+use crate::{
+    api::lent::Lent,
+    context::{Context, blocking},
+    host::{archive, commands::Commands, containerd, files::Files, kernel, section::Section},
+    steps::{images, source::Local},
+};
+use nodeinit_config::{
+    Cluster,
+    cluster::{ArtifactSource, ImageArchive, Role},
+};
+
+/// `os.sysctls` must be numbers where the kernel's own value is one.
+pub(super) fn sysctls(cx: &Context) -> Vec<Finding> {
+    sysctls_of(&cx.files, &cx.cluster)
+}
+
+/// As `sysctls`, for a configuration that is not in use yet.
+pub fn sysctls_of(files: &Files, cluster: &Cluster) -> Vec<Finding> {
+    let wrong = cluster.os.sysctls.iter().filter(|(key, value)| {
+        let current = kernel::sysctl(files, key).ok().flatten();
+        !are_numbers(value) && current.is_some_and(|current| are_numbers(&current))
+    });
+    let finding = |(key, value): (&String, &String)| {
+        let what = format!("os.sysctls: {key} is {value:?}, and the kernel takes only numbers there");
+        Finding::failure("sysctls", what, format!("write a number; `sysctl {key}` prints the current one"))
+    };
+    wrong.map(finding).collect()
+}
+
+/// Numbers, and ranges and lists of them such as `30000-32767,40000`.
+fn are_numbers(value: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_digit() || c.is_whitespace() || matches!(c, '-' | ',');
+    value.contains(|c: char| c.is_ascii_digit()) && value.chars().all(is_part)
+}
+
+/// Each image that this machine's role uses must be in containerd, or in the archive that the configuration names.
+pub(super) async fn images(cx: &Context) -> Vec<Finding> {
+    images_of(&cx.files, &cx.commands, &cx.cluster, cx.node.role).await
+}
+
+/// As `images`, for a configuration that is not in use yet.
+pub async fn images_of(files: &Files, commands: &Commands, cluster: &Cluster, role: Role) -> Vec<Finding> {
+    let (context, shared) = (files.clone(), cluster.clone());
+    let mut found = blocking(move || Ok(archives(&context, &shared, role))).await.unwrap_or_default();
+    // One that cannot be read is reported where it is needed.
+    if let Ok(Some(lent)) = Lent::read(files) {
+        let lent = |image: &str| {
+            cluster.artifacts.images.iter().any(|each| each.image == image && lent.files.contains_key(&each.path))
+        };
+        found.retain(|(image, _)| !lent(image));
+    }
+    if found.is_empty() {
+        return Vec::new();
+    }
+    // Asked only now: a machine whose archives are all there has nothing to ask.
+    let present = match containerd::images(commands).await {
+        Ok(present) => present,
+        Err(e) if e.is_missing() => Default::default(),
+        // Whether an image is there is unknown. The step `image-…` waits for containerd.
+        Err(_) => return Vec::new(),
+    };
+    found.into_iter().filter(|(image, _)| !present.contains_key(image)).map(|(_, finding)| finding).collect()
+}
+
+/// The images of this role whose archive is missing or holds something else.
+pub(super) fn archives(files: &Files, cluster: &Cluster, role: Role) -> Vec<(String, Finding)> {
+    if cluster.artifacts.source == ArtifactSource::Upstream {
+        return Vec::new();
+    }
+    let Ok(Some(source)) = Local::open(files, cluster) else { return Vec::new() };
+    let each = cluster.artifacts.images.iter().filter(|each| images::is_for(cluster, &each.image, role));
+    let problem = |each: &ImageArchive| {
+        archive_problem(&source.name(&each.path), source.find(&each.path).map(|(section, _)| section), &each.image)
+    };
+    each.filter_map(|each| Some((each.image.clone(), problem(each)?))).collect()
+}
+
+/// Why an archive does not bring an image. An archive whose list cannot be read here goes to `ctr`, which reads more forms.
+fn archive_problem(path: &str, archive: Option<Section>, image: &str) -> Option<Finding> {
+    const CHECK: &str = "images";
+    let Some(archive) = archive else {
+        let what = format!("the archive {path} is missing, and {image} is not in containerd");
+        return Some(Finding::failure(CHECK, what, "put it there, or correct artifacts.images in the configuration"));
+    };
+    let names = archive::names(&archive).ok().flatten()?;
+    // An archive without names may have them in another list, which `ctr` reads.
+    if names.is_empty() || names.iter().any(|name| full_name(name) == full_name(image)) {
+        return None;
+    }
+    let what = format!("the archive {path} does not contain {image}; it contains {}", names.join(", "));
+    // Upstream's own archives name their images with the architecture.
+    let remedy = match names.iter().find(|name| name.replace("-amd64:", ":") == image) {
+        Some(own) => format!("upstream's archive: retag it (`ctr -n k8s.io images tag {own} {image}`) after an import"),
+        None => "bring the archive of that image, or correct artifacts.images in the configuration".to_owned(),
+    };
+    Some(Finding::failure(CHECK, what, remedy))
+}
+
+/// The name that containerd gives an image: `docker save` leaves out the registry `docker.io` and its `library/`.
+/// Source: `ParseDockerRef` in github.com/distribution/reference.
+fn full_name(name: &str) -> String {
+    let is_host = |part: &str| part.contains(['.', ':']) || part == "localhost";
+    let path = match name.split_once('/') {
+        Some((host, _)) if is_host(host) => name.to_owned(),
+        Some(_) => format!("docker.io/{name}"),
+        None => format!("docker.io/library/{name}"),
+    };
+    let is_tagged = path.rsplit('/').next().is_some_and(|last| last.contains([':', '@']));
+    if is_tagged { path } else { format!("{path}:latest") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::full_name;
+
+    #[test]
+    fn docker_shortens_the_names_of_its_own_registry() {
+        for (name, full) in [
+            ("busybox:1.37.0", "docker.io/library/busybox:1.37.0"),
+            ("rancher/local-path:v1", "docker.io/rancher/local-path:v1"),
+            ("traefik", "docker.io/library/traefik:latest"),
+            ("localhost:5000/a", "localhost:5000/a:latest"),
+            ("registry.k8s.io/pause:3.10", "registry.k8s.io/pause:3.10"),
+            ("r.io/a@sha256:00", "r.io/a@sha256:00"),
+        ] {
+            assert_eq!(full_name(name), full);
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Whether what is on this machine belongs to the configured release of Kubernetes: the kubelet, containerd, the images.
+
+use super::Finding;
+use crate::{
+    api::cri::{Cri, SOCKET},
+    context::Context,
+    host::{commands::Commands, containerd},
+    render::paths,
+    steps::{artifacts, images},
+};
+use nodeinit_config::{
+    cluster::{ArtifactSource, KubernetesImage},
+    releases::{ContainerdVersion, Program, Release},
+    yaml,
+};
+use serde_json::Value;
+use std::{path::Path, time::Duration};
+
+pub(super) const CHECK: &str = "release";
+
+/// Where the kubelet's unit reads `KUBELET_EXTRA_ARGS` from.
+const DEFAULTS: &str = "/etc/default/kubelet";
+
+const RESTART: &str = "in /etc/containerd/config.toml, then `systemctl restart containerd`";
+
+/// What asks containerd. Whether it answers at all is another check's matter.
+pub(super) async fn runtime(cx: &Context) -> Vec<Finding> {
+    let socket = cx.files.real(Path::new(SOCKET));
+    let ask = async {
+        let cri = Cri::connect(socket).await?;
+        Ok::<_, crate::api::cri::CriError>((cri.version().await?, cri.config().await?))
+    };
+    let Ok(((name, version), config)) = ask.await else { return Vec::new() };
+    if name != "containerd" {
+        return Vec::new();
+    }
+    let mut findings = containerd_version(&cx.cluster.release, &version);
+    let sandbox = match config["sandboxImage"].as_str() {
+        Some(image) => Some(image.to_owned()),
+        // From containerd 2.0 on its status does not have it.
+        None => pinned(&cx.commands).await,
+    };
+    if let Some(image) = sandbox {
+        findings.extend(pause(cx, &image).await);
+    }
+    findings
+}
+
+fn containerd_version(release: &Release, version: &str) -> Vec<Finding> {
+    let Some(found) = minor(version) else { return Vec::new() };
+    let name = release.name();
+    let (least, recommended) = (release.least_containerd, release.recommended_containerd);
+    if found < least {
+        let what = format!("containerd is {version}, and Kubernetes {name} needs {}.{} or newer", least.0, least.1);
+        return vec![Finding::failure(CHECK, what, "install a newer containerd")];
+    }
+    if found < recommended {
+        let (major, minor) = recommended;
+        let what =
+            format!("containerd is {version}, and a release after Kubernetes {name} needs {major}.{minor} or newer");
+        return vec![Finding::warning(CHECK, what, "install a newer containerd before that upgrade")];
+    }
+    Vec::new()
+}
+
+/// `(1, 6)` of `1.6.20~ds1` or `v1.6.20`; `None` where it is not understood.
+fn minor(version: &str) -> Option<ContainerdVersion> {
+    let mut parts = version.trim_start_matches('v').split('.').map_while(|part| part.parse().ok());
+    Some((parts.next()?, parts.next()?))
+}
+
+/// The sandbox image of the configuration file of containerd 2.
+async fn pinned(commands: &Commands) -> Option<String> {
+    let dump = commands.run(&["containerd", "config", "dump"], Duration::from_secs(10)).await.ok()?;
+    pinned_in(&dump)
+}
+
+/// `sandbox` of the table `pinned_images` in a configuration as TOML.
+fn pinned_in(dump: &str) -> Option<String> {
+    let lines = dump.lines().map(str::trim).skip_while(|line| !line.ends_with(".pinned_images]")).skip(1);
+    let mut table = lines.take_while(|line| !line.starts_with('['));
+    let value = table.find_map(|line| line.strip_prefix("sandbox")?.trim_start().strip_prefix('='))?;
+    Some(value.trim().trim_matches(['\'', '"']).to_owned())
+}
+
+/// containerd starts every pod with this image, whatever the kubelet is told.
+async fn pause(cx: &Context, image: &str) -> Option<Finding> {
+    let wanted = cx.cluster.image(KubernetesImage::Pause);
+    if image == wanted {
+        return None;
+    }
+    let artifacts = &cx.cluster.artifacts;
+    let comes = artifacts.images.iter().any(|each| each.image == image)
+        || containerd::images(&cx.commands).await.is_ok_and(|present| present.contains_key(image));
+    let offline = artifacts.source != ArtifactSource::Image && !artifacts.images.is_empty();
+    Some(other_pause(&cx.cluster.release, image, &wanted, comes, offline))
+}
+
+/// `comes`: the image is on this machine, or nodeinit imports it. `offline`: nodeinit brings the images, so that nothing is pulled.
+fn other_pause(release: &Release, image: &str, wanted: &str, comes: bool, offline: bool) -> Finding {
+    let set = format!("set sandbox_image = {wanted:?} (containerd 2: pinned_images.sandbox) {RESTART}");
+    let what = format!(
+        "containerd starts every pod with {image}, and the pause image of Kubernetes {} is {wanted}",
+        release.name()
+    );
+    match (comes, offline) {
+        (true, _) => Finding::warning(CHECK, what, set),
+        (false, false) => Finding::warning(CHECK, format!("{what}; {image} is not on this machine"), set),
+        (false, true) => {
+            let what =
+                format!("{what}; {image} is not on this machine and not in artifacts.images, so that no pod starts");
+            Finding::failure(CHECK, what, format!("{set}; or add the archive of {image} to artifacts.images"))
+        }
+    }
+}
+
+/// What reads files only.
+pub(super) fn local(cx: &Context) -> Vec<Finding> {
+    [other_images(cx), control_plane(cx), kubelet_flags(cx)].concat()
+}
+
+/// Images of Kubernetes that `artifacts.images` lists in another version only.
+fn other_images(cx: &Context) -> Vec<Finding> {
+    let listed = &cx.cluster.artifacts.images;
+    let wanted = KubernetesImage::ALL.map(|image| cx.cluster.image(image));
+    let missing = wanted.iter().filter(|image| {
+        images::is_for(&cx.cluster, image, cx.node.role) && !listed.iter().any(|each| each.image == **image)
+    });
+    let finding = |wanted: &String| {
+        let other = listed.iter().find(|each| name(&each.image) == name(wanted))?;
+        let version = cx.cluster.version;
+        let what = format!("artifacts.images brings {}, and Kubernetes {version} uses {wanted}", other.image);
+        Some(Finding::failure(CHECK, what, "bring the image of that version, or change kubernetes.version"))
+    };
+    missing.filter_map(finding).collect()
+}
+
+/// An image without its tag.
+fn name(image: &str) -> &str {
+    image.rsplit_once(':').map_or(image, |(name, _)| name)
+}
+
+/// Static pods of another version of Kubernetes. `up` does not upgrade.
+fn control_plane(cx: &Context) -> Vec<Finding> {
+    let components = [KubernetesImage::ApiServer, KubernetesImage::ControllerManager, KubernetesImage::Scheduler];
+    let finding = |component: KubernetesImage| {
+        let path = Path::new(paths::STATIC_PODS).join(format!("{}.yaml", component.file()));
+        // A file that cannot be read or understood is replaced by its step, or is its error.
+        let pod = yaml::document(&cx.files.read_text(&path).ok()??).ok()?;
+        let found = pod.pointer("/spec/containers/0/image").and_then(Value::as_str)?;
+        let wanted = cx.cluster.image(component);
+        let differs = found != wanted && name(found) == name(&wanted);
+        let what = format!("{} runs {found}, and kubernetes.version is {}", path.display(), cx.cluster.version);
+        differs.then(|| Finding::warning(CHECK, what, "set kubernetes.version to the version that the cluster has"))
+    };
+    components.into_iter().filter_map(finding).collect()
+}
+
+/// Flags that the machine's owner gives the kubelet, and that the kubelet of this release exits for.
+fn kubelet_flags(cx: &Context) -> Vec<Finding> {
+    let text = cx.files.read_text(DEFAULTS).ok().flatten().unwrap_or_default();
+    let lines = text.lines().map(str::trim).filter(|line| line.starts_with("KUBELET_EXTRA_ARGS"));
+    let words = lines.flat_map(|line| line.split(|c: char| c.is_whitespace() || matches!(c, '=' | '"' | '\'')));
+    let flags = words.filter_map(|word| word.strip_prefix("--"));
+    let finding = |flag: &str| {
+        let lost = cx.cluster.release.lost(Program::Kubelet, flag)?;
+        let what = format!("{DEFAULTS} gives the kubelet --{flag}, which Kubernetes {} removed: it exits", lost.by);
+        Some(Finding::failure(CHECK, what, lost.remedy.clone()))
+    };
+    flags.filter_map(finding).collect()
+}
+
+/// The kubelet at `path` is of this version.
+pub(super) async fn kubelet(cx: &Context, path: &Path) -> Result<Option<Finding>, crate::host::commands::CommandError> {
+    let found = artifacts::kubelet_version(&cx.commands, &cx.files.real(path)).await?;
+    let wanted = cx.cluster.version.to_string();
+    let remedy = "bring the kubelet of that version (artifacts in the configuration), or change kubernetes.version";
+    let what = format!("the kubelet at {} is {found}, and kubernetes.version is {wanted}", path.display());
+    Ok((found != wanted).then(|| Finding::failure(CHECK, what, remedy)))
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests make a fake machine's files")]
+mod tests {
+    use super::*;
+    use crate::{context::testing::context_of, steps::preflight::Level};
+    use nodeinit_config::releases;
+
+    const HEAD: &str = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.37.1}\n";
+
+    fn newest() -> Release {
+        releases::embedded().pop().unwrap()
+    }
+
+    #[test]
+    fn containerd_is_refused_below_the_minimum_and_warned_about_below_the_recommended() {
+        let level = |version: &str| containerd_version(&newest(), version).pop().map(|finding| finding.level);
+        for old in ["1.5.9~ds1", "v1.4.13", "0.9"] {
+            assert_eq!(level(old), Some(Level::Failure), "{old}");
+        }
+        for old in ["1.6.20~ds1", "1.7.24"] {
+            assert_eq!(level(old), Some(Level::Warning), "{old}");
+        }
+        for fit in ["v2.0.0", "2.10.1", "unknown"] {
+            assert_eq!(level(fit), None, "{fit}");
+        }
+        let found = containerd_version(&newest(), "1.5.9").remove(0).what;
+        assert_eq!(found, "containerd is 1.5.9, and Kubernetes 1.37 needs 1.6 or newer");
+    }
+
+    #[test]
+    fn another_pause_image_is_refused_where_it_can_come_from_nowhere() {
+        let finding = |comes, offline| other_pause(&newest(), "r.io/pause:3.10.1", "r.io/pause:3.10.2", comes, offline);
+        assert_eq!(finding(true, true).level, Level::Warning);
+        assert_eq!(finding(false, false).level, Level::Warning);
+        let refused = finding(false, true);
+        assert_eq!(refused.level, Level::Failure);
+        assert!(refused.what.contains("no pod starts"), "{}", refused.what);
+        assert!(refused.remedy.starts_with("set sandbox_image = \"r.io/pause:3.10.2\""), "{}", refused.remedy);
+    }
+
+    #[test]
+    fn the_sandbox_image_of_containerd_2_is_found() {
+        let dump = "version = 3\n[plugins]\n  [plugins.'io.containerd.cri.v1.images']\n    snapshotter = 'overlayfs'\n\n    \
+            [plugins.'io.containerd.cri.v1.images'.pinned_images]\n      sandbox = 'registry.k8s.io/pause:3.10'\n\n    \
+            [plugins.'io.containerd.cri.v1.images'.registry]\n      config_path = ''\n";
+        assert_eq!(pinned_in(dump).as_deref(), Some("registry.k8s.io/pause:3.10"));
+        assert_eq!(pinned_in("[a]\nsandbox = 'x'\n"), None);
+        assert_eq!(pinned_in("[a.pinned_images]\n[b]\nsandbox = 'x'\n"), None);
+    }
+
+    #[test]
+    fn images_of_another_version_are_named() {
+        let images = |list: &str| format!("{HEAD}artifacts: {{source: /opt/k, binaries: [], images: [{list}]}}\n");
+        let found = |list: &str| {
+            let (_dir, cx) = context_of(&images(list));
+            other_images(&cx).into_iter().map(|finding| finding.what).collect::<Vec<_>>()
+        };
+        let old = "{path: a.tar, image: \"registry.k8s.io/pause:3.10.1\"}";
+        assert_eq!(
+            found(old),
+            [
+                "artifacts.images brings registry.k8s.io/pause:3.10.1, and Kubernetes v1.37.1 uses registry.k8s.io/pause:3.10.2"
+            ]
+        );
+        let both = format!("{old}, {{path: b.tar, image: \"registry.k8s.io/pause:3.10.2\"}}");
+        assert_eq!(found(&both), [""; 0], "containerd may need the other one");
+    }
+
+    #[test]
+    fn a_control_plane_of_another_version_is_named() {
+        let (dir, cx) = context_of(HEAD);
+        let manifests = dir.path().join("etc/kubernetes/manifests");
+        std::fs::create_dir_all(&manifests).unwrap();
+        let pod = |image: &str| format!("spec: {{containers: [{{image: \"{image}\"}}]}}\n");
+        std::fs::write(manifests.join("kube-apiserver.yaml"), pod("registry.k8s.io/kube-apiserver:v1.36.4")).unwrap();
+        std::fs::write(manifests.join("kube-scheduler.yaml"), pod("registry.k8s.io/kube-scheduler:v1.37.1")).unwrap();
+        std::fs::write(manifests.join("kube-controller-manager.yaml"), pod("example.org/own:v1")).unwrap();
+        let found: Vec<String> = control_plane(&cx).into_iter().map(|finding| finding.what).collect();
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].ends_with("runs registry.k8s.io/kube-apiserver:v1.36.4, and kubernetes.version is v1.37.1"));
+    }
+
+    #[test]
+    fn flags_of_the_owner_that_the_kubelet_refuses_are_named() {
+        let (dir, cx) = context_of(HEAD);
+        std::fs::create_dir_all(dir.path().join("etc/default")).unwrap();
+        let text = "# --boot-id-file=x\nKUBELET_EXTRA_ARGS=\"--v=2 --pod-infra-container-image=x --housekeeping-interval=10s\"\n";
+        std::fs::write(dir.path().join("etc/default/kubelet"), text).unwrap();
+        let found = kubelet_flags(&cx);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(
+            found[0].what,
+            "/etc/default/kubelet gives the kubelet --pod-infra-container-image, which Kubernetes 1.35 removed: it exits"
+        );
+    }
+}

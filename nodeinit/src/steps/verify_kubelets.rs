@@ -1,0 +1,300 @@
+//! API servers verify what kubelets serve with. In a new cluster they do so from their start; in one that ran without the agent, only when
+//! every kubelet has a certificate of the cluster's CA. Before that, `kubectl logs` would fail.
+
+use super::{
+    cluster::{self, Objects, client},
+    kubelet,
+    node::is_ready,
+    static_pods::{self, Component, Healthy},
+};
+use crate::{
+    api::{
+        connection::{HttpError, get_tls},
+        http::with_causes,
+        kube::client_tls,
+    },
+    context::Context,
+    engine::{
+        error::StepError,
+        step::{State, Step},
+        wait::Wait,
+    },
+    pki::catalog,
+    render::{Renderer, kubeadm_config},
+    steps::pki::{certificate_path, key_path},
+};
+use async_trait::async_trait;
+use futures_util::{
+    StreamExt,
+    stream::{self, FuturesUnordered},
+};
+use nodeinit_config::cluster::Role;
+use rustls::ClientConfig;
+use serde_json::Value;
+use std::{
+    net::{IpAddr, SocketAddr},
+    ops::ControlFlow,
+    sync::Arc,
+    time::Duration,
+};
+
+const NAME: &str = "verify-kubelets";
+
+/// How long the step waits for kubelets. A kubelet requests its certificate within seconds after its start, and the agent approves it
+/// at once. One that does not request any would never have it.
+const GRACE: Duration = Duration::from_secs(20);
+
+/// A kubelet of a Ready node, or an API server, answers within this time.
+const LOOK_LIMIT: Duration = Duration::from_secs(5);
+
+/// The same for API servers that the first master asks.
+const FIRST_LIMIT: Duration = Duration::from_secs(1);
+
+/// How many kubelets are asked at once.
+const AT_ONCE: usize = 32;
+
+/// Of so many kubelets the message has the reason; of the others only their number.
+const NAMED: usize = 5;
+
+/// Step `verify-kubelets`: this master's API server verifies kubelets.
+pub struct VerifyKubelets {
+    /// The steps before it: all that change kubelets.
+    pub needs: Vec<String>,
+}
+
+#[async_trait(?Send)]
+impl Step for VerifyKubelets {
+    fn name(&self) -> String {
+        NAME.into()
+    }
+
+    fn needs(&self) -> Vec<String> {
+        self.needs.clone()
+    }
+
+    fn title(&self) -> String {
+        "let the API server verify the kubelets' certificates".into()
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        Ok(if cx.renderer().verify_kubelets { State::Done } else { State::needed(self.title()) })
+    }
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        let tls = Arc::new(as_api_server(cx)?);
+        // The kubelets that did not answer, if nothing else was wrong.
+        let mut silent = None;
+        let look = async || {
+            let found = unverified(cx, &tls).await;
+            silent = found.as_ref().ok().filter(|found| found.other.is_empty()).map(|found| summary(&found.silent));
+            match found {
+                Ok(found) if found.other.is_empty() && found.silent.is_empty() => ControlFlow::Break(()),
+                Ok(found) => ControlFlow::Continue(summary(&[found.other, found.silent].concat())),
+                Err(e) => ControlFlow::Continue(e.to_string()),
+            }
+        };
+        let wait = Wait::new("a certificate of the cluster's CA", GRACE).at_most_every(Duration::from_millis(500));
+        let ended = wait.until(look).await;
+        if let (Err(_), Some(silent)) = (&ended, silent) {
+            // `kubectl logs` of these fails in either case.
+            cx.report
+                .note(NAME, format!("kube-apiserver verifies kubelets from now on; these did not answer: {silent}"));
+        } else if let Err(late) = ended {
+            cx.report.note(
+                NAME,
+                format!("kube-apiserver does not verify kubelets yet, because not all have a certificate of the cluster's CA: {}", late.seen),
+            );
+            cx.report.note(
+                NAME,
+                "run `nodeinit up` on workers without SSH access; on nodes that kubeadm joined, set `serverTLSBootstrap: true` in \
+                 /var/lib/kubelet/config.yaml and restart the kubelet; approve what `kubectl get csr` lists as pending; then run `nodeinit up` here again",
+            );
+            return Ok(());
+        }
+        let manifest = static_pods::api_server_manifest(&Renderer { verify_kubelets: true, ..cx.renderer() })?;
+        cx.place(vec![manifest]).await?;
+        // A running kubelet replaces the API server's pod half a minute later than one that starts.
+        kubelet::restart(cx).await?;
+        Healthy(Component::ApiServer, cx.node.role).apply(cx).await?;
+        // `kubeadm-config` has the flags of the API server.
+        if cx.node.role == Role::FirstMaster { Objects::Bootstrap.apply(cx).await } else { Ok(()) }
+    }
+}
+
+/// Whether the first API server of this machine verifies kubelets: if the others of its cluster do, or there is no cluster yet. One that
+/// did so earlier than the others would lose `kubectl logs`, and nobody would have looked at the kubelets.
+pub(super) async fn from_the_start(cx: &Context) -> bool {
+    // The first master of a new cluster must not wait for machines that are off; the others know that there is a cluster.
+    let limit = if cx.node.role == Role::FirstMaster { FIRST_LIMIT } else { LOOK_LIMIT };
+    let others = cx.cluster.masters.iter().filter(|master| master.name != cx.node.name);
+    let mut answers: FuturesUnordered<_> = others
+        .filter_map(|master| master.address)
+        .map(|address| cluster::kubeadm_config_at(cx, address, limit))
+        .collect();
+    let mut known = None;
+    while let (None, Some(answer)) = (&known, answers.next().await) {
+        known = answer;
+    }
+    decide(known.as_deref(), cx.node.role)
+}
+
+/// The same by `kubeadm-config`. A further master whose cluster does not answer begins without; a first one begins a cluster.
+fn decide(known: Option<&str>, role: Role) -> bool {
+    match known {
+        Some(config) => config.is_empty() || kubeadm_config::verifies_kubelets(config),
+        None => role == Role::FirstMaster,
+    }
+}
+
+/// TLS towards a kubelet as the API server has it: it verifies against the cluster's CA.
+fn as_api_server(cx: &Context) -> Result<ClientConfig, StepError> {
+    let read = |path: std::path::PathBuf| {
+        let missing = StepError::new(format!("{} is missing", path.display())).hint("run `nodeinit up`: it makes it");
+        cx.files.read(&path)?.ok_or(missing)
+    };
+    let ca = read(certificate_path(catalog::Ca::Kubernetes.base()))?;
+    let base = "apiserver-kubelet-client";
+    let mut tls = client_tls(&ca, &read(certificate_path(base))?, &read(key_path(base))?)
+        .map_err(|reason| StepError::new(format!("cannot use the API server's certificate for kubelets: {reason}")))?;
+    // HTTP/1.1.
+    tls.alpn_protocols.clear();
+    Ok(tls)
+}
+
+/// The Ready nodes whose kubelets were not verified, and why. `kubectl logs` of another node fails anyway.
+#[derive(Debug, Default)]
+struct Unverified {
+    /// They serve with another certificate than one of the cluster's CA.
+    other: Vec<String>,
+    /// They do not answer, so that `kubectl logs` fails with and without verification.
+    silent: Vec<String>,
+}
+
+async fn unverified(cx: &Context, tls: &Arc<ClientConfig>) -> Result<Unverified, StepError> {
+    let list = client(cx)?.get("/api/v1/nodes").await.map_err(|e| StepError::caused("cannot list the nodes", e))?;
+    let ready = list["items"].as_array().into_iter().flatten().filter(|node| is_ready(node));
+    let looks = ready.map(|node| async move {
+        let (is_silent, why) = match address(node) {
+            None => (true, "reports no address".to_owned()),
+            Some(address) => match get_tls(address, tls.clone(), "/healthz", &[], LOOK_LIMIT).await {
+                Ok(_) => return None,
+                Err(e) => (
+                    is_silence(&e),
+                    if let HttpError::Connect { source, .. } = e { with_causes(&source) } else { with_causes(&e) },
+                ),
+            },
+        };
+        Some((is_silent, format!("{} ({why})", node["metadata"]["name"].as_str().unwrap_or_default())))
+    });
+    let mut found = Unverified::default();
+    let mut looks = stream::iter(looks).buffer_unordered(AT_ONCE);
+    while let Some(look) = looks.next().await {
+        if let Some((is_silent, why)) = look {
+            if is_silent { found.silent.push(why) } else { found.other.push(why) }
+        }
+    }
+    Ok(found)
+}
+
+/// Whether nobody answered, rather than somebody with another certificate.
+fn is_silence(error: &HttpError) -> bool {
+    match error {
+        HttpError::TimedOut { .. } => true,
+        HttpError::Connect { source, .. } => !source.get_ref().is_some_and(|cause| cause.is::<rustls::Error>()),
+        _ => false,
+    }
+}
+
+/// Where a node's kubelet serves.
+fn address(node: &Value) -> Option<SocketAddr> {
+    let addresses = node["status"]["addresses"].as_array()?;
+    // As our API servers choose (`--kubelet-preferred-address-types`).
+    let of = |kind: &str| addresses.iter().find(|address| address["type"] == kind)?["address"].as_str()?.parse().ok();
+    let address: IpAddr = ["InternalIP", "ExternalIP"].into_iter().find_map(of)?;
+    let port = node.pointer("/status/daemonEndpoints/kubeletEndpoint/Port").and_then(Value::as_u64);
+    Some(SocketAddr::new(address, u16::try_from(port.unwrap_or(10250)).ok()?))
+}
+
+fn summary(left: &[String]) -> String {
+    let mut text = left.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    if left.len() > NAMED {
+        text += &format!(" and {} more", left.len() - NAMED);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        context::testing::context,
+        steps::pki::{Pki, testing::run},
+    };
+    use rustls_pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
+    use serde_json::json;
+    use tokio::{io::AsyncWriteExt, net::TcpListener};
+
+    #[test]
+    fn a_kubelet_is_asked_where_the_api_server_asks_it() {
+        let node = |addresses: Value, port: Value| json!({"status": {"addresses": addresses, "daemonEndpoints": {"kubeletEndpoint": {"Port": port}}}});
+        let both =
+            json!([{"type": "ExternalIP", "address": "192.0.2.1"}, {"type": "InternalIP", "address": "fd00::1"}]);
+        assert_eq!(address(&node(both, json!(10251))), Some("[fd00::1]:10251".parse().unwrap()));
+        let external = json!([{"type": "Hostname", "address": "w1"}, {"type": "ExternalIP", "address": "192.0.2.1"}]);
+        assert_eq!(address(&node(external, Value::Null)), Some("192.0.2.1:10250".parse().unwrap()));
+        assert_eq!(address(&json!({})), None);
+    }
+
+    #[test]
+    fn a_new_api_server_verifies_kubelets_as_the_others_do() {
+        let with = "apiServer: {extraArgs: [{name: kubelet-certificate-authority, value: /etc/kubernetes/pki/ca.crt}]}";
+        for role in [Role::FirstMaster, Role::Master] {
+            assert!(decide(Some(with), role));
+            assert!(decide(Some(""), role), "the cluster is being made");
+            assert!(!decide(Some("apiServer: {extraArgs: [{name: profiling, value: \"false\"}]}"), role));
+        }
+        assert!(decide(None, Role::FirstMaster), "there is no other");
+        assert!(!decide(None, Role::Master), "the step looks at the kubelets later");
+    }
+
+    #[tokio::test]
+    async fn a_kubelet_that_does_not_answer_has_no_other_certificate() {
+        let (_dir, cx) = context();
+        run(&Pki, &cx).await.unwrap();
+        let (_other_dir, other) = context();
+        run(&Pki, &other).await.unwrap();
+        let tls = Arc::new(as_api_server(&cx).unwrap());
+        let is_silent = async |address| {
+            let answer = get_tls(address, tls.clone(), "/healthz", &[], Duration::from_secs(5)).await;
+            is_silence(&answer.unwrap_err())
+        };
+        let read = |path| other.files.read(path).unwrap().unwrap();
+        let certificate = CertificateDer::from_pem_slice(&read(certificate_path("apiserver"))).unwrap();
+        let key = PrivateKeyDer::from_pem_slice(&read(key_path("apiserver"))).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config =
+            rustls::ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+        let config = config.with_no_client_auth().with_single_cert(vec![certificate], key).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let serve = async {
+            let stream = listener.accept().await.unwrap().0;
+            let _ = tokio_rustls::TlsAcceptor::from(Arc::new(config)).accept(stream).await;
+        };
+        assert!(!tokio::join!(is_silent(address), serve).0, "another CA's");
+        let garbage = async {
+            let mut stream = listener.accept().await.unwrap().0;
+            let _ = stream.write_all(b"220 smtp.example.org ready\r\n").await;
+        };
+        assert!(!tokio::join!(is_silent(address), garbage).0, "no TLS");
+        drop(listener);
+        assert!(is_silent(address).await, "nobody listens");
+    }
+
+    #[test]
+    fn a_message_names_the_first_of_many() {
+        let names: Vec<String> = (1..=7).map(|n| format!("w{n} (why)")).collect();
+        assert_eq!(summary(&names[..2]), "w1 (why), w2 (why)");
+        assert!(summary(&names).ends_with("w5 (why) and 2 more"));
+    }
+}

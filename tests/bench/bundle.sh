@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Times one `nodeinit up` to three masters and two workers on hosts without containerd: bundle.sh bundle|each BINARY; prints one JSON line on stdout.
+# bundle: the first master alone has the artifacts, in one file. each: every host has a directory of them.
+set -euo pipefail
+# shellcheck source=common.sh
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+mode=${1:?bundle or each}
+binary=${2:?BINARY}
+
+"$lab/containerd.sh" >/dev/null
+export LAB_BARE=1
+fresh_hosts b 61 5
+first=${names[0]}
+"$host" ssh "$first" mkdir -p /etc/nodeinit/conf.d
+"$host" copy "$first" "$(release_dir)/cluster.yaml" /etc/nodeinit/config.yaml
+"$lab/machines.sh" "${names[@]:0:3}" -- "${names[@]:3}" | "$host" ssh "$first" 'cat >/etc/nodeinit/conf.d/10-machines.yaml'
+"$host" copy "$first" "$LAB_DIR/ssh_key" /root/.ssh/id_ed25519
+"$host" copy "$first" "$binary" /usr/local/bin/nodeinit
+
+directory() { # in the official layout; no CAP_SYS_RESOURCE in the lab
+  "$host" ssh "$1" bash -es <<'END'
+mkdir -p /opt/own/bin /etc/containerd/conf.d
+ln -s /opt/lab/bin/runtime/* /opt/lab/bin/* /opt/own/bin/
+ln -s /opt/lab/images /opt/own/images
+printf "version = 3\n[plugins.'io.containerd.cri.v1.runtime']\n  restrict_oom_score_adj = true\n" >/etc/containerd/conf.d/lab.toml
+END
+}
+hide() { "$host" ssh "$1" 'rm -r /opt/own && mount -t tmpfs -o ro hidden /opt/lab'; }
+configure() { # SOURCE FROM
+  "$host" ssh "$first" "cat >/etc/nodeinit/conf.d/20-artifacts.yaml" <<<"containerRuntime: {manage: true}
+artifacts:
+  source: $1
+  from: $2
+  sha256:
+$digests"
+}
+processor_time() { # nanoseconds of all hosts
+  local name sum=0
+  for name in "${names[@]}"; do
+    if is_v2; then
+      sum=$((sum + 1000 * $(sed -n 's/^usage_usec //p' "/sys/fs/cgroup/$lab_cgroup/$name/cpu.stat")))
+    else
+      sum=$((sum + $(cat "/sys/fs/cgroup/cpuacct/$lab_cgroup/$name/cpuacct.usage")))
+    fi
+  done
+  echo "$sum"
+}
+# shellcheck source=../lab/cgroups.sh
+. "$lab/cgroups.sh"
+
+on_all directory
+digests=$("$host" ssh "$first" bash -es <<'END'
+cd /opt/own
+{ sed -n 's/.*path: \([^,]*\),.*/\1/p' /etc/nodeinit/config.yaml; ls -d bin/containerd* bin/ctr bin/runc; } |
+  xargs sha256sum | sed 's/^\([^ ]*\)  \(.*\)$/    \2: \1/'
+END
+)
+configure /opt/own each
+if [ "$mode" = bundle ]; then
+  "$host" ssh "$first" nodeinit artifacts bundle --output /opt/kubernetes.tar >&2
+  on_all hide
+  configure /opt/kubernetes.tar first
+fi
+
+before=$(processor_time)
+begun=${EPOCHREALTIME/./}
+"$host" ssh "$first" 'nodeinit up --output json >/root/events.jsonl || { tail -n 5 /root/events.jsonl >&2; exit 1; }'
+ended=${EPOCHREALTIME/./}
+after=$(processor_time)
+ready=$("$host" ssh "$first" 'kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes --no-headers | grep -c " Ready "')
+[ "$ready" = 5 ] || die "$ready of 5 nodes are Ready"
+printf '{"mode": "%s", "seconds": %d.%03d, "hosts_cpu": %d.%03d}\n' "$mode" $(((ended - begun) / 1000000)) $(((ended - begun) / 1000 % 1000)) \
+  $(((after - before) / 1000000000)) $(((after - before) / 1000000 % 1000))
