@@ -25,6 +25,10 @@ const PATIENCE: &str = "NODEINIT_LAB_PATIENCE";
 /// What budgets are multiplied with otherwise: machines of CI differ by a factor of two.
 const USUAL_PATIENCE: u32 = 2;
 
+/// Set by CI, where a test that fails runs once more: one race among the hundred bootstraps of a run must not hide what the others
+/// show. The test counts as flaky then, and the run ends with its reason.
+const CI: &str = "CI";
+
 /// No reason of a failure is longer, in lines.
 const REASON: usize = 40;
 
@@ -74,7 +78,9 @@ impl Test {
 struct Taken {
     test: Test,
     seconds: f64,
+    /// Of the first try, if there were two.
     failure: Option<String>,
+    passed: bool,
 }
 
 /// The program of tests: takes the arguments of Rust's own test programs, runs what they select, and prints a table of times.
@@ -100,9 +106,10 @@ pub fn main(tests: &'static [Test], logs: &str) -> ExitCode {
         let run = move || {
             let _slot = Slot::take(test.alone);
             let begun = Instant::now();
-            let result = in_a_process(test, logs.as_deref());
-            let failure = result.as_ref().err().map(|failed| reason(failed.message().unwrap_or_default()));
-            taken.lock().unwrap().push(Taken { test, seconds: begun.elapsed().as_secs_f64(), failure });
+            let (failure, result) =
+                tried(env::var_os(CI).is_some(), |attempt| in_a_process(test, logs.as_deref(), attempt));
+            let seconds = begun.elapsed().as_secs_f64();
+            taken.lock().unwrap().push(Taken { test, seconds, failure, passed: result.is_ok() });
             result
         };
         trials.push(Trial::test(test.name, run).with_ignored_flag(test.long));
@@ -119,12 +126,21 @@ fn in_order(tests: &[Test]) -> Vec<Test> {
     tests
 }
 
-/// Runs a test and waits for its end. A process of its own can be ended, and its hosts are removed once it is gone.
-fn in_a_process(test: Test, logs: Option<&Path>) -> Result<(), Failed> {
+/// Runs a test, and once more if it fails and `again` is set. Returns why the first try failed, and the result of the last one.
+fn tried(again: bool, run: impl Fn(u32) -> Result<(), Failed>) -> (Option<String>, Result<(), Failed>) {
+    let first = run(1);
+    let failure = first.as_ref().err().map(|failed| reason(failed.message().unwrap_or_default()));
+    let last = if again && failure.is_some() { run(2) } else { first };
+    (failure, last)
+}
+
+/// Runs a test and waits for its end. The log of a first try is `NAME.log`, and of a second one `NAME.2.log`. A process of its own can be ended, and its hosts are removed once it is gone.
+fn in_a_process(test: Test, logs: Option<&Path>, attempt: u32) -> Result<(), Failed> {
     // A test must not outlive what holds its slot.
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL"]).arg(env::current_exe().unwrap()).args([ONE, test.name]);
-    let log = logs.map(|logs| logs.join(format!("{}.log", test.name.replace("::", "-"))));
+    let suffix = if attempt == 1 { String::new() } else { format!(".{attempt}") };
+    let log = logs.map(|logs| logs.join(format!("{}{suffix}.log", test.name.replace("::", "-"))));
     if let Some(log) = &log {
         let file = File::create(log).unwrap();
         command.stdout(file.try_clone().unwrap()).stderr(file);
@@ -196,9 +212,9 @@ fn print_table(taken: &[Taken]) {
     let seconds: f64 = taken.iter().map(|taken| taken.seconds).sum();
     println!("{seconds:7.0} {:7}  all", taken.iter().map(|taken| taken.test.seconds).sum::<u32>());
     // Last, because logs of CI are read from their end.
-    for Taken { test, failure, .. } in taken {
+    for Taken { test, failure, passed, .. } in taken {
         if let Some(failure) = failure {
-            println!("\nFAILED {}\n{failure}", test.name);
+            println!("\n{} {}\n{failure}", if *passed { "FLAKY" } else { "FAILED" }, test.name);
         }
     }
 }
@@ -226,6 +242,19 @@ mod tests {
             format!("up\nthread 'main' panicked at a.rs:1:\nleft: 1\n{}\nlog\nlog\na::b: exit 101", crate::host::LOGS);
         assert_eq!(reason(&output), "  thread 'main' panicked at a.rs:1:\n  left: 1\n  a::b: exit 101\n");
         assert_eq!(reason("exceeded"), "  exceeded\n");
+    }
+
+    #[test]
+    fn a_test_that_fails_runs_once_more_only_where_asked() {
+        let fails_up_to = |count: u32| move |attempt: u32| if attempt <= count { Err("no".into()) } else { Ok(()) };
+        let outcome = |again, count| {
+            let (failure, result) = tried(again, fails_up_to(count));
+            (failure.is_some(), result.is_ok())
+        };
+        assert_eq!(outcome(true, 0), (false, true));
+        assert_eq!(outcome(true, 1), (true, true), "flaky");
+        assert_eq!(outcome(true, 2), (true, false));
+        assert_eq!(outcome(false, 1), (true, false));
     }
 
     #[test]
