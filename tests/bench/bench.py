@@ -30,16 +30,21 @@ def load():
     return os.getloadavg()[0]
 
 
+def result(output):
+    """The JSON lines of a script, as one object."""
+    lines = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+    return {key: value for line in lines for key, value in line.items()}
+
+
 def run(tool, mode, binary):
-    """One run on hosts of its own: the line that its script prints, with the machine's load before it."""
+    """One run on hosts of its own: what its script prints, with the machine's load before it."""
     kubeadm, nodeinit = ("ha-kubeadm.sh", "ha-nodeinit.sh") if mode.startswith("ha") else ("kubeadm-baseline.sh", "nodeinit-run.sh")
     script = {"limit": ["limit.sh"], "kubeadm": [kubeadm, mode], "nodeinit": [nodeinit, mode, binary]}[tool]
     before = load()
     ended = subprocess.run([HERE / script[0], *script[1:]], capture_output=True, text=True)
-    lines = [line for line in ended.stdout.splitlines() if line.startswith("{")]
-    if ended.returncode != 0 or not lines:
+    if ended.returncode != 0 or "seconds" not in result(ended.stdout):
         sys.exit(f"{tool} {mode} failed ({ended.returncode}):\n{ended.stdout}\n{ended.stderr[-4000:]}")
-    return {**json.loads(lines[-1]), "load": before}
+    return {**result(ended.stdout), "load": before}
 
 
 def machine():
@@ -57,9 +62,8 @@ def main():
     runs = []
     for number in range(1, rounds + 1):
         for tool, mode in order(number):
-            result = {**run(tool, mode, binary), "round": number}
-            runs.append(result)
-            print(report.line(result), flush=True)
+            runs.append({**run(tool, mode, binary), "round": number})
+            print(report.line(runs[-1]), flush=True)
 
     DOCS.mkdir(exist_ok=True)
     facts = {"processors": os.cpu_count(), "machine": machine(), "date": datetime.date.today().isoformat(), "rounds": rounds, "size": size, "packed": packed}

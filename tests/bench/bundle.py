@@ -21,8 +21,9 @@ def run(mode, binary):
     ended = subprocess.run([HERE / "bundle.sh", mode, binary], capture_output=True, text=True)
     if ended.returncode != 0:
         sys.exit(f"{mode} failed ({ended.returncode}):\n{ended.stdout}\n{ended.stderr[-4000:]}")
-    result = {**json.loads(ended.stdout.splitlines()[-1]), "load": before}
-    print(f"{mode:6}  {result['seconds']:6.2f} s  processor time of all hosts {result['hosts_cpu']:.1f} s  load before {before:.1f}", flush=True)
+    result = {**bench.result(ended.stdout), "load": before}
+    result["hosts_cpu"] = sum(result["used"].values())
+    print(f"{mode:6}  {result['seconds']:6.2f} s  load before {before:.1f}\n        {report.used(result)}", flush=True)
     return result
 
 

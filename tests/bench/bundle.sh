@@ -34,19 +34,6 @@ artifacts:
   sha256:
 $digests"
 }
-processor_time() { # nanoseconds of all hosts
-  local name sum=0
-  for name in "${names[@]}"; do
-    if is_v2; then
-      sum=$((sum + 1000 * $(sed -n 's/^usage_usec //p' "/sys/fs/cgroup/$lab_cgroup/$name/cpu.stat")))
-    else
-      sum=$((sum + $(cat "/sys/fs/cgroup/cpuacct/$lab_cgroup/$name/cpuacct.usage")))
-    fi
-  done
-  echo "$sum"
-}
-# shellcheck source=../lab/cgroups.sh
-. "$lab/cgroups.sh"
 
 on_all directory
 digests=$("$host" ssh "$first" bash -es <<'END'
@@ -62,12 +49,11 @@ if [ "$mode" = bundle ]; then
   configure /opt/kubernetes.tar first
 fi
 
-before=$(processor_time)
+usage begin "${names[@]}"
 begun=${EPOCHREALTIME/./}
 "$host" ssh "$first" 'nodeinit up --output json >/root/events.jsonl || { tail -n 5 /root/events.jsonl >&2; exit 1; }'
 ended=${EPOCHREALTIME/./}
-after=$(processor_time)
+used=$(usage end "${names[@]}")
 ready=$("$host" ssh "$first" 'kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes --no-headers | grep -c " Ready "')
 [ "$ready" = 5 ] || die "$ready of 5 nodes are Ready"
-printf '{"mode": "%s", "seconds": %d.%03d, "hosts_cpu": %d.%03d}\n' "$mode" $(((ended - begun) / 1000000)) $(((ended - begun) / 1000 % 1000)) \
-  $(((after - before) / 1000000000)) $(((after - before) / 1000000 % 1000))
+printf '{"mode": "%s", "seconds": %d.%03d}\n%s\n' "$mode" $(((ended - begun) / 1000000)) $(((ended - begun) / 1000 % 1000)) "$used"

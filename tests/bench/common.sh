@@ -26,6 +26,9 @@ fresh_hosts() { # PREFIX FIRST COUNT: PREFIX1.. at 10.77.0.FIRST.., booted side 
 }
 boot() { "$host" up "$1" "$(address_of "$1")" >&2; }
 address_of() { echo "10.77.0.$((first_address - 1 + ${1: -1}))"; }
+usage() { # begin|end HOST...: `end` prints a JSON line of what used the processors since `begin`
+  "$bench/usage.py" "$1" "$LAB_DIR/log/usage-$2.json" "${@:2}"
+}
 on_all() { # FUNCTION: for all hosts' names at once
   local name job jobs=()
   for name in "${names[@]}"; do

@@ -31,6 +31,7 @@ for name in "${names[@]}"; do "$host" copy "$name" "$bench/kubeadm-on-host.sh" /
 "$host" copy "$first" "$bench/kube-flannel.yaml" "$bench/ha-on-host.py" /root/
 [ "$mode" = ha-fresh ] || on_all prepare
 
+usage begin "${names[@]}"
 start=${EPOCHREALTIME/./}
 "$host" ssh "$first" python3 /root/ha-on-host.py 5 "$start" >"$LAB_DIR/log/ha-kubeadm.json" &
 watcher=$!
@@ -51,3 +52,4 @@ joined=$(since)
 wait "$watcher"
 sed "s/^{/{\"tool\": \"kubeadm\", \"mode\": \"$mode\", \"prepared\": $prepared, \"initialised\": $initialised, \"joined\": $joined, /" \
   "$LAB_DIR/log/ha-kubeadm.json"
+usage end "${names[@]}"

@@ -21,5 +21,7 @@ if [ "$mode" = ha ]; then
   artefacts() { "$host" ssh "$1" bash -s artefacts <"$bench/kubeadm-on-host.sh" >&2; }
   on_all artefacts
 fi
+usage begin "${names[@]}"
 "$host" ssh "$first" python3 /root/ha-on-host.py 5 "${EPOCHREALTIME/./}" nodeinit up --output json |
   sed "s/^{/{\"tool\": \"nodeinit\", \"mode\": \"$mode\", /"
+usage end "${names[@]}"

@@ -17,4 +17,6 @@ fresh_host "$name" "$ip"
 "$host" copy "$name" "$bench/kube-flannel.yaml" "$bench/kubeadm-on-host.sh" /root/
 if [ "$mode" != fresh ]; then "$host" ssh "$name" bash /root/kubeadm-on-host.sh prepare >&2; fi
 case $mode in small) "$host" cpu "$name" 0.5 ;; busy) "$host" writes "$name" on ;; esac
+usage begin "$name"
 "$host" ssh "$name" bash /root/kubeadm-on-host.sh "$([ "$mode" = fresh ] && echo fresh || echo init)" | sed "s/^{/{\"tool\": \"kubeadm\", \"mode\": \"$mode\", /"
+usage end "$name"

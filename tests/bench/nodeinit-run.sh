@@ -22,4 +22,6 @@ if [ "$mode" != fresh ]; then
   "$host" ssh "$name" bash /root/kubeadm-on-host.sh artefacts >&2
 fi
 case $mode in small) "$host" cpu "$name" 0.5 ;; busy) "$host" writes "$name" on ;; esac
+usage begin "$name"
 "$host" ssh "$name" python3 /root/nodeinit-on-host.py "$mode" "${config[@]}"
+usage end "$name"

@@ -19,7 +19,13 @@ def line(r):
         text += f"  `up` ended {r['up']:.2f} s"
     if r.get("cpu") is not None:
         text += f"  own processor time {r['cpu']:.2f} s, memory {r['memory'] / 1e6:.1f} MB"
-    return text
+    return text + (f"\n          {used(r)}" if "used" in r else "")
+
+
+def used(r):
+    """How busy the processors were in a run, and with whom."""
+    whom = ", ".join(f"{name} {seconds:.1f}" for name, seconds in r["used"].items() if seconds >= 0.1)
+    return f"processors {r['busy']:.0%} busy, {sum(r['used'].values()):.1f} s: {whom}"
 
 
 def ratios(runs, mode):
@@ -69,6 +75,7 @@ Every run has freshly made hosts of the lab; tools alternate, {facts['rounds']} 
 seen {waited}. The binary has {facts['size'] / 1e6:.2f} MB, as xz {facts['packed'] / 1e6:.2f} MB.
 
 """
+        text += processors(runs, plan)
         for mode in ("idle", "fresh", "ha", "ha-fresh"):
             text += critical_path(of(own, "nodeinit", mode), mode)
     return text
@@ -82,6 +89,29 @@ def whole_clusters(runs, plan):
         if several:
             middle = [statistics.median(r[key] for r in several) if key in several[0] else None for key in ("seconds", "available", "up")]
             text += f"| {mode} | {tool} | " + " | ".join("" if m is None else f"{m:.2f} s" for m in middle) + " |\n"
+    return text + "\n"
+
+
+def processors(runs, plan):
+    """What used the processors: the median of each, in seconds of all hosts."""
+    columns = [pair for pair in plan if pair[1] in ("idle", "fresh", "ha", "ha-fresh")]
+    names = sorted({name for r in runs for name in r.get("used", {})}, key=lambda name: -max(r.get("used", {}).get(name, 0) for r in runs))
+
+    def row(title, cell):
+        return f"| {title} | " + " | ".join(cell([r for r in of(runs, *pair) if "used" in r]) for pair in columns) + " |\n"
+
+    text = """## What used the processors
+
+Medians of each, in seconds of processor time on all hosts. `commands over SSH` are nodeinit or kubeadm, what they run, and the benchmark's kubectl;
+`ended before` are containers and commands that were gone at the end. `busy` is their share of the machine's processors, which all hosts share.
+
+"""
+    text += "| used by | " + " | ".join(f"{mode}, {tool}" for tool, mode in columns) + " |\n"
+    text += "|---" * (len(columns) + 1) + "|\n"
+    for name in names:
+        text += row(name, lambda rs, name=name: f"{statistics.median(r['used'].get(name, 0) for r in rs):.1f}")
+    text += row("all", lambda rs: f"{statistics.median(sum(r['used'].values()) for r in rs):.1f}")
+    text += row("busy", lambda rs: f"{statistics.median(r['busy'] for r in rs):.0%}")
     return text + "\n"
 
 

@@ -6,6 +6,7 @@
 mod algorithms;
 mod client_key;
 mod command;
+mod content;
 mod error;
 mod host_key;
 mod session;
@@ -14,6 +15,7 @@ mod upload;
 
 pub use client_key::{ClientKey, ClientKeyError};
 pub use command::{Output, hex_word};
+pub use content::Content;
 pub use error::{Phase, SshError};
 pub use host_key::fingerprint;
 pub use session::Session;

@@ -1,7 +1,6 @@
 //! Files on another machine: whole, or not there.
 
-use super::{Phase, Session, SshError, command::quoted};
-use bytes::Bytes;
+use super::{Content, Phase, Session, SshError, command::quoted};
 use std::{path::Path, time::Duration};
 
 /// A file on another machine.
@@ -23,7 +22,13 @@ impl Session {
     ///
     /// # Errors
     /// [`SshError`].
-    pub async fn upload(&self, content: Bytes, to: &RemoteFile<'_>, limit: Duration) -> Result<(), SshError> {
+    pub async fn upload(
+        &self,
+        content: impl Into<Content>,
+        to: &RemoteFile<'_>,
+        limit: Duration,
+    ) -> Result<(), SshError> {
+        let content = content.into();
         let script = script(to, content.len());
         let output = self.as_root(Phase::Upload, &script, content, limit, |_| true).await?;
         match output.code {
@@ -41,7 +46,7 @@ impl Session {
 /// before the file gets its name. No more than `length` bytes are read: a server that notices much later that the connection
 /// is gone must not install an old file then. The shell's process ID is in the temporary name, because an upload that was
 /// given up may still be running. Files of shells that have ended are removed.
-fn script(to: &RemoteFile<'_>, length: usize) -> String {
+fn script(to: &RemoteFile<'_>, length: u64) -> String {
     let path = Path::new(to.path);
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let dir = path.parent().map_or("/".into(), |dir| dir.to_string_lossy());
@@ -69,11 +74,11 @@ mod tests {
         process::{Command, Output, Stdio},
     };
 
-    fn run(to: &Path, length: usize, content: &[u8]) -> Output {
+    fn run(to: &Path, length: u64, content: &[u8]) -> Output {
         run_in(None, to, length, content)
     }
 
-    fn run_in(directory: Option<u32>, to: &Path, length: usize, content: &[u8]) -> Output {
+    fn run_in(directory: Option<u32>, to: &Path, length: u64, content: &[u8]) -> Output {
         let script = script(&RemoteFile { path: to.to_str().unwrap(), mode: 0o640, directory }, length);
         let mut child = Command::new("sh")
             .args(["-c", &script])

@@ -118,7 +118,7 @@ impl<'a> FirstMaster<'a> {
             return Ok(());
         }
         let to = RemoteFile { path, mode, directory: Some(0o755) };
-        let sent = self.session.upload(content.into(), &to, 10 * SHORT).await;
+        let sent = self.session.upload(content, &to, 10 * SHORT).await;
         sent.map_err(|e| self.failed(&e))?;
         self.work.tell(&format!("{path} is on {}", self.target.name));
         Ok(())

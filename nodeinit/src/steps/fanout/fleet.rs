@@ -2,11 +2,11 @@
 
 use super::depot::Depot;
 use crate::{
-    api::http::with_causes,
+    api::{download::sha256_of, http::with_causes},
     context::{Context, blocking},
     engine::{
         error::{Exit, StepError},
-        journal::{Record, sha256},
+        journal::{Record, hex},
         step::{State, Step},
         wait::Wait,
     },
@@ -18,10 +18,10 @@ use crate::{
         tokens,
     },
 };
-use bytes::Bytes;
 use nodeinit_config::cluster::{Cluster, Machine};
-use nodeinit_ssh::{ClientKey, Session, SshError, Target};
+use nodeinit_ssh::{ClientKey, Content, Session, SshError, Target};
 use std::{
+    fs::File,
     net::{IpAddr, SocketAddr},
     ops::ControlFlow,
     path::{Path, PathBuf},
@@ -37,7 +37,7 @@ const ATTEMPT: Duration = Duration::from_secs(10);
 pub(super) struct Program {
     /// Where it belongs on every machine.
     pub(super) path: PathBuf,
-    pub(super) content: Bytes,
+    pub(super) content: Content,
     pub(super) sha256: String,
 }
 
@@ -84,7 +84,7 @@ impl Fleet {
         self.open.get_or_try_init(wait).await.copied()
     }
 
-    /// Our own program, read once.
+    /// Our own program, whose digest is computed once.
     pub(super) async fn program(&self) -> Result<&Program, StepError> {
         self.program.get_or_try_init(|| blocking(read_program)).await
     }
@@ -273,12 +273,13 @@ pub fn read_key(files: &Files, cluster: &Cluster, now: SystemTime) -> Result<Cli
 
 fn read_program() -> Result<Program, StepError> {
     let running = Path::new("/proc/self/exe");
-    let content = std::fs::read(running).map_err(|e| StepError::caused("cannot read our own program", e))?;
+    let opened = File::open(running).and_then(|file| Ok((sha256_of(&file)?, file.metadata()?.len(), file)));
+    let (sha256, length, file) = opened.map_err(|e| StepError::caused("cannot read our own program", e))?;
     let ours = std::fs::read_link(running).unwrap_or_default();
     let usual =
         ours.parent().is_some_and(|parent| [Path::new("/usr/bin"), Path::new("/usr/local/bin")].contains(&parent));
     let path = if usual && ours.ends_with("nodeinit") { ours } else { "/usr/local/bin/nodeinit".into() };
-    Ok(Program { path, sha256: sha256(&content), content: content.into() })
+    Ok(Program { path, sha256: hex(&sha256), content: Content::File { file: Arc::new(file), length } })
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use crate::{
 };
 use bytes::Bytes;
 use nodeinit_config::Secret;
-use nodeinit_ssh::{RemoteFile, Session, SshError};
+use nodeinit_ssh::{Content, RemoteFile, Session, SshError};
 use std::{
     cell::Cell,
     path::{Path, PathBuf},
@@ -104,7 +104,7 @@ impl Remote {
     ) -> Result<bool, StepError> {
         let path = program.path.display().to_string();
         let file = |path, content: Bytes| {
-            (RemoteFile { path, mode: 0o644, directory: Some(0o755) }, sha256(&content), content)
+            (RemoteFile { path, mode: 0o644, directory: Some(0o755) }, sha256(&content), Content::from(content))
         };
         let mut files = vec![(
             RemoteFile { path: &path, mode: 0o755, directory: None },
@@ -147,7 +147,7 @@ impl Remote {
         let list = serde_json::to_vec(&depot.list(tunnel))
             .map_err(|e| StepError::caused("cannot write the list of artifacts", e))?;
         let to = RemoteFile { path: LENT, mode: 0o600, directory: Some(0o700) };
-        self.place(list.into(), &to).await
+        self.place(list, &to).await
     }
 
     /// Sends its secrets, which stay in its memory.
@@ -210,7 +210,7 @@ impl Remote {
         Err(StepError::from(WaitError { what, limit, seen }).hint(hint))
     }
 
-    async fn place(&self, content: Bytes, to: &RemoteFile<'_>) -> Result<(), StepError> {
+    async fn place(&self, content: impl Into<Content>, to: &RemoteFile<'_>) -> Result<(), StepError> {
         self.session.upload(content, to, 10 * SHORT).await.map_err(|e| match e {
             SshError::Upload { .. } => StepError::new(e.to_string()).hint(UNWRITABLE),
             e => self.broken(e),

@@ -5,7 +5,7 @@
 mod server;
 
 use bytes::Bytes;
-use nodeinit_ssh::{ClientKey, Phase, RemoteFile, Session, SshError, Target};
+use nodeinit_ssh::{ClientKey, Content, Phase, RemoteFile, Session, SshError, Target};
 use server::{LIMIT, Server, free_address, user};
 use std::{
     cell::RefCell,
@@ -14,6 +14,7 @@ use std::{
     net::TcpListener,
     os::unix::fs::MetadataExt,
     process::Command,
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
@@ -215,6 +216,13 @@ async fn an_upload_is_whole_or_did_not_happen() {
     assert_eq!(fs::metadata(&to).unwrap().mode() & 0o7777, 0o755);
     session.upload(Bytes::new(), &file(name, 0o600), LIMIT).await.unwrap();
     assert_eq!(fs::read(&to).unwrap(), b"");
+    let from = server.file("from");
+    fs::write(&from, &content).unwrap();
+    let of_file = |length| Content::File { file: Arc::new(fs::File::open(&from).unwrap()), length };
+    session.upload(of_file(4_999_999), &file(name, 0o600), LIMIT).await.unwrap();
+    assert!(fs::read(&to).unwrap() == content[..4_999_999]);
+    let error = session.upload(of_file(50_000_001), &file(name, 0o600), LIMIT).await.unwrap_err();
+    assert!(error.to_string().contains("of 50000001 bytes came"), "the file has become shorter: {error}");
     let left = || {
         fs::read_dir(server.dir.path())
             .unwrap()

@@ -31,7 +31,7 @@ impl Machine {
         fs::write(server.file("authorized_keys"), forced + &key).unwrap();
         let path = server.file("nodeinit");
         fs::write(&path, "program").unwrap();
-        let program = Program { path, content: Bytes::from_static(b"program"), sha256: sha256(b"program") };
+        let program = Program { path, content: Bytes::from_static(b"program").into(), sha256: sha256(b"program") };
         Self { server, program }
     }
 
