@@ -31,7 +31,7 @@ lint: # all of `check` but the tests
 
 lab: # what hosts and the cloud are made of, once per version
 	tests/lab/prepare.sh
-	tests/lab/addons.sh kube-vip
+	tests/lab/addons.sh kube-vip etcd-3.6
 	tests/openstack/make-root.sh
 
 test: ## the same, real hosts with real Kubernetes, and a real OpenStack API, without the longer tests (root; under an hour)

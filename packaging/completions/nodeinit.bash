@@ -94,6 +94,9 @@ _nodeinit() {
             nodeinit__subcmd__artifacts,bundle)
                 cmd="nodeinit__subcmd__artifacts__subcmd__bundle"
                 ;;
+            nodeinit__subcmd__artifacts,export)
+                cmd="nodeinit__subcmd__artifacts__subcmd__export"
+                ;;
             nodeinit__subcmd__artifacts,fetch)
                 cmd="nodeinit__subcmd__artifacts__subcmd__fetch"
                 ;;
@@ -111,6 +114,9 @@ _nodeinit() {
                 ;;
             nodeinit__subcmd__artifacts__subcmd__help,bundle)
                 cmd="nodeinit__subcmd__artifacts__subcmd__help__subcmd__bundle"
+                ;;
+            nodeinit__subcmd__artifacts__subcmd__help,export)
+                cmd="nodeinit__subcmd__artifacts__subcmd__help__subcmd__export"
                 ;;
             nodeinit__subcmd__artifacts__subcmd__help,fetch)
                 cmd="nodeinit__subcmd__artifacts__subcmd__help__subcmd__fetch"
@@ -303,6 +309,9 @@ _nodeinit() {
                 ;;
             nodeinit__subcmd__help__subcmd__artifacts,bundle)
                 cmd="nodeinit__subcmd__help__subcmd__artifacts__subcmd__bundle"
+                ;;
+            nodeinit__subcmd__help__subcmd__artifacts,export)
+                cmd="nodeinit__subcmd__help__subcmd__artifacts__subcmd__export"
                 ;;
             nodeinit__subcmd__help__subcmd__artifacts,fetch)
                 cmd="nodeinit__subcmd__help__subcmd__artifacts__subcmd__fetch"
@@ -692,7 +701,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__artifacts)
-            opts="-h --help list fetch bundle inspect verify help"
+            opts="-h --help list fetch export bundle inspect verify help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -743,6 +752,36 @@ _nodeinit() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        nodeinit__subcmd__artifacts__subcmd__export)
+            opts="-h --to --config --version --output --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --version)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         nodeinit__subcmd__artifacts__subcmd__fetch)
             opts="-h --to --registry-auth --config --version --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -778,7 +817,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__artifacts__subcmd__help)
-            opts="list fetch bundle inspect verify help"
+            opts="list fetch export bundle inspect verify help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -792,6 +831,20 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__artifacts__subcmd__help__subcmd__bundle)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__artifacts__subcmd__help__subcmd__export)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1720,7 +1773,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__help__subcmd__artifacts)
-            opts="list fetch bundle inspect verify"
+            opts="list fetch export bundle inspect verify"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1734,6 +1787,20 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__help__subcmd__artifacts__subcmd__bundle)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__artifacts__subcmd__export)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -220,6 +220,17 @@ json\:"One JSON object a line"))' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
+(export)
+_arguments "${_arguments_options[@]}" : \
+'--to=[The directory to write, which serves as artifacts.source]:DIR:_files' \
+'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'--version=[Use this release of Kubernetes instead of kubernetes.version]:VERSION:_default' \
+'--output=[How the answer is printed]:OUTPUT:((text\:"For people"
+json\:"One JSON object a line"))' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
 (bundle)
 _arguments "${_arguments_options[@]}" : \
 '--output=[The file to write, whose name ends in .tar; it serves as artifacts.source]:FILE:_files' \
@@ -266,6 +277,10 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (fetch)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(export)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1090,6 +1105,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(export)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (bundle)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -1443,6 +1462,7 @@ _nodeinit__subcmd__artifacts_commands() {
     local commands; commands=(
 'list:List each program and image that a cluster with this configuration needs, and its source' \
 'fetch:Fetch them into a directory that serves as artifacts.source; an interrupted fetch resumes' \
+'export:Write what this machine of the cluster has into a directory that serves as artifacts.source, for when the first master is gone' \
 'bundle:Write the fetched artifacts to one file that serves as artifacts.source, with an index, digests and an optional signature' \
 'inspect:Show what a bundle contains; reads only its index' \
 'verify:Verify that a bundle is complete and undamaged, and who signed it' \
@@ -1455,6 +1475,11 @@ _nodeinit__subcmd__artifacts__subcmd__bundle_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit artifacts bundle commands' commands "$@"
 }
+(( $+functions[_nodeinit__subcmd__artifacts__subcmd__export_commands] )) ||
+_nodeinit__subcmd__artifacts__subcmd__export_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit artifacts export commands' commands "$@"
+}
 (( $+functions[_nodeinit__subcmd__artifacts__subcmd__fetch_commands] )) ||
 _nodeinit__subcmd__artifacts__subcmd__fetch_commands() {
     local commands; commands=()
@@ -1465,6 +1490,7 @@ _nodeinit__subcmd__artifacts__subcmd__help_commands() {
     local commands; commands=(
 'list:List each program and image that a cluster with this configuration needs, and its source' \
 'fetch:Fetch them into a directory that serves as artifacts.source; an interrupted fetch resumes' \
+'export:Write what this machine of the cluster has into a directory that serves as artifacts.source, for when the first master is gone' \
 'bundle:Write the fetched artifacts to one file that serves as artifacts.source, with an index, digests and an optional signature' \
 'inspect:Show what a bundle contains; reads only its index' \
 'verify:Verify that a bundle is complete and undamaged, and who signed it' \
@@ -1476,6 +1502,11 @@ _nodeinit__subcmd__artifacts__subcmd__help_commands() {
 _nodeinit__subcmd__artifacts__subcmd__help__subcmd__bundle_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit artifacts help bundle commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__artifacts__subcmd__help__subcmd__export_commands] )) ||
+_nodeinit__subcmd__artifacts__subcmd__help__subcmd__export_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit artifacts help export commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__artifacts__subcmd__help__subcmd__fetch_commands] )) ||
 _nodeinit__subcmd__artifacts__subcmd__help__subcmd__fetch_commands() {
@@ -1826,6 +1857,7 @@ _nodeinit__subcmd__help__subcmd__artifacts_commands() {
     local commands; commands=(
 'list:List each program and image that a cluster with this configuration needs, and its source' \
 'fetch:Fetch them into a directory that serves as artifacts.source; an interrupted fetch resumes' \
+'export:Write what this machine of the cluster has into a directory that serves as artifacts.source, for when the first master is gone' \
 'bundle:Write the fetched artifacts to one file that serves as artifacts.source, with an index, digests and an optional signature' \
 'inspect:Show what a bundle contains; reads only its index' \
 'verify:Verify that a bundle is complete and undamaged, and who signed it' \
@@ -1836,6 +1868,11 @@ _nodeinit__subcmd__help__subcmd__artifacts_commands() {
 _nodeinit__subcmd__help__subcmd__artifacts__subcmd__bundle_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit help artifacts bundle commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__artifacts__subcmd__export_commands] )) ||
+_nodeinit__subcmd__help__subcmd__artifacts__subcmd__export_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help artifacts export commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__help__subcmd__artifacts__subcmd__fetch_commands] )) ||
 _nodeinit__subcmd__help__subcmd__artifacts__subcmd__fetch_commands() {

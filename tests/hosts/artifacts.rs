@@ -62,15 +62,29 @@ pub(crate) fn a_mirror_that_cuts_every_answer_and_ends_half_way() {
     host.nodeinit("plan").exits(0).says(&["nothing to do"]);
 }
 
+/// Writes the login of the registry as `docker login` does. Returns its password.
+fn put_logins(host: &Host, registry: &str, path: &str) -> String {
+    let kept = fs::read_to_string(Upstream::kept("password")).unwrap();
+    let (user, password) = kept.trim().split_once(':').unwrap();
+    let server = registry.trim_start_matches("https://");
+    host.put(path, &format!(r#"{{"auths": {{"{server}": {{"username": "{user}", "password": "{password}"}}}}}}"#));
+    host.must(&format!("chmod 600 {path}"));
+    password.to_owned()
+}
+
 /// From what stands in for upstream's servers, with only the mirrors and the CA in the configuration.
 pub(crate) fn a_cluster_of_fetched_artifacts() {
     const FETCH: &str = "artifacts fetch --to /opt/kubernetes --registry-auth /root/logins.json";
+    build_addons(&["etcd-3.6"]);
     let host = Host::fresh();
     let upstream = Upstream::of(&host, "token");
     let registry = upstream.registry();
-    let kept = |name: &str| fs::read_to_string(Upstream::kept(name)).unwrap();
     host.configure(&of_stand_ins(&upstream));
-    host.nodeinit("artifacts list").exits(0).says(&["https://dl.k8s.io/release/", "registry.k8s.io/etcd:"]);
+    host.nodeinit("artifacts list").exits(0).says(&[
+        "https://dl.k8s.io/release/",
+        "registry.k8s.io/etcd:",
+        "etcd:3.6.11-0",
+    ]);
 
     let stranger = host.nodeinit("artifacts fetch --to /opt/kubernetes").exits(1);
     stranger.says(&["images/etcd.tar", &registry, "--registry-auth"]);
@@ -78,13 +92,7 @@ pub(crate) fn a_cluster_of_fetched_artifacts() {
         "[ -e /opt/kubernetes/bin/kubelet ] && [ ! -e /opt/kubernetes/images/etcd.tar ] && [ ! -e /usr/bin/kubelet ]",
     );
 
-    let (user, password) = kept("password").trim().split_once(':').map(|(u, p)| (u.to_owned(), p.to_owned())).unwrap();
-    let server = registry.trim_start_matches("https://");
-    host.put(
-        "/root/logins.json",
-        &format!(r#"{{"auths": {{"{server}": {{"username": "{user}", "password": "{password}"}}}}}}"#),
-    );
-    host.must("chmod 600 /root/logins.json");
+    let password = put_logins(&host, &registry, "/root/logins.json");
     let fetching = host.start(&format!("nodeinit {FETCH}"));
     host.until("a part of an image", 60.0, "find /opt/kubernetes/.downloads -size +1M | grep -q .");
     host.must("pkill -9 -f 'nodeinit [a]rtifacts'");
@@ -189,18 +197,24 @@ fn a_cluster_of_the_bundle(host: &Host) {
 
 /// A machine whose image has the programs, as a distribution's packages place them; the kubelet pulls all images through a mirror.
 pub(crate) fn programs_of_the_image_and_images_of_a_registry() {
+    const LOGINS: &str = "/etc/nodeinit/registry-auth.json";
     let host = Host::fresh();
-    let upstream = Upstream::of(&host, "none");
+    let upstream = Upstream::of(&host, "basic");
     let registry = upstream.registry();
     host.configure(&format!(
         "{}  source: image\n  binaries: []\n  images: []\ncontainerRuntime: {{manage: true}}\n\
-         images: {{mirrors: [{{registry: registry.k8s.io, urls: [\"{registry}\"]}}, {{registry: ghcr.io, urls: [\"{registry}\"]}}]}}\n",
+         images:\n  mirrors: [{{registry: registry.k8s.io, urls: [\"{registry}\"]}}, {{registry: ghcr.io, urls: [\"{registry}\"]}}]\n  \
+         registryAuthFile: {LOGINS}\n",
         of_stand_ins(&upstream)
     ));
+    host.nodeinit("preflight").says(&["there is no kubelet at /usr/bin/kubelet", &format!("{LOGINS} is missing")]);
+    let password = put_logins(&host, &registry, LOGINS);
     host.nodeinit("preflight").exits(69).says(&["there is no kubelet at /usr/bin/kubelet"]);
     host.must("cp /opt/lab/bin/{kubelet,kubectl} /usr/bin/ && mkdir -p /opt/cni/bin && cp /opt/lab/bin/{bridge,host-local,loopback,portmap} /opt/cni/bin/");
     let up = host.up();
     up.says(&["registry.k8s.io/etcd:", "is not in containerd yet; the kubelet will pull it"]);
+    assert!(!up.text().contains(&password), "the password is shown");
+    host.must("[ $(stat -c %a /etc/containerd/certs.d/registry.k8s.io/hosts.toml) = 600 ]");
     host.must("ctr -n k8s.io images ls -q | grep -q ^registry.k8s.io/coredns/coredns:");
     host.must("kubectl --kubeconfig /etc/kubernetes/admin.conf wait pods -A --all --for=condition=Ready --timeout=60s");
     host.check_pods();
@@ -355,4 +369,27 @@ pub(crate) fn five_bare_machines_from_one_bundle() {
     first.check_pods();
     first.nodeinit("up").exits(0).says(&["nothing to do"]);
     first.nodeinit("plan").exits(0).says(&["nothing to do"]);
+
+    // Without the bundle, what another master has makes a machine anew.
+    let (other, worker) = (&cluster.masters[1], &cluster.workers[1]);
+    other.nodeinit("artifacts export --to /root/exported").exits(0).says(&["artifacts are in /root/exported"]);
+    other.must("cd /root/exported && sha256sum --quiet -c SHA256SUMS && ls bin/containerd bin/runc images/etcd.tar");
+    worker.nodeinit("artifacts export --to /root/exported").exits(1).says(&[
+        "does not have",
+        "images/etcd.tar",
+        "another master",
+    ]);
+    let copy = format!("scp -qr -o StrictHostKeyChecking=no root@{}:/root/exported /root/", other.address());
+    first.must(&format!(
+        "rm /root/kubernetes.tar && {copy} && cp /root/exported/artifacts.yaml /etc/nodeinit/conf.d/60-exported.yaml"
+    ));
+    for host in cluster.hosts() {
+        host.must("mount -t tmpfs -o ro hidden /opt/lab");
+    }
+    worker.nodeinit("reset --yes").exits(0);
+    worker.must("[ ! -e /usr/local/bin/containerd ] && [ ! -e /usr/bin/kubelet ]");
+    cluster.up();
+    worker.must("[ -x /usr/bin/kubelet ] && containerd --version | grep -q ' v2'");
+    let nodes = first.kubectl("get nodes --no-headers");
+    assert_eq!(nodes.matches(" Ready ").count(), 5, "{nodes}");
 }

@@ -17,6 +17,7 @@ describe() { # NAME
   local-path-provisioner) echo github.com/rancher/local-path-provisioner /usr/bin/local-path-provisioner docker.io/rancher/local-path-provisioner ;;
   kube-state-metrics) echo k8s.io/kube-state-metrics/v2 /kube-state-metrics registry.k8s.io/kube-state-metrics/kube-state-metrics ;;
   node-exporter) echo github.com/prometheus/node_exporter /bin/node_exporter quay.io/prometheus/node-exporter ;;
+  etcd-3.6) echo go.etcd.io/etcd/server/v3 /usr/local/bin/etcd registry.k8s.io/etcd ;;
   busybox) echo - /bin/dash:/bin/mkdir:/bin/rm docker.io/library/busybox ;;
   *) die "no addon of the lab is called $1: there are $(cd "$lab/addons" && echo *) busybox" ;;
   esac
@@ -40,6 +41,8 @@ for name in "$@"; do
     recipe=$lab/addons/$name/go.mod
     at=$(sed -nE 's#^require \S+ (v\S+)$#\1#p' "$recipe" | head -n 1)
   fi
+  tag=$at # Kubernetes publishes etcd TAG as TAG-0
+  [ "${name%-*}" != etcd ] || tag=${at#v}-0
   archive=$kept/$name-$at-$(cat "$lab/images.py" "$recipe" | sha256sum | cut -c1-12).tar
   if [ ! -e "$archive" ]; then
     only_one "addon-$name"
@@ -49,7 +52,7 @@ for name in "$@"; do
         go build -ldflags "-s -w" -o "$program/$name" "$package")
       file=$program/$name
       [ -e "$file" ] || file=
-      progress "packing $name" python3 -c "$pack" "$bin" "$root" "$program" "$lab" "$file" "$path" "$image:$at"
+      progress "packing $name" python3 -c "$pack" "$bin" "$root" "$program" "$lab" "$file" "$path" "$image:$tag"
       mv "$program/$(basename "$image").tar" "$archive"
       rm -r "$program"
     fi

@@ -16,6 +16,7 @@ cleanup() {
 ! host list | grep -qE '^(m[1-3]|w[12]) ' || die "the demo's hosts are there: make demo-down"
 release=
 trap cleanup EXIT
+"$here/addons.sh" etcd-3.6
 host upstream "$port" none
 files=https://10.77.0.1:$port registry=https://10.77.0.1:$((port + 1))
 {

@@ -2,7 +2,7 @@
 """What stands in for upstream's servers: fill|more BIN IMAGES DIRECTORY PORT | token ADDRESS PORT DIRECTORY.
 
 fill makes DIRECTORY/files, the layout of the release servers, and pushes the images to the registry on loopback at PORT.
-more adds what only some tests have built: containerd and runc, and kube-vip's image.
+more adds what only some tests have built: containerd and runc, and the images of some addons.
 token serves the registry's token server: it signs with DIRECTORY/key.pem, for the user of DIRECTORY/password."""
 import base64
 import gzip
@@ -23,6 +23,7 @@ import urllib.parse
 HERE = pathlib.Path(__file__).resolve().parent
 PLUGINS = re.search(r"github.com/containernetworking/plugins (v\S+)", (HERE / "cni/go.mod").read_text())[1]
 CONTAINERD, RUNC = (re.search(rf"^{name}=(\S+)$", (HERE / "containerd.sh").read_text(), re.M)[1] for name in ("containerd", "runc"))
+ADDONS = ("kube-vip", "etcd-3.6")
 MANIFEST = "application/vnd.docker.distribution.manifest.v2+json"
 MANIFESTS = "application/vnd.docker.distribution.manifest.list.v2+json"
 CONFIG = "application/vnd.docker.container.image.v1+json"
@@ -123,8 +124,7 @@ def fill(programs, images, directory, port):
 def more(programs, images, directory, port):
     if (programs / "runtime").exists():
         fill_runtime(programs / "runtime", directory / "files")
-    archive = images / "addons/kube-vip.tar"
-    if archive.exists():
+    for archive in filter(pathlib.Path.exists, (images / "addons" / f"{name}.tar" for name in ADDONS)):
         with tarfile.open(archive) as tar:
             name = json.load(tar.extractfile("manifest.json"))[0]["RepoTags"][0]
         Registry(int(port)).push(archive, name)

@@ -69,7 +69,7 @@ upstream_filled() { # the servers' content, once per release
   (
     only_one upstream
     cmp -s "$filled/of" "$(release_dir)/images.done" || progress "filling the stand-ins for upstream's servers" fill_upstream "$bin" "$images" "$filled"
-    more=$(cd "$bin/.." && ls -di bin/runtime images/addons/kube-vip.tar 2>/dev/null || true)
+    more=$(cd "$bin/.." && ls -di bin/runtime images/addons/{kube-vip,etcd-3.6}.tar 2>/dev/null || true)
     [ "$(cat "$filled/more" 2>/dev/null)" = "$more" ] || {
       progress "adding to the stand-ins for upstream's servers" push_upstream more "$bin" "$images" "$filled"
       echo "$more" >"$filled/more"

@@ -25,6 +25,7 @@ pub(crate) fn cluster(tree: &Node, releases: &Releases) -> Option<Cluster> {
         release: releases.of(version)?.clone(),
         image_repository: text(tree, "images.repository")?,
         registry_mirrors: mirrors(tree.get("images.mirrors")?)?,
+        registry_auth: text(tree, "images.registryAuthFile").map(PathBuf::from),
         container_runtime: ContainerRuntime {
             manage: flag(tree, "containerRuntime.manage"),
             proxy: Proxy {

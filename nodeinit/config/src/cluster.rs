@@ -24,6 +24,8 @@ pub struct Cluster {
     pub image_repository: String,
     /// `images.mirrors`.
     pub registry_mirrors: Vec<RegistryMirrors>,
+    /// `images.registryAuthFile`.
+    pub registry_auth: Option<PathBuf>,
     /// `containerRuntime`.
     pub container_runtime: ContainerRuntime,
     /// `controlPlane`.
@@ -469,6 +471,12 @@ pub struct Node {
 }
 
 impl Cluster {
+    /// Whether containerd needs files of registries: `images` has mirrors or logins.
+    #[must_use]
+    pub fn sets_registries(&self) -> bool {
+        !self.registry_mirrors.is_empty() || self.registry_auth.is_some()
+    }
+
     /// What workers and people connect to: the configured endpoint, else the virtual address, else the first master's
     /// address (`fallback`, where none is configured).
     #[must_use]

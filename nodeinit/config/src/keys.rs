@@ -178,6 +178,13 @@ const IMAGES: &[Field] = &[
         default: Empty("[{registry: docker.io, urls: [\"https://mirror.example.org/hub\"]}]"),
         doc: "Mirrors that containerd pulls from, on machines where nodeinit manages containerd.",
     },
+    Field {
+        key: "registryAuthFile",
+        kind: Text(&f::ABSOLUTE_PATH),
+        default: Words("no logins", "/etc/nodeinit/registry-auth.json"),
+        doc: "A file on the first master with logins of registries and mirrors, as `docker login` writes it, of mode 0600. containerd uses \
+              them where nodeinit manages it, and the step `fetch`. The other machines get the file over SSH.",
+    },
 ];
 
 const CONTAINER_RUNTIME: &[Field] = &[

@@ -1,10 +1,13 @@
 //! Where upstream publishes what a cluster needs: the only code that turns versions into URLs.
 
 use crate::{
-    cluster::{ArtifactSource, Cluster},
+    cluster::{ArtifactSource, Cluster, KubernetesImage},
     defaults,
 };
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 /// The release of containernetworking/plugins. Source: `build/dependencies.yaml` of Kubernetes v1.37.1.
 const CNI_PLUGINS: &str = "v1.9.1";
@@ -38,6 +41,8 @@ const LICENSES: [(&str, &str); 12] = [
 pub struct Artifact {
     /// Its path below the directory, such as `bin/kubelet`.
     pub path: String,
+    /// Where it belongs on a machine; `None` for an image.
+    pub to: Option<PathBuf>,
     /// Where upstream publishes it.
     pub source: Source,
 }
@@ -133,10 +138,30 @@ impl Cluster {
         } else {
             artifacts.images.iter().map(|i| (i.path.clone(), i.image.clone())).collect()
         };
-        let program = |(path, to): (String, String)| Artifact { source: self.program(&to, arch), path };
-        let image =
-            |(path, name): (String, String)| Artifact { source: Source::Image(self.upstream_image(&name)), path };
+        let program = |(path, to): (String, String)| {
+            let source = self.program(&to, arch);
+            Artifact { path, to: Some(to.into()), source }
+        };
+        let image = |(path, name): (String, String)| {
+            let source = Source::Image(self.upstream_image(&name));
+            Artifact { path, to: None, source }
+        };
         binaries.into_iter().map(program).chain(images.into_iter().map(image)).collect()
+    }
+
+    /// The image of etcd that every member must run before an upgrade to this cluster's release; `None` if the release needs none,
+    /// or etcd's image is not among the artefacts.
+    #[must_use]
+    pub fn upstream_for_upgrade(&self) -> Option<Artifact> {
+        let tag = self.release.etcd_before_upgrade.as_ref()?;
+        let etcd = self.image(KubernetesImage::Etcd);
+        let is_baked = self.artifacts.source == ArtifactSource::Image;
+        if !is_baked && self.artifacts.images.iter().all(|image| image.image != etcd) {
+            return None;
+        }
+        let (name, _) = etcd.rsplit_once(':')?;
+        let source = Source::Image(self.upstream_image(&format!("{name}:{tag}")));
+        Some(Artifact { path: format!("images/etcd-{tag}.tar"), to: None, source })
     }
 
     fn program(&self, to: &str, arch: &str) -> Source {
@@ -262,6 +287,26 @@ mod tests {
         assert!(!names("").contains(&"bin/runc".to_owned()));
         let own = "artifacts:\n  source: /opt/k8s\n  binaries: [{path: mine/runc, to: /usr/sbin/runc}]\ncontainerRuntime: {manage: true}\n";
         assert_eq!(names(own)[..4], ["mine/runc", "bin/containerd", "bin/containerd-shim-runc-v2", "bin/ctr"]);
+    }
+
+    #[test]
+    fn the_etcd_of_an_upgrade_is_one_more_image() {
+        let of = |version: &str, config: &str| {
+            let text = format!(
+                "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {{version: {version}}}\n{config}"
+            );
+            load(&[Layer::file("cluster.yaml", text)]).unwrap().cluster.upstream_for_upgrade()
+        };
+        let etcd = of("v1.37.1", "").unwrap();
+        assert_eq!(
+            (etcd.path.as_str(), etcd.source.official()),
+            ("images/etcd-3.6.11-0.tar", Some("registry.k8s.io/etcd:3.6.11-0"))
+        );
+        let mirrored =
+            of("v1.37.1", "images: {repository: r.example.org/k8s}\nartifacts: {source: /opt/k8s}\n").unwrap();
+        assert_eq!(mirrored.source.official(), Some("r.example.org/k8s/etcd:3.6.11-0"));
+        assert_eq!(of("v1.37.1", "artifacts: {source: /opt/k8s, images: []}\n"), None);
+        assert_eq!(of("v1.36.4", ""), None);
     }
 
     #[test]

@@ -68,6 +68,7 @@ fn every_value_arrives() {
         version: "v1.34.3".parse().unwrap(),
         release: releases::embedded().remove(0),
         image_repository: "registry.example.org/k8s".into(),
+        registry_auth: Some("/etc/nodeinit/registry-auth.json".into()),
         registry_mirrors: vec![RegistryMirrors {
             registry: "docker.io".into(),
             urls: vec!["https://mirror.example.org/hub".into(), "http://10.9.0.5:5000".into()],

@@ -1,6 +1,7 @@
 //! `artifacts`: the programs and images that a cluster needs, and their official sources.
 
 mod bundle;
+mod export;
 
 use super::{Output, load, print, setup};
 use crate::{
@@ -22,7 +23,10 @@ use nodeinit_config::{
     upstream::{Artifact, Source},
 };
 use serde_json::json;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 /// Held while a directory is fetched into.
 const LOCK: &str = ".fetch.lock";
@@ -31,7 +35,7 @@ const LOCK: &str = ".fetch.lock";
 const LAYER: &str = "artifacts.yaml";
 /// The digests of all, for a mirror of the directory: `artifacts.sha256sums` pins it.
 const SUMS: &str = "SHA256SUMS";
-const LAYER_HEAD: &str = "# Written by `nodeinit artifacts fetch`; give it to `nodeinit up` with --config.\n";
+const LAYER_HEAD: &str = "# Written by `nodeinit artifacts`; give it to `nodeinit up` with --config.\n";
 
 #[derive(Subcommand)]
 pub(super) enum Artifacts {
@@ -39,6 +43,8 @@ pub(super) enum Artifacts {
     List(Wanted),
     /// Fetch them into a directory that serves as artifacts.source; an interrupted fetch resumes
     Fetch(Fetch),
+    /// Write what this machine of the cluster has into a directory that serves as artifacts.source, for when the first master is gone
+    Export(export::Export),
     /// Write the fetched artifacts to one file that serves as artifacts.source, with an index, digests and an optional signature
     Bundle(bundle::Write),
     /// Show what a bundle contains; reads only its index
@@ -87,6 +93,10 @@ pub(super) async fn run(command: Artifacts) -> Exit {
             let report = Report::stdout(args.wanted.output.into());
             (fetch(&args, &report).await, report)
         }
+        Artifacts::Export(args) => {
+            let report = Report::stdout(args.wanted.output.into());
+            (export::run(&args, &report).await, report)
+        }
         Artifacts::Bundle(args) => (bundle::write(&args), Report::stdout(Output::Text.into())),
         Artifacts::Inspect(args) => (bundle::inspect(&args), Report::stdout(args.output.into())),
         Artifacts::Verify(args) => (bundle::verify(&args), Report::stdout(Output::Text.into())),
@@ -102,19 +112,37 @@ pub(super) async fn run(command: Artifacts) -> Exit {
 
 async fn fetch(args: &Fetch, report: &Report) -> Result<(), StepError> {
     let cluster = cluster(&args.wanted.meant)?;
-    let logins = args.registry_auth.as_deref().map(fetch::Logins::read).transpose()?.unwrap_or_default();
-    let directory = absolute(&args.to)?;
     let files = Files::of_machine();
-    for missing in files.missing(&directory) {
-        files.make_directory(&missing, 0o755)?;
-    }
-    let _lock = setup::hold(&directory.join(LOCK), &format!("fetching into {}", directory.display()))?;
-    let artifacts = cluster.upstream(facts::architecture());
-    let count = artifacts.len();
+    let logins = match &args.registry_auth {
+        Some(path) => fetch::Logins::read(&files, &absolute(path)?)?,
+        None => fetch::Logins::default(),
+    };
+    let directory = absolute(&args.to)?;
+    let _lock = prepared(&files, &directory, "fetching into")?;
+    let artifacts = all(&cluster);
     let fetch = fetch::Fetch::new(&files, directory.clone(), &cluster, facts::architecture(), logins, report.clone())?;
     fetch.run(artifacts.clone()).await.told(report)?;
+    fetch.clean()?;
+    finished(&files, &directory, &cluster, &fetch.digests(&artifacts), args.wanted.output)
+}
+
+/// Makes the directory, and holds its lock.
+fn prepared(files: &Files, directory: &Path, doing: &str) -> Result<setup::Lock, StepError> {
+    for missing in files.missing(directory) {
+        files.make_directory(&missing, 0o755)?;
+    }
+    setup::hold(&directory.join(LOCK), &format!("{doing} {}", directory.display()))
+}
+
+/// Writes the layer of configuration and the list of digests, then tells how to use the directory.
+fn finished(
+    files: &Files,
+    directory: &Path,
+    cluster: &Cluster,
+    digests: &BTreeMap<String, String>,
+    output: Output,
+) -> Result<(), StepError> {
     let layer = directory.join(LAYER);
-    let digests = fetch.digests(&artifacts);
     let text = render::yaml::text(
         LAYER,
         &json!({
@@ -129,8 +157,8 @@ async fn fetch(args: &Fetch, report: &Report) -> Result<(), StepError> {
         NewFile::public(&layer, format!("{LAYER_HEAD}{text}")),
         NewFile::public(directory.join(SUMS), sums),
     ])?;
-    fetch.clean()?;
-    match args.wanted.output {
+    let count = digests.len();
+    match output {
         Output::Text => print(&format!(
             "{count} artifacts are in {directory}; use them with `nodeinit up --config {layer}`\n",
             directory = directory.display(),
@@ -138,6 +166,13 @@ async fn fetch(args: &Fetch, report: &Report) -> Result<(), StepError> {
         )),
         Output::Json => print(&format!("{}\n", json!({"directory": directory, "artifacts": count, "config": layer}))),
     }
+}
+
+/// What the cluster needs, and what an upgrade to it needs.
+fn all(cluster: &Cluster) -> Vec<Artifact> {
+    let mut all = cluster.upstream(facts::architecture());
+    all.extend(cluster.upstream_for_upgrade());
+    all
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, StepError> {
@@ -159,7 +194,8 @@ fn cluster(meant: &Meant) -> Result<Cluster, StepError> {
 }
 
 fn list(wanted: &Wanted) -> Result<(), StepError> {
-    let artifacts = cluster(&wanted.meant)?.upstream(facts::architecture());
+    let cluster = cluster(&wanted.meant)?;
+    let artifacts = all(&cluster);
     let width = artifacts.iter().map(|artifact| artifact.path.len()).max().unwrap_or_default();
     artifacts.iter().try_for_each(|artifact| match wanted.output {
         Output::Text => print(&format!("{:width$}  {}\n", artifact.path, text(&artifact.source))),

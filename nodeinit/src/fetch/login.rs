@@ -2,11 +2,18 @@
 
 use crate::{
     engine::error::{Exit, StepError},
-    host::files::failed,
+    host::files::{Files, failed},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
+use nodeinit_config::Cluster;
 use serde::Deserialize;
-use std::{collections::BTreeMap, fs::File, io::Read, os::unix::fs::PermissionsExt, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{ErrorKind, Read},
+    os::unix::fs::PermissionsExt,
+    path::Path,
+};
 
 /// base64 of `user:password` by registry. Without `Debug`: nothing prints it.
 #[derive(Default)]
@@ -25,14 +32,27 @@ struct Auth {
     password: Option<String>,
 }
 
+impl FromIterator<(String, String)> for Logins {
+    fn from_iter<T: IntoIterator<Item = (String, String)>>(logins: T) -> Self {
+        Self(logins.into_iter().map(|(name, login)| (registry(&name), login)).collect())
+    }
+}
+
 impl Logins {
     /// Reads a docker configuration file.
     ///
     /// # Errors
     /// Where it cannot be read, others can read it too, or it is of another form.
-    pub fn read(path: &Path) -> Result<Self, StepError> {
+    pub fn read(files: &Files, path: &Path) -> Result<Self, StepError> {
         let wrong = |what: String| StepError::new(format!("{} {what}", path.display())).exit(Exit::BadConfig);
-        let mut file = File::open(path).map_err(failed("read", path))?;
+        let mut file = match File::open(files.real(path)) {
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                return Err(
+                    wrong("is missing".into()).hint("put the file there that `docker login` writes, of mode 0600")
+                );
+            }
+            opened => opened.map_err(failed("read", path))?,
+        };
         let metadata = file.metadata().map_err(failed("read", path))?;
         if !metadata.is_file() {
             return Err(wrong("is no file".into())
@@ -53,8 +73,20 @@ impl Logins {
             (_, Some(user), Some(password)) => Some(STANDARD.encode(format!("{user}:{password}"))),
             (auth, ..) => auth.filter(|auth| !auth.is_empty()),
         };
-        let logins = config.auths.into_iter().filter_map(|(name, auth)| Some((registry(&name), login(auth)?)));
-        Ok(Self(logins.collect()))
+        Ok(config.auths.into_iter().filter_map(|(name, auth)| Some((name, login(auth)?))).collect())
+    }
+
+    /// Those of `images.registryAuthFile`; none without it.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn of_cluster(files: &Files, cluster: &Cluster) -> Result<Self, StepError> {
+        cluster.registry_auth.as_deref().map_or(Ok(Self::default()), |path| Self::read(files, path))
+    }
+
+    /// The URLs of the registries that it has logins of.
+    pub fn registries(&self) -> impl Iterator<Item = String> {
+        self.0.keys().map(|name| if name.contains("://") { name.clone() } else { format!("https://{name}") })
     }
 
     /// The login of the registry that serves `url`. One without TLS gets a login only if the file names it by `http://`.
@@ -84,7 +116,7 @@ mod tests {
         let path = dir.path().join("config.json");
         std::fs::write(&path, text).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
-        let logins = Logins::read(&path);
+        let logins = Logins::read(&Files::of_machine(), &path);
         (dir, logins)
     }
 

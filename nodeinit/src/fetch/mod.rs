@@ -488,7 +488,7 @@ const DAMAGED: &str = "the server or mirror has a damaged or another file: compa
 /// One job for each download: the members of an archive are unpacked together.
 fn jobs(artifacts: Vec<Artifact>) -> Vec<Job> {
     let mut jobs: Vec<Job> = Vec::new();
-    for Artifact { path, source } in artifacts {
+    for Artifact { path, source, .. } in artifacts {
         match source {
             Source::Image(image) => jobs.push(Job::Image(image, path)),
             Source::Unknown => jobs.push(Job::Unknown(path)),

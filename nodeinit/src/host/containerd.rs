@@ -1,6 +1,9 @@
 //! containerd, through the `ctr` that comes with it.
 
-use super::commands::{CommandError, Commands};
+use super::{
+    commands::{CommandError, Commands},
+    facts,
+};
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
 /// containerd's namespace of the images and containers that the kubelet sees.
@@ -38,6 +41,17 @@ pub async fn import(commands: &Commands, archive: &Path, limit: Duration) -> Res
     let bound = ["setpriv", "--pdeathsig", "KILL"];
     let import = ["ctr", "-n", NAMESPACE, "images", "import", &archive];
     commands.run(&[&bound[..], &import].concat(), limit).await.map(drop)
+}
+
+/// Writes an image to an archive, which may exist. On a failure, a part of it is left.
+///
+/// # Errors
+/// Where a part of the image is not there, there is no room, or the export takes longer than `limit`.
+pub async fn export(commands: &Commands, image: &str, archive: &Path, limit: Duration) -> Result<(), CommandError> {
+    let archive = archive.to_string_lossy();
+    let platform = format!("linux/{}", facts::architecture());
+    let export = ["ctr", "-n", NAMESPACE, "images", "export", "--platform", &platform, &archive, image];
+    commands.run(&[&["setpriv", "--pdeathsig", "KILL"], &export[..]].concat(), limit).await.map(drop)
 }
 
 #[cfg(test)]

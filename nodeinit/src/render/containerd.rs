@@ -4,6 +4,7 @@ use super::{
     paths::REGISTRIES,
     toml::{Toml, TomlError},
 };
+use crate::fetch::Logins;
 use nodeinit_config::{
     Cluster,
     cluster::{Cni, KubernetesImage, Proxy, RegistryMirrors},
@@ -12,6 +13,9 @@ use serde_json::Value;
 
 /// Where the pod network's plugins are.
 const PLUGINS: &str = "/opt/cni/bin";
+
+/// Where images of Docker Hub are.
+const DOCKER_HUB: &str = "https://registry-1.docker.io";
 
 /// The runtime of pods that name none, and what runs it and all that NVIDIA's toolkit adds.
 const RUNC: &str = "runc";
@@ -59,7 +63,7 @@ impl EditError {
                 "remove them, and list these mirrors under images.mirrors; or set containerRuntime.manage: false"
             }
             Self::Directory(_) => {
-                "move what you need of that directory to /etc/containerd/certs.d, and remove config_path; or remove images.mirrors"
+                "move what you need of that directory to /etc/containerd/certs.d, and remove config_path; or remove images.mirrors and images.registryAuthFile"
             }
         }
     }
@@ -145,7 +149,7 @@ fn registries(toml: &mut Toml, table: &[&str], major: u16, cluster: &Cluster) ->
     let at = |key: &'static str| [table, &[key]].concat();
     let found = toml.string(&at("config_path")).unwrap_or_default().to_owned();
     // One that works is not touched without need.
-    if found == REGISTRIES || (!found.is_empty() && cluster.registry_mirrors.is_empty()) {
+    if found == REGISTRIES || (!found.is_empty() && !cluster.sets_registries()) {
         return Ok(());
     }
     // containerd 2 takes a list for the name of one directory. Source: `core/transfer/registry/registry.go`.
@@ -156,9 +160,9 @@ fn registries(toml: &mut Toml, table: &[&str], major: u16, cluster: &Cluster) ->
         return Ok(());
     }
     let has_mirrors = !toml.names(&at("mirrors")).is_empty() || !toml.names(&at("configs")).is_empty();
-    match (has_mirrors, cluster.registry_mirrors.is_empty()) {
-        (true, true) => return Ok(()),
-        (true, false) => return Err(EditError::Mirrors(table.join("."))),
+    match (has_mirrors, cluster.sets_registries()) {
+        (true, false) => return Ok(()),
+        (true, true) => return Err(EditError::Mirrors(table.join("."))),
         (false, _) => {}
     }
     // The first directory that has a file for a registry wins.
@@ -185,25 +189,78 @@ pub fn has_mirrors(imported: &str) -> Result<bool, EditError> {
     Ok([CRI, CRI_IMAGES].iter().any(|plugin| below(plugin, "mirrors") || below(plugin, "configs")))
 }
 
-/// The text of `hosts.toml` for a registry: its mirrors in order, then the registry itself. `ca` is a file.
-///
-/// Source: `docs/hosts.md` of containerd. A mirror's path is the folder of its images, as in `artifacts.mirrors`.
-#[must_use]
-pub fn hosts(mirrors: &RegistryMirrors, ca: Option<&str>) -> String {
-    let server = if mirrors.registry == "docker.io" { "registry-1.docker.io" } else { &mirrors.registry };
-    let mut text =
-        format!("# Written by nodeinit from images.mirrors.\nserver = {}\n", quoted(&format!("https://{server}")));
-    for url in &mirrors.urls {
-        let (scheme, rest) = url.trim_end_matches('/').split_once("://").unwrap_or(("https", url));
-        let (host, folder) = rest.split_once('/').unwrap_or((rest, ""));
-        let base = format!("{scheme}://{host}/v2/{folder}");
-        text += &format!("\n[host.{}]\n", quoted(base.trim_end_matches('/')));
-        text += "  capabilities = [\"pull\", \"resolve\"]\n  override_path = true\n";
-        if let Some(ca) = ca {
-            text += &format!("  ca = {}\n", quoted(ca));
+/// A registry as containerd asks it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Registry {
+    /// As images are named after it; its directory below [`REGISTRIES`].
+    pub name: String,
+    /// Its own URL.
+    pub server: String,
+    /// The base URLs that are tried before, in turn.
+    pub mirrors: Vec<String>,
+}
+
+impl Registry {
+    /// Those of `images.mirrors`, and those with a login. A login of a mirror names no registry of its own.
+    #[must_use]
+    pub fn all(mirrors: &[RegistryMirrors], logins: &Logins) -> Vec<Self> {
+        let mut all: Vec<Self> = mirrors.iter().map(Self::mirrored).collect();
+        let urls: Vec<&String> = mirrors.iter().flat_map(|mirrors| &mirrors.urls).collect();
+        for server in logins.registries() {
+            let is_known = all.iter().any(|registry| registry.server == server);
+            if is_known || urls.iter().any(|url| host(url) == server) {
+                continue;
+            }
+            let name = server.split_once("://").map_or(&*server, |(_, host)| host);
+            let name = if server == DOCKER_HUB { "docker.io" } else { name }.to_owned();
+            all.push(Self { name, server, mirrors: Vec::new() });
         }
+        all
     }
-    text
+
+    fn mirrored(mirrors: &RegistryMirrors) -> Self {
+        let name = mirrors.registry.clone();
+        let server = if name == "docker.io" { DOCKER_HUB.into() } else { format!("https://{name}") };
+        Self { name, server, mirrors: mirrors.urls.clone() }
+    }
+
+    /// The text of its `hosts.toml`; `ca` is a file. Secret if it has a login.
+    ///
+    /// Source: `docs/hosts.md` of containerd. A mirror's path is the folder of its images, as in `artifacts.mirrors`.
+    #[must_use]
+    pub fn hosts(&self, ca: Option<&str>, logins: &Logins) -> String {
+        let mut text = format!("# Written by nodeinit from images.\nserver = {}\n", quoted(&self.server));
+        let mut add = |url: &str, base: &str, more: &str| {
+            text += &format!("\n[host.{}]\n  capabilities = [\"pull\", \"resolve\"]\n{more}", quoted(base));
+            if let Some(ca) = ca {
+                text += &format!("  ca = {}\n", quoted(ca));
+            }
+            if let Some(login) = logins.of(url) {
+                text += &format!("  [host.{}.header]\n    authorization = \"Basic {login}\"\n", quoted(base));
+            }
+        };
+        for url in &self.mirrors {
+            let server = host(url);
+            let folder = url.trim_end_matches('/').strip_prefix(&server).unwrap_or_default();
+            add(url, &format!("{server}/v2{folder}"), "  override_path = true\n");
+        }
+        if logins.of(&self.server).is_some() {
+            add(&self.server, &self.server, "");
+        }
+        text
+    }
+
+    /// Whether [`hosts`](Self::hosts) has a login.
+    #[must_use]
+    pub fn is_secret(&self, logins: &Logins) -> bool {
+        self.mirrors.iter().chain([&self.server]).any(|url| logins.of(url).is_some())
+    }
+}
+
+/// The scheme and the host of a URL.
+fn host(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("https", url));
+    format!("{scheme}://{}", rest.split('/').next().unwrap_or_default())
 }
 
 /// The text of [`super::paths::CONTAINERD_PROXY`].
@@ -350,9 +407,10 @@ mod tests {
             "images:\n  mirrors:\n  - {registry: docker.io, urls: [\"https://m.example.org/hub/\", \"http://10.0.0.1:5000\"]}\n\
              containerRuntime: {proxy: {https: \"http://proxy:3128/a%20b\", noProxy: [10.0.0.0/8, .example.org]}}\n",
         );
+        let none = Logins::default();
         assert_eq!(
-            hosts(&cluster.registry_mirrors[0], Some("/ca.crt")),
-            "# Written by nodeinit from images.mirrors.\nserver = \"https://registry-1.docker.io\"\n\
+            Registry::all(&cluster.registry_mirrors, &none)[0].hosts(Some("/ca.crt"), &none),
+            "# Written by nodeinit from images.\nserver = \"https://registry-1.docker.io\"\n\
              \n[host.\"https://m.example.org/v2/hub\"]\n  capabilities = [\"pull\", \"resolve\"]\n  override_path = true\n  ca = \"/ca.crt\"\n\
              \n[host.\"http://10.0.0.1:5000/v2\"]\n  capabilities = [\"pull\", \"resolve\"]\n  override_path = true\n  ca = \"/ca.crt\"\n"
         );
@@ -360,6 +418,37 @@ mod tests {
             proxy(&cluster.container_runtime.proxy),
             "# Written by nodeinit from containerRuntime.proxy.\n[Service]\nEnvironment=\"HTTPS_PROXY=http://proxy:3128/a%%20b\"\n\
              Environment=\"NO_PROXY=10.0.0.0/8,.example.org\"\n"
+        );
+    }
+
+    #[test]
+    fn logins_are_sent_to_their_registry_alone() {
+        let mirrors = |registry: &str, urls: &[&str]| RegistryMirrors {
+            registry: registry.to_owned(),
+            urls: urls.iter().map(|url| (*url).to_owned()).collect(),
+        };
+        let mirrors = [mirrors("docker.io", &["https://m.example.org/hub", "https://open.example.org"])];
+        let logins = [("m.example.org", "bTpx"), ("http://r.example:5000", "cjpx"), ("docker.io", "ZDpx")];
+        let logins = logins.into_iter().map(|(name, login)| (name.to_owned(), login.to_owned())).collect();
+        let all = Registry::all(&mirrors, &logins);
+        let names: Vec<_> = all.iter().map(|registry| (&*registry.name, &*registry.server)).collect();
+        assert_eq!(names, [("docker.io", DOCKER_HUB), ("r.example:5000", "http://r.example:5000")]);
+        assert!(all.iter().all(|registry| registry.is_secret(&logins)));
+        assert!(!Registry::mirrored(&mirrors[0]).is_secret(&Logins::default()));
+        assert_eq!(
+            all[0].hosts(None, &logins),
+            "# Written by nodeinit from images.\nserver = \"https://registry-1.docker.io\"\n\
+             \n[host.\"https://m.example.org/v2/hub\"]\n  capabilities = [\"pull\", \"resolve\"]\n  override_path = true\n  \
+             [host.\"https://m.example.org/v2/hub\".header]\n    authorization = \"Basic bTpx\"\n\
+             \n[host.\"https://open.example.org/v2\"]\n  capabilities = [\"pull\", \"resolve\"]\n  override_path = true\n\
+             \n[host.\"https://registry-1.docker.io\"]\n  capabilities = [\"pull\", \"resolve\"]\n  \
+             [host.\"https://registry-1.docker.io\".header]\n    authorization = \"Basic ZDpx\"\n"
+        );
+        assert_eq!(
+            all[1].hosts(Some("/ca.crt"), &logins),
+            "# Written by nodeinit from images.\nserver = \"http://r.example:5000\"\n\
+             \n[host.\"http://r.example:5000\"]\n  capabilities = [\"pull\", \"resolve\"]\n  ca = \"/ca.crt\"\n  \
+             [host.\"http://r.example:5000\".header]\n    authorization = \"Basic cjpx\"\n"
         );
     }
 }

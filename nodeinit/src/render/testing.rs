@@ -38,6 +38,7 @@ impl Fixture {
             release,
             image_repository: DEFAULT_IMAGE_REPOSITORY.into(),
             registry_mirrors: Vec::new(),
+            registry_auth: None,
             container_runtime: nodeinit_config::cluster::ContainerRuntime::default(),
             control_plane: ControlPlane {
                 endpoint: None,

@@ -14,8 +14,13 @@ use crate::{
         step::{State, Step},
         wait::Wait,
     },
+    fetch::Logins,
     host::{commands::CommandError, files::NewFile, systemd},
-    render::{self, containerd as render_containerd, paths, units},
+    render::{
+        self,
+        containerd::{self as render_containerd, Registry},
+        paths, units,
+    },
 };
 use async_trait::async_trait;
 use nodeinit_config::cluster::Proxy;
@@ -201,13 +206,16 @@ async fn files(cx: &Context, duty: Duty) -> Result<Vec<NewFile>, StepError> {
     if (&proxy.http, &proxy.https) != (&None, &None) {
         files.push(NewFile::public(paths::CONTAINERD_PROXY, render_containerd::proxy(proxy)));
     }
-    for mirrors in &cx.cluster.registry_mirrors {
-        let directory = Path::new(paths::REGISTRIES).join(&mirrors.registry);
+    let logins = Logins::of_cluster(&cx.files, &cx.cluster)?;
+    for registry in Registry::all(&cx.cluster.registry_mirrors, &logins) {
+        let directory = Path::new(paths::REGISTRIES).join(&registry.name);
         let ca = directory.join("nodeinit-ca.crt");
         let certificate = cx.cluster.artifacts.ca_certificate.as_ref();
         files.extend(certificate.map(|pem| NewFile::public(&ca, pem.as_str())));
         let named = certificate.map(|_| ca.to_string_lossy());
-        files.push(NewFile::public(directory.join("hosts.toml"), render_containerd::hosts(mirrors, named.as_deref())));
+        let mode = if registry.is_secret(&logins) { 0o600 } else { 0o644 };
+        let hosts = registry.hosts(named.as_deref(), &logins);
+        files.push(NewFile { mode, ..NewFile::public(directory.join("hosts.toml"), hosts) });
     }
     Ok(files)
 }
@@ -383,7 +391,7 @@ pub(super) fn is_removed(cx: &Context) -> bool {
 /// Whether the configuration wants something of containerd that is not written where nodeinit only checks it.
 #[must_use]
 pub fn has_settings(cx: &Context) -> bool {
-    cx.cluster.container_runtime.proxy != Proxy::default() || !cx.cluster.registry_mirrors.is_empty()
+    cx.cluster.container_runtime.proxy != Proxy::default() || cx.cluster.sets_registries()
 }
 
 #[cfg(test)]

@@ -52,7 +52,8 @@ impl Step for Fetched {
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
         cx.claim_trees(vec![FETCHED.into()]).await?;
         let (files, arch) = (&cx.files, facts::architecture());
-        let fetch = Fetch::new(files, FETCHED.into(), &cx.cluster, arch, Logins::default(), cx.report.clone())?;
+        let logins = Logins::of_cluster(files, &cx.cluster)?;
+        let fetch = Fetch::new(files, FETCHED.into(), &cx.cluster, arch, logins, cx.report.clone())?;
         fetch.run(missing(cx).await?).await.told(&cx.report)?;
         fetch.clean()
     }

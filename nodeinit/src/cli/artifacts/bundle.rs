@@ -1,6 +1,6 @@
 //! `artifacts bundle`, `inspect` and `verify`: all artefacts in one file.
 
-use super::{super::Output, Meant, absolute, cluster, print};
+use super::{super::Output, Meant, absolute, all, cluster, print};
 use crate::{
     bundle::{self, Bundle, Entry, Index, NAMESPACE},
     engine::{
@@ -8,7 +8,7 @@ use crate::{
         journal::hex,
     },
     fetch::{is_full, lock::Lock},
-    host::{facts, files::Files},
+    host::files::Files,
 };
 use clap::Args;
 use nodeinit_config::Cluster;
@@ -104,10 +104,15 @@ fn entries(files: &Files, cluster: &Cluster, from: &Path) -> Result<Vec<Entry>, 
         cluster.artifacts.binaries.iter().chain(&cluster.artifacts.runtime).map(|binary| (&binary.path, binary.sha256));
     let pins: Vec<_> = binaries.chain(cluster.artifacts.images.iter().map(|i| (&i.path, i.sha256))).collect();
     let (mut entries, mut missing, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
-    for artifact in cluster.upstream(facts::architecture()) {
+    // A new cluster does without it.
+    let for_upgrade = cluster.upstream_for_upgrade();
+    for artifact in all(cluster) {
+        let is_optional = for_upgrade.as_ref() == Some(&artifact);
         let (path, source) = (artifact.path, artifact.source.official());
         let Ok(metadata) = files.real(&from.join(&path)).metadata() else {
-            missing.push(path);
+            if !is_optional {
+                missing.push(path);
+            }
             continue;
         };
         let recorded = source.and_then(|source| lock.record(&path, source)).map(|record| record.sha256.clone());

@@ -59,7 +59,7 @@ pub(super) fn unmanaged(cx: &Context) -> Vec<Finding> {
     if !containerd::has_settings(cx) {
         return Vec::new();
     }
-    let what = "images.mirrors and containerRuntime.proxy have no effect here: nodeinit did not install containerd on this machine";
+    let what = "images.mirrors, images.registryAuthFile and containerRuntime.proxy have no effect on containerd here: nodeinit did not install it on this machine";
     vec![Finding::warning("containerd", what, "set containerRuntime.manage: true, or configure containerd yourself")]
 }
 
