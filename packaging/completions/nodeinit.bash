@@ -753,7 +753,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__artifacts__subcmd__export)
-            opts="-h --to --config --version --output --help"
+            opts="-h --to --config --role --output --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -767,8 +767,8 @@ _nodeinit() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --version)
-                    COMPREPLY=($(compgen -f "${cur}"))
+                --role)
+                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
                     return 0
                     ;;
                 --output)

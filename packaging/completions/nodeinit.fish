@@ -121,7 +121,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_see
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and not __fish_seen_subcommand_from list fetch export bundle inspect verify help" -s h -l help -d 'Print help'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and not __fish_seen_subcommand_from list fetch export bundle inspect verify help" -f -a "list" -d 'List each program and image that a cluster with this configuration needs, and its source'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and not __fish_seen_subcommand_from list fetch export bundle inspect verify help" -f -a "fetch" -d 'Fetch them into a directory that serves as artifacts.source; an interrupted fetch resumes'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and not __fish_seen_subcommand_from list fetch export bundle inspect verify help" -f -a "export" -d 'Write what this machine of the cluster has into a directory that serves as artifacts.source, for when the first master is gone'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and not __fish_seen_subcommand_from list fetch export bundle inspect verify help" -f -a "export" -d 'Export what this master has to a directory that serves as artifacts.source'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and not __fish_seen_subcommand_from list fetch export bundle inspect verify help" -f -a "bundle" -d 'Write the fetched artifacts to one file that serves as artifacts.source, with an index, digests and an optional signature'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and not __fish_seen_subcommand_from list fetch export bundle inspect verify help" -f -a "inspect" -d 'Show what a bundle contains; reads only its index'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and not __fish_seen_subcommand_from list fetch export bundle inspect verify help" -f -a "verify" -d 'Verify that a bundle is complete and undamaged, and who signed it'
@@ -138,10 +138,12 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from fetch" -l output -d 'How the answer is printed' -r -f -a "text\t'For people'
 json\t'One JSON object a line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from fetch" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -l to -d 'The directory to write, which serves as artifacts.source' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -l to -d 'The directory to write, which serves as artifacts.source: a new or an empty one, or that of an earlier export' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -l config -d 'A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins' -r -F
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -l version -d 'Use this release of Kubernetes instead of kubernetes.version' -r
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -l output -d 'How the answer is printed' -r -f -a "text\t'For people'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -l role -d 'This machine\'s role; by default the configuration tells it' -r -f -a "first-master\t''
+master\t''
+worker\t''"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -l output -d 'How progress is shown' -r -f -a "text\t'For people'
 json\t'One JSON object a line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from bundle" -l output -d 'The file to write, whose name ends in .tar; it serves as artifacts.source' -r -F
@@ -158,7 +160,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from help" -f -a "list" -d 'List each program and image that a cluster with this configuration needs, and its source'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from help" -f -a "fetch" -d 'Fetch them into a directory that serves as artifacts.source; an interrupted fetch resumes'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from help" -f -a "export" -d 'Write what this machine of the cluster has into a directory that serves as artifacts.source, for when the first master is gone'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from help" -f -a "export" -d 'Export what this master has to a directory that serves as artifacts.source'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from help" -f -a "bundle" -d 'Write the fetched artifacts to one file that serves as artifacts.source, with an index, digests and an optional signature'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from help" -f -a "inspect" -d 'Show what a bundle contains; reads only its index'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Verify that a bundle is complete and undamaged, and who signed it'
@@ -405,7 +407,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "schema" -d 'The JSON Schema (draft 2020-12) of the configuration'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from artifacts" -f -a "list" -d 'List each program and image that a cluster with this configuration needs, and its source'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from artifacts" -f -a "fetch" -d 'Fetch them into a directory that serves as artifacts.source; an interrupted fetch resumes'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from artifacts" -f -a "export" -d 'Write what this machine of the cluster has into a directory that serves as artifacts.source, for when the first master is gone'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from artifacts" -f -a "export" -d 'Export what this master has to a directory that serves as artifacts.source'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from artifacts" -f -a "bundle" -d 'Write the fetched artifacts to one file that serves as artifacts.source, with an index, digests and an optional signature'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from artifacts" -f -a "inspect" -d 'Show what a bundle contains; reads only its index'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from artifacts" -f -a "verify" -d 'Verify that a bundle is complete and undamaged, and who signed it'

@@ -222,10 +222,10 @@ json\:"One JSON object a line"))' \
 ;;
 (export)
 _arguments "${_arguments_options[@]}" : \
-'--to=[The directory to write, which serves as artifacts.source]:DIR:_files' \
+'--to=[The directory to write, which serves as artifacts.source\: a new or an empty one, or that of an earlier export]:DIR:_files' \
 '*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
-'--version=[Use this release of Kubernetes instead of kubernetes.version]:VERSION:_default' \
-'--output=[How the answer is printed]:OUTPUT:((text\:"For people"
+'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
+'--output=[How progress is shown]:OUTPUT:((text\:"For people"
 json\:"One JSON object a line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
@@ -1462,7 +1462,7 @@ _nodeinit__subcmd__artifacts_commands() {
     local commands; commands=(
 'list:List each program and image that a cluster with this configuration needs, and its source' \
 'fetch:Fetch them into a directory that serves as artifacts.source; an interrupted fetch resumes' \
-'export:Write what this machine of the cluster has into a directory that serves as artifacts.source, for when the first master is gone' \
+'export:Export what this master has to a directory that serves as artifacts.source' \
 'bundle:Write the fetched artifacts to one file that serves as artifacts.source, with an index, digests and an optional signature' \
 'inspect:Show what a bundle contains; reads only its index' \
 'verify:Verify that a bundle is complete and undamaged, and who signed it' \
@@ -1490,7 +1490,7 @@ _nodeinit__subcmd__artifacts__subcmd__help_commands() {
     local commands; commands=(
 'list:List each program and image that a cluster with this configuration needs, and its source' \
 'fetch:Fetch them into a directory that serves as artifacts.source; an interrupted fetch resumes' \
-'export:Write what this machine of the cluster has into a directory that serves as artifacts.source, for when the first master is gone' \
+'export:Export what this master has to a directory that serves as artifacts.source' \
 'bundle:Write the fetched artifacts to one file that serves as artifacts.source, with an index, digests and an optional signature' \
 'inspect:Show what a bundle contains; reads only its index' \
 'verify:Verify that a bundle is complete and undamaged, and who signed it' \
@@ -1857,7 +1857,7 @@ _nodeinit__subcmd__help__subcmd__artifacts_commands() {
     local commands; commands=(
 'list:List each program and image that a cluster with this configuration needs, and its source' \
 'fetch:Fetch them into a directory that serves as artifacts.source; an interrupted fetch resumes' \
-'export:Write what this machine of the cluster has into a directory that serves as artifacts.source, for when the first master is gone' \
+'export:Export what this master has to a directory that serves as artifacts.source' \
 'bundle:Write the fetched artifacts to one file that serves as artifacts.source, with an index, digests and an optional signature' \
 'inspect:Show what a bundle contains; reads only its index' \
 'verify:Verify that a bundle is complete and undamaged, and who signed it' \

@@ -103,7 +103,7 @@ def processors(runs, plan):
     text = """## What used the processors
 
 Medians of each, in seconds of processor time on all hosts. `commands over SSH` are nodeinit or kubeadm, what they run, and the benchmark's kubectl;
-`ended before` are containers and commands that were gone at the end. `busy` is their share of the machine's processors, which all hosts share.
+`ended before` are containers and commands that were gone at the end. `busy` is the hosts' processor time divided by the elapsed time and the number of processors.
 
 """
     text += "| used by | " + " | ".join(f"{mode}, {tool}" for tool, mode in columns) + " |\n"

@@ -41,30 +41,31 @@ def owner(pid):
 
 
 def usage(hosts):
-    seconds = {}
-    for host in hosts:
-        left = total(host)
-        for pid in processes(host):
-            try:
-                name, own = owner(pid)
-            except (FileNotFoundError, ProcessLookupError):
-                continue  # it has ended
-            seconds[name] = seconds.get(name, 0) + own
-            left -= own
-        seconds["ended before"] = seconds.get("ended before", 0) + left
-    return seconds
+    """The seconds of all, and those of each process that runs, with its owner."""
+    running = {}
+    for pid in (pid for host in hosts for pid in processes(host)):
+        try:
+            running[str(pid)] = owner(pid)
+        except (FileNotFoundError, ProcessLookupError):
+            pass  # it has ended
+    return {"all": sum(map(total, hosts)), "running": running}
 
 
 def main():
     moment, file, hosts = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3:]
-    now = {"at": time.monotonic(), "seconds": usage(hosts)}
+    now = {"at": time.monotonic(), **usage(hosts)}
     if moment == "begin":
         file.write_text(json.dumps(now))
         return
     before = json.loads(file.read_text())
-    used = {name: round(seconds - before["seconds"].get(name, 0), 2) for name, seconds in now["seconds"].items()}
-    busy = sum(used.values()) / (now["at"] - before["at"]) / os.cpu_count()
-    print(json.dumps({"busy": round(busy, 3), "used": dict(sorted(used.items(), key=lambda item: -item[1]))}))
+    used = {}
+    for pid, (name, seconds) in now["running"].items():
+        used[name] = used.get(name, 0) + seconds - before["running"].get(pid, ["", 0])[1]
+    both = now["all"] - before["all"]
+    used["ended before"] = both - sum(used.values())
+    busy = both / (now["at"] - before["at"]) / os.cpu_count()
+    used = {name: round(seconds, 2) for name, seconds in sorted(used.items(), key=lambda item: -item[1])}
+    print(json.dumps({"busy": round(busy, 3), "used": used}))
 
 
 if __name__ == "__main__":

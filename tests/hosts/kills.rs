@@ -198,8 +198,9 @@ fn converges(cluster: &Cluster, ca: Option<Vec<u8>>, counter: Counter) {
     let plan = first.nodeinit("plan");
     if plan.code == 2 {
         // `up` does not wait for workers: one that joins after it leaves its token to the next `up`.
-        let mut left = plan.stdout.lines().filter(|line| line.starts_with("  - "));
-        assert!(left.all(|line| line.contains("delete the bootstrap token")), "{}", plan.text());
+        let left: Vec<&str> = plan.stdout.lines().filter(|line| line.starts_with("  - ")).collect();
+        let is_token = |line: &&str| line.contains("delete the bootstrap token");
+        assert!(!left.is_empty() && left.iter().all(is_token), "{}", plan.text());
         first.up();
     }
     first.nodeinit("plan").exits(0).says(&["nothing to do"]);

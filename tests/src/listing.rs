@@ -19,6 +19,8 @@ const LEFT_OUT: &[&str] = &[
     "/var/tmp",
     "/var/lib/containerd",
     "/var/lib/systemd",
+    // Debian copies the lists of its packages there at midnight.
+    "/var/backups",
 ];
 
 impl Host {

@@ -29,6 +29,9 @@ const USUAL_PATIENCE: u32 = 2;
 /// show. The test counts as flaky then, and the run ends with its reason.
 const CI: &str = "CI";
 
+/// A run with more flaky tests fails.
+const FLAKY: usize = 2;
+
 /// No reason of a failure is longer, in lines.
 const REASON: usize = 40;
 
@@ -99,6 +102,7 @@ pub fn main(tests: &'static [Test], logs: &str) -> ExitCode {
     let logs = (!arguments.nocapture).then(|| PathBuf::from(logs));
     logs.iter().for_each(|logs| fs::create_dir_all(logs).unwrap());
 
+    let again = env::var(CI).is_ok_and(|set| !["", "0", "false"].contains(&set.as_str()));
     let taken = Arc::new(Mutex::new(Vec::new()));
     let mut trials = vec![Trial::test("the_tests_fit_into_the_hour", || Ok(check(tests)?))];
     for test in in_order(tests) {
@@ -106,8 +110,7 @@ pub fn main(tests: &'static [Test], logs: &str) -> ExitCode {
         let run = move || {
             let _slot = Slot::take(test.alone);
             let begun = Instant::now();
-            let (failure, result) =
-                tried(env::var_os(CI).is_some(), |attempt| in_a_process(test, logs.as_deref(), attempt));
+            let (failure, result) = tried(again, |attempt| in_a_process(test, logs.as_deref(), attempt));
             let seconds = begun.elapsed().as_secs_f64();
             taken.lock().unwrap().push(Taken { test, seconds, failure, passed: result.is_ok() });
             result
@@ -115,7 +118,12 @@ pub fn main(tests: &'static [Test], logs: &str) -> ExitCode {
         trials.push(Trial::test(test.name, run).with_ignored_flag(test.long));
     }
     let conclusion = libtest_mimic::run(&arguments, trials);
-    print_table(&taken.lock().unwrap());
+    let taken = taken.lock().unwrap();
+    print_table(&taken);
+    if taken.iter().filter(|taken| taken.passed && taken.failure.is_some()).count() > FLAKY {
+        println!("more than {FLAKY} tests are flaky");
+        return ExitCode::FAILURE;
+    }
     conclusion.exit_code()
 }
 

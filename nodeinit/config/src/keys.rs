@@ -182,8 +182,8 @@ const IMAGES: &[Field] = &[
         key: "registryAuthFile",
         kind: Text(&f::ABSOLUTE_PATH),
         default: Words("no logins", "/etc/nodeinit/registry-auth.json"),
-        doc: "A file on the first master with logins of registries and mirrors, as `docker login` writes it, of mode 0600. containerd uses \
-              them where nodeinit manages it, and the step `fetch`. The other machines get the file over SSH.",
+        doc: "A file on each machine with the logins of registries and mirrors, in the form of docker's `config.json`, mode 0600. containerd \
+              uses it where nodeinit manages containerd, and so does the step `fetch`.",
     },
 ];
 

@@ -1,6 +1,7 @@
 //! Where upstream publishes what a cluster needs: the only code that turns versions into URLs.
 
 use crate::{
+    DOCKER_HUB,
     cluster::{ArtifactSource, Cluster, KubernetesImage},
     defaults,
 };
@@ -16,9 +17,9 @@ const CONTAINERD: &str = "2.4.2";
 /// The release of opencontainers/runc. Source: the newest tag of the Go module github.com/opencontainers/runc.
 const RUNC: &str = "v1.5.2";
 
-/// The host by which images of Docker Hub are named, and the one that serves them.
+/// The host by which images of Docker Hub are named; [`DOCKER_HUB`] serves them.
 /// Source: `github.com/distribution/reference`, and `core/remotes/docker/registry.go` of containerd.
-const DOCKER_HUB: (&str, &str) = ("docker.io", "registry-1.docker.io");
+const DOCKER_IO: &str = "docker.io";
 
 /// The licences of the projects whose images a cluster may have. Source: the file LICENSE of each project.
 const LICENSES: [(&str, &str); 12] = [
@@ -203,10 +204,10 @@ impl Cluster {
             Some(parts) => parts,
             None => name.rsplit_once(':').unwrap_or((name, "latest")),
         };
-        let (host, repository) = path.split_once('/').unwrap_or((DOCKER_HUB.0, path));
+        let (host, repository) = path.split_once('/').unwrap_or((DOCKER_IO, path));
         let base = match self.artifacts.mirrors.get(host) {
             Some(base) => base.trim_end_matches('/').to_owned(),
-            None if host == DOCKER_HUB.0 => format!("https://{}", DOCKER_HUB.1),
+            None if host == DOCKER_IO => format!("https://{DOCKER_HUB}"),
             None => format!("https://{host}"),
         };
         let (scheme, rest) = base.split_once("://").unwrap_or(("https", &base));

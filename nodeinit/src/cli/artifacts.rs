@@ -18,7 +18,7 @@ use crate::{
 };
 use clap::{Args, Subcommand};
 use nodeinit_config::{
-    Cluster, Layer,
+    Cluster, Layer, Logins,
     keys::{API_VERSION, KIND},
     upstream::{Artifact, Source},
 };
@@ -43,7 +43,7 @@ pub(super) enum Artifacts {
     List(Wanted),
     /// Fetch them into a directory that serves as artifacts.source; an interrupted fetch resumes
     Fetch(Fetch),
-    /// Write what this machine of the cluster has into a directory that serves as artifacts.source, for when the first master is gone
+    /// Export what this master has to a directory that serves as artifacts.source
     Export(export::Export),
     /// Write the fetched artifacts to one file that serves as artifacts.source, with an index, digests and an optional signature
     Bundle(bundle::Write),
@@ -94,7 +94,7 @@ pub(super) async fn run(command: Artifacts) -> Exit {
             (fetch(&args, &report).await, report)
         }
         Artifacts::Export(args) => {
-            let report = Report::stdout(args.wanted.output.into());
+            let report = Report::stdout(args.common.output.into());
             (export::run(&args, &report).await, report)
         }
         Artifacts::Bundle(args) => (bundle::write(&args), Report::stdout(Output::Text.into())),
@@ -114,31 +114,35 @@ async fn fetch(args: &Fetch, report: &Report) -> Result<(), StepError> {
     let cluster = cluster(&args.wanted.meant)?;
     let files = Files::of_machine();
     let logins = match &args.registry_auth {
-        Some(path) => fetch::Logins::read(&files, &absolute(path)?)?,
-        None => fetch::Logins::default(),
+        Some(path) => fetch::login::read(&files, &absolute(path)?)?,
+        None => Logins::default(),
     };
     let directory = absolute(&args.to)?;
-    let _lock = prepared(&files, &directory, "fetching into")?;
-    let artifacts = all(&cluster);
-    let fetch = fetch::Fetch::new(&files, directory.clone(), &cluster, facts::architecture(), logins, report.clone())?;
-    fetch.run(artifacts.clone()).await.told(report)?;
-    fetch.clean()?;
-    finished(&files, &directory, &cluster, &fetch.digests(&artifacts), args.wanted.output)
-}
-
-/// Makes the directory, and holds its lock.
-fn prepared(files: &Files, directory: &Path, doing: &str) -> Result<setup::Lock, StepError> {
-    for missing in files.missing(directory) {
+    for missing in files.missing(&directory) {
         files.make_directory(&missing, 0o755)?;
     }
-    setup::hold(&directory.join(LOCK), &format!("{doing} {}", directory.display()))
+    let _lock = setup::hold(&directory.join(LOCK), &format!("fetching into {}", directory.display()))?;
+    let mut artifacts = cluster.upstream(facts::architecture());
+    let fetch = fetch::Fetch::new(&files, directory.clone(), &cluster, facts::architecture(), logins, report.clone())?;
+    fetch.run(artifacts.clone()).await.told(report)?;
+    let digests = fetch.digests(&artifacts);
+    if let Some(etcd) = cluster.upstream_for_upgrade() {
+        // A mirror for new clusters may lack it.
+        if let Err(e) = fetch.run(vec![etcd.clone()]).await.told(report) {
+            report.note(&etcd.path, format!("{e}; only an upgrade of an older cluster needs it"));
+        }
+        artifacts.push(etcd);
+    }
+    fetch.clean()?;
+    write_layer(&files, &directory, &cluster, &digests, &fetch.digests(&artifacts), args.wanted.output)
 }
 
-/// Writes the layer of configuration and the list of digests, then tells how to use the directory.
-fn finished(
+/// Writes the layer of configuration, which pins what the cluster needs, and the list of all digests. Then tells how to use the directory.
+fn write_layer(
     files: &Files,
     directory: &Path,
     cluster: &Cluster,
+    pins: &BTreeMap<String, String>,
     digests: &BTreeMap<String, String>,
     output: Output,
 ) -> Result<(), StepError> {
@@ -149,7 +153,7 @@ fn finished(
             "apiVersion": API_VERSION,
             "kind": KIND,
             "kubernetes": {"version": cluster.version.to_string()},
-            "artifacts": {"source": directory, "sha256": digests},
+            "artifacts": {"source": directory, "sha256": pins},
         }),
     )?;
     let sums: String = digests.iter().map(|(path, digest)| format!("{digest}  {path}\n")).collect();
@@ -166,13 +170,6 @@ fn finished(
         )),
         Output::Json => print(&format!("{}\n", json!({"directory": directory, "artifacts": count, "config": layer}))),
     }
-}
-
-/// What the cluster needs, and what an upgrade to it needs.
-fn all(cluster: &Cluster) -> Vec<Artifact> {
-    let mut all = cluster.upstream(facts::architecture());
-    all.extend(cluster.upstream_for_upgrade());
-    all
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, StepError> {
@@ -195,7 +192,8 @@ fn cluster(meant: &Meant) -> Result<Cluster, StepError> {
 
 fn list(wanted: &Wanted) -> Result<(), StepError> {
     let cluster = cluster(&wanted.meant)?;
-    let artifacts = all(&cluster);
+    let mut artifacts = cluster.upstream(facts::architecture());
+    artifacts.extend(cluster.upstream_for_upgrade());
     let width = artifacts.iter().map(|artifact| artifact.path.len()).max().unwrap_or_default();
     artifacts.iter().try_for_each(|artifact| match wanted.output {
         Output::Text => print(&format!("{:width$}  {}\n", artifact.path, text(&artifact.source))),

@@ -5,11 +5,9 @@
 
 mod image;
 pub mod lock;
-mod login;
+pub mod login;
 pub(crate) mod place;
 mod unpack;
-
-pub use login::Logins;
 
 use crate::{
     api::{
@@ -30,7 +28,7 @@ use hyper::StatusCode;
 use image::{Layer, Manifest};
 use lock::{Lock, Record};
 use nodeinit_config::{
-    Cluster,
+    Cluster, Logins,
     upstream::{self, Artifact, Source},
 };
 use std::{
@@ -548,7 +546,7 @@ fn unavailable(error: DownloadError) -> StepError {
         }
         DownloadError::Refused { status, .. } | DownloadError::Ask(AskError::Denied { status, .. }) => match *status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                "give `nodeinit artifacts fetch` a file with a login for this registry by --registry-auth; if there is one, check its rights"
+                "write a login for this registry into the file of images.registryAuthFile (`nodeinit artifacts fetch`: --registry-auth); if there is one, check its rights"
             }
             StatusCode::PROXY_AUTHENTICATION_REQUIRED => "write user and password of the proxy into HTTPS_PROXY",
             StatusCode::NOT_FOUND => "check that this release exists; if a mirror was asked, that it has this artifact",

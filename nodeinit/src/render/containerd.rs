@@ -4,18 +4,14 @@ use super::{
     paths::REGISTRIES,
     toml::{Toml, TomlError},
 };
-use crate::fetch::Logins;
 use nodeinit_config::{
-    Cluster,
+    Cluster, DOCKER_HUB, Logins,
     cluster::{Cni, KubernetesImage, Proxy, RegistryMirrors},
 };
 use serde_json::Value;
 
 /// Where the pod network's plugins are.
 const PLUGINS: &str = "/opt/cni/bin";
-
-/// Where images of Docker Hub are.
-const DOCKER_HUB: &str = "https://registry-1.docker.io";
 
 /// The runtime of pods that name none, and what runs it and all that NVIDIA's toolkit adds.
 const RUNC: &str = "runc";
@@ -60,7 +56,7 @@ impl EditError {
                 "write it in the present form (containerd 2: `containerd config migrate` prints that), or set containerRuntime.manage: false"
             }
             Self::Mirrors(_) => {
-                "remove them, and list these mirrors under images.mirrors; or set containerRuntime.manage: false"
+                "remove them, list these mirrors under images.mirrors and their logins in the file of images.registryAuthFile; or set containerRuntime.manage: false"
             }
             Self::Directory(_) => {
                 "move what you need of that directory to /etc/containerd/certs.d, and remove config_path; or remove images.mirrors and images.registryAuthFile"
@@ -189,6 +185,9 @@ pub fn has_mirrors(imported: &str) -> Result<bool, EditError> {
     Ok([CRI, CRI_IMAGES].iter().any(|plugin| below(plugin, "mirrors") || below(plugin, "configs")))
 }
 
+const HOSTS_HEAD: &str =
+    "# Written by nodeinit from images.mirrors and images.registryAuthFile; changes are overwritten.\n";
+
 /// A registry as containerd asks it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registry {
@@ -201,51 +200,47 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Those of `images.mirrors`, and those with a login. A login of a mirror names no registry of its own.
+    /// Those of `images.mirrors`, and those with a login.
     #[must_use]
     pub fn all(mirrors: &[RegistryMirrors], logins: &Logins) -> Vec<Self> {
         let mut all: Vec<Self> = mirrors.iter().map(Self::mirrored).collect();
-        let urls: Vec<&String> = mirrors.iter().flat_map(|mirrors| &mirrors.urls).collect();
         for server in logins.registries() {
-            let is_known = all.iter().any(|registry| registry.server == server);
-            if is_known || urls.iter().any(|url| host(url) == server) {
-                continue;
+            let host = server.split_once("://").map_or(&*server, |(_, host)| host);
+            let name = if host == DOCKER_HUB { "docker.io" } else { host }.to_owned();
+            match all.iter_mut().find(|registry| registry.name == name) {
+                Some(known) => known.server = server,
+                None => all.push(Self { name, server, mirrors: Vec::new() }),
             }
-            let name = server.split_once("://").map_or(&*server, |(_, host)| host);
-            let name = if server == DOCKER_HUB { "docker.io" } else { name }.to_owned();
-            all.push(Self { name, server, mirrors: Vec::new() });
         }
         all
     }
 
     fn mirrored(mirrors: &RegistryMirrors) -> Self {
         let name = mirrors.registry.clone();
-        let server = if name == "docker.io" { DOCKER_HUB.into() } else { format!("https://{name}") };
-        Self { name, server, mirrors: mirrors.urls.clone() }
+        let host = if name == "docker.io" { DOCKER_HUB } else { &*name };
+        Self { server: format!("https://{host}"), name, mirrors: mirrors.urls.clone() }
     }
 
     /// The text of its `hosts.toml`; `ca` is a file. Secret if it has a login.
     ///
-    /// Source: `docs/hosts.md` of containerd. A mirror's path is the folder of its images, as in `artifacts.mirrors`.
+    /// Source: `docs/hosts.md` of containerd. A mirror's path is the folder of its images, as in `artifacts.mirrors`. A header's name is
+    /// written as Go writes it: containerd replaces it by the token of a token server.
     #[must_use]
     pub fn hosts(&self, ca: Option<&str>, logins: &Logins) -> String {
-        let mut text = format!("# Written by nodeinit from images.\nserver = {}\n", quoted(&self.server));
-        let mut add = |url: &str, base: &str, more: &str| {
-            text += &format!("\n[host.{}]\n  capabilities = [\"pull\", \"resolve\"]\n{more}", quoted(base));
-            if let Some(ca) = ca {
-                text += &format!("  ca = {}\n", quoted(ca));
-            }
-            if let Some(login) = logins.of(url) {
-                text += &format!("  [host.{}.header]\n    authorization = \"Basic {login}\"\n", quoted(base));
-            }
+        let ca = ca.map(|ca| format!("ca = {}\n", quoted(ca))).unwrap_or_default();
+        let header = |table: String, url: &str| {
+            let login = logins.of(url).map(|login| quoted(&format!("Basic {login}")));
+            login.map(|login| format!("[{table}header]\nAuthorization = {login}\n")).unwrap_or_default()
         };
+        let server = quoted(&self.server);
+        let own_ca = if self.mirrors.is_empty() { &*ca } else { "" };
+        let mut text = format!("{HOSTS_HEAD}server = {server}\n{own_ca}{}", header(String::new(), &self.server));
         for url in &self.mirrors {
             let server = host(url);
             let folder = url.trim_end_matches('/').strip_prefix(&server).unwrap_or_default();
-            add(url, &format!("{server}/v2{folder}"), "  override_path = true\n");
-        }
-        if logins.of(&self.server).is_some() {
-            add(&self.server, &self.server, "");
+            let base = quoted(&format!("{server}/v2{folder}"));
+            text += &format!("\n[host.{base}]\ncapabilities = [\"pull\", \"resolve\"]\noverride_path = true\n{ca}");
+            text += &header(format!("host.{base}."), url);
         }
         text
     }
@@ -410,9 +405,11 @@ mod tests {
         let none = Logins::default();
         assert_eq!(
             Registry::all(&cluster.registry_mirrors, &none)[0].hosts(Some("/ca.crt"), &none),
-            "# Written by nodeinit from images.\nserver = \"https://registry-1.docker.io\"\n\
-             \n[host.\"https://m.example.org/v2/hub\"]\n  capabilities = [\"pull\", \"resolve\"]\n  override_path = true\n  ca = \"/ca.crt\"\n\
-             \n[host.\"http://10.0.0.1:5000/v2\"]\n  capabilities = [\"pull\", \"resolve\"]\n  override_path = true\n  ca = \"/ca.crt\"\n"
+            format!(
+                "{HOSTS_HEAD}server = \"https://registry-1.docker.io\"\n\
+                 \n[host.\"https://m.example.org/v2/hub\"]\ncapabilities = [\"pull\", \"resolve\"]\noverride_path = true\nca = \"/ca.crt\"\n\
+                 \n[host.\"http://10.0.0.1:5000/v2\"]\ncapabilities = [\"pull\", \"resolve\"]\noverride_path = true\nca = \"/ca.crt\"\n"
+            )
         );
         assert_eq!(
             proxy(&cluster.container_runtime.proxy),
@@ -428,27 +425,34 @@ mod tests {
             urls: urls.iter().map(|url| (*url).to_owned()).collect(),
         };
         let mirrors = [mirrors("docker.io", &["https://m.example.org/hub", "https://open.example.org"])];
-        let logins = [("m.example.org", "bTpx"), ("http://r.example:5000", "cjpx"), ("docker.io", "ZDpx")];
-        let logins = logins.into_iter().map(|(name, login)| (name.to_owned(), login.to_owned())).collect();
+        let auths = r#"{"auths": {"m.example.org": {"auth": "bTpx"}, "http://r.example:5000": {"auth": "cjpx"}, "docker.io": {"auth": "ZDpx"}}}"#;
+        let logins = Logins::parse(auths.as_bytes()).unwrap();
         let all = Registry::all(&mirrors, &logins);
         let names: Vec<_> = all.iter().map(|registry| (&*registry.name, &*registry.server)).collect();
-        assert_eq!(names, [("docker.io", DOCKER_HUB), ("r.example:5000", "http://r.example:5000")]);
+        let expected = [
+            ("docker.io", "https://registry-1.docker.io"),
+            ("r.example:5000", "http://r.example:5000"),
+            ("m.example.org", "https://m.example.org"),
+        ];
+        assert_eq!(names, expected, "a mirror may have images of its own");
         assert!(all.iter().all(|registry| registry.is_secret(&logins)));
         assert!(!Registry::mirrored(&mirrors[0]).is_secret(&Logins::default()));
+        let text = all[0].hosts(Some("/ca.crt"), &logins);
         assert_eq!(
-            all[0].hosts(None, &logins),
-            "# Written by nodeinit from images.\nserver = \"https://registry-1.docker.io\"\n\
-             \n[host.\"https://m.example.org/v2/hub\"]\n  capabilities = [\"pull\", \"resolve\"]\n  override_path = true\n  \
-             [host.\"https://m.example.org/v2/hub\".header]\n    authorization = \"Basic bTpx\"\n\
-             \n[host.\"https://open.example.org/v2\"]\n  capabilities = [\"pull\", \"resolve\"]\n  override_path = true\n\
-             \n[host.\"https://registry-1.docker.io\"]\n  capabilities = [\"pull\", \"resolve\"]\n  \
-             [host.\"https://registry-1.docker.io\".header]\n    authorization = \"Basic ZDpx\"\n"
+            text,
+            format!(
+                "{HOSTS_HEAD}server = \"https://registry-1.docker.io\"\n[header]\nAuthorization = \"Basic ZDpx\"\n\
+                 \n[host.\"https://m.example.org/v2/hub\"]\ncapabilities = [\"pull\", \"resolve\"]\noverride_path = true\nca = \"/ca.crt\"\n\
+                 [host.\"https://m.example.org/v2/hub\".header]\nAuthorization = \"Basic bTpx\"\n\
+                 \n[host.\"https://open.example.org/v2\"]\ncapabilities = [\"pull\", \"resolve\"]\noverride_path = true\nca = \"/ca.crt\"\n"
+            )
         );
-        assert_eq!(
-            all[1].hosts(Some("/ca.crt"), &logins),
-            "# Written by nodeinit from images.\nserver = \"http://r.example:5000\"\n\
-             \n[host.\"http://r.example:5000\"]\n  capabilities = [\"pull\", \"resolve\"]\n  ca = \"/ca.crt\"\n  \
-             [host.\"http://r.example:5000\".header]\n    authorization = \"Basic cjpx\"\n"
-        );
+        Toml::parse(&text).unwrap();
+        let own = "server = \"http://r.example:5000\"\nca = \"/ca.crt\"\n[header]\nAuthorization = \"Basic cjpx\"\n";
+        assert_eq!(all[1].hosts(Some("/ca.crt"), &logins), format!("{HOSTS_HEAD}{own}"));
+        // A login names the scheme of a registry that has mirrors, too.
+        let mirrored =
+            Registry::all(&[RegistryMirrors { registry: "r.example:5000".into(), urls: Vec::new() }], &logins);
+        assert_eq!((mirrored.len(), &*mirrored[0].server), (3, "http://r.example:5000"));
     }
 }

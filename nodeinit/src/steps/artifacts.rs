@@ -165,7 +165,10 @@ fn missing(cx: &Context, binaries: &[Binary]) -> Result<State, StepError> {
 }
 
 /// Refuses a kubelet of another version than the configuration's.
-async fn right_version(cx: &Context, path: &Path) -> Result<(), StepError> {
+///
+/// # Errors
+/// Where it has another version, or does not run.
+pub async fn right_version(cx: &Context, path: &Path) -> Result<(), StepError> {
     let found = kubelet_version(&cx.commands, &cx.files.real(path)).await.map_err(|e| {
         StepError::caused(format!("the kubelet at {} cannot be run", path.display()), e)
             .hint("see artifacts in the configuration: the kubelet comes from there, or from the machine's image")

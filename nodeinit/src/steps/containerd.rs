@@ -14,7 +14,7 @@ use crate::{
         step::{State, Step},
         wait::Wait,
     },
-    fetch::Logins,
+    fetch::login,
     host::{commands::CommandError, files::NewFile, systemd},
     render::{
         self,
@@ -206,16 +206,28 @@ async fn files(cx: &Context, duty: Duty) -> Result<Vec<NewFile>, StepError> {
     if (&proxy.http, &proxy.https) != (&None, &None) {
         files.push(NewFile::public(paths::CONTAINERD_PROXY, render_containerd::proxy(proxy)));
     }
-    let logins = Logins::of_cluster(&cx.files, &cx.cluster)?;
+    let logins = login::of_cluster(&cx.files, &cx.cluster)?;
+    let known = cx.journal.state().files;
     for registry in Registry::all(&cx.cluster.registry_mirrors, &logins) {
         let directory = Path::new(paths::REGISTRIES).join(&registry.name);
+        let path = directory.join("hosts.toml");
+        // Only what `images.mirrors` names is replaced.
+        if registry.mirrors.is_empty() && cx.files.exists(&path) && !known.contains_key(&path) {
+            let what = format!(
+                "images.registryAuthFile has a login for {}, and {} was not written by nodeinit",
+                registry.name,
+                path.display()
+            );
+            let hint = "move its mirrors to images.mirrors and remove the file, or remove the login";
+            return Err(StepError::new(what).exit(Exit::BadConfig).hint(hint));
+        }
         let ca = directory.join("nodeinit-ca.crt");
         let certificate = cx.cluster.artifacts.ca_certificate.as_ref();
         files.extend(certificate.map(|pem| NewFile::public(&ca, pem.as_str())));
         let named = certificate.map(|_| ca.to_string_lossy());
         let mode = if registry.is_secret(&logins) { 0o600 } else { 0o644 };
         let hosts = registry.hosts(named.as_deref(), &logins);
-        files.push(NewFile { mode, ..NewFile::public(directory.join("hosts.toml"), hosts) });
+        files.push(NewFile { mode, ..NewFile::public(path, hosts) });
     }
     Ok(files)
 }
@@ -388,10 +400,16 @@ pub(super) fn is_removed(cx: &Context) -> bool {
     cx.journal.state().units.contains(UNIT) && !cx.files.exists(systemd::enabled(UNIT))
 }
 
-/// Whether the configuration wants something of containerd that is not written where nodeinit only checks it.
+/// The keys of the configuration that have no effect where nodeinit only checks containerd.
 #[must_use]
-pub fn has_settings(cx: &Context) -> bool {
-    cx.cluster.container_runtime.proxy != Proxy::default() || cx.cluster.sets_registries()
+pub fn settings(cx: &Context) -> Vec<&'static str> {
+    let cluster = &cx.cluster;
+    let all = [
+        ("images.mirrors", !cluster.registry_mirrors.is_empty()),
+        ("images.registryAuthFile", cluster.registry_auth.is_some()),
+        ("containerRuntime.proxy", cluster.container_runtime.proxy != Proxy::default()),
+    ];
+    all.into_iter().filter(|(_, is_set)| *is_set).map(|(key, _)| key).collect()
 }
 
 #[cfg(test)]

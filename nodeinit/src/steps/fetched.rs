@@ -11,7 +11,7 @@ use crate::{
         error::StepError,
         step::{State, Step},
     },
-    fetch::{Fetch, Logins, lock::Lock},
+    fetch::{Fetch, lock::Lock, login},
     host::{containerd, facts},
 };
 use async_trait::async_trait;
@@ -52,7 +52,7 @@ impl Step for Fetched {
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
         cx.claim_trees(vec![FETCHED.into()]).await?;
         let (files, arch) = (&cx.files, facts::architecture());
-        let logins = Logins::of_cluster(files, &cx.cluster)?;
+        let logins = login::of_cluster(files, &cx.cluster)?;
         let fetch = Fetch::new(files, FETCHED.into(), &cx.cluster, arch, logins, cx.report.clone())?;
         fetch.run(missing(cx).await?).await.told(&cx.report)?;
         fetch.clean()

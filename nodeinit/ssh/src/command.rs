@@ -3,7 +3,7 @@
 use super::{Content, Phase, Session, SshError};
 use bytes::Bytes;
 use russh::ChannelMsg;
-use std::time::Duration;
+use std::{io, time::Duration};
 
 /// More than this is not kept of what a command writes to its standard output, in bytes: 8 MiB.
 const OUTPUT: usize = 8 << 20;
@@ -145,25 +145,28 @@ impl Session {
         let mut seen = Seen::default();
         {
             let writing = async {
-                // A command that does not read all of its input is no error; if the connection broke, the reader sees it. Of a
-                // file that cannot be read, too little comes, and the script of an upload says so.
                 let mut sent = 0;
-                while let Ok(piece) = input.piece(sent)
-                    && !piece.is_empty()
-                {
+                loop {
+                    let piece = input.piece(sent)?;
+                    if piece.is_empty() {
+                        break;
+                    }
                     sent += piece.len() as u64;
+                    // A command that does not read all of its input is no error; if the connection broke, the reader sees it.
                     if channel.writer.data_bytes(piece).await.is_err() {
-                        return;
+                        return Ok(());
                     }
                 }
                 let _ = channel.writer.eof().await;
+                Ok::<(), io::Error>(())
             };
             tokio::pin!(writing);
             let mut wrote = false;
             loop {
                 let message = tokio::select! {
                     message = channel.reader.wait() => message,
-                    () = &mut writing, if !wrote => {
+                    written = &mut writing, if !wrote => {
+                        written.map_err(|source| SshError::Input { name: self.name().to_owned(), source })?;
                         wrote = true;
                         continue;
                     }

@@ -64,6 +64,14 @@ pub enum SshError {
         /// The machine.
         name: String,
     },
+    /// What is sent cannot be read on this machine.
+    #[error("cannot read on this machine what {name} gets")]
+    Input {
+        /// The other machine.
+        name: String,
+        /// Why.
+        source: io::Error,
+    },
     /// The other side does not speak SSH, or none that we know.
     #[error("no SSH handshake with {name} at {address}")]
     Handshake {

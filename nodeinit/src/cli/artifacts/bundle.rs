@@ -1,6 +1,6 @@
 //! `artifacts bundle`, `inspect` and `verify`: all artefacts in one file.
 
-use super::{super::Output, Meant, absolute, all, cluster, print};
+use super::{super::Output, Meant, absolute, cluster, print};
 use crate::{
     bundle::{self, Bundle, Entry, Index, NAMESPACE},
     engine::{
@@ -8,7 +8,7 @@ use crate::{
         journal::hex,
     },
     fetch::{is_full, lock::Lock},
-    host::files::Files,
+    host::{facts, files::Files},
 };
 use clap::Args;
 use nodeinit_config::Cluster;
@@ -104,10 +104,10 @@ fn entries(files: &Files, cluster: &Cluster, from: &Path) -> Result<Vec<Entry>, 
         cluster.artifacts.binaries.iter().chain(&cluster.artifacts.runtime).map(|binary| (&binary.path, binary.sha256));
     let pins: Vec<_> = binaries.chain(cluster.artifacts.images.iter().map(|i| (&i.path, i.sha256))).collect();
     let (mut entries, mut missing, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
+    let required = cluster.upstream(facts::architecture()).into_iter().map(|artifact| (artifact, false));
     // A new cluster does without it.
-    let for_upgrade = cluster.upstream_for_upgrade();
-    for artifact in all(cluster) {
-        let is_optional = for_upgrade.as_ref() == Some(&artifact);
+    let for_upgrade = cluster.upstream_for_upgrade().map(|artifact| (artifact, true));
+    for (artifact, is_optional) in required.chain(for_upgrade) {
         let (path, source) = (artifact.path, artifact.source.official());
         let Ok(metadata) = files.real(&from.join(&path)).metadata() else {
             if !is_optional {
@@ -118,7 +118,9 @@ fn entries(files: &Files, cluster: &Cluster, from: &Path) -> Result<Vec<Entry>, 
         let recorded = source.and_then(|source| lock.record(&path, source)).map(|record| record.sha256.clone());
         let pinned = || pins.iter().find(|(other, _)| **other == path)?.1.map(|pin| hex(&pin));
         let Some(sha256) = recorded.or_else(pinned) else {
-            unknown.push(path);
+            if !is_optional {
+                unknown.push(path);
+            }
             continue;
         };
         entries.push(Entry {

@@ -1,123 +1,183 @@
 //! `artifacts export`: what a machine of the cluster has, as a directory for another one.
 
-use super::{Wanted, absolute, cluster, finished, prepared};
+use super::{absolute, write_layer};
 use crate::{
     api::download::sha256_of,
-    context::blocking,
+    cli::{
+        Common,
+        setup::{self, Access},
+    },
+    context::{Context, blocking},
     engine::{
         error::{Exit, StepError},
         journal::hex,
         report::{Event, Report, rounded},
     },
-    fetch::lock,
     host::{
-        commands::Commands,
-        containerd, facts,
-        files::{Files, failed, temporary},
+        containerd,
+        disk::room,
+        facts,
+        files::{FileError, Files, failed, temporary},
     },
+    steps::artifacts::right_version,
 };
 use clap::Args;
 use nodeinit_config::upstream::{Artifact, Source};
 use std::{
-    collections::BTreeMap,
-    fs::File,
+    collections::{BTreeMap, BTreeSet},
+    fs::{File, Permissions},
     io,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     time::Duration,
 };
 
+/// The lock of a directory that an export writes or has written. An export changes no other directory that is not empty.
+const LOCK: &str = ".export.lock";
+
 /// How long containerd may take to write one image.
 const LIMIT: Duration = Duration::from_secs(300);
 
+/// The bytes that must be free: on a master, etcd may be on the same disk.
+const ROOM: u64 = 2_000_000_000;
+
 #[derive(Args)]
 pub(in crate::cli) struct Export {
-    /// The directory to write, which serves as artifacts.source
+    /// The directory to write, which serves as artifacts.source: a new or an empty one, or that of an earlier export
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
     #[command(flatten)]
-    pub(super) wanted: Wanted,
+    pub(super) common: Common,
 }
 
 pub(super) async fn run(args: &Export, report: &Report) -> Result<(), StepError> {
-    let cluster = cluster(&args.wanted.meant)?;
-    let (files, commands) = (Files::of_machine(), Commands);
-    let images = containerd::images(&commands).await.map_err(|e| {
-        StepError::caused("cannot list the images of containerd", e)
-            .hint("run this as root on a master, where containerd runs")
-    })?;
-    let is_here = |artifact: &Artifact| match (&artifact.source, &artifact.to) {
-        (Source::Image(image), _) => images.contains_key(&image.name),
-        (_, to) => to.as_ref().is_some_and(|to| files.exists(to)),
-    };
-    let missing: Vec<String> = cluster
-        .upstream(facts::architecture())
-        .into_iter()
-        .filter(|each| !is_here(each))
-        .map(|each| each.path)
-        .collect();
-    if !missing.is_empty() {
-        let what = format!("this machine does not have {}", missing.join(", "));
-        return Err(
-            StepError::new(what).hint("run this on another master, or fetch them with `nodeinit artifacts fetch`")
-        );
-    }
+    let cx = setup::context(&args.common, Access::Look)?;
+    let _machine = setup::lock()?;
     let directory = absolute(&args.to)?;
-    if files.exists(directory.join(lock::NAME)) {
-        let what = format!(
-            "{} was filled by `artifacts fetch`, whose digests differ from those of exported images",
-            directory.display()
-        );
-        return Err(StepError::new(what).exit(Exit::Usage).hint("name another directory by --to"));
-    }
-    let _lock = prepared(&files, &directory, "exporting to")?;
+    let artifacts = present(&cx).await?;
+    let _directory = prepared(&cx.files, &directory)?;
     let mut digests = BTreeMap::new();
-    // containerd is among them where nodeinit installed it.
-    for artifact in cluster.upstream_with(facts::architecture(), true).into_iter().filter(is_here) {
-        let begun = report.elapsed();
-        let step = artifact.path.clone();
+    for artifact in artifacts {
+        let (begun, step) = (report.elapsed(), artifact.path.clone());
         report.tell(&Event::Started { step: step.clone(), title: format!("export it to {}", directory.display()) });
-        let sha256 = export(&files, &commands, &artifact, &directory).await?;
+        let to = directory.join(&artifact.path);
+        let exported = one(&cx, &artifact, &to).await;
+        if exported.is_err() {
+            let _ = cx.files.remove_file(temporary(&to));
+        }
+        digests.insert(artifact.path, hex(&exported?));
         let seconds = rounded(report.elapsed().saturating_sub(begun));
         report.tell(&Event::Done { step, changed: true, seconds });
-        digests.insert(artifact.path, hex(&sha256));
     }
-    finished(&files, &directory, &cluster, &digests, args.wanted.output)
+    let parents: BTreeSet<PathBuf> =
+        digests.keys().filter_map(|path| Some(directory.join(path).parent()?.to_owned())).collect();
+    parents.iter().try_for_each(|parent| cx.files.sync_directory(parent))?;
+    write_layer(&cx.files, &directory, &cx.cluster, &digests, &digests, args.common.output)
+}
+
+/// The artifacts of this machine. Refused if one is missing, or is not what nodeinit placed here.
+async fn present(cx: &Context) -> Result<Vec<Artifact>, StepError> {
+    let images = containerd::images(&cx.commands).await.map_err(|e| {
+        StepError::caused("cannot list the images of containerd", e).hint("see `systemctl status containerd`")
+    })?;
+    let placed = cx.journal.state().files;
+    let runtime = &cx.cluster.artifacts.runtime;
+    let is_here = |artifact: &Artifact| match (&artifact.source, &artifact.to) {
+        (Source::Image(image), _) => images.contains_key(&image.name),
+        // containerd of a distribution stays here.
+        (_, Some(to)) if runtime.iter().any(|program| program.to == *to) => {
+            cx.files.exists(to) && placed.contains_key(to)
+        }
+        (_, to) => to.as_ref().is_some_and(|to| cx.files.exists(to)),
+    };
+    let (all, missing): (Vec<_>, Vec<_>) =
+        cx.cluster.upstream_with(facts::architecture(), true).into_iter().partition(is_here);
+    let is_optional =
+        |artifact: &Artifact| artifact.to.as_ref().is_some_and(|to| runtime.iter().any(|program| program.to == *to));
+    let missing: Vec<String> = missing.into_iter().filter(|each| !is_optional(each)).map(|each| each.path).collect();
+    if !missing.is_empty() {
+        return Err(StepError::new(format!("this machine does not have {}", missing.join(", "))).hint(
+            "run this on another master, or fetch them with `nodeinit artifacts fetch`; the kubelet removes images that no pod uses when the \
+             disk is nearly full",
+        ));
+    }
+    for to in all.iter().filter_map(|artifact| artifact.to.as_deref()) {
+        if to.ends_with("kubelet") {
+            right_version(cx, to).await?;
+        }
+    }
+    Ok(all)
+}
+
+/// Makes the directory, and holds its lock.
+fn prepared(files: &Files, directory: &Path) -> Result<setup::Lock, StepError> {
+    let names = files.list(directory)?;
+    if !names.is_empty() && !names.iter().any(|name| name == LOCK) {
+        let what = format!("{} has other files, and an export would replace some of them", directory.display());
+        return Err(StepError::new(what).exit(Exit::Usage).hint("name a new directory by --to"));
+    }
+    let room = room(files, directory)?;
+    if room.bytes < ROOM {
+        let what = format!(
+            "{} has {} MB free, and an export needs {} MB",
+            room.directory.display(),
+            room.bytes / 1_000_000,
+            ROOM / 1_000_000
+        );
+        return Err(StepError::new(what)
+            .exit(Exit::TryAgain)
+            .hint("name a directory on another disk by --to, or free some space"));
+    }
+    for missing in files.missing(directory) {
+        files.make_directory(&missing, 0o755)?;
+    }
+    setup::hold(&directory.join(LOCK), &format!("exporting to {}", directory.display()))
 }
 
 /// Writes one artifact, whole or not at all. Returns its SHA-256.
-async fn export(
-    files: &Files,
-    commands: &Commands,
-    artifact: &Artifact,
-    directory: &Path,
-) -> Result<[u8; 32], StepError> {
-    let to = directory.join(&artifact.path);
-    for missing in files.missing_parents(&to) {
-        files.make_directory(&missing, 0o755)?;
+async fn one(cx: &Context, artifact: &Artifact, to: &Path) -> Result<[u8; 32], StepError> {
+    for missing in cx.files.missing_parents(to) {
+        cx.files.make_directory(&missing, 0o755)?;
     }
     if let Source::Image(image) = &artifact.source {
-        let written = containerd::export(commands, &image.name, &files.real(&temporary(&to)), LIMIT).await;
+        // `ctr` would follow a link.
+        cx.files.remove_file(temporary(to))?;
+        let written = containerd::export(&cx.commands, &image.name, &cx.files.real(&temporary(to)), LIMIT).await;
         written.map_err(|e| {
-            let hint = format!(
-                "see whether there is room (`df -h {}`), and whether all of the image is there (`ctr -n k8s.io images check`); then run the \
-                 same command again",
-                directory.display()
-            );
+            let hint = "see whether there is room (`df -h`), and whether all of the image is there (`ctr -n k8s.io images check`); then run the \
+                        same command again";
             StepError::caused(format!("cannot export {}", image.name), e).exit(Exit::TryAgain).hint(hint)
         })?;
     }
-    let (files, program) = (files.clone(), artifact.to.clone());
+    let program = artifact.to.clone();
+    let placed = program.as_ref().and_then(|program| cx.journal.state().files.remove(program));
+    let (files, to, mode) = (cx.files.clone(), to.to_owned(), if program.is_some() { 0o755 } else { 0o644 });
     blocking(move || {
-        if let Some(program) = program {
-            let mut from = File::open(files.real(&program)).map_err(failed("read", &program))?;
-            let mut into = files.open_temporary(&to, 0o755)?;
-            io::copy(&mut from, &mut into).map_err(failed("write", &to))?;
+        let (sha256, written) = contents(&files, program.as_deref(), &to)?;
+        if let (Some(program), Some(placed)) = (program, placed)
+            && !placed.sha256.contains(&hex(&sha256))
+        {
+            let what = format!("{} is not what nodeinit placed there", program.display());
+            return Err(
+                StepError::new(what).hint("run `nodeinit up` here, which replaces it, or run this on another master")
+            );
         }
-        let written = File::open(files.real(&temporary(&to))).map_err(failed("read", &to))?;
-        let sha256 = sha256_of(&written).map_err(failed("read", &to))?;
+        written.set_permissions(Permissions::from_mode(mode)).map_err(failed("write", &to))?;
         written.sync_all().map_err(failed("sync", &to))?;
         files.rename_temporary(&to)?;
         Ok(sha256)
     })
     .await
+}
+
+/// Copies a program to the temporary file, if one is given. Returns that file and its SHA-256.
+fn contents(files: &Files, program: Option<&Path>, to: &Path) -> Result<([u8; 32], File), FileError> {
+    if let Some(program) = program {
+        let mut from = File::open(files.real(program)).map_err(failed("read", program))?;
+        let mut into = files.open_temporary(to, 0o755)?;
+        io::copy(&mut from, &mut into).map_err(failed("write", to))?;
+    }
+    let written = File::open(files.real(&temporary(to))).map_err(failed("read", to))?;
+    let sha256 = sha256_of(&written).map_err(failed("read", to))?;
+    Ok((sha256, written))
 }

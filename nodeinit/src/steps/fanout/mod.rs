@@ -117,7 +117,7 @@ impl Host {
         let program = self.fleet.program().await?;
         let context = cx.clone();
         let needed = blocking(move || source::needed(&context)).await?;
-        if remote.equip(program, config, &payload::attached(cx)?, &needed).await? {
+        if remote.equip(program, config, &payload::releases(cx), &needed).await? {
             remote.lend(cx, self.fleet.depot(cx).await?).await?;
         }
         failpoint("host-equipped", &self.machine.name);
@@ -198,7 +198,7 @@ impl Step for Host {
             Err(e) if e.exit == Exit::TryAgain => return Ok(State::needed(format!("{}: {e}", self.title()))),
             Err(e) => return Err(e),
         };
-        let state = match remote.plan(self.fleet.program().await?, &config, &payload::attached(cx)?).await? {
+        let state = match remote.plan(self.fleet.program().await?, &config, &payload::releases(cx)).await? {
             Some(changes) => State::of(changes),
             None => State::needed(self.title()),
         };

@@ -3,7 +3,6 @@
 use crate::{
     context::Context,
     engine::error::{Exit, StepError},
-    fetch::Logins,
     pki::{
         Key,
         bundle::{Authorities, Bundle, Pair},
@@ -36,30 +35,9 @@ pub(super) fn worker_config(cx: &Context, name: &str) -> Result<Option<String>, 
     Ok(cx.loaded.part_of_worker(name, &trust).map(|part| head(cx) + &part))
 }
 
-/// A file that another machine needs beside its configuration.
-#[derive(Clone)]
-pub(super) struct Attached {
-    pub(super) path: String,
-    /// `0o600` for secrets.
-    pub(super) mode: u32,
-    pub(super) content: Bytes,
-}
-
-/// The files of releases, and the logins of registries.
-pub(super) fn attached(cx: &Context) -> Result<Vec<Attached>, StepError> {
-    let releases = cx.loaded.release_files().map(|(path, content)| Attached {
-        path: path.to_owned(),
-        mode: 0o644,
-        content: Bytes::copy_from_slice(content),
-    });
-    let mut all: Vec<_> = releases.collect();
-    if let Some(path) = &cx.cluster.registry_auth {
-        // Also tells who else may read it.
-        Logins::read(&cx.files, path)?;
-        let content = read(cx, path)?.into();
-        all.push(Attached { path: path.display().to_string(), mode: 0o600, content });
-    }
-    Ok(all)
+/// The files of releases that every machine needs to read its configuration, by path.
+pub(super) fn releases(cx: &Context) -> Vec<(String, Bytes)> {
+    cx.loaded.release_files().map(|(path, content)| (path.to_owned(), Bytes::copy_from_slice(content))).collect()
 }
 
 fn head(cx: &Context) -> String {

@@ -1,10 +1,6 @@
 //! One machine, over one SSH connection.
 
-use super::{
-    depot::Depot,
-    fleet::Program,
-    payload::{self, Attached},
-};
+use super::{depot::Depot, fleet::Program, payload};
 use crate::{
     api::lent::LENT,
     context::Context,
@@ -19,7 +15,7 @@ use crate::{
 };
 use bytes::Bytes;
 use nodeinit_config::Secret;
-use nodeinit_ssh::{Content, RemoteFile, Session, SshError, hex_word};
+use nodeinit_ssh::{Content, RemoteFile, Session, SshError};
 use std::{
     cell::Cell,
     path::{Path, PathBuf},
@@ -62,27 +58,19 @@ pub(super) enum Ended {
 }
 
 impl Remote {
-    /// What `up` would do there; `None` where it does not have our program, this configuration and what is attached to it, or a run
-    /// that was cut off has left its secrets.
+    /// What `up` would do there; `None` where it does not have our program, this configuration and its releases, or a run that was
+    /// cut off has left its secrets.
     pub(super) async fn plan(
         &self,
         program: &Program,
         config: &str,
-        attached: &[Attached],
+        releases: &[(String, Bytes)],
     ) -> Result<Option<Vec<String>>, StepError> {
-        let (secret, public): (Vec<_>, Vec<_>) = attached.iter().partition(|file| file.mode == 0o600);
-        for file in secret {
-            // A command is visible to everyone there, and a password could be guessed from its digest.
-            let seen = self.must(&format!("sha256sum <{} 2>/dev/null || true", file.path)).await?;
-            if hex_word(&seen, 64) != Some(&sha256(&file.content)) {
-                return Ok(None);
-            }
-        }
         let same = |path: &Path, sha256: &str| {
             format!("[ \"$(sha256sum <{0} 2>/dev/null)\" = '{sha256}  -' ]", path.display())
         };
         let mut all = vec![same(&program.path, &program.sha256), same(Path::new(CONFIG), &sha256(config.as_bytes()))];
-        all.extend(public.iter().map(|file| same(Path::new(&file.path), &sha256(&file.content))));
+        all.extend(releases.iter().map(|(path, content)| same(Path::new(path), &sha256(content))));
         let command = format!(
             "{} && [ ! -e {SENT_SECRETS} ] && [ ! -e {LENT} ] || exit {OTHER}; exec {} plan --output json --local",
             all.join(" && "),
@@ -105,25 +93,26 @@ impl Remote {
         Ok(Some(changes))
     }
 
-    /// Brings what differs of our program, the configuration, and what is attached to it. Returns whether one of `artifacts` is not there.
+    /// Brings what differs of our program, the configuration, and the files of releases that it needs. Returns whether one of `artifacts` is
+    /// not there.
     pub(super) async fn equip(
         &self,
         program: &Program,
         config: &str,
-        attached: &[Attached],
+        releases: &[(String, Bytes)],
         artifacts: &[PathBuf],
     ) -> Result<bool, StepError> {
         let path = program.path.display().to_string();
-        let file = |path, mode, content: Bytes| {
-            (RemoteFile { path, mode, directory: Some(0o755) }, sha256(&content), Content::from(content))
+        let file = |path, content: Bytes| {
+            (RemoteFile { path, mode: 0o644, directory: Some(0o755) }, sha256(&content), Content::from(content))
         };
         let mut files = vec![(
             RemoteFile { path: &path, mode: 0o755, directory: None },
             program.sha256.clone(),
             program.content.clone(),
         )];
-        files.extend(attached.iter().map(|each| file(&each.path, each.mode, each.content.clone())));
-        files.push(file(CONFIG, 0o644, Bytes::copy_from_slice(config.as_bytes())));
+        files.extend(releases.iter().map(|(path, content)| file(path, content.clone())));
+        files.push(file(CONFIG, Bytes::copy_from_slice(config.as_bytes())));
         let paths: Vec<&str> = files.iter().map(|(to, ..)| to.path).collect();
         // A configuration that nodeinit did not write is kept beside.
         let look = format!(

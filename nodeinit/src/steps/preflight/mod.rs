@@ -160,7 +160,7 @@ pub(super) async fn runtime_settings(cx: &Context) -> Vec<Finding> {
 
 /// The checks that read files, and no more.
 fn local(cx: &Context) -> Vec<Finding> {
-    let checks: [fn(&Context) -> Vec<Finding>; 21] = [
+    let checks: [fn(&Context) -> Vec<Finding>; 22] = [
         machine::root,
         machine::cgroups,
         machine::memory,
@@ -174,6 +174,7 @@ fn local(cx: &Context) -> Vec<Finding> {
         clocks::local,
         clocks::synchronisation,
         programs::artifacts,
+        programs::logins,
         programs::nft,
         release::local,
         leftovers::leftovers,

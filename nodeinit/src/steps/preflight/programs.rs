@@ -4,6 +4,7 @@ use super::{Finding, release};
 use crate::{
     api::cri::{Cri, CriError, SOCKET},
     context::Context,
+    fetch::login,
     host::commands::{CommandError, is_installed},
     steps::{
         artifacts::kubelet_path,
@@ -54,12 +55,31 @@ pub(super) async fn runtime(cx: &Context) -> Vec<Finding> {
     findings
 }
 
+/// The file with the logins of registries. Where nodeinit manages containerd, the check of its configuration reads it.
+pub(super) fn logins(cx: &Context) -> Vec<Finding> {
+    const CHECK: &str = "registry-auth";
+    let Some(path) = &cx.cluster.registry_auth else { return Vec::new() };
+    if !cx.files.exists(path) {
+        let what = format!("{} is missing: images are pulled without logins", path.display());
+        let remedy = "copy the file there with mode 0600, or remove images.registryAuthFile";
+        return vec![Finding::warning(CHECK, what, remedy)];
+    }
+    match login::of_cluster(&cx.files, &cx.cluster) {
+        Err(e) if containerd::duty(cx) == containerd::Duty::Check => {
+            vec![Finding::failure(CHECK, e.to_string(), e.advice().unwrap_or_default())]
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// Settings of containerd that have no effect on this machine.
 pub(super) fn unmanaged(cx: &Context) -> Vec<Finding> {
-    if !containerd::has_settings(cx) {
+    let settings = containerd::settings(cx);
+    if settings.is_empty() {
         return Vec::new();
     }
-    let what = "images.mirrors, images.registryAuthFile and containerRuntime.proxy have no effect on containerd here: nodeinit did not install it on this machine";
+    let what =
+        format!("nodeinit does not manage containerd on this machine, so it gets nothing of {}", settings.join(", "));
     vec![Finding::warning("containerd", what, "set containerRuntime.manage: true, or configure containerd yourself")]
 }
 

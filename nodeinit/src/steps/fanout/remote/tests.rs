@@ -15,10 +15,6 @@ sh -c "$command" <"$root/part"
 kill -9 $PPID
 "#;
 
-fn attached(path: &str, mode: u32, content: &'static str) -> Attached {
-    Attached { path: path.to_owned(), mode, content: Bytes::from_static(content.as_bytes()) }
-}
-
 struct Machine {
     server: Server,
     program: Program,
@@ -92,21 +88,16 @@ async fn a_broken_connection_installs_no_part_of_the_configuration() {
 }
 
 #[tokio::test]
-async fn attached_files_come_along() {
+async fn files_of_releases_come_along() {
     let machine = Machine::start();
     let config = format!("{} on m1.\n", payload::HEAD);
-    let release = |text: &'static str| [attached("/etc/nodeinit/releases/1.38.yaml", 0o644, text)];
+    let release =
+        |text: &'static str| [("/etc/nodeinit/releases/1.38.yaml".to_owned(), Bytes::from_static(text.as_bytes()))];
     for text in ["one", "two"] {
         machine.remote().await.equip(&machine.program, &config, &release(text), &[]).await.unwrap();
         assert_eq!(machine.text("etc/releases/1.38.yaml"), text);
         let planned = machine.remote().await.plan(&machine.program, &config, &release("three")).await.unwrap();
         assert_eq!(planned, None, "it has another file");
-    }
-    let logins = |text: &'static str| [attached("/etc/nodeinit/auth.json", 0o600, text)];
-    machine.remote().await.equip(&machine.program, &config, &logins("one"), &[]).await.unwrap();
-    assert_eq!((machine.text("etc/auth.json").as_str(), machine.mode("etc/auth.json")), ("one", 0o600));
-    for (text, planned) in [("one", Some(Vec::new())), ("two", None)] {
-        assert_eq!(machine.remote().await.plan(&machine.program, &config, &logins(text)).await.unwrap(), planned);
     }
 }
 
