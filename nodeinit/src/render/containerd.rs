@@ -41,7 +41,7 @@ pub enum EditError {
     Mirrors(String),
     /// A directory of mirrors beside ours.
     #[error(
-        "its config_path is {0}; containerd 2 reads mirrors from one directory only, and images.mirrors needs {REGISTRIES}"
+        "its config_path is {0}; containerd 2 reads the files of registries from one directory only, and images.mirrors and images.registryAuthFile need {REGISTRIES}"
     )]
     Directory(String),
 }

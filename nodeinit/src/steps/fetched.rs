@@ -83,13 +83,11 @@ pub(super) async fn missing(cx: &Context) -> Result<Vec<Artifact>, StepError> {
     // What is in place, is ours, and was never fetched here came from the first master.
     let lock = Lock::read(&cx.files, Path::new(FETCHED))?;
     let images = containerd::images(&cx.commands).await.unwrap_or_default();
-    let artifacts = &cx.cluster.artifacts;
-    let programs = artifacts.binaries.iter().chain(&artifacts.runtime);
     let ours = cx.journal.state().files;
     let is_ours = |to: &PathBuf| ours.contains_key(to) && cx.files.exists(to);
     let is_in_place = |artifact: &Artifact| match &artifact.source {
         Source::Image(image) => images.contains_key(&image.name),
-        _ => programs.clone().any(|program| program.path == artifact.path && is_ours(&program.to)),
+        _ => artifact.to.as_ref().is_some_and(is_ours),
     };
     Ok(missing.into_iter().filter(|each| lock.has(&each.path) || !is_in_place(each)).collect())
 }
