@@ -12,13 +12,13 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, btree_map::Entry},
     fs::File,
     io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write},
     net::{IpAddr, SocketAddr, TcpListener, TcpStream},
     sync::{
-        Arc, OnceLock,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        Arc, Condvar, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -43,8 +43,11 @@ const LONGEST_REQUEST: u64 = 16 << 10;
 /// The first byte of a TLS connection. Source: RFC 8446, 5.1.
 const TLS_HANDSHAKE: u8 = 22;
 
-/// So many requests are answered at once; the others wait for their turn.
-const AT_ONCE: usize = 64;
+/// The number of connections that are served at once; the others wait for their turn.
+const AT_ONCE: usize = 512;
+
+/// The number of them that one other machine may hold; more are closed. One that joins needs about ten.
+const OF_ONE_MACHINE: usize = 32;
 
 /// The registry; it ends when this is dropped.
 #[derive(Debug)]
@@ -94,7 +97,14 @@ enum Blob {
 struct Shared {
     repository: String,
     content: Content,
-    busy: AtomicUsize,
+    busy: Busy,
+}
+
+/// Who is being served: a machine's address → its number of connections.
+#[derive(Default)]
+struct Busy {
+    machines: Mutex<BTreeMap<IpAddr, usize>>,
+    less: Condvar,
 }
 
 impl Served {
@@ -147,27 +157,29 @@ impl Registry {
         let listener = TcpListener::bind((at, 0))?;
         let address = listener.local_addr()?;
         let stop = Arc::new(AtomicBool::new(false));
-        let shared = Arc::new(Shared { repository: repository.clone(), content, busy: AtomicUsize::new(0) });
+        let shared = Arc::new(Shared { repository: repository.clone(), content, busy: Busy::default() });
         let stopped = stop.clone();
         std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                let Ok(stream) = stream else {
+            loop {
+                let accepted = listener.accept();
+                if stopped.load(Ordering::SeqCst) {
+                    break;
+                }
+                let Ok((stream, peer)) = accepted else {
                     // Too many open files, for instance.
                     std::thread::sleep(Duration::from_millis(100));
                     continue;
                 };
-                while shared.busy.load(Ordering::SeqCst) >= AT_ONCE && !stopped.load(Ordering::SeqCst) {
-                    std::thread::sleep(Duration::from_millis(10));
-                }
-                if stopped.load(Ordering::SeqCst) {
-                    break;
+                // Connections that come through SSH have the address of this machine.
+                let limit = if peer.ip() == address.ip() { AT_ONCE } else { OF_ONE_MACHINE };
+                if !shared.busy.enter(peer.ip(), limit) {
+                    continue;
                 }
                 let shared = shared.clone();
-                shared.busy.fetch_add(1, Ordering::SeqCst);
                 std::thread::spawn(move || {
                     // The client notices a broken connection.
                     let _ = shared.answer(stream);
-                    shared.busy.fetch_sub(1, Ordering::SeqCst);
+                    shared.busy.leave(peer.ip());
                 });
             }
         });
@@ -206,6 +218,32 @@ impl Drop for Registry {
         self.stop.store(true, Ordering::SeqCst);
         // Wakes the listener, so that it sees this.
         let _ = TcpStream::connect(self.address);
+    }
+}
+
+impl Busy {
+    /// Waits until fewer than [`AT_ONCE`] connections are served, and counts one more of `machine`; false if it has `limit` already.
+    fn enter(&self, machine: IpAddr, limit: usize) -> bool {
+        let machines = self.machines.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_full = |machines: &mut BTreeMap<IpAddr, usize>| machines.values().sum::<usize>() >= AT_ONCE;
+        let mut machines = self.less.wait_while(machines, is_full).unwrap_or_else(PoisonError::into_inner);
+        let held = machines.entry(machine).or_default();
+        if *held >= limit {
+            return false;
+        }
+        *held += 1;
+        true
+    }
+
+    fn leave(&self, machine: IpAddr) {
+        let mut machines = self.machines.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Entry::Occupied(mut held) = machines.entry(machine) {
+            *held.get_mut() -= 1;
+            if *held.get() == 0 {
+                held.remove();
+            }
+        }
+        self.less.notify_all();
     }
 }
 
@@ -457,6 +495,66 @@ mod tests {
         assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
         server.shutdown(std::net::Shutdown::Both).unwrap();
         slow.join().unwrap();
+    }
+
+    /// Connects from an address of loopback, as another machine would.
+    fn connect_from(machine: [u8; 4], to: SocketAddr) -> TcpStream {
+        use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrIn, bind, connect, socket};
+        use std::os::fd::AsRawFd;
+        let fd = socket(AddressFamily::Inet, SockType::Stream, SockFlag::empty(), None).unwrap();
+        let [a, b, c, d] = machine;
+        bind(fd.as_raw_fd(), &SockaddrIn::new(a, b, c, d, 0)).unwrap();
+        let SocketAddr::V4(to) = to else { panic!("not IPv4: {to}") };
+        connect(fd.as_raw_fd(), &SockaddrIn::from(to)).unwrap();
+        fd.into()
+    }
+
+    #[test]
+    fn one_machine_cannot_keep_the_others_waiting() {
+        let registry = Registry::serve(Content::default(), Ipv4Addr::LOCALHOST.into()).unwrap();
+        let silent: Vec<_> = (0..600).map(|_| connect_from([127, 0, 0, 66], registry.address())).collect();
+        let begun = Instant::now();
+        let mut stream = connect_from([127, 0, 0, 2], registry.address());
+        stream.write_all(b"GET /v2/ HTTP/1.1\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+        assert!(begun.elapsed() < REQUEST_LIMIT / 2, "{:?}", begun.elapsed());
+        drop(silent);
+    }
+
+    /// Resident memory of this process, in kB.
+    fn resident() -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
+    #[test]
+    fn fifty_machines_are_served_at_once_with_little_memory() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("layer");
+        let length = 8 << 20;
+        std::fs::write(&path, vec![7; length]).unwrap();
+        let digest = "a".repeat(64);
+        let mut content = Content::default();
+        content.file(&digest, &Served::new(Section::whole(path).unwrap(), None));
+        let registry = Registry::serve(content, Ipv4Addr::LOCALHOST.into()).unwrap();
+        let request = format!("GET /v2/{}/blobs/sha256:{digest} HTTP/1.1\r\n\r\n", registry.repository()).into_bytes();
+        let begun = resident();
+        // All have begun before any goes on, so all are served at once.
+        let mut streams: Vec<_> =
+            (0..400u16).map(|i| connect_from([127, 0, 1, (i % 50 + 1) as u8], registry.address())).collect();
+        for stream in &mut streams {
+            stream.write_all(&request).unwrap();
+            stream.read_exact(&mut [0; 12]).unwrap();
+        }
+        let grown = resident().saturating_sub(begun);
+        for stream in streams {
+            let got = io::copy(&mut BufReader::new(stream), &mut io::sink()).unwrap();
+            assert!(got > length as u64, "{got}");
+        }
+        assert!(grown < 16 << 10, "{grown} kB");
     }
 
     #[tokio::test]
