@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build check lint lab test test-hosts test-containerd test-official test-kills test-long test-guest test-releases test-power test-etcd test-security test-openstack demo demo-down demo-openstack demo-openstack-down bench bench-bundle bench-join bench-openstack bench-pairs clean
+.PHONY: help build check lint lab test test-hosts test-containerd test-official test-kills test-long test-guest test-releases test-debian13 test-power test-etcd test-security test-openstack demo demo-down demo-openstack demo-openstack-down bench bench-bundle bench-join bench-openstack bench-pairs clean
 
 target := $(or $(CARGO_TARGET_DIR),target)/x86_64-unknown-linux-gnu
 binary := $(target)/release/nodeinit
@@ -90,6 +90,9 @@ test-releases: build ## a cluster of each release that nodeinit knows, or RELEAS
 	for version in $(or $(RELEASES),$$(sed -n 's/^version: //p' nodeinit/config/releases/*.yaml)); do \
 	  LAB_VERSION=$$version $(MAKE) test-hosts NAME=releases::; \
 	done
+
+test-debian13: build ## a cluster on hosts with Debian 13 (root; 8 minutes)
+	LAB_DEBIAN=13 $(MAKE) test-hosts NAME=releases::
 
 test-openstack: build ## all tests of the provisioner, on a real OpenStack API whose servers boot (root; 30 minutes)
 	tests/lab/prepare.sh

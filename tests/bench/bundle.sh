@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Times one `nodeinit up` to three masters and two workers on hosts without containerd: bundle.sh bundle|each BINARY; prints one JSON line on stdout.
-# bundle: the first master alone has the artifacts, in one file. each: every host has a directory of them.
+# Times one `nodeinit up` to three masters and two workers on hosts without containerd: bundle.sh bundle|ssh|each BINARY; prints one JSON line on stdout.
+# bundle: only the first master has the artifacts, in one file. each: every host has a directory of them.
+# ssh: as bundle, with a firewall that lets the other hosts reach the artifacts through SSH only.
 set -euo pipefail
 # shellcheck source=common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-mode=${1:?bundle or each}
+mode=${1:?bundle, ssh or each}
 binary=${2:?BINARY}
 
 "$lab/containerd.sh" >/dev/null
@@ -43,10 +44,15 @@ cd /opt/own
 END
 )
 configure /opt/own each
-if [ "$mode" = bundle ]; then
+if [ "$mode" != each ]; then
   "$host" ssh "$first" nodeinit artifacts bundle --output /opt/kubernetes.tar >&2
   on_all hide
   configure /opt/kubernetes.tar first
+fi
+if [ "$mode" = ssh ]; then
+  for name in "${names[@]:1}"; do
+    "$host" ssh "$name" iptables -A OUTPUT -d "$(cat "$LAB_DIR/hosts/$first/ip")" -p tcp --syn --dport 32768:65535 -j DROP
+  done
 fi
 
 usage begin "${names[@]}"

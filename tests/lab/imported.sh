@@ -10,7 +10,7 @@ if ! is_current; then
   only_one imported
   if ! is_current; then
     name=importer
-    unset LAB_IMPORTED
+    unset LAB_IMPORTED LAB_DEBIAN
     make_store() {
       "$lab/host.sh" down "$name"
       "$lab/host.sh" up "$name" 10.77.0.250

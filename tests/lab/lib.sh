@@ -22,8 +22,10 @@ release_dir() {
 }
 bin_dir() { if [ -n "${LAB_BIN:-}" ]; then realpath "$LAB_BIN"; else echo "$(release_dir)/bin"; fi; }
 
+# The Debian of new hosts; images are always made from Debian 12.
+debian=${LAB_DEBIAN:-12}
 # The hosts' root is keyed by what it is made from, so a changed recipe makes a new one beside those in use.
-root_dir() { echo "$LAB_DIR/root-$(cd "$lab" && find make-root.sh root -type f -print0 | sort -z | xargs -0 cat | sha256sum | cut -c1-12)"; }
+root_dir() { echo "$LAB_DIR/root-$debian-$(cd "$lab" && find make-root.sh root -type f -print0 | sort -z | xargs -0 cat | sha256sum | cut -c1-12)"; }
 
 # Packages of the commands that are missing: need COMMAND=PACKAGE...
 need() {

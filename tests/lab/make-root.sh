@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes the root file system that every lab host starts from: Debian 12 with systemd, sshd, cloud-init and containerd; prints where.
+# Makes the root file system that every lab host starts from: Debian 12, or $LAB_DEBIAN, with systemd, sshd, cloud-init and containerd;
+# prints where.
 set -euo pipefail
 # shellcheck source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -9,6 +10,7 @@ only_one root
 [ ! -e "$root.done" ] || { echo "$root"; exit 0; }
 [ "$(id -u)" = 0 ] || die "making the hosts' root needs root rights"
 need debootstrap=debootstrap
+case $debian in 12) suite=bookworm ;; 13) suite=trixie ;; *) die "LAB_DEBIAN is 12 or 13; it is $debian" ;; esac
 
 make_root() {
   rm -rf --one-file-system "$root"
@@ -17,7 +19,8 @@ make_root() {
   [ -n "$sources" ] || { apt_alone update -q; sources=$(apt-get indextargets --format "deb \$(REPO_URI) \$(RELEASE) \$(COMPONENT)" 'Created-By: Packages' 'Origin: Debian' | sort -u); }
   mirror=$(awk '$3 == "bookworm" || $3 == "stable" {print $2; exit}' <<<"$sources")
   [ -n "$mirror" ] || die "this machine installs Debian 12 from nowhere: name an archive in /etc/apt/sources.list"
-  debootstrap --variant=minbase bookworm "$root" "$mirror"
+  [ "$suite" = bookworm ] || sources="deb $mirror $suite main"
+  debootstrap --variant=minbase $suite "$root" "$mirror"
 
   printf '%s\n' "$sources" >"$root/etc/apt/sources.list"
   apt-config dump | grep -i '::proxy' >"$root/etc/apt/apt.conf.d/00lab" || true
@@ -43,6 +46,6 @@ make_root() {
 }
 in_root() { chroot "$root" env DEBIAN_FRONTEND=noninteractive LC_ALL=C PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"; }
 
-progress "making the hosts' root (Debian 12)" make_root
+progress "making the hosts' root (Debian $debian)" make_root
 touch "$root.done"
 echo "$root"

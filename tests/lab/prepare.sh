@@ -28,12 +28,12 @@ pack_images() {
   echo "$key" >"$release/images.done"
 }
 if [ "${LAB_ARTIFACTS:-}" = official ]; then
-  root=$("$lab/make-root.sh")
+  root=$(LAB_DEBIAN=12 "$lab/make-root.sh")
   "$lab/fetch-official.sh" "$root"
   bin=$(bin_dir)
 else
   bin=$("$lab/build-kubernetes.sh")
-  root=$("$lab/make-root.sh")
+  root=$(LAB_DEBIAN=12 "$lab/make-root.sh")
   pack_images
 fi
 # cluster.yaml with the version and the images of this release.
@@ -43,4 +43,4 @@ awk -v version="$(sed -n 's/^kube-apiserver.tar .*://p' "$images/names")" '
   match($0, /images\/[a-z-]+\.tar/) { sub(/"[^"]*"/, "\"" name[substr($0, RSTART, RLENGTH)] "\"") }
   { print }' "$images/names" "$lab/cluster.yaml" >"$release/cluster.yaml.$$"
 mv "$release/cluster.yaml.$$" "$release/cluster.yaml"
-printf '%s\n' "$bin" "$images" "$root"
+printf '%s\n' "$bin" "$images" "$([ "$debian" = 12 ] && echo "$root" || "$lab/make-root.sh")"
