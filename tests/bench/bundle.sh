@@ -62,4 +62,9 @@ ended=${EPOCHREALTIME/./}
 used=$(usage end "${names[@]}")
 ready=$("$host" ssh "$first" 'kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes --no-headers | grep -c " Ready "')
 [ "$ready" = 5 ] || die "$ready of 5 nodes are Ready"
+if [ "$mode" = ssh ]; then
+  for name in "${names[@]:1}"; do
+    "$host" ssh "$name" iptables -vnxL OUTPUT | awk '/dpts:32768:65535/ && $1 > 0 {dropped = 1} END {exit !dropped}' || die "$name did not meet the firewall"
+  done
+fi
 printf '{"mode": "%s", "seconds": %d.%03d}\n%s\n' "$mode" $(((ended - begun) / 1000000)) $(((ended - begun) / 1000 % 1000)) "$used"

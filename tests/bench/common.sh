@@ -27,6 +27,8 @@ fresh_hosts() { # PREFIX FIRST COUNT: PREFIX1.. at 10.77.0.FIRST.., booted side 
 boot() { "$host" up "$1" "$(address_of "$1")" >&2; }
 address_of() { echo "10.77.0.$((first_address - 1 + ${1: -1}))"; }
 usage() { # begin|end HOST...: `end` prints a JSON line of what used the processors since `begin`
+  # Nobody's run waits until the disk has what the run before it wrote.
+  [ "$1" = end ] || sync
   "$bench/usage.py" "$1" "$LAB_DIR/log/usage-$2.json" "${@:2}"
 }
 on_all() { # FUNCTION: for all hosts' names at once

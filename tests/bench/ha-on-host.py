@@ -72,8 +72,10 @@ def main():
         result.update(cpu=summary.get("cpu_seconds"), memory=summary.get("peak_memory_bytes"), critical_path=summary.get("critical_path", []))
     for namespace, what in AVAILABLE:
         result["available"] = wait_for(what, lambda: kubectl("-n", namespace, "rollout", "status", what, "--timeout=300s").returncode == 0)
-    pods = kubectl("get", "pods", "-A", "-o", "jsonpath={.items[*].status.containerStatuses[*].restartCount}").stdout
-    print(json.dumps({**result, "restarts": sum(map(int, pods.split()))}))
+    pods = kubectl("get", "pods", "-A", "-o", 'jsonpath={range .items[*]}{.metadata.name} {.status.containerStatuses[*].restartCount}{"\\n"}{end}').stdout
+    restarts = {pod: sum(map(int, counts)) for pod, *counts in map(str.split, pods.splitlines())}
+    restarted = [pod for pod, count in restarts.items() if count]
+    print(json.dumps({**result, "restarts": sum(restarts.values()), "restarted": restarted}))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ def of(runs, tool, mode):
 def line(r):
     """One run, as it is shown while the benchmark goes on."""
     text = f"round {r['round']}  {r['tool']:8}  {r['mode']:8}  {r['seconds']:7.2f} s  restarts {r['restarts']}  load before {r['load']:.1f}"
+    if r.get("restarted"):
+        text += f" ({', '.join(r['restarted'])})"
     if r.get("available") is not None:
         text += f"  pods available {r['available']:.2f} s"
     if r.get("up") is not None:
