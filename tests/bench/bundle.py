@@ -53,8 +53,8 @@ Both verify each artifact with its digest. Processor time is that of all process
     text += (f"| median | {median['bundle', 'seconds']:.2f} s | {median['each', 'seconds']:.2f} s | {statistics.median(ratios):.2f} "
              f"| {median['bundle', 'hosts_cpu']:.1f} s | {median['each', 'hosts_cpu']:.1f} s |\n")
     text += f"\nThe ratio must be at most {LIMIT}.\n"
-    if max(loads) > os.cpu_count():
-        text += "The machine had other work to do: the seconds are worse than its own, and the ratio of a pair says more.\n"
+    if min(loads) > os.cpu_count():
+        text += "The machine also did other work: the seconds are worse than its own, and the ratio of a pair says more.\n"
     return text
 
 

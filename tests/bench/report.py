@@ -36,10 +36,11 @@ def ratios(runs, mode):
 
 
 def markdown(runs, plan, facts):
-    busiest = max(r["load"] for r in runs)
+    loads = [r["load"] for r in runs]
+    idlest, busiest = min(loads), max(loads)
     text = f"""# Benchmarks
 
-Written by `make bench` on {facts['date']}: {facts['machine']}; load before the runs {min(r['load'] for r in runs):.1f} to {busiest:.1f}.
+Written by `make bench` on {facts['date']}: {facts['machine']}; load before the runs {idlest:.1f} to {busiest:.1f}.
 Every run has freshly made hosts of the lab; tools alternate, {facts['rounds']} rounds. Kubernetes and etcd are the same programs and images for all.
 
 ![seconds, median of each mode](benchmarks.svg)
@@ -51,8 +52,9 @@ Every run has freshly made hosts of the lab; tools alternate, {facts['rounds']} 
         seconds = [r["seconds"] for r in of(runs, tool, mode)]
         restarts = ", ".join(str(r["restarts"]) for r in of(runs, tool, mode))
         text += f"| {mode} | {tool} | {min(seconds):.2f} s | {statistics.median(seconds):.2f} s | {max(seconds):.2f} s | {restarts} |\n"
-    if busiest > facts["processors"]:
-        text += "\nThe machine had other work to do all the while: the seconds are worse than its own, and ratios within a round say more.\n"
+    # A run raises the load before the next one; only other work keeps it up.
+    if idlest > facts["processors"]:
+        text += "\nThe machine also did other work: the seconds are worse than its own, and ratios within a round say more.\n"
     text += "\nkubeadm's time over nodeinit's, round by round: " + "; ".join(
         f"{mode} {', '.join(f'{r:.2f}' for r in ratios(runs, mode))}" for tool, mode in plan if tool == "nodeinit") + ".\n"
     text += f"""
