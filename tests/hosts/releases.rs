@@ -10,6 +10,8 @@ pub(crate) fn three_masters_and_two_workers_that_kubeadm_accepts() {
         "sed -i '/^- name: {}$/,$d' /etc/nodeinit/conf.d/10-machines.yaml && tail -n 4 /etc/nodeinit/conf.d/10-machines.yaml",
         stock.name()
     ));
+    let debian = std::env::var("LAB_DEBIAN").unwrap_or_else(|_| "12".into());
+    first.must(&format!("grep -x 'VERSION_ID=\"{debian}\"' /etc/os-release"));
     cluster.up();
     every_node_has_the_version(first, 5);
     bootstrap::kubeadm_accepts_it(first);
