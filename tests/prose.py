@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Fails where a page uses a word from the list below: prose.py. The pages are all Markdown files of the repository; docs/cli.md and
+docs/configuration.md are generated from help texts and descriptions of keys, so those are checked with them. Code blocks and `code` are not checked."""
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# What not to write: what to write.
+WORDS = {
+    r"anew": "again",
+    r"artefacts?": "artifact",
+    r"mend(s|ed|ing)?": "fix, repair",
+    r"whoever": "the user, the node that",
+    r"stands? in": "is in, is listed under",
+    r"lies at": "is at",
+    r"(is|are) told": "reports, prints",
+    r"spoken of": "reported",
+    r"what of it": "which settings",
+    r"sees? to": "configure",
+    r"is well": "is healthy",
+    r"leans? on": "depends on",
+    r"a person": "you, the operator",
+    r"beside what": "in addition to what",
+    r"hold among themselves": "held by one master at a time",
+    r"none of the configuration's": "matches no entry",
+    r"be let into": "join",
+    r"truth value": "boolean",
+    r"certificates' ends": "expiry",
+    r"the rooms?": "modules",
+    r"comes? by (itself|themselves)": "joins on its own",
+}
+BANNED = [(re.compile(rf"\b{word}\b", re.IGNORECASE), better) for word, better in WORDS.items()]
+CODE = re.compile(r"(`+).*?\1")
+
+
+def findings(path):
+    fenced = False
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        fenced ^= line.startswith("```")
+        if fenced or line.startswith("    "):
+            continue
+        prose = CODE.sub(lambda code: " " * len(code.group()), line)
+        for word, better in BANNED:
+            for found in word.finditer(prose):
+                yield f"{path.relative_to(ROOT)}:{number}:{found.start() + 1}: `{found.group()}`: write {better}"
+
+
+def main():
+    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "*.md"], capture_output=True, text=True, check=True).stdout
+    found = [finding for name in listed.splitlines() for finding in findings(ROOT / name)]
+    print("\n".join(found))
+    if found:
+        sys.exit(f"{len(found)} words that a reader has to look up")
+
+
+if __name__ == "__main__":
+    main()
