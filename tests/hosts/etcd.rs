@@ -358,7 +358,7 @@ pub(crate) fn a_master_is_removed_and_replaced() {
     masters.host(2).cut_power();
     std::thread::sleep(Duration::from_secs(2));
     // A changed flag waits for its turn, as long as the members may take, and not only for `timeouts.join`.
-    let turn = ["the turn of this machine's etcd to restart did not come within 18 s", &name, "is not healthy"];
+    let turn = ["timed out after 18 s waiting for the turn of this machine's etcd to restart", &name, "is not healthy"];
     let flag = "timeouts: {join: 4s, etcd: 6s}\netcd: {extraArgs: {snapshot-count: 9000}}\n";
     masters.host(1).configure(flag);
     masters.host(1).nodeinit("up --local").exits(75).says(&turn);

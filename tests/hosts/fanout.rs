@@ -38,7 +38,7 @@ pub(crate) fn a_master_that_never_answers_is_named_and_added_later() {
     first.configure("timeouts: {ssh: 20s}");
     let said = first.nodeinit("up").exits(3);
     said.says(&[
-        &format!("SSH to {} at {}:22 did not come within 20 s", lost.name(), lost.address()),
+        &format!("timed out after 20 s waiting for SSH to {} at {}:22", lost.name(), lost.address()),
         &format!("without host-{}", lost.name()),
     ]);
     assert_eq!(voters(first), 2);

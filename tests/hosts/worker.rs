@@ -223,7 +223,7 @@ pub(crate) fn what_stands_in_a_workers_way_is_named_and_passes() {
     let api = format!("{}:6443", first.address());
 
     at(&api);
-    worker.nodeinit("up").exits(75).says(&["there is no token for", "a token for", "did not come within 3 s"]);
+    worker.nodeinit("up").exits(75).says(&["there is no token for", "a token for", "timed out after 3 s"]);
     give(worker, "TOKEN.0123456789abcdef");
     worker.nodeinit("up").exits(78).says(&["bootstrapToken: not of the form", "nodeinit token create --worker"]);
     give(worker, "aaaaaa.0123456789abcdef");

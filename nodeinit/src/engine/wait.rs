@@ -16,7 +16,7 @@ pub struct Wait {
 
 /// The deadline of a wait passed.
 #[derive(Debug, thiserror::Error)]
-#[error("{what} did not come within {} s; last seen: {seen}", .limit.as_secs())]
+#[error("timed out after {} s waiting for {what}; last seen: {seen}", .limit.as_secs())]
 pub struct WaitError {
     /// What was waited for.
     pub what: String,
@@ -92,7 +92,7 @@ mod tests {
         let wait = || Wait::new("a healthy etcd", Duration::from_secs(2));
         let error =
             wait().until(async || ControlFlow::<(), _>::Continue("connection refused".into())).await.unwrap_err();
-        assert_eq!(error.to_string(), "a healthy etcd did not come within 2 s; last seen: connection refused");
+        assert_eq!(error.to_string(), "timed out after 2 s waiting for a healthy etcd; last seen: connection refused");
         let hung = wait().until(async || std::future::pending::<ControlFlow<(), String>>().await).await.unwrap_err();
         assert_eq!(hung.seen, "no answer");
     }
