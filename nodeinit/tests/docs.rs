@@ -29,7 +29,7 @@ fn the_table_of_steps_is_current() {
     let head = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nartifacts: {source: /opt/kubernetes}\n";
     let cluster = nodeinit_config::load(&[Layer::file("cluster.yaml", head)]).unwrap().cluster;
     let plan = first_master::plan(&cluster, &Reach::Here, Permit::None, false);
-    let mut table = "\n| step | what it brings about | after |\n|---|---|---|\n".to_owned();
+    let mut table = "\n| step | what it does | after |\n|---|---|---|\n".to_owned();
     for (index, step) in plan.iter().enumerate() {
         let needs: Vec<String> = step.needs().iter().map(|need| format!("`{need}`")).collect();
         let after = if index > 1 && needs.len() == index { "all others".to_owned() } else { needs.join(", ") };

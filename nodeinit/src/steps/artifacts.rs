@@ -100,7 +100,7 @@ impl Step for Binaries {
 
     fn title(&self) -> String {
         match self.kubelet {
-            Some(_) => "put the kubelet in place".into(),
+            Some(_) => "install the kubelet".into(),
             None => "put the other programs in place".into(),
         }
     }

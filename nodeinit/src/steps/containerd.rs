@@ -115,7 +115,7 @@ impl Step for ContainerRuntime {
     }
 
     fn title(&self) -> String {
-        "install and configure containerd where nodeinit manages it".into()
+        "install and configure containerd if nodeinit manages it".into()
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {

@@ -46,7 +46,7 @@ impl Step for EncryptionConfig {
     }
 
     fn title(&self) -> String {
-        "make the key that encrypts Secrets in etcd".into()
+        "generate the key that encrypts Secrets in etcd".into()
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {

@@ -41,7 +41,7 @@ impl Step for Fetched {
     }
 
     fn title(&self) -> String {
-        "fetch programs and images where artifacts.source is upstream".into()
+        "fetch programs and images if artifacts.source is upstream".into()
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {

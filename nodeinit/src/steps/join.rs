@@ -85,7 +85,7 @@ impl Step for Join {
     }
 
     fn title(&self) -> String {
-        "be let into the cluster".into()
+        "join the cluster".into()
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {

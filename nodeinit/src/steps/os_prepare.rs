@@ -43,7 +43,7 @@ impl Step for OsPrepare {
     }
 
     fn title(&self) -> String {
-        "load kernel modules, set kernel settings, see to swap".into()
+        "load kernel modules, set sysctls, configure swap".into()
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {

@@ -52,7 +52,7 @@ impl Step for Pki {
     }
 
     fn title(&self) -> String {
-        "make keys and certificates".into()
+        "generate keys and certificates".into()
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {

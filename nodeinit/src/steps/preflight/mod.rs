@@ -202,7 +202,7 @@ impl Step for Preflight {
     }
 
     fn title(&self) -> String {
-        "see whether this machine is fit".into()
+        "check this machine".into()
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {

@@ -48,7 +48,7 @@ impl Step for Files {
     }
 
     fn title(&self) -> String {
-        "remove what was written, put back what was replaced".into()
+        "remove written files, restore replaced files".into()
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {

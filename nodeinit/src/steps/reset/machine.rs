@@ -323,7 +323,7 @@ impl Step for Kernel {
     }
 
     fn title(&self) -> String {
-        "put kernel settings and swap back".into()
+        "restore sysctls and swap".into()
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
@@ -421,7 +421,7 @@ impl Step for ContainerRuntime {
     }
 
     fn title(&self) -> String {
-        "stop containerd, or give it back its own configuration".into()
+        "stop containerd, or restore its own configuration".into()
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
