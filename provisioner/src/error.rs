@@ -249,7 +249,7 @@ impl Error {
             Self::Deadline { .. } => {
                 Some("run it again: it goes on where it ended; `openstack.timeouts` are longer on request".to_owned())
             }
-            Self::Fault { .. } => Some("run it again: what could not be made is deleted and made anew".to_owned()),
+            Self::Fault { .. } => Some("run it again: it deletes and recreates what failed".to_owned()),
             Self::Machine { .. } => Some(
                 "mend the cause, which `journalctl -t nodeinit` there tells, too, and run it again: it goes on where it ended".to_owned(),
             ),

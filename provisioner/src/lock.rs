@@ -192,7 +192,7 @@ impl Lock<'_> {
             () = self.silent(&last) => {
                 let (at, why) = last.into_inner();
                 let seconds = (clock() - at).as_secs();
-                return Err(lost(format!("no heartbeat of the cluster's lock got through for {seconds} s{why}")));
+                return Err(lost(format!("the heartbeat of the cluster's lock has failed for {seconds} s{why}")));
             }
             () = self.beat(&last) => return Err(lost("another run has taken over the cluster's lock".to_owned())),
             done = work => done,
@@ -271,7 +271,7 @@ fn shown(lock: &Found) -> String {
 
 fn held(lock: &Found) -> Error {
     Error::Busy {
-        what: format!("another run is at work on this cluster: {}, since {}", shown(lock), lock.text("created_at")),
+        what: format!("another run holds the cluster's lock: {}, since {}", shown(lock), lock.text("created_at")),
         remedy: "wait until it has ended; if you know that it is dead, use --break-lock".to_owned(),
     }
 }
@@ -450,7 +450,7 @@ mod tests {
             };
             let (done, _, deletes) = held_while(fails);
             let said = done.unwrap_err();
-            assert!(said.starts_with("no heartbeat of the cluster's lock got through for 0 s"), "{said}");
+            assert!(said.starts_with("the heartbeat of the cluster's lock has failed for 0 s"), "{said}");
             assert_eq!(deletes, 0);
         }
     }

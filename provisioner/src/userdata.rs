@@ -56,7 +56,7 @@ impl UserDataError {
         match self {
             Self::Unknown(_) => "name a machine of the configuration",
             Self::TooLong { .. } => "shorten the configuration, or bring parts of it in the image",
-            Self::Misfit(_) => "write the machines' addresses and `controlPlane.endpoint` yourself, or mend them",
+            Self::Misfit(_) => "set or correct the machines' addresses and `controlPlane.endpoint`",
             Self::Secret => "leave `secretsDelivery` at `ssh`",
         }
     }

@@ -246,7 +246,7 @@ pub(crate) fn what_stands_in_a_workers_way_is_named_and_passes() {
     at(&format!("{own}:7003"));
     worker.nodeinit("up").exits(75).says(&["does not speak TLS"]);
     at(&format!("{own}:7004"));
-    worker.nodeinit("up").exits(75).says(&["is no Kubernetes API", "HTTP/2"]);
+    worker.nodeinit("up").exits(75).says(&["is not a Kubernetes API server", "HTTP/2"]);
     worker.must("! grep -q Bearer /root/asked");
     at(&format!("{own}:7999"));
     worker.nodeinit("up").exits(75).says(&["Connection refused", "see whether the API server runs"]);

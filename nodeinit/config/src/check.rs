@@ -161,7 +161,7 @@ fn dict(
 
 fn refuse_reserved(entry: &Entry, reserved: &[(&str, &str)], path: &str, findings: &mut Findings) {
     if let Some((_, reason)) = reserved.iter().find(|(key, _)| *key == entry.key) {
-        findings.add(entry.at, &below(path, &entry.key), "not yours to set here", *reason);
+        findings.add(entry.at, &below(path, &entry.key), "managed by nodeinit; cannot be overridden", *reason);
     }
 }
 

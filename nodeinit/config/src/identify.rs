@@ -30,7 +30,7 @@ pub enum UnknownMachine {
         configured: Vec<String>,
     },
     /// Its entry says another role than the caller.
-    #[error("{name} is the {configured} by the configuration, not the {wanted}; leave out `--role`, or move its entry")]
+    #[error("{name} is configured as {configured}, not as {wanted}; omit `--role`, or move its entry")]
     OtherRole {
         /// The machine.
         name: String,
@@ -157,7 +157,7 @@ mod tests {
     fn a_role_that_contradicts_is_refused() {
         let cluster = cluster(THREE);
         let wrong = cluster.node(&local("m1", &[]), Some(Role::Worker)).unwrap_err().to_string();
-        assert!(wrong.starts_with("m1 is the first-master by the configuration, not the worker"), "{wrong}");
+        assert!(wrong.starts_with("m1 is configured as first-master, not as worker"), "{wrong}");
         assert!(cluster.node(&local("m1", &[]), Some(Role::FirstMaster)).is_ok());
     }
 

@@ -92,7 +92,7 @@ impl Reader {
                 None => Ok(()),
             },
             Event::Alias(anchor) => {
-                let value = self.anchored.get(&anchor).ok_or("an alias stands inside its own anchor")?;
+                let value = self.anchored.get(&anchor).ok_or("an alias is inside its own anchor")?;
                 self.aliased += count(value);
                 if self.aliased > ALIASED {
                     return Err(format!("aliases stand for more than {ALIASED} values"));
@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(error("a: 1\nb: 2\na: 3\n"), "line 3, column 1: the key \"a\" is there twice");
         assert_eq!(error("a: !own 1\n"), "line 1, column 9: only YAML's own tags, such as !!str, are supported");
         assert!(error("? [a]\n: 1\n").ends_with("a key must be a text"));
-        assert!(error("a: &a [*a]\n").ends_with("an alias stands inside its own anchor"));
+        assert!(error("a: &a [*a]\n").ends_with("an alias is inside its own anchor"));
         assert!(error("a: *b\n").starts_with("line 1, column"));
         assert!(error("a: {<<: 1}\n").ends_with("`<<` needs a map"));
         assert!(error("a: [1\n").starts_with("line "));

@@ -58,7 +58,7 @@ impl Lent {
         let Some(text) = files.read_text(LENT)? else { return Ok(None) };
         let damaged = |e| {
             StepError::caused(format!("{LENT} is damaged"), e)
-                .hint("run `nodeinit up` on the first master again: it writes it anew")
+                .hint("run `nodeinit up` on the first master again: it rewrites the file")
         };
         serde_json::from_str(&text).map(Some).map_err(damaged)
     }

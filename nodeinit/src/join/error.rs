@@ -77,7 +77,7 @@ pub enum Obstacle {
     #[error("its certificate does not hold: {0}")]
     BadCertificate(String),
     /// It speaks TLS, but not like the API.
-    #[error("what answers there is no Kubernetes API ({0})")]
+    #[error("the server there is not a Kubernetes API server ({0})")]
     NotApi(String),
     /// 401.
     #[error("it does not know this machine's token, or the token has expired")]
@@ -160,7 +160,7 @@ impl JoinError {
         match self {
             Self::NoTrust => "take both from a master: `nodeinit token create --worker NAME --output json`".into(),
             Self::Ca(_) => "write the text of /etc/kubernetes/pki/ca.crt of a master there".into(),
-            Self::Pin { .. } => "one of the two is another cluster's: take both anew from a master".into(),
+            Self::Pin { .. } => "one of the two belongs to another cluster: take both from a master".into(),
             Self::Taken { node, .. } => format!(
                 "give this machine another name; or, if that machine is gone for good: `kubectl delete node {node}`"
             ),

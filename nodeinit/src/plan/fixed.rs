@@ -60,6 +60,6 @@ pub fn refuse_changes(cx: &Context) -> Result<(), StepError> {
         return Ok(());
     }
     let what = format!("the configuration changes what cannot be changed in place: {}", changed.join("; "));
-    let hint = "put the former values back, or make the machine anew: `nodeinit reset`, then `nodeinit up`";
+    let hint = "restore the previous values, or start over on this machine: `nodeinit reset`, then `nodeinit up`";
     Err(StepError::new(what).exit(Exit::BadConfig).hint(hint))
 }

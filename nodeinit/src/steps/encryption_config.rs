@@ -84,7 +84,7 @@ fn configuration(cx: &Context) -> Result<(Secret<String>, &'static str), StepErr
     }
     if cluster_exists(cx) {
         let what = format!("{} is gone, and etcd may hold Secrets that only its key can read", paths::ENCRYPTION);
-        return Err(StepError::new(what).hint("put it back from a backup, or begin anew with `nodeinit reset`"));
+        return Err(StepError::new(what).hint("restore it from a backup, or start over with `nodeinit reset`"));
     }
     let fresh = random::bytes().map_err(|e| StepError::caused("cannot make an encryption key", e))?;
     Ok((encryption(&cx.renderer(), &Secret::new(fresh))?, "make an encryption key"))

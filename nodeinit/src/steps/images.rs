@@ -221,7 +221,7 @@ fn refused(archive: &str, error: CommandError) -> StepError {
             .hint("see `systemctl status containerd` and `journalctl -u containerd`, then run `nodeinit up` again");
     }
     step.hint(
-        "the archive is damaged or no image archive: make or copy it anew, and compare its SHA-256 with its origin's",
+        "the archive is damaged or not an image archive: copy it again, and compare its SHA-256 with the original's",
     )
 }
 

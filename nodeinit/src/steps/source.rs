@@ -321,7 +321,7 @@ fn verify(name: &str, section: &Section, wanted: [u8; 32]) -> Result<(), StepErr
     }
     let what = format!("{name} has the SHA-256 {}, and {} was expected", hex(&found), hex(&wanted));
     Err(StepError::new(what)
-        .hint("the file is damaged or another version: copy it anew, or correct its sha256 in the configuration"))
+        .hint("the file is damaged or another version: copy it again, or correct its sha256 in the configuration"))
 }
 
 async fn download(

@@ -122,7 +122,7 @@ impl Component {
 /// whether the component leads is no question of its health: that comes up to 2 s later, and never where it is told not to.
 fn listens(cx: &Context, command: &[String], port: u16) -> ControlFlow<(), String> {
     if !processes::runs(&cx.files, command) {
-        return ControlFlow::Continue("it does not run with its present flags yet".into());
+        return ControlFlow::Continue("it does not run with its current flags yet".into());
     }
     match net::listeners(&cx.files, &[port]) {
         Ok(found) if !found.is_empty() => ControlFlow::Break(()),

@@ -12,7 +12,7 @@ fn two_applies_at_once() {
     codes.sort_unstable();
     assert_eq!(codes, [0, 75], "{}\n{}", ended[0].text(), ended[1].text());
     let refused = ended.iter().find(|output| output.code == 75).unwrap();
-    refused.says(&["another run is at work on this cluster: ", "--break-lock"]);
+    refused.says(&["another run holds the cluster's lock: ", "--break-lock"]);
     cloud.all_is_well();
 
     let (one, other) = (cloud.start("destroy --yes"), cloud.start("destroy --yes"));
@@ -48,7 +48,7 @@ fn a_run_on_another_machine() {
     let ended = running.wait().exits(75);
     ended.says(&[
         "holds the cluster's lock; no heartbeat for",
-        "another run is at work on this cluster: ",
+        "another run holds the cluster's lock: ",
         " on elsewhere",
     ]);
 

@@ -360,7 +360,7 @@ impl<'a> Joining<'a> {
                 Ok(self.wait(format!("it is the turn of {}, which cannot vote yet", learners.join(", "))))
             }
             Err(e) if e.refusal() == Some(Refusal::Unhealthy) => {
-                Ok(self.wait("etcd adds a member when all that vote have been connected for 5 s".into()))
+                Ok(self.wait("etcd adds a member after all voters have been connected for 5 s".into()))
             }
             _ => Ok(self.outcome("it is a learner", added)),
         }

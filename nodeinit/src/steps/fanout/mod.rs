@@ -227,6 +227,6 @@ impl Step for Host {
         }
         Err(StepError::new(format!("the connection to {} broke {CONNECTIONS} times", self.machine.name))
             .exit(Exit::TryAgain)
-            .hint("mend the network between the two, then run `nodeinit up` again"))
+            .hint("fix the network between the two machines, then run `nodeinit up` again"))
     }
 }

@@ -230,7 +230,7 @@ impl Remote {
 
     fn broken(&self, error: SshError) -> StepError {
         let step = StepError::caused(format!("the connection to {} failed", self.name), error).exit(Exit::TryAgain);
-        step.hint("mend the network between the two, then run `nodeinit up` again")
+        step.hint("fix the network between the two machines, then run `nodeinit up` again")
     }
 
     fn failed(&self, code: u32, heard: Heard, stderr: &str) -> StepError {
@@ -243,7 +243,7 @@ impl Remote {
             75 => Exit::TryAgain,
             _ => Exit::Failed,
         };
-        let hint = "its own words stand above and in its `journalctl -t nodeinit`; mend the cause, then run `nodeinit up` \
+        let hint = "its messages are above and in its `journalctl -t nodeinit`; fix the cause, then run `nodeinit up` \
                     here again";
         StepError::new(format!("{} did not come up: {why}", self.name)).exit(exit).hint(hint)
     }

@@ -100,7 +100,7 @@ impl Reconcile<'_> {
             && Certificate::from_pem(given.certificate.as_bytes())?.public_key != certificate.public_key
         {
             let remedy =
-                format!("remove {place} if this machine's cluster is right, or begin anew with `nodeinit reset`");
+                format!("remove {place} if this machine's cluster is right, or start over with `nodeinit reset`");
             outcome.problem(&certificate_path, format!("is another CA than the one in {place}"), remedy);
             return Ok(None);
         }
@@ -216,7 +216,7 @@ impl Reconcile<'_> {
         if let Some(given) = given
             && Key::from_pem(given.expose().as_bytes())?.public_bytes() != key.public_bytes()
         {
-            let remedy = format!("remove {place} if this machine's key is right, or begin anew with `nodeinit reset`");
+            let remedy = format!("remove {place} if this machine's key is right, or start over with `nodeinit reset`");
             outcome.problem(&private, format!("is another key than serviceAccountKey in {place}"), remedy);
             return Ok(());
         }
@@ -241,7 +241,7 @@ impl Reconcile<'_> {
     }
 }
 
-const RESTORE: &str = "put it back from a backup of /etc/kubernetes/pki, or begin anew with `nodeinit reset`";
+const RESTORE: &str = "restore it from a backup of /etc/kubernetes/pki, or start over with `nodeinit reset`";
 
 /// What to do about a certificate that is of no use.
 fn replace(signer: &Signer) -> &'static str {

@@ -179,7 +179,7 @@ impl Work<'_> {
             self.outcome.problem(
                 path,
                 fault,
-                "a new signature does not mend that; run `nodeinit up`: it says what to do",
+                "a new signature does not fix that; run `nodeinit up`: it names the fix",
             );
             return Ok(None);
         }

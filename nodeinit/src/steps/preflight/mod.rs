@@ -110,11 +110,11 @@ impl Report {
             1 => "1 problem".to_owned(),
             n => format!("{n} problems"),
         };
-        let what = format!("this machine is not fit, {problems}:{}", lines.concat());
+        let what = format!("preflight failed, {problems}:{}", lines.concat());
         Some(
             StepError::new(what)
                 .exit(self.exit())
-                .hint("mend all of it, then run `nodeinit up` again; nothing was changed"),
+                .hint("fix every problem listed, then run `nodeinit up` again; nothing was changed"),
         )
     }
 }

@@ -131,7 +131,7 @@ pub(super) async fn kubelet(cx: &Context) -> Vec<Finding> {
         Err(CommandError::Start { .. }) if path != place => Vec::new(),
         Err(e) => {
             let what = format!("the kubelet at {} does not run: {e}", path.display());
-            vec![Finding::failure(CHECK, what, "it is damaged or for another processor: bring it anew")]
+            vec![Finding::failure(CHECK, what, "it is damaged or for another architecture: copy it again")]
         }
     }
 }

@@ -33,7 +33,7 @@ pub async fn drain(cx: &Context, client: &KubeClient, node: &Value, force: bool)
     let pods = pods(client, name).await.map_err(|e| StepError::caused(format!("cannot list the pods of {name}"), e))?;
     let alone: Vec<String> = pods.iter().filter(|pod| !is_controlled(pod)).map(shown).collect();
     if !force && !alone.is_empty() {
-        let what = format!("no controller makes these pods of {name} anew elsewhere: {}", alone.join(", "));
+        let what = format!("no controller recreates these pods of {name} elsewhere: {}", alone.join(", "));
         return Err(StepError::new(what).hint("delete them yourself, or add --force"));
     }
     cx.report.note("drain", format!("{} pods are evicted from {name}", pods.len()));
