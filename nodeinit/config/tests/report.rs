@@ -106,13 +106,22 @@ fn what_nodeinit_must_own_is_refused_with_the_reason() {
             "etcd: {extraArgs: {data-dir: /x}}\n",
             "etcd.extraArgs.data-dir: managed by nodeinit; cannot be overridden; set etcd.dataDirectory",
         ),
-        ("apiServer: {extraArgs: {etcd-servers: x}}\n", "apiServer.extraArgs.etcd-servers: managed by nodeinit; cannot be overridden"),
+        (
+            "apiServer: {extraArgs: {etcd-servers: x}}\n",
+            "apiServer.extraArgs.etcd-servers: managed by nodeinit; cannot be overridden",
+        ),
         (
             "apiServer: {extraArgs: {--v: 2}}\n",
             "apiServer.extraArgs.--v: \"--v\": flags are written without dashes in front; write v",
         ),
-        ("kubelet: {config: {staticPodPath: /x}}\n", "kubelet.config.staticPodPath: managed by nodeinit; cannot be overridden"),
-        ("os: {sysctls: {net.ipv4.ip_forward: 0}}\n", "os.sysctls[\"net.ipv4.ip_forward\"]: managed by nodeinit; cannot be overridden"),
+        (
+            "kubelet: {config: {staticPodPath: /x}}\n",
+            "kubelet.config.staticPodPath: managed by nodeinit; cannot be overridden",
+        ),
+        (
+            "os: {sysctls: {net.ipv4.ip_forward: 0}}\n",
+            "os.sysctls[\"net.ipv4.ip_forward\"]: managed by nodeinit; cannot be overridden",
+        ),
     ] {
         let found = only(text);
         assert!(found.contains(expected), "{text:?} gave {found}");

@@ -176,11 +176,7 @@ impl Work<'_> {
             .iter()
             .find(|fault| !matches!(fault, Fault::Expired(_) | Fault::NotYetValid { .. } | Fault::Lacks(_)));
         if let Some(fault) = fatal {
-            self.outcome.problem(
-                path,
-                fault,
-                "a new signature does not fix that; run `nodeinit up`: it names the fix",
-            );
+            self.outcome.problem(path, fault, "a new signature does not fix that; run `nodeinit up`: it names the fix");
             return Ok(None);
         }
         // Names that somebody added by hand stay, as with kubeadm.
