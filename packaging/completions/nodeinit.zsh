@@ -30,10 +30,10 @@ _nodeinit() {
         case $line[1] in
             (up)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
-'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
-'--output=[How progress is shown]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--new-cluster[Bootstrap an empty etcd even without proof that the cluster is new; an existing cluster'\''s data is lost]' \
 '--yes[Do not ask whether to give the former cluster up]' \
 '(--new-cluster)--permit-stdin[The provisioner'\''s\: read a permit to bootstrap etcd from standard input, one line of JSON]' \
@@ -45,10 +45,10 @@ json\:"One JSON object a line"))' \
 ;;
 (plan)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
-'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
-'--output=[How progress is shown]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--local[Only this machine\: on the first master, the others are left alone]' \
 '--accept-clock[Accept this machine'\''s clock although an earlier run recorded a later time]' \
 '-h[Print help (see more with '\''--help'\'')]' \
@@ -57,32 +57,32 @@ json\:"One JSON object a line"))' \
 ;;
 (preflight)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
-'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
-'--output=[How progress is shown]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
 (status)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
-'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
-'--output=[How progress is shown]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
 (reset)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
-'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
-'--output=[How progress is shown]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
-'--yes[Do not ask]' \
-'--force[Even if the other masters'\'' etcd loses its quorum by it, or cannot be asked]' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
+'--yes[Do not ask for confirmation]' \
+'--force[Proceed even if the other masters'\'' etcd loses quorum or does not answer]' \
 '--remove-aside[Also delete etcd data that was moved aside (\`nodeinit etcd aside list\`)]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
@@ -90,7 +90,7 @@ json\:"One JSON object a line"))' \
 ;;
 (agent)
 _arguments "${_arguments_options[@]}" : \
-'--config=[The configuration, as \`up\` writes it for the service]:FILE:_files' \
+'--config=[The configuration file that \`up\` writes for the service]:FILE:_files' \
 '--role=[This machine'\''s role, if the configuration does not list the machine]:ROLE:(first-master master worker)' \
 '-h[Print help]' \
 '--help[Print help]' \
@@ -113,27 +113,27 @@ _arguments "${_arguments_options[@]}" : \
             (init)
 _arguments "${_arguments_options[@]}" : \
 '--file=[The file to write]:FILE:_files' \
-'*--set=[A value, written as YAML, that is not asked for, such as network.podCIDR=10.1.0.0/16; repeat it]:KEY=VALUE:_default' \
-'--yes[Ask nothing\: what \`--set\` does not say stays at its default]' \
-'--force[Replace the file if it is there]' \
+'*--set=[Set a key to a YAML value, such as network.podCIDR=10.1.0.0/16; repeatable]:KEY=VALUE:_default' \
+'--yes[Do not ask\: settings without \`--set\` keep their defaults]' \
+'--force[Replace an existing file]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (validate)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
-'--output=[How the answer is printed]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
 (show)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
-'--output=[How the answer is printed]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
@@ -200,10 +200,10 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (list)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
 '--version=[Use this release of Kubernetes instead of kubernetes.version]:VERSION:_default' \
-'--output=[How the answer is printed]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
@@ -212,10 +212,10 @@ json\:"One JSON object a line"))' \
 _arguments "${_arguments_options[@]}" : \
 '--to=[The directory; it keeps the digests in artifacts.lock, and later fetches accept no others]:DIR:_files' \
 '--registry-auth=[Read the logins of registries from a file as \`docker login\` writes it, mode 0600]:FILE:_files' \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
 '--version=[Use this release of Kubernetes instead of kubernetes.version]:VERSION:_default' \
-'--output=[How the answer is printed]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
@@ -223,10 +223,10 @@ json\:"One JSON object a line"))' \
 (export)
 _arguments "${_arguments_options[@]}" : \
 '--to=[The directory to write, which serves as artifacts.source\: a new or an empty one, or that of an earlier export]:DIR:_files' \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
-'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
-'--output=[How progress is shown]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
@@ -237,7 +237,7 @@ _arguments "${_arguments_options[@]}" : \
 '--from=[The directory that \`artifacts fetch\` filled; if not given, artifacts.source]:DIR:_files' \
 '(--signature)--sign-key=[Sign the index with this private key\: ed25519, in OpenSSH'\''s format, without a passphrase]:FILE:_files' \
 '--signature=[Add this signature of the index, which \`ssh-keygen -Y sign -n nodeinit-bundle\` made]:FILE:_files' \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
 '--version=[Use this release of Kubernetes instead of kubernetes.version]:VERSION:_default' \
 '-h[Print help]' \
 '--help[Print help]' \
@@ -245,8 +245,8 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (inspect)
 _arguments "${_arguments_options[@]}" : \
-'--output=[How the answer is printed]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':file -- The bundle:_files' \
@@ -332,8 +332,8 @@ _arguments "${_arguments_options[@]}" : \
 (inspect)
 _arguments "${_arguments_options[@]}" : \
 '--file=[The bundle]:FILE:_files' \
-'--output=[How it is shown]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
@@ -386,24 +386,24 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (create)
 _arguments "${_arguments_options[@]}" : \
-'--ttl=[How long it is valid, such as 30m, 24h or 7d; by default 24h, for a worker 1h]:TTL:_default' \
-'(--worker)--description=[What it is for]:DESCRIPTION:_default' \
+'--ttl=[Lifetime, such as 30m, 24h or 7d; default 24h, for a worker 1h]:TTL:_default' \
+'(--worker)--description=[The token'\''s purpose]:DESCRIPTION:_default' \
 '--worker=[Create the token of one worker of the configuration\: revokes its earlier tokens; JSON output contains everything it needs to join]:NAME:_default' \
 '--files=[Write that worker'\''s /etc/nodeinit/config.yaml and secrets.yaml into this directory]:DIRECTORY:_files' \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
-'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
-'--output=[How progress is shown]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
 (list)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
-'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
-'--output=[How progress is shown]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--all[Also list tokens that were used, expired or were revoked]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
@@ -411,10 +411,10 @@ json\:"One JSON object a line"))' \
 ;;
 (delete)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
-'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
-'--output=[How progress is shown]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--spent[Delete the tokens of all workers that have joined]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
@@ -473,20 +473,20 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (list)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
-'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
-'--output=[How progress is shown]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
 (apply)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
-'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
-'--output=[How progress is shown]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '::name -- The addon'\''s name, as `addons list` shows it:_default' \
@@ -494,10 +494,10 @@ json\:"One JSON object a line"))' \
 ;;
 (remove)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
-'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
-'--output=[How progress is shown]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':name -- The addon'\''s name, as `addons list` shows it:_default' \
@@ -555,29 +555,29 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (check)
 _arguments "${_arguments_options[@]}" : \
-'--output=[How the list is shown]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
 (renew)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
-'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
-'--output=[How progress is shown]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-'*::names -- The certificates'\'' names, as `certs check` shows them; all where none is given:_default' \
+'*::names -- Names of certificates, as `certs check` prints them; all by default:_default' \
 && ret=0
 ;;
 (approve)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
-'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
-'--output=[How progress is shown]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':name -- The node'\''s name, or the name of one CertificateSigningRequest:_default' \
@@ -635,20 +635,20 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (members)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
-'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
-'--output=[How progress is shown]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
 (remove)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
-'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
-'--output=[How progress is shown]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--force[Remove it even if it is healthy; ask etcd even if it would lose its quorum]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
@@ -657,21 +657,21 @@ json\:"One JSON object a line"))' \
 ;;
 (defrag)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
-'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
-'--output=[How progress is shown]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
-'--compact[First discard all former revisions; API servers and controllers then list all objects again]' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
+'--compact[First compact\: discard all old revisions; API servers and controllers then list all objects again]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
 (alarms)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
-'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
-'--output=[How progress is shown]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '::action -- What to do:((list\:"Print the alarms"
@@ -694,20 +694,20 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (list)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
-'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
-'--output=[How progress is shown]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
 (remove)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
-'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
-'--output=[How progress is shown]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--yes[Do not ask for confirmation]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
@@ -826,11 +826,11 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (add)
 _arguments "${_arguments_options[@]}" : \
-'--address=[Where to reach it, if the configuration does not have its address]:ADDRESS:_default' \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
-'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
-'--output=[How progress is shown]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
+'--address=[Its address, if the configuration has none]:ADDRESS:_default' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':name -- The machine'\''s name in the configuration:_default' \
@@ -838,11 +838,11 @@ json\:"One JSON object a line"))' \
 ;;
 (remove)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
-'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
-'--output=[How progress is shown]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
-'--force[Even if etcd loses its quorum, and pods are lost that nothing makes anew]' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
+'--force[Proceed even if etcd loses quorum and unmanaged pods are deleted]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':name -- The machine'\''s name:_default' \
@@ -896,11 +896,11 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (add)
 _arguments "${_arguments_options[@]}" : \
-'--address=[Where to reach it, if the configuration does not have its address]:ADDRESS:_default' \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
-'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
-'--output=[How progress is shown]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
+'--address=[Its address, if the configuration has none]:ADDRESS:_default' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':name -- The machine'\''s name in the configuration:_default' \
@@ -908,11 +908,11 @@ json\:"One JSON object a line"))' \
 ;;
 (remove)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
-'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
-'--output=[How progress is shown]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
-'--force[Even if etcd loses its quorum, and pods are lost that nothing makes anew]' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
+'--force[Proceed even if etcd loses quorum and unmanaged pods are deleted]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':name -- The machine'\''s name:_default' \
@@ -966,20 +966,20 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (list)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
-'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
-'--output=[How progress is shown]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
 (run)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins]:FILE:_files' \
-'--role=[This machine'\''s role; by default the configuration tells it]:ROLE:(first-master master worker)' \
-'--output=[How progress is shown]:OUTPUT:((text\:"For people"
-json\:"One JSON object a line"))' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':name -- The step'\''s name, as `phase list` shows it:_default' \
@@ -1377,22 +1377,22 @@ esac
 (( $+functions[_nodeinit_commands] )) ||
 _nodeinit_commands() {
     local commands; commands=(
-'up:Bring this machine to the described state; continues where an earlier run stopped' \
-'plan:What \`up\` would do; changes nothing; exit code 2 where there is something to do' \
-'preflight:Every problem of this machine in one report, each with its remedy; changes nothing' \
-'status:Steps, health of the cluster'\''s parts, nodes, certificates'\'' days left' \
-'reset:Undo what the journal says was made here' \
+'up:Bring this machine to the configured state; an interrupted run resumes' \
+'plan:Show what \`up\` would do, without changing anything; exit code 2 if there are changes' \
+'preflight:Report every problem of this machine with its fix; changes nothing' \
+'status:Show steps, component health, nodes and certificate expiry' \
+'reset:Undo everything that nodeinit did on this machine' \
 'agent:Approve kubelets'\'' certificate requests until stopped; the service nodeinit-agent on masters runs it' \
 'config:Write, check and show the configuration' \
 'artifacts:List and fetch the programs and images that a cluster needs' \
-'secrets:The cluster'\''s secrets, on the operator'\''s side' \
-'token:Bootstrap tokens, with which machines join' \
-'addons:What the cluster may have beside what it cannot do without' \
-'certs:Certificates'\'' ends, and their renewal' \
-'etcd:The masters'\'' etcd' \
-'master:The other masters' \
-'worker:The workers' \
-'phase:One step alone, for people who debug or script' \
+'secrets:Generate and inspect the cluster'\''s secrets bundle' \
+'token:Manage bootstrap tokens' \
+'addons:Manage optional addons' \
+'certs:Check and renew certificates' \
+'etcd:Inspect and maintain etcd' \
+'master:Add or remove masters' \
+'worker:Add or remove workers' \
+'phase:Run a single step (debugging)' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit commands' commands "$@"
@@ -1400,9 +1400,9 @@ _nodeinit_commands() {
 (( $+functions[_nodeinit__subcmd__addons_commands] )) ||
 _nodeinit__subcmd__addons_commands() {
     local commands; commands=(
-'list:The addons, whether the configuration asks for them, and how they are' \
-'apply:Apply an addon and wait for it; without a name all that the configuration asks for' \
-'remove:Delete what was applied as an addon, and nothing else' \
+'list:List addons, whether the configuration enables them, and their status' \
+'apply:Apply an addon and wait until it is ready; without a name, all enabled addons' \
+'remove:Delete only the objects that nodeinit applied for an addon' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit addons commands' commands "$@"
@@ -1415,9 +1415,9 @@ _nodeinit__subcmd__addons__subcmd__apply_commands() {
 (( $+functions[_nodeinit__subcmd__addons__subcmd__help_commands] )) ||
 _nodeinit__subcmd__addons__subcmd__help_commands() {
     local commands; commands=(
-'list:The addons, whether the configuration asks for them, and how they are' \
-'apply:Apply an addon and wait for it; without a name all that the configuration asks for' \
-'remove:Delete what was applied as an addon, and nothing else' \
+'list:List addons, whether the configuration enables them, and their status' \
+'apply:Apply an addon and wait until it is ready; without a name, all enabled addons' \
+'remove:Delete only the objects that nodeinit applied for an addon' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit addons help commands' commands "$@"
@@ -1551,9 +1551,9 @@ _nodeinit__subcmd__artifacts__subcmd__verify_commands() {
 (( $+functions[_nodeinit__subcmd__certs_commands] )) ||
 _nodeinit__subcmd__certs_commands() {
     local commands; commands=(
-'check:When each certificate of this machine ends; exit code 1 where one has ended' \
-'renew:Sign certificates anew, for the keys that they have, with the CAs of this machine' \
-'approve:Approve a node'\''s pending requests for serving certificates, with names that the agent does not know; on a master' \
+'check:List this machine'\''s certificates with their expiry; exit code 1 if one has expired' \
+'renew:Renew certificates for their existing keys, with the CAs on this machine' \
+'approve:Approve a node'\''s pending serving certificate requests that contain names unknown to the agent; on a master' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit certs commands' commands "$@"
@@ -1571,9 +1571,9 @@ _nodeinit__subcmd__certs__subcmd__check_commands() {
 (( $+functions[_nodeinit__subcmd__certs__subcmd__help_commands] )) ||
 _nodeinit__subcmd__certs__subcmd__help_commands() {
     local commands; commands=(
-'check:When each certificate of this machine ends; exit code 1 where one has ended' \
-'renew:Sign certificates anew, for the keys that they have, with the CAs of this machine' \
-'approve:Approve a node'\''s pending requests for serving certificates, with names that the agent does not know; on a master' \
+'check:List this machine'\''s certificates with their expiry; exit code 1 if one has expired' \
+'renew:Renew certificates for their existing keys, with the CAs on this machine' \
+'approve:Approve a node'\''s pending serving certificate requests that contain names unknown to the agent; on a master' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit certs help commands' commands "$@"
@@ -1606,10 +1606,10 @@ _nodeinit__subcmd__certs__subcmd__renew_commands() {
 (( $+functions[_nodeinit__subcmd__config_commands] )) ||
 _nodeinit__subcmd__config_commands() {
     local commands; commands=(
-'init:Write a configuration file that explains every key; asks on a terminal for what matters' \
-'validate:Tell everything that is wrong in one report, or that nothing is' \
-'show:The merged configuration, and which file set each value' \
-'schema:The JSON Schema (draft 2020-12) of the configuration' \
+'init:Write a configuration file that explains every key; on a terminal, ask for the settings that matter' \
+'validate:Check the configuration and report every problem' \
+'show:Show the merged configuration and the file that set each value' \
+'schema:Print the JSON Schema (draft 2020-12) of the configuration' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit config commands' commands "$@"
@@ -1617,10 +1617,10 @@ _nodeinit__subcmd__config_commands() {
 (( $+functions[_nodeinit__subcmd__config__subcmd__help_commands] )) ||
 _nodeinit__subcmd__config__subcmd__help_commands() {
     local commands; commands=(
-'init:Write a configuration file that explains every key; asks on a terminal for what matters' \
-'validate:Tell everything that is wrong in one report, or that nothing is' \
-'show:The merged configuration, and which file set each value' \
-'schema:The JSON Schema (draft 2020-12) of the configuration' \
+'init:Write a configuration file that explains every key; on a terminal, ask for the settings that matter' \
+'validate:Check the configuration and report every problem' \
+'show:Show the merged configuration and the file that set each value' \
+'schema:Print the JSON Schema (draft 2020-12) of the configuration' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit config help commands' commands "$@"
@@ -1673,7 +1673,7 @@ _nodeinit__subcmd__config__subcmd__validate_commands() {
 (( $+functions[_nodeinit__subcmd__etcd_commands] )) ||
 _nodeinit__subcmd__etcd_commands() {
     local commands; commands=(
-'members:The members\: which vote, which leads, how they are' \
+'members:List members\: voters, leader, health' \
 'remove:Remove a member whose machine is gone, such as one that was added and never started' \
 'defrag:Shrink the members'\'' databases, one member at a time, the leader last' \
 'alarms:List etcd'\''s alarms, or disarm those of full databases' \
@@ -1738,7 +1738,7 @@ _nodeinit__subcmd__etcd__subcmd__defrag_commands() {
 (( $+functions[_nodeinit__subcmd__etcd__subcmd__help_commands] )) ||
 _nodeinit__subcmd__etcd__subcmd__help_commands() {
     local commands; commands=(
-'members:The members\: which vote, which leads, how they are' \
+'members:List members\: voters, leader, health' \
 'remove:Remove a member whose machine is gone, such as one that was added and never started' \
 'defrag:Shrink the members'\'' databases, one member at a time, the leader last' \
 'alarms:List etcd'\''s alarms, or disarm those of full databases' \
@@ -1803,22 +1803,22 @@ _nodeinit__subcmd__etcd__subcmd__remove_commands() {
 (( $+functions[_nodeinit__subcmd__help_commands] )) ||
 _nodeinit__subcmd__help_commands() {
     local commands; commands=(
-'up:Bring this machine to the described state; continues where an earlier run stopped' \
-'plan:What \`up\` would do; changes nothing; exit code 2 where there is something to do' \
-'preflight:Every problem of this machine in one report, each with its remedy; changes nothing' \
-'status:Steps, health of the cluster'\''s parts, nodes, certificates'\'' days left' \
-'reset:Undo what the journal says was made here' \
+'up:Bring this machine to the configured state; an interrupted run resumes' \
+'plan:Show what \`up\` would do, without changing anything; exit code 2 if there are changes' \
+'preflight:Report every problem of this machine with its fix; changes nothing' \
+'status:Show steps, component health, nodes and certificate expiry' \
+'reset:Undo everything that nodeinit did on this machine' \
 'agent:Approve kubelets'\'' certificate requests until stopped; the service nodeinit-agent on masters runs it' \
 'config:Write, check and show the configuration' \
 'artifacts:List and fetch the programs and images that a cluster needs' \
-'secrets:The cluster'\''s secrets, on the operator'\''s side' \
-'token:Bootstrap tokens, with which machines join' \
-'addons:What the cluster may have beside what it cannot do without' \
-'certs:Certificates'\'' ends, and their renewal' \
-'etcd:The masters'\'' etcd' \
-'master:The other masters' \
-'worker:The workers' \
-'phase:One step alone, for people who debug or script' \
+'secrets:Generate and inspect the cluster'\''s secrets bundle' \
+'token:Manage bootstrap tokens' \
+'addons:Manage optional addons' \
+'certs:Check and renew certificates' \
+'etcd:Inspect and maintain etcd' \
+'master:Add or remove masters' \
+'worker:Add or remove workers' \
+'phase:Run a single step (debugging)' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit help commands' commands "$@"
@@ -1826,9 +1826,9 @@ _nodeinit__subcmd__help_commands() {
 (( $+functions[_nodeinit__subcmd__help__subcmd__addons_commands] )) ||
 _nodeinit__subcmd__help__subcmd__addons_commands() {
     local commands; commands=(
-'list:The addons, whether the configuration asks for them, and how they are' \
-'apply:Apply an addon and wait for it; without a name all that the configuration asks for' \
-'remove:Delete what was applied as an addon, and nothing else' \
+'list:List addons, whether the configuration enables them, and their status' \
+'apply:Apply an addon and wait until it is ready; without a name, all enabled addons' \
+'remove:Delete only the objects that nodeinit applied for an addon' \
     )
     _describe -t commands 'nodeinit help addons commands' commands "$@"
 }
@@ -1897,9 +1897,9 @@ _nodeinit__subcmd__help__subcmd__artifacts__subcmd__verify_commands() {
 (( $+functions[_nodeinit__subcmd__help__subcmd__certs_commands] )) ||
 _nodeinit__subcmd__help__subcmd__certs_commands() {
     local commands; commands=(
-'check:When each certificate of this machine ends; exit code 1 where one has ended' \
-'renew:Sign certificates anew, for the keys that they have, with the CAs of this machine' \
-'approve:Approve a node'\''s pending requests for serving certificates, with names that the agent does not know; on a master' \
+'check:List this machine'\''s certificates with their expiry; exit code 1 if one has expired' \
+'renew:Renew certificates for their existing keys, with the CAs on this machine' \
+'approve:Approve a node'\''s pending serving certificate requests that contain names unknown to the agent; on a master' \
     )
     _describe -t commands 'nodeinit help certs commands' commands "$@"
 }
@@ -1921,10 +1921,10 @@ _nodeinit__subcmd__help__subcmd__certs__subcmd__renew_commands() {
 (( $+functions[_nodeinit__subcmd__help__subcmd__config_commands] )) ||
 _nodeinit__subcmd__help__subcmd__config_commands() {
     local commands; commands=(
-'init:Write a configuration file that explains every key; asks on a terminal for what matters' \
-'validate:Tell everything that is wrong in one report, or that nothing is' \
-'show:The merged configuration, and which file set each value' \
-'schema:The JSON Schema (draft 2020-12) of the configuration' \
+'init:Write a configuration file that explains every key; on a terminal, ask for the settings that matter' \
+'validate:Check the configuration and report every problem' \
+'show:Show the merged configuration and the file that set each value' \
+'schema:Print the JSON Schema (draft 2020-12) of the configuration' \
     )
     _describe -t commands 'nodeinit help config commands' commands "$@"
 }
@@ -1951,7 +1951,7 @@ _nodeinit__subcmd__help__subcmd__config__subcmd__validate_commands() {
 (( $+functions[_nodeinit__subcmd__help__subcmd__etcd_commands] )) ||
 _nodeinit__subcmd__help__subcmd__etcd_commands() {
     local commands; commands=(
-'members:The members\: which vote, which leads, how they are' \
+'members:List members\: voters, leader, health' \
 'remove:Remove a member whose machine is gone, such as one that was added and never started' \
 'defrag:Shrink the members'\'' databases, one member at a time, the leader last' \
 'alarms:List etcd'\''s alarms, or disarm those of full databases' \
@@ -2005,8 +2005,8 @@ _nodeinit__subcmd__help__subcmd__help_commands() {
 (( $+functions[_nodeinit__subcmd__help__subcmd__master_commands] )) ||
 _nodeinit__subcmd__help__subcmd__master_commands() {
     local commands; commands=(
-'add:Bring up one machine of the configuration, from the first master' \
-'remove:Take one machine out of the cluster, from a master\: its pods, its part in etcd, its node, its tokens' \
+'add:Bring up one configured machine; run this on the first master' \
+'remove:Drain a machine, remove its etcd member, node and tokens; run this on a master' \
     )
     _describe -t commands 'nodeinit help master commands' commands "$@"
 }
@@ -2023,8 +2023,8 @@ _nodeinit__subcmd__help__subcmd__master__subcmd__remove_commands() {
 (( $+functions[_nodeinit__subcmd__help__subcmd__phase_commands] )) ||
 _nodeinit__subcmd__help__subcmd__phase_commands() {
     local commands; commands=(
-'list:The steps of this machine'\''s role, in order; as JSON each with what it needs' \
-'run:Run one step; those that it needs must be done' \
+'list:List the steps of this machine'\''s role in order; JSON output includes their dependencies' \
+'run:Run one step; its dependencies must be done' \
     )
     _describe -t commands 'nodeinit help phase commands' commands "$@"
 }
@@ -2057,7 +2057,7 @@ _nodeinit__subcmd__help__subcmd__reset_commands() {
 _nodeinit__subcmd__help__subcmd__secrets_commands() {
     local commands; commands=(
 'generate:Generate a cluster'\''s secrets\: CAs and keys; never overwrites a file' \
-'inspect:Fingerprints, subjects and ends of what a bundle holds, never a secret' \
+'inspect:Show fingerprints, subjects and expiry of a bundle'\''s content, never a secret' \
     )
     _describe -t commands 'nodeinit help secrets commands' commands "$@"
 }
@@ -2108,8 +2108,8 @@ _nodeinit__subcmd__help__subcmd__up_commands() {
 (( $+functions[_nodeinit__subcmd__help__subcmd__worker_commands] )) ||
 _nodeinit__subcmd__help__subcmd__worker_commands() {
     local commands; commands=(
-'add:Bring up one machine of the configuration, from the first master' \
-'remove:Take one machine out of the cluster, from a master\: its pods, its part in etcd, its node, its tokens' \
+'add:Bring up one configured machine; run this on the first master' \
+'remove:Drain a machine, remove its etcd member, node and tokens; run this on a master' \
     )
     _describe -t commands 'nodeinit help worker commands' commands "$@"
 }
@@ -2126,8 +2126,8 @@ _nodeinit__subcmd__help__subcmd__worker__subcmd__remove_commands() {
 (( $+functions[_nodeinit__subcmd__master_commands] )) ||
 _nodeinit__subcmd__master_commands() {
     local commands; commands=(
-'add:Bring up one machine of the configuration, from the first master' \
-'remove:Take one machine out of the cluster, from a master\: its pods, its part in etcd, its node, its tokens' \
+'add:Bring up one configured machine; run this on the first master' \
+'remove:Drain a machine, remove its etcd member, node and tokens; run this on a master' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit master commands' commands "$@"
@@ -2140,8 +2140,8 @@ _nodeinit__subcmd__master__subcmd__add_commands() {
 (( $+functions[_nodeinit__subcmd__master__subcmd__help_commands] )) ||
 _nodeinit__subcmd__master__subcmd__help_commands() {
     local commands; commands=(
-'add:Bring up one machine of the configuration, from the first master' \
-'remove:Take one machine out of the cluster, from a master\: its pods, its part in etcd, its node, its tokens' \
+'add:Bring up one configured machine; run this on the first master' \
+'remove:Drain a machine, remove its etcd member, node and tokens; run this on a master' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit master help commands' commands "$@"
@@ -2169,8 +2169,8 @@ _nodeinit__subcmd__master__subcmd__remove_commands() {
 (( $+functions[_nodeinit__subcmd__phase_commands] )) ||
 _nodeinit__subcmd__phase_commands() {
     local commands; commands=(
-'list:The steps of this machine'\''s role, in order; as JSON each with what it needs' \
-'run:Run one step; those that it needs must be done' \
+'list:List the steps of this machine'\''s role in order; JSON output includes their dependencies' \
+'run:Run one step; its dependencies must be done' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit phase commands' commands "$@"
@@ -2178,8 +2178,8 @@ _nodeinit__subcmd__phase_commands() {
 (( $+functions[_nodeinit__subcmd__phase__subcmd__help_commands] )) ||
 _nodeinit__subcmd__phase__subcmd__help_commands() {
     local commands; commands=(
-'list:The steps of this machine'\''s role, in order; as JSON each with what it needs' \
-'run:Run one step; those that it needs must be done' \
+'list:List the steps of this machine'\''s role in order; JSON output includes their dependencies' \
+'run:Run one step; its dependencies must be done' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit phase help commands' commands "$@"
@@ -2228,7 +2228,7 @@ _nodeinit__subcmd__reset_commands() {
 _nodeinit__subcmd__secrets_commands() {
     local commands; commands=(
 'generate:Generate a cluster'\''s secrets\: CAs and keys; never overwrites a file' \
-'inspect:Fingerprints, subjects and ends of what a bundle holds, never a secret' \
+'inspect:Show fingerprints, subjects and expiry of a bundle'\''s content, never a secret' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit secrets commands' commands "$@"
@@ -2242,7 +2242,7 @@ _nodeinit__subcmd__secrets__subcmd__generate_commands() {
 _nodeinit__subcmd__secrets__subcmd__help_commands() {
     local commands; commands=(
 'generate:Generate a cluster'\''s secrets\: CAs and keys; never overwrites a file' \
-'inspect:Fingerprints, subjects and ends of what a bundle holds, never a secret' \
+'inspect:Show fingerprints, subjects and expiry of a bundle'\''s content, never a secret' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit secrets help commands' commands "$@"
@@ -2335,8 +2335,8 @@ _nodeinit__subcmd__up_commands() {
 (( $+functions[_nodeinit__subcmd__worker_commands] )) ||
 _nodeinit__subcmd__worker_commands() {
     local commands; commands=(
-'add:Bring up one machine of the configuration, from the first master' \
-'remove:Take one machine out of the cluster, from a master\: its pods, its part in etcd, its node, its tokens' \
+'add:Bring up one configured machine; run this on the first master' \
+'remove:Drain a machine, remove its etcd member, node and tokens; run this on a master' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit worker commands' commands "$@"
@@ -2349,8 +2349,8 @@ _nodeinit__subcmd__worker__subcmd__add_commands() {
 (( $+functions[_nodeinit__subcmd__worker__subcmd__help_commands] )) ||
 _nodeinit__subcmd__worker__subcmd__help_commands() {
     local commands; commands=(
-'add:Bring up one machine of the configuration, from the first master' \
-'remove:Take one machine out of the cluster, from a master\: its pods, its part in etcd, its node, its tokens' \
+'add:Bring up one configured machine; run this on the first master' \
+'remove:Drain a machine, remove its etcd member, node and tokens; run this on a master' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit worker help commands' commands "$@"

@@ -79,7 +79,7 @@ enum Command {
     Destroy {
         #[command(flatten)]
         source: Source,
-        /// Do not ask
+        /// Do not ask for confirmation
         #[arg(long)]
         yes: bool,
         /// Take the cluster's lock over at once; only where the run that holds it is known to be dead
@@ -103,10 +103,10 @@ enum Command {
         #[command(flatten)]
         source: Source,
     },
-    /// The other masters
+    /// Add or remove masters
     #[command(subcommand)]
     Master(Machine),
-    /// The workers
+    /// Add or remove workers
     #[command(subcommand)]
     Worker(Machine),
 }

@@ -18,8 +18,8 @@ first=${names[0]}
 "$host" copy "$first" "$bench/ha-on-host.py" /root/
 if [ "$mode" = ha ]; then
   "$host" copy "$first" "$bench/ha.yaml" /etc/nodeinit/conf.d/20-ha.yaml
-  artefacts() { "$host" ssh "$1" bash -s artefacts <"$bench/kubeadm-on-host.sh" >&2; }
-  on_all artefacts
+  artifacts() { "$host" ssh "$1" bash -s artifacts <"$bench/kubeadm-on-host.sh" >&2; }
+  on_all artifacts
 fi
 usage begin "${names[@]}"
 "$host" ssh "$first" python3 /root/ha-on-host.py 5 "${EPOCHREALTIME/./}" nodeinit up --output json |

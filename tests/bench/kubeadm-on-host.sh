@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # What a good script around kubeadm does on the host itself, where packages and a package manager would put things elsewhere:
-# artefacts (programs and images) | prepare (those and the units) | init-ha | init | fresh; the last two print their times as JSON.
+# artifacts (programs and images) | prepare (those and the units) | init-ha | init | fresh; the last two print their times as JSON.
 set -euo pipefail
 export KUBECONFIG=/etc/kubernetes/admin.conf
 
-artefacts() {
+artifacts() {
   install -m 755 /opt/lab/bin/kubelet /opt/lab/bin/kubeadm /opt/lab/bin/kubectl /usr/bin/
   install -D -m 755 -t /opt/cni/bin /opt/lab/bin/bridge /opt/lab/bin/host-local /opt/lab/bin/loopback /opt/lab/bin/portmap
   [ -z "$(ctr -n k8s.io images ls -q)" ] || return 0 # the host came with them
@@ -45,12 +45,12 @@ start=${EPOCHREALTIME/./}
 since() { local t=$((${EPOCHREALTIME/./} - start)); printf '%d.%03d' $((t / 1000000)) $((t / 1000 % 1000)); }
 
 case $1 in
-artefacts)
-  artefacts
+artifacts)
+  artifacts
   exit
   ;;
 prepare)
-  artefacts
+  artifacts
   units
   exit
   ;;
@@ -63,7 +63,7 @@ init)
   init --skip-phases=addon
   ;;
 fresh)
-  artefacts
+  artifacts
   units
   prepared=$(since)
   init

@@ -19,7 +19,7 @@ fresh_host "$name" "$ip"
 config=(/etc/nodeinit/config.yaml)
 if [ "$mode" != fresh ]; then
   config+=(/root/idle.yaml)
-  "$host" ssh "$name" bash /root/kubeadm-on-host.sh artefacts >&2
+  "$host" ssh "$name" bash /root/kubeadm-on-host.sh artifacts >&2
 fi
 case $mode in small) "$host" cpu "$name" 0.5 ;; busy) "$host" writes "$name" on ;; esac
 usage begin "$name"

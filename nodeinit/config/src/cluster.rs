@@ -14,7 +14,7 @@ use std::{
 /// One cluster, as its `cluster.yaml` and the layers over it describe it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cluster {
-    /// `name`: a DNS label; stands in kubeconfigs and in `kubeadm-config`. Default `kubernetes`.
+    /// `name`: a DNS label; used in kubeconfigs and in `kubeadm-config`. Default `kubernetes`.
     pub name: String,
     /// `kubernetes.version`.
     pub version: KubernetesVersion,
@@ -99,7 +99,7 @@ pub struct Proxy {
     pub no: Vec<String>,
 }
 
-/// What the masters share.
+/// Settings that all masters share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ControlPlane {
     /// `controlPlane.endpoint`: what workers and people use. `None`: the first master's address and port 6443.
@@ -280,7 +280,7 @@ pub struct Component {
     pub extra_args: BTreeMap<String, String>,
 }
 
-/// What is applied to the cluster once its API answers.
+/// Addons, applied when the API server is ready.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Addons {
     /// `addons.kubeProxy`. Default true.
@@ -330,16 +330,16 @@ pub struct Artifacts {
     pub ca_certificate: Option<String>,
 }
 
-/// The source of artefacts.
+/// The source of artifacts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArtifactSource {
     /// `image`: baked into the machine's image; binaries are in place, and images in containerd or fetched by it.
     Image,
     /// An absolute path: a directory of this machine.
     Directory(PathBuf),
-    /// An absolute path that ends in `.tar`: a bundle, one file with all artefacts.
+    /// An absolute path that ends in `.tar`: a bundle, one file with all artifacts.
     Bundle(PathBuf),
-    /// `http://` or `https://`: a mirror, without a slash at its end; every artefact has its `sha256`, or there is `sha256sums`.
+    /// `http://` or `https://`: a mirror, without a slash at its end; every artifact has its `sha256`, or there is `sha256sums`.
     Mirror(String),
     /// `upstream`: the official servers. `nodeinit up` fetches what they publish into [`FETCHED`].
     Upstream,
@@ -349,7 +349,7 @@ pub enum ArtifactSource {
 pub const FETCHED: &str = "/var/lib/nodeinit/artifacts";
 
 impl ArtifactSource {
-    /// The directory of this machine that has the artefacts, or gets them.
+    /// The directory of this machine that has the artifacts, or gets them.
     #[must_use]
     pub fn directory(&self) -> Option<&Path> {
         match self {
@@ -415,10 +415,10 @@ pub enum SecretsDelivery {
     UserData,
 }
 
-/// How long things may take; each is the deadline of one kind of wait.
+/// Deadlines, one for each kind of wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// `timeouts.download`: one artefact. Default 10 minutes.
+    /// `timeouts.download`: one artifact. Default 10 minutes.
     pub download: Duration,
     /// `timeouts.imageImport`: one archive. Default 5 minutes.
     pub image_import: Duration,
@@ -559,7 +559,7 @@ impl KubernetesImage {
         Self::CoreDns,
     ];
 
-    /// The name of its archive below a source of artefacts, without `.tar`; also the last part of the image's name.
+    /// The name of its archive below a source of artifacts, without `.tar`; also the last part of the image's name.
     #[must_use]
     pub fn file(self) -> &'static str {
         match self {

@@ -103,7 +103,7 @@ pub static ABSOLUTE_PATH: Format =
     Format::new("an absolute path", "/opt/kubernetes", |t| absolute(t).map(drop)).pattern("^/");
 /// A path below something.
 pub static RELATIVE_PATH: Format = Format::new("a path below the source", "bin/kubelet", relative).pattern("^[^/]");
-/// The source of artefacts.
+/// The source of artifacts.
 pub static SOURCE: Format = Format::new("a source", "https://mirror.example.org/k8s", |t| source(t).map(drop))
     .pattern("^(image|upstream|/.*|https?://.+)$");
 /// A SHA-256 digest.
@@ -123,7 +123,7 @@ pub static SYSCTL: Format =
 pub static MODULE: Format = Format::new("a kernel module's name", "ip_vs", module).pattern("^[A-Za-z0-9_-]+$");
 /// A length of time.
 pub static DURATION: Format =
-    Format::new("a length of time", "90s", |t| duration(t).map(drop)).pattern("^([0-9]+(h|m|s|ms))+$");
+    Format::new("a duration", "90s", |t| duration(t).map(drop)).pattern("^([0-9]+(h|m|s|ms))+$");
 
 /// A TCP port.
 pub static PORT: Format = Format::new("a port", "22", |t| port(t).map(drop)).pattern("^[0-9]{1,5}$").loose();
@@ -159,8 +159,8 @@ pub static OPENING: Format = Format::new("a protocol and its ports", "tcp/179", 
     .pattern("^[a-z0-9-]+(/[0-9]+(-[0-9]+)?)?$");
 /// An address in the web.
 pub static URL: Format =
-    Format::new("an address in the web", "https://mirror.example.org/nodeinit", url).pattern("^https?://.+");
-/// A server of artefacts.
+    Format::new("an HTTP(S) URL", "https://mirror.example.org/nodeinit", url).pattern("^https?://.+");
+/// A server of artifacts.
 pub static HOST: Format = Format::new("a host, with its port if it is not 443", "registry.k8s.io", host)
     .pattern("^[a-z0-9][a-z0-9.-]*(:[0-9]{1,5})?$");
 /// What is reached without a proxy.
@@ -250,7 +250,7 @@ fn url(text: &str) -> Result<(), Flaw> {
     let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     let odd = |c: char| c.is_control() || c.is_whitespace() || matches!(c, '\'' | '"' | '\\' | '@');
     let fits = host.is_some_and(|host| !host.is_empty() && !host.starts_with('/') && !host.contains(odd));
-    verdict(fits, text, "an address in the web", "write http:// or https://, a host and a path, without a password")
+    verdict(fits, text, "an HTTP(S) URL", "write http:// or https://, a host and a path, without a password")
 }
 
 fn host(text: &str) -> Result<(), Flaw> {
@@ -512,7 +512,7 @@ pub(crate) fn source(text: &str) -> Result<ArtifactSource, Flaw> {
             let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
             let odd = |c: char| c.is_control() || c.is_whitespace() || matches!(c, '?' | '#' | '@' | '\\');
             let fits = host.is_some_and(|h| !h.is_empty() && !h.starts_with('/') && !h.contains(odd));
-            verdict(fits, text, "a source of artefacts", remedy)?;
+            verdict(fits, text, "a source of artifacts", remedy)?;
             Ok(ArtifactSource::Mirror(text.trim_end_matches('/').to_owned()))
         }
     }
@@ -568,8 +568,7 @@ fn module(text: &str) -> Result<(), Flaw> {
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
 pub(crate) fn duration(text: &str) -> Result<Duration, Flaw> {
-    let wrong =
-        || Flaw::new(format!("{text:?} is not a length of time"), "write a number and a unit: 500ms, 90s, 5m, 1h30m");
+    let wrong = || Flaw::new(format!("{text:?} is not a duration"), "write a number and a unit: 500ms, 90s, 5m, 1h30m");
     let mut total = Duration::ZERO;
     let mut rest = text;
     while !rest.is_empty() {

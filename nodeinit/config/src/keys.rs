@@ -25,29 +25,34 @@ pub const CLUSTER: &[Field] = &[
         key: "apiVersion",
         kind: Choice(&[(API_VERSION, "the only one so far")]),
         default: Required,
-        doc: "The version of this format. The first file must say it; others may.",
+        doc: "The version of this format. Required in the first file, optional in others.",
     },
     Field {
         key: "kind",
         kind: Choice(&[(KIND, "the configuration of a cluster")]),
         default: Required,
-        doc: "What the file describes. The first file must say it; others may.",
+        doc: "What the file describes. Required in the first file, optional in others.",
     },
     Field {
         key: "name",
         kind: Text(&f::LABEL),
         default: Value("kubernetes"),
-        doc: "The cluster's name; stands in kubeconfigs and in `kubeadm-config`.",
+        doc: "The cluster's name; used in kubeconfigs and in `kubeadm-config`.",
     },
-    Field { key: "kubernetes", kind: Group(KUBERNETES), default: Empty(""), doc: "Which Kubernetes." },
-    Field { key: "images", kind: Group(IMAGES), default: Empty(""), doc: "Where images come from by name." },
+    Field { key: "kubernetes", kind: Group(KUBERNETES), default: Empty(""), doc: "The Kubernetes release." },
+    Field { key: "images", kind: Group(IMAGES), default: Empty(""), doc: "Registries and mirrors of images." },
     Field {
         key: "containerRuntime",
         kind: Group(CONTAINER_RUNTIME),
         default: Empty(""),
-        doc: "containerd of every machine. See `docs/containerd.md`.",
+        doc: "containerd on every machine. See `docs/containerd.md`.",
     },
-    Field { key: "controlPlane", kind: Group(CONTROL_PLANE), default: Empty(""), doc: "What the masters share." },
+    Field {
+        key: "controlPlane",
+        kind: Group(CONTROL_PLANE),
+        default: Empty(""),
+        doc: "Settings that all masters share.",
+    },
     Field {
         key: "masters",
         kind: List(&Group(MACHINE)),
@@ -64,14 +69,14 @@ pub const CLUSTER: &[Field] = &[
         key: "ssh",
         kind: Group(SSH),
         default: Empty(""),
-        doc: "How the first master reaches the other machines. Workers without an address come by themselves.",
+        doc: "SSH access from the first master to the other machines. Workers without an address join on their own.",
     },
     Field {
         key: "join",
         kind: Group(JOIN),
         default: Empty(""),
-        doc: "What a worker that comes by itself trusts. The first master and the provisioner write it into a worker's own \
-              configuration.",
+        doc: "Trust settings of a self-joining worker. The first master and the provisioner write them into the \
+              worker's own configuration.",
     },
     Field {
         key: "agent",
@@ -105,20 +110,20 @@ pub const CLUSTER: &[Field] = &[
         key: "addons",
         kind: Group(ADDONS),
         default: Empty(""),
-        doc: "What is applied to the cluster once its API answers.",
+        doc: "Addons, applied when the API server is ready.",
     },
     Field {
         key: "artifacts",
         kind: Group(ARTIFACTS),
         default: Empty(""),
-        doc: "Where binaries and image archives come from.",
+        doc: "Source of programs and image archives.",
     },
-    Field { key: "os", kind: Group(OS), default: Empty(""), doc: "What is done to the operating system." },
+    Field { key: "os", kind: Group(OS), default: Empty(""), doc: "Settings of the operating system." },
     Field {
         key: "manifestsDirectory",
         kind: Text(&f::ABSOLUTE_PATH),
         default: Words("the built-in manifests", "/etc/nodeinit/manifests"),
-        doc: "Files in this directory replace our own manifests of the same name.",
+        doc: "Directory with files that replace built-in manifests of the same name.",
     },
     Field {
         key: "secretsDelivery",
@@ -134,22 +139,18 @@ pub const CLUSTER: &[Field] = &[
         key: "openstack",
         kind: Group(openstack::OPENSTACK),
         default: Empty(""),
-        doc: "The cloud in which `provisioner` makes the machines. Not written: the machines are there already. \
-              No machine gets this section.",
+        doc: "The cloud in which `provisioner` creates the machines. Omit it if the machines exist. Machines do not \
+              receive this section.",
     },
-    Field {
-        key: "timeouts",
-        kind: Group(TIMEOUTS),
-        default: Empty(""),
-        doc: "How long things may take; each is the deadline of one kind of wait.",
-    },
+    Field { key: "timeouts", kind: Group(TIMEOUTS), default: Empty(""), doc: "Deadlines, one for each kind of wait." },
 ];
 
 const KUBERNETES: &[Field] = &[Field {
     key: "version",
     kind: Text(&f::VERSION),
     default: Value(crate::releases::DEFAULT),
-    doc: "The version of Kubernetes. Its minor version selects the release, which all other versions and flags follow: see `docs/releases.md`.",
+    doc: "The version of Kubernetes. Its minor version selects the release, which determines all other versions and \
+          flags: see `docs/releases.md`.",
 }];
 
 const IMAGES: &[Field] = &[
@@ -157,7 +158,7 @@ const IMAGES: &[Field] = &[
         key: "repository",
         kind: Text(&f::REPOSITORY),
         default: Value(crate::cluster::DEFAULT_IMAGE_REPOSITORY),
-        doc: "The registry, and the folder in it, that Kubernetes' own images are named after.",
+        doc: "Registry and path of Kubernetes' own images.",
     },
     Field {
         key: "mirrors",
@@ -172,7 +173,8 @@ const IMAGES: &[Field] = &[
                 key: "urls",
                 kind: List(&Text(&f::URL)),
                 default: Required,
-                doc: "The mirrors' base URLs, tried in turn before the registry itself. A path becomes the folder of the images.",
+                doc: "The mirrors' base URLs, tried in turn before the registry itself. A path is prepended to image \
+                      names.",
             },
         ])),
         default: Empty("[{registry: docker.io, urls: [\"https://mirror.example.org/hub\"]}]"),
@@ -227,15 +229,14 @@ const CONTROL_PLANE: &[Field] = &[
         key: "endpoint",
         kind: Text(&f::ENDPOINT),
         default: Words("the first master's address and port 6443", "api.example.org:6443"),
-        doc: "What workers and people use to reach the API: a load balancer, or a DNS name. \
-              Port 6443 where none is written.",
+        doc: "Address of the API for workers and clients: a load balancer or a DNS name. The default port is 6443.",
     },
     Field {
         key: "virtualAddress",
         kind: Text(&f::ADDRESS),
         default: Words("none", "10.0.0.10"),
-        doc: "An address that the masters hold among themselves, one at a time, and that stands for the API where there is no \
-              load balancer. It must be free, and of the masters' own network.",
+        doc: "Virtual IP of the API, held by one master at a time, for clusters without a load balancer. It must be a free \
+              address of the masters' network.",
     },
     Field {
         key: "certSANs",
@@ -256,13 +257,14 @@ const MACHINE: &[Field] = &[
         key: "name",
         kind: Text(&f::NODE_NAME),
         default: Required,
-        doc: "The node's name, and the machine's host name; a suffix such as `.novalocal` on the machine is no matter.",
+        doc: "The node's name, and the machine's host name; a suffix such as `.novalocal` on the machine is ignored.",
     },
     Field {
         key: "address",
         kind: Text(&f::ADDRESS),
         default: Words("found on the machine itself; needed where other machines must reach it", "10.0.0.11"),
-        doc: "Where the other machines reach it. The node has this address (`--node-ip`); an interface of the machine must have it.",
+        doc: "The address at which other machines reach it. The node has this address (`--node-ip`); an interface of \
+              the machine must have it.",
     },
     Field {
         key: "labels",
@@ -274,7 +276,7 @@ const MACHINE: &[Field] = &[
         key: "taints",
         kind: List(&Text(&f::TAINT)),
         default: Words("none", "[dedicated=db:NoSchedule]"),
-        doc: "Taints of the node, beside the control plane's own.",
+        doc: "Taints of the node, in addition to the control plane's own.",
     },
     Field {
         key: "hostKeys",
@@ -283,25 +285,25 @@ const MACHINE: &[Field] = &[
             "those of the secrets bundle",
             "[ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKSJP7bvRVpAlmJMb4lLdWVlqsA4FxgYDbSw1LRxlPyo]",
         ),
-        doc: "Its SSH host keys, as in its /etc/ssh/ssh_host_*_key.pub; any one of them will do.",
+        doc: "Its SSH host keys, as in its /etc/ssh/ssh_host_*_key.pub; one match is enough.",
     },
     Field {
         key: "ssh",
         kind: Group(MACHINE_SSH),
         default: Empty(""),
-        doc: "How this machine is reached by SSH, where that differs.",
+        doc: "SSH settings of this machine that differ from `ssh`.",
     },
     Field {
         key: "flavor",
         kind: Text(&f::CLOUD_NAME),
         default: Words("`openstack.flavor`", "m1.large"),
-        doc: "How large the provisioner makes it: a flavour's name or id.",
+        doc: "The flavor of the server, by name or id.",
     },
     Field {
         key: "availabilityZone",
         kind: Text(&f::CLOUD_NAME),
         default: Words("one of `openstack.availabilityZones`, in turn", "nova-1"),
-        doc: "Where the provisioner makes it.",
+        doc: "The availability zone of the server.",
     },
 ];
 
@@ -310,13 +312,14 @@ const MACHINE_SSH: &[Field] = &[
         key: "enabled",
         kind: Flag,
         default: Words("`true`", "false"),
-        doc: "Whether the first master brings this worker up over SSH. If not, the worker joins by itself, as one without an address does.",
+        doc: "Whether the first master brings up this worker over SSH. If `false`, the worker joins on its own, like \
+              one without an address.",
     },
     Field {
         key: "address",
         kind: Text(&f::ADDRESS),
         default: Words("the machine's address", "192.168.0.11"),
-        doc: "Where its SSH server listens.",
+        doc: "Address of its SSH server.",
     },
     Field {
         key: "port",
@@ -324,7 +327,7 @@ const MACHINE_SSH: &[Field] = &[
         default: Words("`ssh.port`", "2222"),
         doc: "The port of its SSH server.",
     },
-    Field { key: "user", kind: Text(&f::USER), default: Words("`ssh.user`", "debian"), doc: "Who logs in." },
+    Field { key: "user", kind: Text(&f::USER), default: Words("`ssh.user`", "debian"), doc: "Login user." },
 ];
 
 const SSH: &[Field] = &[
@@ -332,7 +335,7 @@ const SSH: &[Field] = &[
         key: "user",
         kind: Text(&f::USER),
         default: Value("root"),
-        doc: "Who logs in. Anybody but root needs sudo without a password.",
+        doc: "Login user. A user other than root needs sudo without a password.",
     },
     Field { key: "port", kind: Text(&f::PORT), default: Value("22"), doc: "The port of the SSH servers." },
     Field {
@@ -345,27 +348,27 @@ const SSH: &[Field] = &[
         key: "trustOnFirstUse",
         kind: Flag,
         default: Value("false"),
-        doc: "Takes the host key that a machine shows at the first time, where none is known, and keeps to it. Whoever stands \
-              between at that moment gets the cluster's keys.",
+        doc: "Accept an unknown host key at the first contact, and pin it. A man in the middle at first contact obtains the \
+              cluster's keys.",
     },
     Field {
         key: "parallel",
         kind: Text(&f::COUNT),
         default: Value("50"),
-        doc: "How many machines are worked on at once.",
+        doc: "Maximum number of machines brought up in parallel.",
     },
     Field {
         key: "jumpHost",
         kind: Group(JUMP_HOST),
         default: Words("none", "{address: 192.0.2.1}"),
-        doc: "A machine through which all others are reached.",
+        doc: "A jump host through which all other machines are reached.",
     },
 ];
 
 const JUMP_HOST: &[Field] = &[
-    Field { key: "address", kind: Text(&f::ADDRESS), default: Required, doc: "Where its SSH server listens." },
+    Field { key: "address", kind: Text(&f::ADDRESS), default: Required, doc: "Address of its SSH server." },
     Field { key: "port", kind: Text(&f::PORT), default: Words("22", "2222"), doc: "The port of its SSH server." },
-    Field { key: "user", kind: Text(&f::USER), default: Words("`ssh.user`", "debian"), doc: "Who logs in." },
+    Field { key: "user", kind: Text(&f::USER), default: Words("`ssh.user`", "debian"), doc: "Login user." },
     Field {
         key: "hostKeys",
         kind: List(&Text(&f::HOST_KEY)),
@@ -373,7 +376,7 @@ const JUMP_HOST: &[Field] = &[
             "those of the secrets bundle under the name `jump-host`",
             "[ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKSJP7bvRVpAlmJMb4lLdWVlqsA4FxgYDbSw1LRxlPyo]",
         ),
-        doc: "Its SSH host keys; any one of them will do.",
+        doc: "Its SSH host keys; one match is enough.",
     },
 ];
 
@@ -386,20 +389,21 @@ const JOIN: &[Field] = &[
             "\"-----BEGIN CERTIFICATE-----\\nMIIB\\n-----END CERTIFICATE-----\\n\"",
         ),
         doc: "The cluster's CA. With `caPins` it must have one of them. Without it, the worker asks the API for the ConfigMap \
-              `cluster-info`, without a name and without believing the answer, takes the CA in it only if it has one of \
-              `caPins`, and goes on verified: one request more. With neither, nothing is connected to.",
+              `cluster-info`, anonymously, over unverified TLS, and accepts the CA in it only if it has one of \
+              `caPins`. Without both, the worker connects to nothing.",
     },
     Field {
         key: "caPins",
         kind: List(&Text(&f::CA_PIN)),
         default: Empty("[\"sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\"]"),
-        doc: "Digests of the CA's public key, as `kubeadm token create --print-join-command` prints them. The CA must have one.",
+        doc: "Digests of the CA's public key, as `kubeadm token create --print-join-command` prints them. The CA must \
+              have one.",
     },
     Field {
         key: "endpoints",
         kind: List(&Text(&f::ENDPOINT)),
         default: Words("`controlPlane.endpoint`", "[10.0.0.11:6443, 10.0.0.12:6443]"),
-        doc: "Where to look for the API, tried in turn.",
+        doc: "Addresses of the API, tried in turn.",
     },
 ];
 
@@ -407,9 +411,9 @@ const AGENT: &[Field] = &[Field {
     key: "enabled",
     kind: Flag,
     default: Value("true"),
-    doc: "A worker's token is valid for that worker's name only, and kubelets serve with certificates of the cluster's CA, which \
-          the agent approves. `false`: a worker's token is valid for any name, as the tokens of kubeadm are, and nobody verifies \
-          the certificates that kubelets serve with.",
+    doc: "A worker's token is valid for that worker's name only, and kubelets have serving certificates of the \
+          cluster's CA, which the agent approves. `false`: a worker's token is valid for any name, like kubeadm's \
+          tokens, and kubelets' serving certificates are not verified.",
 }];
 
 /// The path of the key that selects the release.
@@ -444,7 +448,8 @@ const NETWORK: &[Field] = &[
         key: "podsMayReadMetadata",
         kind: Flag,
         default: Words("`false` on OpenStack, else `true`", "false"),
-        doc: "`false`: drops the traffic of pods to the cloud's metadata service, where user-data can be read. See `docs/security.md`.",
+        doc: "`false`: drops the traffic of pods to the cloud's metadata service, where user-data can be read. See \
+              `docs/security.md`.",
     },
 ];
 
@@ -453,13 +458,13 @@ const ETCD: &[Field] = &[
         key: "dataDirectory",
         kind: Text(&f::ABSOLUTE_PATH),
         default: Value("/var/lib/etcd"),
-        doc: "Where etcd keeps its data.",
+        doc: "Directory of etcd's data.",
     },
     Field {
         key: "extraArgs",
         kind: Dict { keys: &f::FLAG, values: &f::ARGUMENT, reserved: ETCD_RESERVED },
         default: Empty("{quota-backend-bytes: 4294967296}"),
-        doc: "Flags, without dashes, that are added to ours or replace them.",
+        doc: "Flags, without leading dashes, merged over nodeinit's own.",
     },
 ];
 
@@ -467,21 +472,21 @@ const API_SERVER: &[Field] = &[Field {
     key: "extraArgs",
     kind: Dict { keys: &f::FLAG, values: &f::ARGUMENT, reserved: API_SERVER_RESERVED },
     default: Empty("{max-requests-inflight: 800}"),
-    doc: "Flags, without dashes, that are added to ours or replace them.",
+    doc: "Flags, without leading dashes, merged over nodeinit's own.",
 }];
 
 const CONTROLLER_MANAGER: &[Field] = &[Field {
     key: "extraArgs",
     kind: Dict { keys: &f::FLAG, values: &f::ARGUMENT, reserved: CONTROLLER_MANAGER_RESERVED },
     default: Empty("{node-monitor-grace-period: 20s}"),
-    doc: "Flags, without dashes, that are added to ours or replace them.",
+    doc: "Flags, without leading dashes, merged over nodeinit's own.",
 }];
 
 const SCHEDULER: &[Field] = &[Field {
     key: "extraArgs",
     kind: Dict { keys: &f::FLAG, values: &f::ARGUMENT, reserved: SCHEDULER_RESERVED },
     default: Empty("{v: 2}"),
-    doc: "Flags, without dashes, that are added to ours or replace them.",
+    doc: "Flags, without leading dashes, merged over nodeinit's own.",
 }];
 
 const KUBELET: &[Field] = &[Field {
@@ -497,7 +502,7 @@ const KUBELET: &[Field] = &[Field {
         ],
     },
     default: Empty("{maxPods: 200}"),
-    doc: "Keys of `KubeletConfiguration` that are merged over ours.",
+    doc: "Keys of `KubeletConfiguration` merged over nodeinit's own.",
 }];
 
 const KUBE_PROXY: &[Field] = &[Field {
@@ -510,7 +515,7 @@ const KUBE_PROXY: &[Field] = &[Field {
         ],
     },
     default: Empty("{mode: nftables}"),
-    doc: "Keys of `KubeProxyConfiguration` that are merged over ours.",
+    doc: "Keys of `KubeProxyConfiguration` merged over nodeinit's own.",
 }];
 
 const ADDONS: &[Field] = &[
@@ -586,7 +591,7 @@ const ARTIFACTS: &[Field] = &[
         kind: Text(&f::SOURCE),
         default: Value("image"),
         doc: "`image`: all is baked into the machine's image. An absolute path: a directory of this machine, \
-              or a bundle if it ends in `.tar`. `http://` or `https://`: a mirror, which needs `sha256sums`, or a `sha256` for every artefact. \
+              or a bundle if it ends in `.tar`. `http://` or `https://`: a mirror, which needs `sha256sums`, or a `sha256` for every artifact. \
               `upstream`: the official servers, or `mirrors` of them, from which `nodeinit up` fetches into `/var/lib/nodeinit/artifacts`.",
     },
     Field {
@@ -602,13 +607,14 @@ const ARTIFACTS: &[Field] = &[
         key: "sha256",
         kind: Dict { keys: &f::RELATIVE_PATH, values: &f::SHA256, reserved: &[] },
         default: Empty("{bin/kubelet: 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08}"),
-        doc: "The digest of each artefact by its path below the source, as `sha256sum` prints it.",
+        doc: "The digest of each artifact by its path below the source, as `sha256sum` prints it.",
     },
     Field {
         key: "sha256sums",
         kind: Text(&f::SHA256),
         default: Words("none", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"),
-        doc: "The digest of the file `SHA256SUMS` of a mirror. That file has the digest of each artefact that is not in `sha256`.",
+        doc: "The digest of the file `SHA256SUMS` of a mirror. That file has the digest of each artifact that is not \
+              in `sha256`.",
     },
     Field {
         key: "bundleKey",
@@ -700,37 +706,42 @@ const OS: &[Field] = &[
 ];
 
 const TIMEOUTS: &[Field] = &[
-    Field { key: "download", kind: Text(&f::DURATION), default: Value("10m"), doc: "For one artefact." },
+    Field { key: "download", kind: Text(&f::DURATION), default: Value("10m"), doc: "For one artifact." },
     Field { key: "imageImport", kind: Text(&f::DURATION), default: Value("5m"), doc: "For one image archive." },
     Field {
         key: "kubelet",
         kind: Text(&f::DURATION),
         default: Value("2m"),
-        doc: "From the kubelet's start to its health.",
+        doc: "Until the kubelet is healthy after its start.",
     },
-    Field { key: "etcd", kind: Text(&f::DURATION), default: Value("5m"), doc: "From the kubelet's health to etcd's." },
+    Field {
+        key: "etcd",
+        kind: Text(&f::DURATION),
+        default: Value("5m"),
+        doc: "Until etcd is healthy after the kubelet.",
+    },
     Field {
         key: "controlPlane",
         kind: Text(&f::DURATION),
         default: Value("5m"),
-        doc: "From etcd's health to the control plane's.",
+        doc: "Until the control plane is healthy after etcd.",
     },
     Field {
         key: "ssh",
         kind: Text(&f::DURATION),
         default: Value("5m"),
-        doc: "Until a machine lets the first master in by SSH.",
+        doc: "Until the first master can log in to a machine over SSH.",
     },
     Field {
         key: "join",
         kind: Text(&f::DURATION),
         default: Value("10m"),
-        doc: "Until a worker has found the API and was let in; until a master has become a member of etcd.",
+        doc: "Until a worker has joined the cluster; until a master is a member of etcd.",
     },
     Field {
         key: "node",
         kind: Text(&f::DURATION),
         default: Value("5m"),
-        doc: "From the control plane's health to a Ready node and running addons.",
+        doc: "Until the node is Ready and the addons run, after the control plane is healthy.",
     },
 ];

@@ -48,7 +48,7 @@ impl Loaded {
     }
 }
 
-/// Adds to the tree what stands there only after all else is known: the header and the default artefacts.
+/// Adds to the tree what stands there only after all else is known: the header and the default artifacts.
 pub(crate) fn complete(tree: &mut Node, cluster: &Cluster) {
     let text = |text: &str| Node { at: Mark::DEFAULT, value: Value::Scalar { text: text.to_owned(), quoted: false } };
     let pairs = |pairs: Vec<[(&str, &str); 2]>| {

@@ -48,7 +48,7 @@ pub struct Artifact {
     pub source: Source,
 }
 
-/// Where upstream publishes an artefact.
+/// Where upstream publishes an artifact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A file, or a member of a compressed tar archive.
@@ -110,7 +110,7 @@ impl Source {
 }
 
 impl Cluster {
-    /// Every artefact of this cluster, for machines of `arch` as Go names it (`amd64`): the programs, then the images in the
+    /// Every artifact of this cluster, for machines of `arch` as Go names it (`amd64`): the programs, then the images in the
     /// order of need. `artifacts.source` does not matter. containerd is among them if `containerRuntime.manage` is true.
     #[must_use]
     pub fn upstream(&self, arch: &str) -> Vec<Artifact> {
@@ -151,7 +151,7 @@ impl Cluster {
     }
 
     /// The image of etcd that every member must run before an upgrade to this cluster's release; `None` if the release needs none,
-    /// or etcd's image is not among the artefacts.
+    /// or etcd's image is not among the artifacts.
     #[must_use]
     pub fn upstream_for_upgrade(&self) -> Option<Artifact> {
         let tag = self.release.etcd_before_upgrade.as_ref()?;
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn each_source_has_the_same_artefacts() {
+    fn each_source_has_the_same_artifacts() {
         let baked = upstream("addons: {ingress: true}\n");
         assert_eq!(baked, upstream("addons: {ingress: true}\nartifacts: {source: /opt/k8s}\n"));
         let paths: Vec<&str> = baked.iter().map(|a| a.path.as_str()).collect();
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn each_artefact_of_nodeinit_has_a_licence() {
+    fn each_artifact_of_nodeinit_has_a_licence() {
         let addons = Addon::ALL.map(|addon| format!("{}: true", addon.key())).join(", ");
         let all = upstream(&format!("addons: {{{addons}}}\ncontrolPlane: {{virtualAddress: 10.9.9.9}}\n"));
         assert!(all.iter().any(|a| a.path == "images/kube-vip.tar"));

@@ -76,7 +76,7 @@ proptest! {
         let all: Vec<Layer> = below.iter().chain(&above).cloned().collect();
         let header = Layer::file("header.yaml", "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\n");
         let merged = load(&std::iter::once(header).chain(below).collect::<Vec<_>>()).unwrap().text();
-        // The artefacts that show spells out belong to its source: they are left out, as a user would.
+        // The artifacts that show spells out belong to its source: they are left out, as a user would.
         let merged = merged.split("artifacts:").next().unwrap_or_default().to_owned();
         let over: Vec<Layer> = std::iter::once(Layer::file("merged.yaml", merged)).chain(above).collect();
         let kept = |c: &Cluster| (c.name.clone(), c.masters.clone(), c.api_server.clone(), c.kubelet.clone(), c.addons.clone());

@@ -32,7 +32,7 @@ fn is_current(page: &str, current: &str) {
 fn reference() -> String {
     let mut out = include_str!("reference.md").to_owned();
     section("cluster.yaml", "", CLUSTER, &mut out);
-    out.push_str("\n## Keys that are not yours to set\n\nRefused by name, because nodeinit needs them as they are.\n");
+    out.push_str("\n## Keys managed by nodeinit\n\nThey cannot be overridden.\n");
     reserved("", CLUSTER, &mut out);
     out
 }

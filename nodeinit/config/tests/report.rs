@@ -84,7 +84,7 @@ fn types_words_and_places() {
         ("masters: [{address: 10.0.0.1}]\n", "masters[0].name: missing"),
         ("masters: [~]\n", "masters[0]: an entry of the list is empty"),
         ("masters: m1\n", "masters: expected a list, found \"m1\"; begin each entry with `- `"),
-        ("timeouts: {etcd: 90}\n", "timeouts.etcd: \"90\" is not a length of time; write a number and a unit"),
+        ("timeouts: {etcd: 90}\n", "timeouts.etcd: \"90\" is not a duration; write a number and a unit"),
         (
             "kubernetes: {version: v1.99.0}\n",
             "nodeinit does not know Kubernetes v1.99.0; it knows v1.34.9, v1.35.8, v1.36.4, v1.37.1; \
@@ -223,7 +223,7 @@ fn artifacts_and_host() {
     let mirror = problems(&["artifacts: {source: \"https://m.example.org\"}\n"]);
     assert_eq!(mirror.len(), 1, "{mirror:#?}");
     let missing =
-        "artifacts.sha256sums: what comes from a mirror needs its SHA-256; it is missing for 15 of 15 artefacts";
+        "artifacts.sha256sums: what comes from a mirror needs its SHA-256; it is missing for 15 of 15 artifacts";
     assert!(mirror[0].contains(missing) && mirror[0].contains("sha256sum SHA256SUMS"), "{mirror:?}");
     let digest = "0".repeat(64);
     let pinned = format!("artifacts: {{source: \"https://m.example.org\", sha256sums: \"{digest}\"}}\n");
@@ -231,7 +231,7 @@ fn artifacts_and_host() {
     for (text, expected) in [
         (
             format!("artifacts: {{source: /o, sha256: {{bin/kubelt: \"{digest}\"}}}}\n"),
-            "no artefact has this path; did you mean `bin/kubelet`?",
+            "no artifact has this path; did you mean `bin/kubelet`?",
         ),
         (
             "artifacts: {source: /o, sha256: {bin/kubelet: abc}}\n".to_owned(),
@@ -358,7 +358,7 @@ fn a_mirror_needs_the_digests_of_containerd_only_where_it_is_managed() {
     assert_eq!(problems(&[&config("")]), [""; 0]);
     assert!(
         only(&config("containerRuntime: {manage: true}\n"))
-            .contains("missing for 3 of 4 artefacts, such as bin/containerd")
+            .contains("missing for 3 of 4 artifacts, such as bin/containerd")
     );
-    assert!(only(&config("containerRuntime: {manage: false}\n")).contains("no artefact has this path"));
+    assert!(only(&config("containerRuntime: {manage: false}\n")).contains("no artifact has this path"));
 }

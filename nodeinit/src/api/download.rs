@@ -59,7 +59,7 @@ pub enum DownloadError {
         /// The digest of what came, in hex.
         found: String,
     },
-    /// The file is larger than any artefact. What was downloaded is removed.
+    /// The file is larger than any artifact. What was downloaded is removed.
     #[error("{url} has more than {} MiB, the largest download that is accepted", limit >> 20)]
     TooLarge {
         /// The address.

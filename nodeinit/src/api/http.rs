@@ -1,4 +1,4 @@
-//! Requests to servers of artefacts, over HTTP or HTTPS: directly or through a proxy, followed where a server redirects.
+//! Requests to servers of artifacts, over HTTP or HTTPS: directly or through a proxy, followed where a server redirects.
 
 use crate::host::files::Files;
 use http_body_util::Empty;

@@ -1,7 +1,7 @@
-//! A bundle: the artefacts of a cluster in one file, which serves as `artifacts.source`.
+//! A bundle: the artifacts of a cluster in one file, which serves as `artifacts.source`.
 //!
-//! It is a tar archive, not compressed. Its first member is the index; its signature may follow, then its digest, then the artefacts
-//! in the order of the index. Everything but the signature follows from the index and the artefacts, so that the same input gives
+//! It is a tar archive, not compressed. Its first member is the index; its signature may follow, then its digest, then the artifacts
+//! in the order of the index. Everything but the signature follows from the index and the artifacts, so that the same input gives
 //! the same bytes, and that any other byte is damage.
 
 mod verify;
@@ -42,9 +42,9 @@ const SUM: &str = "bundle.json.sha256";
 
 /// No index is larger, in bytes.
 const LARGEST_INDEX: u64 = 4 << 20;
-/// No other text before the artefacts is larger, in bytes.
+/// No other text before the artifacts is larger, in bytes.
 const LARGEST_TEXT: u64 = 16 << 10;
-/// No artefact is larger, in bytes.
+/// No artifact is larger, in bytes.
 const LARGEST: u64 = 4 << 30;
 
 /// What is in a bundle.
@@ -60,15 +60,15 @@ pub struct Index {
     pub architecture: String,
     /// The nodeinit that wrote it.
     pub nodeinit_version: String,
-    /// The artefacts, in their order.
+    /// The artifacts, in their order.
     pub artifacts: Vec<Entry>,
 }
 
-/// An artefact of a bundle.
+/// An artifact of a bundle.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Entry {
-    /// Its path, as in a directory of artefacts.
+    /// Its path, as in a directory of artifacts.
     pub path: String,
     /// Its SHA-256 in hex.
     pub sha256: String,
@@ -92,7 +92,7 @@ struct Format {
 }
 
 impl Index {
-    /// The index of these artefacts.
+    /// The index of these artifacts.
     #[must_use]
     pub fn new(cluster: &Cluster, artifacts: Vec<Entry>) -> Self {
         Self {
@@ -141,7 +141,7 @@ impl Index {
     }
 }
 
-/// A bundle, of which everything but the artefacts is read.
+/// A bundle, of which everything but the artifacts is read.
 #[derive(Debug)]
 pub struct Bundle {
     /// Its path, for messages.
@@ -151,7 +151,7 @@ pub struct Bundle {
     /// Its signature: it fits the index and the key in it. Whether that is the right key, [`Bundle::require`] says.
     pub signature: Option<FileSignature>,
     file: PathBuf,
-    /// Where the header of the first artefact begins.
+    /// Where the header of the first artifact begins.
     start: u64,
 }
 
@@ -215,13 +215,13 @@ impl Bundle {
         }
     }
 
-    /// Where an artefact is, and its SHA-256; `None` where the bundle does not have it.
+    /// Where an artifact is, and its SHA-256; `None` where the bundle does not have it.
     #[must_use]
     pub fn find(&self, path: &str) -> Option<(Section, &Entry)> {
         self.sections().find(|(_, entry)| entry.path == path)
     }
 
-    /// Each artefact with its place.
+    /// Each artifact with its place.
     fn sections(&self) -> impl Iterator<Item = (Section, &Entry)> {
         let mut next = self.start;
         self.index.artifacts.iter().map(move |entry| {
@@ -302,11 +302,11 @@ fn damaged(path: &Path, what: &str) -> StepError {
 
 /// Bundles for tests.
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "tests make artefacts")]
+#[allow(clippy::disallowed_methods, reason = "tests make artifacts")]
 pub(crate) mod testing {
     use super::*;
 
-    /// The index of these artefacts, which are put below `/from`.
+    /// The index of these artifacts, which are put below `/from`.
     pub(crate) fn index(files: &Files, cluster: &Cluster, artifacts: &[(&str, &[u8])]) -> Index {
         let entry = |(path, content): &(&str, &[u8])| {
             let file = files.real(&Path::new("/from").join(path));
@@ -324,7 +324,7 @@ pub(crate) mod testing {
         Index::new(cluster, artifacts.iter().map(entry).collect())
     }
 
-    /// Writes a bundle of these artefacts.
+    /// Writes a bundle of these artifacts.
     pub(crate) fn place(files: &Files, cluster: &Cluster, to: &str, artifacts: &[(&str, &[u8])]) {
         write(files, Path::new(to), &index(files, cluster, artifacts), None, Path::new("/from")).unwrap();
     }

@@ -13,7 +13,7 @@ fn cluster() -> Cluster {
     load(&[Layer::file("c", text)]).unwrap().cluster
 }
 
-/// A machine with these artefacts below `/from`, and their index.
+/// A machine with these artifacts below `/from`, and their index.
 fn machine(artifacts: &[(&str, &[u8])]) -> (tempfile::TempDir, Files, Index) {
     let dir = tempfile::tempdir().unwrap();
     let files = Files::under(dir.path());

@@ -14,7 +14,7 @@ use std::{
     io::{self, Read, Seek, SeekFrom},
 };
 
-/// Verifies size, digest and order of each artefact, and that there is nothing else in the file.
+/// Verifies size, digest and order of each artifact, and that there is nothing else in the file.
 ///
 /// # Errors
 /// All that is wrong, in one report.

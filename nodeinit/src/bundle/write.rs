@@ -1,4 +1,4 @@
-//! Writes a bundle from a directory of artefacts.
+//! Writes a bundle from a directory of artifacts.
 
 use super::{INDEX, Index, SIGNATURE, SUM, sum};
 use crate::{
@@ -20,10 +20,10 @@ use std::{
     path::Path,
 };
 
-/// Writes the bundle `to` of the artefacts below the directory `from`: whole, or not at all.
+/// Writes the bundle `to` of the artifacts below the directory `from`: whole, or not at all.
 ///
 /// # Errors
-/// Where an artefact is not what the index says, or the file cannot be written; a file that is there stays.
+/// Where an artifact is not what the index says, or the file cannot be written; a file that is there stays.
 pub fn write(
     files: &Files,
     to: &Path,

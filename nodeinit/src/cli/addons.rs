@@ -19,11 +19,11 @@ use serde_json::{Value, json};
 
 #[derive(Subcommand)]
 pub(super) enum Addons {
-    /// The addons, whether the configuration asks for them, and how they are
+    /// List addons, whether the configuration enables them, and their status
     List(Common),
-    /// Apply an addon and wait for it; without a name all that the configuration asks for
+    /// Apply an addon and wait until it is ready; without a name, all enabled addons
     Apply(Apply),
-    /// Delete what was applied as an addon, and nothing else
+    /// Delete only the objects that nodeinit applied for an addon
     Remove(Remove),
 }
 

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 #[derive(Args)]
 pub(super) struct Agent {
-    /// The configuration, as `up` writes it for the service
+    /// The configuration file that `up` writes for the service
     #[arg(long, value_name = "FILE", default_value = paths::AGENT_CONFIG)]
     config: PathBuf,
     /// This machine's role, if the configuration does not list the machine

@@ -31,7 +31,7 @@ use std::{
 /// Held while a directory is fetched into.
 const LOCK: &str = ".fetch.lock";
 
-/// The layer of configuration that makes the directory the source of artefacts.
+/// The layer of configuration that makes the directory the source of artifacts.
 const LAYER: &str = "artifacts.yaml";
 /// The digests of all, for a mirror of the directory: `artifacts.sha256sums` pins it.
 const SUMS: &str = "SHA256SUMS";
@@ -70,7 +70,7 @@ pub(super) struct Fetch {
 pub(super) struct Wanted {
     #[command(flatten)]
     meant: Meant,
-    /// How the answer is printed
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     output: Output,
 }
@@ -78,7 +78,7 @@ pub(super) struct Wanted {
 /// Which cluster is meant.
 #[derive(Args)]
 struct Meant {
-    /// A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins
+    /// A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins
     #[arg(long, value_name = "FILE")]
     config: Vec<PathBuf>,
     /// Use this release of Kubernetes instead of kubernetes.version

@@ -25,11 +25,11 @@ use std::time::Duration;
 
 #[derive(Subcommand)]
 pub(super) enum Certs {
-    /// When each certificate of this machine ends; exit code 1 where one has ended
+    /// List this machine's certificates with their expiry; exit code 1 if one has expired
     Check(Check),
-    /// Sign certificates anew, for the keys that they have, with the CAs of this machine
+    /// Renew certificates for their existing keys, with the CAs on this machine
     Renew(Renew),
-    /// Approve a node's pending requests for serving certificates, with names that the agent does not know; on a master
+    /// Approve a node's pending serving certificate requests that contain names unknown to the agent; on a master
     Approve(Approve),
 }
 
@@ -43,14 +43,14 @@ pub(super) struct Approve {
 
 #[derive(Args)]
 pub(super) struct Check {
-    /// How the list is shown
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     output: Output,
 }
 
 #[derive(Args)]
 pub(super) struct Renew {
-    /// The certificates' names, as `certs check` shows them; all where none is given
+    /// Names of certificates, as `certs check` prints them; all by default
     names: Vec<String>,
     #[command(flatten)]
     common: Common,

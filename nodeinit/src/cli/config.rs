@@ -18,23 +18,23 @@ mod wizard;
 /// Writes, checks and shows the configuration.
 #[derive(Subcommand)]
 pub(super) enum Command {
-    /// Write a configuration file that explains every key; asks on a terminal for what matters
+    /// Write a configuration file that explains every key; on a terminal, ask for the settings that matter
     Init(init::Init),
-    /// Tell everything that is wrong in one report, or that nothing is
+    /// Check the configuration and report every problem
     Validate(Source),
-    /// The merged configuration, and which file set each value
+    /// Show the merged configuration and the file that set each value
     Show(Source),
-    /// The JSON Schema (draft 2020-12) of the configuration
+    /// Print the JSON Schema (draft 2020-12) of the configuration
     Schema,
 }
 
 /// Which configuration is meant, and how the answer is printed.
 #[derive(ClapArgs)]
 pub(super) struct Source {
-    /// A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins
+    /// A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins
     #[arg(long, value_name = "FILE")]
     config: Vec<PathBuf>,
-    /// How the answer is printed
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     output: Output,
 }

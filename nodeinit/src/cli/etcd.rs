@@ -22,7 +22,7 @@ use std::io::IsTerminal;
 
 #[derive(Subcommand)]
 pub(super) enum Etcd {
-    /// The members: which vote, which leads, how they are
+    /// List members: voters, leader, health
     Members(Common),
     /// Remove a member whose machine is gone, such as one that was added and never started
     Remove(RemoveMember),
@@ -48,7 +48,7 @@ pub(super) struct RemoveMember {
 
 #[derive(Args)]
 pub(super) struct Defrag {
-    /// First discard all former revisions; API servers and controllers then list all objects again
+    /// First compact: discard all old revisions; API servers and controllers then list all objects again
     #[arg(long)]
     compact: bool,
     #[command(flatten)]

@@ -35,7 +35,7 @@ use tracing_subscriber::{
     util::SubscriberInitExt,
 };
 
-/// Turns this machine into a Kubernetes master or worker.
+/// Turn this machine into a Kubernetes master or worker.
 #[derive(Parser)]
 #[command(name = "nodeinit", version, max_term_width = 100, after_help = EXIT_CODES)]
 struct Cli {
@@ -44,19 +44,19 @@ struct Cli {
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 done, 1 a step failed, 2 changes pending (plan), 3 some hosts failed, 64 usage, \
-69 machine not fit, 70 a defect of nodeinit, 75 try again, 77 no permission, 78 bad configuration";
+69 preflight failed, 70 a defect of nodeinit, 75 try again, 77 no permission, 78 bad configuration";
 
 #[derive(Subcommand)]
 enum Command {
-    /// Bring this machine to the described state; continues where an earlier run stopped
+    /// Bring this machine to the configured state; an interrupted run resumes
     Up(up::Up),
-    /// What `up` would do; changes nothing; exit code 2 where there is something to do
+    /// Show what `up` would do, without changing anything; exit code 2 if there are changes
     Plan(up::Run),
-    /// Every problem of this machine in one report, each with its remedy; changes nothing
+    /// Report every problem of this machine with its fix; changes nothing
     Preflight(Common),
-    /// Steps, health of the cluster's parts, nodes, certificates' days left
+    /// Show steps, component health, nodes and certificate expiry
     Status(Common),
-    /// Undo what the journal says was made here
+    /// Undo everything that nodeinit did on this machine
     Reset(reset::Reset),
     /// Approve kubelets' certificate requests until stopped; the service nodeinit-agent on masters runs it
     Agent(agent::Agent),
@@ -66,28 +66,28 @@ enum Command {
     /// List and fetch the programs and images that a cluster needs
     #[command(subcommand)]
     Artifacts(artifacts::Artifacts),
-    /// The cluster's secrets, on the operator's side
+    /// Generate and inspect the cluster's secrets bundle
     #[command(subcommand)]
     Secrets(secrets::Secrets),
-    /// Bootstrap tokens, with which machines join
+    /// Manage bootstrap tokens
     #[command(subcommand)]
     Token(token::Token),
-    /// What the cluster may have beside what it cannot do without
+    /// Manage optional addons
     #[command(subcommand)]
     Addons(addons::Addons),
-    /// Certificates' ends, and their renewal
+    /// Check and renew certificates
     #[command(subcommand)]
     Certs(certs::Certs),
-    /// The masters' etcd
+    /// Inspect and maintain etcd
     #[command(subcommand)]
     Etcd(etcd::Etcd),
-    /// The other masters
+    /// Add or remove masters
     #[command(subcommand)]
     Master(up::Machine),
-    /// The workers
+    /// Add or remove workers
     #[command(subcommand)]
     Worker(up::Machine),
-    /// One step alone, for people who debug or script
+    /// Run a single step (debugging)
     #[command(subcommand)]
     Phase(phase::Phase),
 }
@@ -95,13 +95,13 @@ enum Command {
 /// What commands that work on this machine have in common.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Common {
-    /// A configuration file over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeat it, the later wins
+    /// A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Vec<PathBuf>,
-    /// This machine's role; by default the configuration tells it
+    /// This machine's role; by default taken from the configuration
     #[arg(long, value_enum)]
     pub(crate) role: Option<RoleName>,
-    /// How progress is shown
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     pub(crate) output: Output,
 }
@@ -126,10 +126,10 @@ impl From<RoleName> for Role {
 /// The form of what is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Output {
-    /// For people
+    /// Plain text
     #[default]
     Text,
-    /// One JSON object a line
+    /// One JSON object per line
     Json,
 }
 

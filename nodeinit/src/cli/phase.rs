@@ -19,9 +19,9 @@ use serde_json::json;
 
 #[derive(Subcommand)]
 pub(super) enum Phase {
-    /// The steps of this machine's role, in order; as JSON each with what it needs
+    /// List the steps of this machine's role in order; JSON output includes their dependencies
     List(Common),
-    /// Run one step; those that it needs must be done
+    /// Run one step; its dependencies must be done
     Run(Run),
 }
 

@@ -18,7 +18,7 @@ use nodeinit_config::cluster::Role;
 pub(super) struct Remove {
     /// The machine's name
     name: String,
-    /// Even if etcd loses its quorum, and pods are lost that nothing makes anew
+    /// Proceed even if etcd loses quorum and unmanaged pods are deleted
     #[arg(long)]
     force: bool,
     #[command(flatten)]

@@ -18,10 +18,10 @@ use std::io::IsTerminal;
 
 #[derive(Args)]
 pub(super) struct Reset {
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
-    /// Even if the other masters' etcd loses its quorum by it, or cannot be asked
+    /// Proceed even if the other masters' etcd loses quorum or does not answer
     #[arg(long)]
     force: bool,
     /// Also delete etcd data that was moved aside (`nodeinit etcd aside list`)

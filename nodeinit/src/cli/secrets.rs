@@ -31,7 +31,7 @@ use std::{
 pub(super) enum Secrets {
     /// Generate a cluster's secrets: CAs and keys; never overwrites a file
     Generate(Location),
-    /// Fingerprints, subjects and ends of what a bundle holds, never a secret
+    /// Show fingerprints, subjects and expiry of a bundle's content, never a secret
     Inspect(Inspect),
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Location {
 pub(super) struct Inspect {
     #[command(flatten)]
     location: Location,
-    /// How it is shown
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     output: Output,
 }

@@ -33,10 +33,10 @@ pub(super) enum Token {
 
 #[derive(Args)]
 pub(super) struct Create {
-    /// How long it is valid, such as 30m, 24h or 7d; by default 24h, for a worker 1h
+    /// Lifetime, such as 30m, 24h or 7d; default 24h, for a worker 1h
     #[arg(long, value_parser = duration)]
     ttl: Option<Duration>,
-    /// What it is for
+    /// The token's purpose
     #[arg(long, default_value = "created by nodeinit token create", conflicts_with = "worker")]
     description: String,
     /// Create the token of one worker of the configuration: revokes its earlier tokens; JSON output contains everything it

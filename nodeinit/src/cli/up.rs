@@ -56,9 +56,9 @@ impl Run {
 /// What `master` and `worker` take.
 #[derive(Subcommand)]
 pub(super) enum Machine {
-    /// Bring up one machine of the configuration, from the first master
+    /// Bring up one configured machine; run this on the first master
     Add(Add),
-    /// Take one machine out of the cluster, from a master: its pods, its part in etcd, its node, its tokens
+    /// Drain a machine, remove its etcd member, node and tokens; run this on a master
     Remove(remove::Remove),
 }
 
@@ -66,7 +66,7 @@ pub(super) enum Machine {
 pub(super) struct Add {
     /// The machine's name in the configuration
     name: String,
-    /// Where to reach it, if the configuration does not have its address
+    /// Its address, if the configuration has none
     #[arg(long)]
     address: Option<IpAddr>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `artifacts.lock`: the digest of each artefact that was fetched. Later fetches accept no other.
+//! `artifacts.lock`: the digest of each artifact that was fetched. Later fetches accept no other.
 
 use crate::{
     engine::error::{Exit, StepError},

@@ -1,4 +1,4 @@
-//! Fetches a cluster's artefacts from their official sources, or mirrors of them, into a directory that serves as `artifacts.source`.
+//! Fetches a cluster's artifacts from their official sources, or mirrors of them, into a directory that serves as `artifacts.source`.
 //!
 //! Nothing has its final name before its digest is verified. Downloads are kept under [`DOWNLOADS`] by their digest until then, so
 //! that an interrupted fetch resumes, whatever interrupted it.
@@ -43,7 +43,7 @@ use tokio::sync::{OnceCell, Semaphore};
 /// Below the directory: where downloads are kept until they are verified and in place.
 pub const DOWNLOADS: &str = ".downloads";
 
-/// How many artefacts are fetched at once.
+/// How many artifacts are fetched at once.
 const AT_ONCE: usize = 4;
 
 /// How many connections are open at once: the layers of an image are fetched side by side.
@@ -234,7 +234,7 @@ impl Fetch {
         self.report.tell(&Event::Started { step: name.to_owned(), title: format!("fetch it from {url}") });
     }
 
-    /// The failure with its artefact and its URL.
+    /// The failure with its artifact and its URL.
     fn explained(&self, name: &str, url: &str, error: StepError) -> StepError {
         let directory = self.directory.display();
         let hint = match is_full(&error) {

@@ -220,7 +220,7 @@ fn same_content(source: &Path, target: &Path) -> io::Result<bool> {
     }
 }
 
-/// Copies an artefact to its place: recorded first, whole or not at all.
+/// Copies an artifact to its place: recorded first, whole or not at all.
 fn put(cx: &Context, obtained: &Obtained, to: &Path) -> Result<(), StepError> {
     let sha256 = match &obtained.sha256 {
         Some(sha256) => sha256.clone(),
@@ -262,7 +262,7 @@ fn keep_original(files: &Files, path: &Path) -> Result<Option<Original>, FileErr
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "tests make a source of artefacts")]
+#[allow(clippy::disallowed_methods, reason = "tests make a source of artifacts")]
 mod tests {
     use super::*;
     use crate::{
@@ -273,7 +273,7 @@ mod tests {
         host::files::NewFile,
     };
 
-    /// A machine whose source of artefacts has a kubelet of `version` and a `kubectl`.
+    /// A machine whose source of artifacts has a kubelet of `version` and a `kubectl`.
     fn machine(version: &str, pins: &str) -> (tempfile::TempDir, Context) {
         let config = format!(
             "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {{version: v1.34.4}}\nartifacts:\n  source: /source\n  \

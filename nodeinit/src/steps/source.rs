@@ -1,4 +1,4 @@
-//! Where artefacts come from: a directory of this machine, a bundle, a mirror, or what was fetched from the official servers. What is handed out is whole and has its digest.
+//! Where artifacts come from: a directory of this machine, a bundle, a mirror, or what was fetched from the official servers. What is handed out is whole and has its digest.
 
 use crate::{
     api::{
@@ -39,10 +39,10 @@ const SUMS: &str = "SHA256SUMS";
 const KEPT_SUMS: &str = "/var/lib/nodeinit/SHA256SUMS";
 const LARGEST_SUMS: usize = 1 << 20;
 
-/// No artefact is larger, in bytes: image archives have a few hundred MB.
+/// No artifact is larger, in bytes: image archives have a few hundred MB.
 const LARGEST: u64 = 4 << 30;
 
-/// A verified artefact on this machine.
+/// A verified artifact on this machine.
 #[derive(Debug)]
 pub(super) struct Obtained {
     /// What messages call it.
@@ -51,16 +51,16 @@ pub(super) struct Obtained {
     pub section: Section,
     /// Its SHA-256 in hex, where it is known already.
     pub sha256: Option<String>,
-    /// A file that is removed when the artefact is in place.
+    /// A file that is removed when the artifact is in place.
     download: Option<PathBuf>,
 }
 
-/// What is on this machine and has the artefacts: a directory or a bundle.
+/// What is on this machine and has the artifacts: a directory or a bundle.
 pub(in crate::steps) enum Local<'a> {
     Directory(&'a Files, &'a Path),
     /// `None`: it is missing.
     Bundle(&'a Path, Option<Box<Bundle>>),
-    /// What was fetched from the official servers: the records of this configuration's artefacts; `None` for one without an official source.
+    /// What was fetched from the official servers: the records of this configuration's artifacts; `None` for one without an official source.
     Fetched(&'a Files, BTreeMap<String, Option<Record>>),
 }
 
@@ -94,7 +94,7 @@ impl<'a> Local<'a> {
         all.filter(|path| self.find(path).is_some()).map(|path| directory.join(path)).collect()
     }
 
-    /// What messages call an artefact.
+    /// What messages call an artifact.
     pub(in crate::steps) fn name(&self, artifact: &str) -> String {
         match self {
             Self::Directory(_, directory) => directory.join(artifact).display().to_string(),
@@ -103,14 +103,14 @@ impl<'a> Local<'a> {
         }
     }
 
-    /// Why an artefact is not found.
+    /// Why an artifact is not found.
     fn lacks(&self, artifact: &str) -> StepError {
         match self {
             Self::Directory(files, directory) => {
                 let path = directory.join(artifact);
                 match Section::whole(files.real(&path)) {
                     Err(e) if files.exists(&path) => failed("read", &path)(e).into(),
-                    _ => StepError::new(format!("the artefact {} is missing", path.display()))
+                    _ => StepError::new(format!("the artifact {} is missing", path.display()))
                         .hint("put it there, or correct artifacts.source in the configuration"),
                 }
             }
@@ -119,12 +119,12 @@ impl<'a> Local<'a> {
                 StepError::new(format!("the bundle {} does not have {artifact}", path.display()))
                     .hint(bundle::WRITE_AGAIN)
             }
-            Self::Fetched(..) => StepError::new(format!("the artefact {} is missing", self.name(artifact)))
+            Self::Fetched(..) => StepError::new(format!("the artifact {} is missing", self.name(artifact)))
                 .hint("run `nodeinit up` again: it is fetched again"),
         }
     }
 
-    /// Where an artefact is and the digest that a bundle's index or the lock file has of it, if it is there.
+    /// Where an artifact is and the digest that a bundle's index or the lock file has of it, if it is there.
     pub(in crate::steps) fn find(&self, artifact: &str) -> Option<(Section, Option<[u8; 32]>)> {
         match self {
             Self::Directory(files, directory) => {
@@ -144,7 +144,7 @@ impl<'a> Local<'a> {
     }
 }
 
-/// What the lock file says of this configuration's artefacts. A file of another version has another source, and so no record.
+/// What the lock file says of this configuration's artifacts. A file of another version has another source, and so no record.
 fn records(files: &Files, cluster: &Cluster) -> Result<BTreeMap<String, Option<Record>>, StepError> {
     let lock = Lock::read(files, Path::new(FETCHED))?;
     let all = cluster.upstream_with(facts::architecture(), true).into_iter();
@@ -162,14 +162,14 @@ pub(in crate::steps) fn needed(cx: &Context) -> Result<Vec<PathBuf>, StepError> 
     Ok(source.map_or_else(Vec::new, |source| source.needed(&cx.cluster.artifacts)))
 }
 
-/// What the first master lends, if this machine's own source lacks an artefact.
+/// What the first master lends, if this machine's own source lacks an artifact.
 pub(in crate::steps) fn lent<'a>(cx: &'a Context, artifact: &str) -> Result<Option<&'a Lent>, StepError> {
     let Some(lent) = cx.lent.list(&cx.files)?.filter(|_| cx.cluster.artifacts.lend) else { return Ok(None) };
     let source = Local::open(&cx.files, &cx.cluster)?;
     Ok(source.filter(|source| source.find(artifact).is_none()).map(|_| &**lent))
 }
 
-/// Brings the artefact `path` of the configured source to this machine, and verifies it.
+/// Brings the artifact `path` of the configured source to this machine, and verifies it.
 pub(super) async fn obtain(
     cx: &Context,
     step: &str,
@@ -212,7 +212,7 @@ pub(super) async fn pinned(
     digest(cx, step, path, sha256).await
 }
 
-/// The digest that the artefact `path` must have, if one is pinned. Changes nothing on this machine.
+/// The digest that the artifact `path` must have, if one is pinned. Changes nothing on this machine.
 pub(super) async fn digest(
     cx: &Context,
     step: &str,
@@ -239,7 +239,7 @@ pub(super) async fn digest(
     }
 }
 
-// Validation refuses a mirror without `sha256sums` and with an artefact that has no digest of its own.
+// Validation refuses a mirror without `sha256sums` and with an artifact that has no digest of its own.
 fn not_pinned() -> StepError {
     StepError::new("what comes from a mirror needs its SHA-256").exit(Exit::BadConfig)
 }
@@ -264,7 +264,7 @@ async fn sums(cx: &Context, step: &str, mirror: &str) -> Result<Vec<u8>, StepErr
     Ok(list)
 }
 
-/// What the list says of an artefact.
+/// What the list says of an artifact.
 fn entry(list: &[u8], mirror: &str, path: &str) -> Result<[u8; 32], StepError> {
     let list = String::from_utf8_lossy(list);
     let entry = download::checksums(&list).find(|(_, name)| *name == path);
@@ -274,7 +274,7 @@ fn entry(list: &[u8], mirror: &str, path: &str) -> Result<[u8; 32], StepError> {
     })
 }
 
-/// Finds an artefact on this machine.
+/// Finds an artifact on this machine.
 async fn local(cx: &Context, artifact: String, wanted: Option<[u8; 32]>) -> Result<Obtained, StepError> {
     let cx = cx.clone();
     blocking(move || {
@@ -295,7 +295,7 @@ async fn local(cx: &Context, artifact: String, wanted: Option<[u8; 32]>) -> Resu
     .await
 }
 
-/// Takes an artefact from the first master.
+/// Takes an artifact from the first master.
 async fn borrow(
     cx: &Context,
     step: &str,
@@ -348,7 +348,7 @@ async fn downloads(cx: &Context, name: &str) -> Result<PathBuf, StepError> {
 }
 
 fn unavailable(error: DownloadError) -> StepError {
-    let what = "cannot download an artefact";
+    let what = "cannot download an artifact";
     match error {
         DownloadError::File(error) => error.into(),
         DownloadError::Task(error) => error,
@@ -361,13 +361,13 @@ fn unavailable(error: DownloadError) -> StepError {
         DownloadError::Ask(AskError::Untrusted { .. }) => StepError::caused(what, error)
             .hint("write the CA of the mirror as artifacts.caCertificate, or add it to this machine's CAs"),
         DownloadError::Ask(_) | DownloadError::Refused { .. } | DownloadError::TooLarge { .. } => {
-            StepError::caused(what, error).hint("see whether artifacts.source and the artefact's path are right")
+            StepError::caused(what, error).hint("see whether artifacts.source and the artifact's path are right")
         }
     }
 }
 
 impl Obtained {
-    /// The artefact as a file of its own: one of a bundle is copied out of it.
+    /// The artifact as a file of its own: one of a bundle is copied out of it.
     pub(super) async fn into_file(self, cx: &Context, step: &str) -> Result<Self, StepError> {
         if self.download.is_some() || !matches!(cx.cluster.artifacts.source, ArtifactSource::Bundle(_)) {
             return Ok(self);

@@ -33,7 +33,7 @@ pub struct Target {
     pub address: SocketAddr,
     /// Who logs in. Anybody but root needs sudo without a password.
     pub user: String,
-    /// Its known host keys, each `type base64`, a comment may follow; any one of them will do.
+    /// Its known host keys, each `type base64`, a comment may follow; one match is enough.
     pub host_keys: Vec<String>,
     /// Whether to accept what it shows where `host_keys` is empty. A known key is never overruled.
     pub trust_on_first_use: bool,

@@ -139,7 +139,7 @@ mod tests {
         assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
         let cloud = loaded.cluster.openstack.unwrap();
         assert_eq!((cloud.cluster_id.as_str(), cloud.image.as_str()), (id.as_str(), "debian 12"));
-        assert!(text.contains("# The keypair whose public key"), "{text}");
+        assert!(text.contains("# Keypair for SSH access"), "{text}");
         let wrong = ["demo", "i", "f", "nowhere"].map(str::to_owned);
         assert!(configuration(&args, &wrong, &id).unwrap_err().to_string().contains("openstack.access.ssh"));
     }

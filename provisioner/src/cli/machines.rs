@@ -15,7 +15,7 @@ pub(super) enum Machine {
     Remove {
         #[command(flatten)]
         named: Named,
-        /// Even if etcd loses its quorum, and pods are lost that nothing makes anew
+        /// Proceed even if etcd loses quorum and unmanaged pods are deleted
         #[arg(long)]
         force: bool,
     },

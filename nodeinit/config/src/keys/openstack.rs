@@ -20,7 +20,7 @@ pub(super) const OPENSTACK: &[Field] = &[
         key: "clusterID",
         kind: Text(&f::UUID),
         default: Required,
-        doc: "Marks everything that belongs to this cluster, so that nothing else is ever changed. `provisioner init` and \
+        doc: "Marks all resources of this cluster; the provisioner changes no others. `provisioner init` and \
               `nodeinit config init` generate one. Never change it, and never use one ID for two clusters; an ID from the \
               documentation is rejected.",
     },
@@ -34,19 +34,19 @@ pub(super) const OPENSTACK: &[Field] = &[
         key: "flavor",
         kind: Text(&f::CLOUD_NAME),
         default: Words("none; needed unless every machine has its own", "m1.medium"),
-        doc: "The flavour of machines that name none, by name or id.",
+        doc: "Flavor of machines that set none, by name or id.",
     },
     Field {
         key: "keypair",
         kind: Text(&f::CLOUD_NAME),
         default: Words("none", "operator"),
-        doc: "The keypair whose public key lets you in by SSH.",
+        doc: "Keypair for SSH access.",
     },
     Field {
         key: "availabilityZones",
         kind: List(&Text(&f::CLOUD_NAME)),
         default: Words("the cloud's choice", "[nova-1, nova-2, nova-3]"),
-        doc: "Masters and workers are spread over these, in turn.",
+        doc: "Zones over which masters and workers are spread in turn.",
     },
     Field {
         key: "antiAffinity",
@@ -56,31 +56,31 @@ pub(super) const OPENSTACK: &[Field] = &[
             ("none", "wherever there is room"),
         ]),
         default: Value("soft"),
-        doc: "Where masters run among themselves, and workers among themselves.",
+        doc: "Placement of masters relative to each other, and of workers.",
     },
     Field {
         key: "configDrive",
         kind: Flag,
         default: Value("true"),
-        doc: "Machines read their configuration from a drive, and not from the metadata service.",
+        doc: "Machines read their configuration from a drive instead of the metadata service.",
     },
-    Field { key: "volume", kind: Group(VOLUME), default: Empty(""), doc: "The disk that each machine boots from." },
+    Field { key: "volume", kind: Group(VOLUME), default: Empty(""), doc: "Boot volume of each machine." },
     Field {
         key: "network",
         kind: Group(NETWORK),
         default: Empty(""),
-        doc: "The network of the machines: an existing one, or one that is made.",
+        doc: "Network of the machines: an existing or a new one.",
     },
     Field {
         key: "externalNetwork",
         kind: Text(&f::CLOUD_NAME),
         default: Words("the only external network that the project sees", "public"),
-        doc: "Where floating IPs come from, and where a router that is made leads to; by name or id.",
+        doc: "External network of floating IPs and of a new router, by name or id.",
     },
     Field {
         key: "floatingIPs",
         kind: Choice(&[
-            ("none", "machines are reached through `bastion` or `ssh.jumpHost`, or directly from where you are"),
+            ("none", "machines are reached through `bastion` or `ssh.jumpHost`, or directly"),
             ("first-master", "the first master only"),
             ("masters", "each master"),
         ]),
@@ -100,7 +100,7 @@ pub(super) const OPENSTACK: &[Field] = &[
         doc: "A machine with a floating IP that is no node, through which all others are reached: where it is described, if \
               only by `bastion: {}`, it alone takes SSH from `access.ssh`, and machines take it from the bastion.",
     },
-    Field { key: "access", kind: Group(ACCESS), default: Empty(""), doc: "Who may connect from outside the cluster." },
+    Field { key: "access", kind: Group(ACCESS), default: Empty(""), doc: "External access, as security group rules." },
     Field {
         key: "allowedAddressPairs",
         kind: List(&Text(&f::CIDR)),
@@ -114,29 +114,29 @@ pub(super) const OPENSTACK: &[Field] = &[
         key: "binary",
         kind: Group(BINARY),
         default: Empty(""),
-        doc: "How nodeinit comes to a machine; where nothing is written, the image holds it.",
+        doc: "How a machine gets nodeinit; by default it is in the image.",
     },
     Field {
         key: "parallel",
         kind: Text(&f::COUNT),
         default: Value("10"),
-        doc: "How many resources are made at once, and how many requests are under way.",
+        doc: "Maximum number of resources created, and of requests sent, in parallel.",
     },
     Field {
         key: "timeouts",
         kind: Group(TIMEOUTS),
         default: Empty(""),
-        doc: "How long the cloud may take; each is the deadline of one kind of wait.",
+        doc: "Deadlines for the cloud, one for each kind of wait.",
     },
 ];
 
 const VOLUME: &[Field] = &[
-    Field { key: "size", kind: Text(&f::GIBIBYTES), default: Value("20"), doc: "How large, in GiB." },
+    Field { key: "size", kind: Text(&f::GIBIBYTES), default: Value("20"), doc: "Size in GiB." },
     Field {
         key: "type",
         kind: Text(&f::CLOUD_NAME),
         default: Words("the cloud's default", "ssd"),
-        doc: "The volume type. etcd wants a fast one.",
+        doc: "Volume type. etcd needs a fast one.",
     },
 ];
 
@@ -157,7 +157,7 @@ const NETWORK: &[Field] = &[
         key: "create",
         kind: Group(CREATE),
         default: Words("the network is there already", "{cidr: 10.0.0.0/24}"),
-        doc: "Makes network, subnet, and a router to the external network.",
+        doc: "Create a network, a subnet and a router to the external network.",
     },
 ];
 
@@ -178,19 +178,20 @@ const CREATE: &[Field] = &[
         key: "firstAddress",
         kind: Text(&f::ADDRESS),
         default: Words("the first that is free", "10.0.0.100"),
-        doc: "Where the addresses begin that the cloud may give out by itself.",
+        doc: "First address of the allocation pool.",
     },
     Field {
         key: "lastAddress",
         kind: Text(&f::ADDRESS),
         default: Words("the last of the range", "10.0.0.200"),
-        doc: "Where they end.",
+        doc: "Last address of the allocation pool.",
     },
     Field {
         key: "dhcp",
         kind: Flag,
         default: Words("true", "false"),
-        doc: "Whether the cloud serves DHCP in the subnet. Without it, machines read their address from the configuration drive.",
+        doc: "Whether the cloud serves DHCP in the subnet. Without it, machines read their address from the \
+              configuration drive.",
     },
     Field {
         key: "dnsServers",
@@ -202,14 +203,14 @@ const CREATE: &[Field] = &[
         key: "router",
         kind: Flag,
         default: Words("true", "false"),
-        doc: "Whether a router to the external network is made. Floating IPs need one.",
+        doc: "Whether to create a router to the external network. Floating IPs need one.",
     },
     Field {
         key: "publicCIDR",
         kind: Text(&f::CIDR),
         default: Words("none: all are in one network", "10.0.1.0/24"),
-        doc: "Makes a second network with these addresses for what is reached from outside, the bastion and the load balancer, \
-              and leaves the first one to the machines. The router leads from each to the other; its address is the first.",
+        doc: "Create a second network with this range for the bastion and the load balancer, which have external \
+              access; the machines stay in the first one. A router connects both; it has the first address.",
     },
 ];
 
@@ -218,13 +219,14 @@ const LOAD_BALANCER: &[Field] = &[
         key: "enabled",
         kind: Flag,
         default: Value("true"),
-        doc: "Whether Octavia balances the API servers. Without it, set `controlPlane.virtualAddress` or `controlPlane.endpoint`.",
+        doc: "Whether Octavia balances the API servers. Without it, set `controlPlane.virtualAddress` or \
+              `controlPlane.endpoint`.",
     },
     Field {
         key: "floatingIP",
         kind: Flag,
         default: Value("false"),
-        doc: "Whether it gets a floating IP, so that the API can be reached from outside; see `access.api`.",
+        doc: "Whether it gets a floating IP for external access to the API; see `access.api`.",
     },
     Field {
         key: "address",
@@ -245,7 +247,7 @@ const BASTION: &[Field] = &[
         key: "name",
         kind: Text(&f::NODE_NAME),
         default: Value("bastion"),
-        doc: "Its name; no machine has the same.",
+        doc: "Its name, different from every machine's.",
     },
     Field {
         key: "address",
@@ -257,13 +259,13 @@ const BASTION: &[Field] = &[
         key: "flavor",
         kind: Text(&f::CLOUD_NAME),
         default: Words("`openstack.flavor`", "m1.small"),
-        doc: "How large it is: a flavour's name or id.",
+        doc: "Its flavor, by name or id.",
     },
     Field {
         key: "image",
         kind: Text(&f::CLOUD_NAME),
         default: Words("`openstack.image`", "debian-12"),
-        doc: "What it boots from, by name or id; an image with cloud-init.",
+        doc: "Its image, by name or id, with cloud-init.",
     },
 ];
 
@@ -272,31 +274,34 @@ const ACCESS: &[Field] = &[
         key: "ssh",
         kind: List(&Text(&f::CIDR)),
         default: Words("nobody", "[192.0.2.0/24]"),
-        doc: "Who reaches the machines' SSH, or the bastion's where there is one. Masters reach the others anyway.",
+        doc: "Ranges with SSH access to the machines, or to the bastion if there is one. Masters always reach the \
+              other machines.",
     },
     Field {
         key: "api",
         kind: List(&Text(&f::CIDR)),
         default: Words("nobody", "[192.0.2.0/24]"),
-        doc: "Who reaches the Kubernetes API, by the balancer or directly. The cluster's own network does anyway.",
+        doc: "Ranges with access to the Kubernetes API, through the load balancer or directly. The cluster's own \
+              network always has access.",
     },
     Field {
         key: "ingress",
         kind: List(&Text(&f::CIDR)),
         default: Words("nobody", "[0.0.0.0/0]"),
-        doc: "Who reaches ports 80 and 443 of the machines.",
+        doc: "Ranges with access to ports 80 and 443 of the machines.",
     },
     Field {
         key: "nodePorts",
         kind: List(&Text(&f::CIDR)),
         default: Words("nobody", "[192.0.2.0/24]"),
-        doc: "Who reaches services of type NodePort, TCP and UDP.",
+        doc: "Ranges with access to services of type NodePort, TCP and UDP.",
     },
     Field {
         key: "betweenNodes",
         kind: List(&Text(&f::OPENING)),
         default: Words("what the built-in addons need", "[udp/4789, tcp/179]"),
-        doc: "What else machines of the cluster may use of each other, such as a pod network of your own; `any` is everything.",
+        doc: "Further protocols and ports between machines of the cluster, for example for your own pod network; \
+              `any` allows everything.",
     },
 ];
 
@@ -305,7 +310,7 @@ const BINARY: &[Field] = &[
         key: "urls",
         kind: List(&Text(&f::URL)),
         default: Words("none", "[\"https://mirror.example.org/nodeinit\"]"),
-        doc: "Machines fetch it from one of these, tried in turn, and check `sha256` before they run it.",
+        doc: "URLs of the program, tried in turn. Machines verify `sha256` before they run it.",
     },
     Field {
         key: "sha256",
@@ -317,7 +322,7 @@ const BINARY: &[Field] = &[
         key: "file",
         kind: Text(&f::LOCAL_PATH),
         default: Words("none", "./nodeinit"),
-        doc: "A file on this side that is sent over SSH to a machine that has no nodeinit, or another one.",
+        doc: "A local file, sent over SSH to machines without nodeinit or with another version.",
     },
 ];
 
@@ -326,7 +331,7 @@ const TIMEOUTS: &[Field] = &[
         key: "request",
         kind: Text(&f::DURATION),
         default: Value("2m"),
-        doc: "For one request, with all the tries that a service needs which answers 500, 503, 409 or nothing.",
+        doc: "For one request, including retries after 409, 500, 503 or no answer.",
     },
     Field { key: "volume", kind: Text(&f::DURATION), default: Value("10m"), doc: "Until a volume holds its image." },
     Field { key: "server", kind: Text(&f::DURATION), default: Value("10m"), doc: "Until a server is ACTIVE." },
@@ -334,7 +339,12 @@ const TIMEOUTS: &[Field] = &[
         key: "loadBalancer",
         kind: Text(&f::DURATION),
         default: Value("10m"),
-        doc: "Until the balancer is ACTIVE, and for each change of it.",
+        doc: "Until the load balancer is ACTIVE, and for each change to it.",
     },
-    Field { key: "deletion", kind: Text(&f::DURATION), default: Value("10m"), doc: "Until something is gone." },
+    Field {
+        key: "deletion",
+        kind: Text(&f::DURATION),
+        default: Value("10m"),
+        doc: "Until a deleted resource is gone.",
+    },
 ];

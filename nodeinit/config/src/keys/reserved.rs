@@ -1,6 +1,6 @@
 //! What the user cannot set, as nodeinit does: flags and kernel settings, each with the reason and what to do instead.
 
-const PKI: &str = "nodeinit makes the keys in /etc/kubernetes/pki and points every component to them";
+const PKI: &str = "nodeinit generates the keys in /etc/kubernetes/pki and configures every component to use them";
 const KUBECONFIG: &str = "nodeinit writes the kubeconfig and points the component to it";
 const MEMBERSHIP: &str = "nodeinit manages etcd's members and their addresses";
 const AGGREGATION: &str = "nodeinit sets up the front proxy's certificates";
@@ -46,7 +46,10 @@ pub(super) const API_SERVER_RESERVED: &[(&str, &str)] = &[
     ("kubelet-client-key", PKI),
     ("service-account-key-file", PKI),
     ("service-account-signing-key-file", PKI),
-    ("encryption-provider-config", "nodeinit makes the key that encrypts secrets at rest; another one loses them"),
+    (
+        "encryption-provider-config",
+        "nodeinit generates the key that encrypts Secrets at rest; with another key they are lost",
+    ),
     ("proxy-client-cert-file", AGGREGATION),
     ("proxy-client-key-file", AGGREGATION),
     ("requestheader-client-ca-file", AGGREGATION),

@@ -1,4 +1,4 @@
-//! Artefacts: a mirror's are pinned, and every digest belongs to one of them.
+//! Artifacts: a mirror's are pinned, and every digest belongs to one of them.
 
 use super::{listed, refuse_twice};
 use crate::{
@@ -34,7 +34,7 @@ pub(super) fn check(tree: &Node, errors: &mut Findings) {
     }
 }
 
-/// What only the complete list of artefacts can tell: which digests are missing, and which belong to nothing.
+/// What only the complete list of artifacts can tell: which digests are missing, and which belong to nothing.
 pub(crate) fn digests(tree: &Node, artifacts: &Artifacts, errors: &mut Findings) {
     let binaries = artifacts.binaries.iter().map(|b| (b.path.as_str(), b.sha256));
     let mut all: Vec<_> = binaries.chain(artifacts.images.iter().map(|i| (i.path.as_str(), i.sha256))).collect();
@@ -52,7 +52,7 @@ pub(crate) fn digests(tree: &Node, artifacts: &Artifacts, errors: &mut Findings)
             .map_or("write the path of one of artifacts.binaries or artifacts.images".to_owned(), |path| {
                 format!("did you mean `{path}`?")
             });
-        errors.add(entry.at, &below("artifacts.sha256", &entry.key), "no artefact has this path", remedy);
+        errors.add(entry.at, &below("artifacts.sha256", &entry.key), "no artifact has this path", remedy);
     }
     let source = tree.read("artifacts.source", format::source);
     if let Some(node) =
@@ -72,7 +72,7 @@ pub(crate) fn digests(tree: &Node, artifacts: &Artifacts, errors: &mut Findings)
     let missing: Vec<&str> = all.iter().filter(|(_, digest)| digest.is_none()).map(|(path, _)| *path).collect();
     if let [first, ..] = missing[..] {
         let what = format!(
-            "what comes from a mirror needs its SHA-256; it is missing for {} of {} artefacts, such as {first}",
+            "what comes from a mirror needs its SHA-256; it is missing for {} of {} artifacts, such as {first}",
             missing.len(),
             all.len()
         );

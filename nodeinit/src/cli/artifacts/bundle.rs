@@ -1,4 +1,4 @@
-//! `artifacts bundle`, `inspect` and `verify`: all artefacts in one file.
+//! `artifacts bundle`, `inspect` and `verify`: all artifacts in one file.
 
 use super::{super::Output, Meant, absolute, cluster, print};
 use crate::{
@@ -38,7 +38,7 @@ pub(in crate::cli) struct Write {
 pub(in crate::cli) struct Inspect {
     /// The bundle
     file: PathBuf,
-    /// How the answer is printed
+    /// Output format
     #[arg(long, value_enum, default_value = "text")]
     pub(super) output: Output,
 }

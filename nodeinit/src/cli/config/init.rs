@@ -20,13 +20,13 @@ pub(crate) struct Init {
     /// The file to write
     #[arg(long, value_name = "FILE", default_value = "cluster.yaml")]
     file: PathBuf,
-    /// Ask nothing: what `--set` does not say stays at its default
+    /// Do not ask: settings without `--set` keep their defaults
     #[arg(long)]
     yes: bool,
-    /// A value, written as YAML, that is not asked for, such as network.podCIDR=10.1.0.0/16; repeat it
+    /// Set a key to a YAML value, such as network.podCIDR=10.1.0.0/16; repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Replace the file if it is there
+    /// Replace an existing file
     #[arg(long)]
     force: bool,
 }

@@ -78,7 +78,7 @@ fn quoted(answer: &str) -> String {
     Value::from(answer).to_string()
 }
 
-/// More problems than this at once follow from one answer: a mirror misses a digest for each artefact.
+/// More problems than this at once follow from one answer: a mirror misses a digest for each artifact.
 const SHOWN: usize = 3;
 
 /// Asks for all that `set` does not hold, adds the answers to `layers`, and returns the file's text.
