@@ -33,8 +33,8 @@ complete -c provisioner -n "__fish_provisioner_needs_command" -f -a "status" -d 
 complete -c provisioner -n "__fish_provisioner_needs_command" -f -a "destroy" -d 'Delete what this cluster owns'
 complete -c provisioner -n "__fish_provisioner_needs_command" -f -a "userdata" -d 'The user-data of one machine, without the cloud'
 complete -c provisioner -n "__fish_provisioner_needs_command" -f -a "bundle" -d 'The secrets of one machine, without the cloud: what belongs at /etc/nodeinit/secrets.yaml there'
-complete -c provisioner -n "__fish_provisioner_needs_command" -f -a "master" -d 'The other masters'
-complete -c provisioner -n "__fish_provisioner_needs_command" -f -a "worker" -d 'The workers'
+complete -c provisioner -n "__fish_provisioner_needs_command" -f -a "master" -d 'Add or remove masters'
+complete -c provisioner -n "__fish_provisioner_needs_command" -f -a "worker" -d 'Add or remove workers'
 complete -c provisioner -n "__fish_provisioner_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c provisioner -n "__fish_provisioner_using_subcommand init" -l file -d 'The file to write' -r -F
 complete -c provisioner -n "__fish_provisioner_using_subcommand init" -l name -d 'The cluster\'s name' -r
@@ -69,7 +69,7 @@ complete -c provisioner -n "__fish_provisioner_using_subcommand destroy" -l conf
 complete -c provisioner -n "__fish_provisioner_using_subcommand destroy" -l secrets -d 'The secrets bundle; `apply` makes it for a new cluster' -r -F
 complete -c provisioner -n "__fish_provisioner_using_subcommand destroy" -l output -d 'Text for people, or one JSON object a line' -r -f -a "text\t'For people'
 json\t'One JSON object a line'"
-complete -c provisioner -n "__fish_provisioner_using_subcommand destroy" -l yes -d 'Do not ask'
+complete -c provisioner -n "__fish_provisioner_using_subcommand destroy" -l yes -d 'Do not ask for confirmation'
 complete -c provisioner -n "__fish_provisioner_using_subcommand destroy" -l break-lock -d 'Take the cluster\'s lock over at once; only where the run that holds it is known to be dead'
 complete -c provisioner -n "__fish_provisioner_using_subcommand destroy" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c provisioner -n "__fish_provisioner_using_subcommand userdata" -l config -d 'A configuration file; repeat it, the later wins' -r -F
@@ -102,7 +102,7 @@ json\t'One JSON object a line'"
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from remove" -l kubeconfig -d 'Where the administrator\'s kubeconfig is written; CLUSTER.kubeconfig if unset' -r -F
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from remove" -l break-lock -d 'Take the cluster\'s lock over at once; only where the run that holds it is known to be dead'
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from remove" -l resources-only -d 'See to the resources only, and leave the machines to themselves'
-complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from remove" -l force -d 'Even if etcd loses its quorum, and pods are lost that nothing makes anew'
+complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from remove" -l force -d 'Proceed even if etcd loses quorum and unmanaged pods are deleted'
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from help" -f -a "add" -d 'Create one machine of the configuration, and make it a part of the cluster'
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from help" -f -a "remove" -d 'Take one machine out of the cluster, drained, and delete its resources'
@@ -126,7 +126,7 @@ json\t'One JSON object a line'"
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from remove" -l kubeconfig -d 'Where the administrator\'s kubeconfig is written; CLUSTER.kubeconfig if unset' -r -F
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from remove" -l break-lock -d 'Take the cluster\'s lock over at once; only where the run that holds it is known to be dead'
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from remove" -l resources-only -d 'See to the resources only, and leave the machines to themselves'
-complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from remove" -l force -d 'Even if etcd loses its quorum, and pods are lost that nothing makes anew'
+complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from remove" -l force -d 'Proceed even if etcd loses quorum and unmanaged pods are deleted'
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from help" -f -a "add" -d 'Create one machine of the configuration, and make it a part of the cluster'
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from help" -f -a "remove" -d 'Take one machine out of the cluster, drained, and delete its resources'
@@ -138,8 +138,8 @@ complete -c provisioner -n "__fish_provisioner_using_subcommand help; and not __
 complete -c provisioner -n "__fish_provisioner_using_subcommand help; and not __fish_seen_subcommand_from init plan apply status destroy userdata bundle master worker help" -f -a "destroy" -d 'Delete what this cluster owns'
 complete -c provisioner -n "__fish_provisioner_using_subcommand help; and not __fish_seen_subcommand_from init plan apply status destroy userdata bundle master worker help" -f -a "userdata" -d 'The user-data of one machine, without the cloud'
 complete -c provisioner -n "__fish_provisioner_using_subcommand help; and not __fish_seen_subcommand_from init plan apply status destroy userdata bundle master worker help" -f -a "bundle" -d 'The secrets of one machine, without the cloud: what belongs at /etc/nodeinit/secrets.yaml there'
-complete -c provisioner -n "__fish_provisioner_using_subcommand help; and not __fish_seen_subcommand_from init plan apply status destroy userdata bundle master worker help" -f -a "master" -d 'The other masters'
-complete -c provisioner -n "__fish_provisioner_using_subcommand help; and not __fish_seen_subcommand_from init plan apply status destroy userdata bundle master worker help" -f -a "worker" -d 'The workers'
+complete -c provisioner -n "__fish_provisioner_using_subcommand help; and not __fish_seen_subcommand_from init plan apply status destroy userdata bundle master worker help" -f -a "master" -d 'Add or remove masters'
+complete -c provisioner -n "__fish_provisioner_using_subcommand help; and not __fish_seen_subcommand_from init plan apply status destroy userdata bundle master worker help" -f -a "worker" -d 'Add or remove workers'
 complete -c provisioner -n "__fish_provisioner_using_subcommand help; and not __fish_seen_subcommand_from init plan apply status destroy userdata bundle master worker help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c provisioner -n "__fish_provisioner_using_subcommand help; and __fish_seen_subcommand_from master" -f -a "add" -d 'Create one machine of the configuration, and make it a part of the cluster'
 complete -c provisioner -n "__fish_provisioner_using_subcommand help; and __fish_seen_subcommand_from master" -f -a "remove" -d 'Take one machine out of the cluster, drained, and delete its resources'

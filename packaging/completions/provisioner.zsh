@@ -83,7 +83,7 @@ _arguments "${_arguments_options[@]}" : \
 '--secrets=[The secrets bundle; \`apply\` makes it for a new cluster]:FILE:_files' \
 '--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
 json\:"One JSON object a line"))' \
-'--yes[Do not ask]' \
+'--yes[Do not ask for confirmation]' \
 '--break-lock[Take the cluster'\''s lock over at once; only where the run that holds it is known to be dead]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
@@ -149,7 +149,7 @@ json\:"One JSON object a line"))' \
 '--kubeconfig=[Where the administrator'\''s kubeconfig is written; CLUSTER.kubeconfig if unset]:FILE:_files' \
 '--break-lock[Take the cluster'\''s lock over at once; only where the run that holds it is known to be dead]' \
 '--resources-only[See to the resources only, and leave the machines to themselves]' \
-'--force[Even if etcd loses its quorum, and pods are lost that nothing makes anew]' \
+'--force[Proceed even if etcd loses quorum and unmanaged pods are deleted]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':name -- The machine'\''s name in the configuration:_default' \
@@ -224,7 +224,7 @@ json\:"One JSON object a line"))' \
 '--kubeconfig=[Where the administrator'\''s kubeconfig is written; CLUSTER.kubeconfig if unset]:FILE:_files' \
 '--break-lock[Take the cluster'\''s lock over at once; only where the run that holds it is known to be dead]' \
 '--resources-only[See to the resources only, and leave the machines to themselves]' \
-'--force[Even if etcd loses its quorum, and pods are lost that nothing makes anew]' \
+'--force[Proceed even if etcd loses quorum and unmanaged pods are deleted]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':name -- The machine'\''s name in the configuration:_default' \
@@ -373,8 +373,8 @@ _provisioner_commands() {
 'destroy:Delete what this cluster owns' \
 'userdata:The user-data of one machine, without the cloud' \
 'bundle:The secrets of one machine, without the cloud\: what belongs at /etc/nodeinit/secrets.yaml there' \
-'master:The other masters' \
-'worker:The workers' \
+'master:Add or remove masters' \
+'worker:Add or remove workers' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'provisioner commands' commands "$@"
@@ -404,8 +404,8 @@ _provisioner__subcmd__help_commands() {
 'destroy:Delete what this cluster owns' \
 'userdata:The user-data of one machine, without the cloud' \
 'bundle:The secrets of one machine, without the cloud\: what belongs at /etc/nodeinit/secrets.yaml there' \
-'master:The other masters' \
-'worker:The workers' \
+'master:Add or remove masters' \
+'worker:Add or remove workers' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'provisioner help commands' commands "$@"
