@@ -17,7 +17,7 @@ pub(crate) fn what_can_be_changed_in_place_is_and_what_cannot_is_refused() {
     ] {
         host.configure(yaml);
         for command in ["up", "plan"] {
-            host.nodeinit(command).exits(78).says(&[key, "put the former values back", "nodeinit reset"]);
+            host.nodeinit(command).exits(78).says(&[key, "restore the previous values", "nodeinit reset"]);
         }
     }
     host.must("rm /etc/nodeinit/conf.d/50-test.yaml");

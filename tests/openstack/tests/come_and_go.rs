@@ -32,7 +32,7 @@ fn a_worker_comes_and_goes() {
     cloud
         .run("worker remove t5")
         .exits(1)
-        .says(&["no controller makes these pods of t5 anew elsewhere: default/lone", "or add --force"]);
+        .says(&["no controller recreates these pods of t5 elsewhere: default/lone", "or add --force"]);
     assert_eq!(cloud.part("server/t5")["state"], "ACTIVE");
 
     cloud.run("worker remove t5 --force").exits(0).says(&["t5 is drained", "nothing of t5 is left"]);
