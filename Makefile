@@ -27,6 +27,8 @@ lint: # all of `check` but the tests
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --features nodeinit-tests/cloud --locked -- -D warnings
 	tests/dependencies.py
+	tests/prose.py
+	tests/links.py
 	tests/shellcheck.sh
 
 lab: # what hosts and the cloud are made of, once per version

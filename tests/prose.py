@@ -51,7 +51,7 @@ def findings(path):
 def main():
     listed = subprocess.run(["git", "-C", ROOT, "ls-files", "*.md"], capture_output=True, text=True, check=True).stdout
     found = [finding for name in listed.splitlines() for finding in findings(ROOT / name)]
-    print("\n".join(found))
+    print("\n".join(found), end="\n" if found else "")
     if found:
         sys.exit(f"{len(found)} words that a reader has to look up")
 
