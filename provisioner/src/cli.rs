@@ -277,8 +277,8 @@ async fn create(
     if first.is_blocked() {
         report::plan(&first, &session.output);
         return Err(Error::Configuration {
-            what: "something stands in the way; nothing was done".to_owned(),
-            remedy: "mend what is told above".to_owned(),
+            what: "the plan has conflicts; nothing was changed".to_owned(),
+            remedy: "fix the conflicts listed above".to_owned(),
         });
     }
     report::unhealthy(&first, &session.output);

@@ -76,7 +76,7 @@ impl Delivery<'_> {
             false => BTreeMap::new(),
         };
         let config = userdata::master_config(self.loaded, &inputs)
-            .map_err(|e| Error::Configuration { what: e.to_string(), remedy: "mend the configuration".to_owned() })?;
+            .map_err(|e| Error::Configuration { what: e.to_string(), remedy: "fix the configuration".to_owned() })?;
         let mut machine = self.reach(&inputs, &mut host_keys).await?;
         self.tell(&format!("logged in to {}, which has the known host key", machine.shown()));
         host_keys::keep(self, &host_keys).await;

@@ -56,7 +56,7 @@ pub enum Error {
         remedy: String,
     },
     /// Some of it failed; each failure was told when it happened.
-    #[error("{failed} of {all} failed or were not begun; the rest is done")]
+    #[error("{failed} of {all} failed or were not started; the others are done")]
     Partly {
         /// How many failed.
         failed: usize,
@@ -64,7 +64,7 @@ pub enum Error {
         all: usize,
     },
     /// Another task has failed before.
-    #[error("not begun: {0} failed")]
+    #[error("not started: {0} failed")]
     NotBegun(String),
     /// A machine could not be reached, or did not do what it should.
     #[error("{what}")]
@@ -222,21 +222,21 @@ impl Error {
                 Some(remedy.clone())
             }
             Self::Api(ApiError::Answer { status: 401, .. }) => {
-                Some("look at user, password, project and domain in clouds.yaml or in the OS_* variables".to_owned())
+                Some("check user, password, project and domain in clouds.yaml or in the OS_* variables".to_owned())
             }
             Self::Api(ApiError::Answer { status: 403 | 413, message, .. })
                 if message.to_lowercase().contains("quota") =>
             {
-                Some("ask for a larger quota, or make fewer or smaller machines".to_owned())
+                Some("request a larger quota, or use fewer or smaller machines".to_owned())
             }
             Self::Api(ApiError::Answer { status: 403, request, .. }) if request.contains("loadbalancer") => {
-                Some("ask for the role load-balancer_member, or set `openstack.loadBalancer.enabled: false`".to_owned())
+                Some("request the role load-balancer_member, or set `openstack.loadBalancer.enabled: false`".to_owned())
             }
             Self::Api(ApiError::Regions(_)) => {
                 Some("name one as `region_name` in clouds.yaml, or as OS_REGION_NAME".to_owned())
             }
             Self::Api(ApiError::Untrusted { .. }) => {
-                Some("name the authority's certificate as `cacert` in clouds.yaml (OS_CACERT)".to_owned())
+                Some("set `cacert` to the CA's certificate in clouds.yaml (OS_CACERT)".to_owned())
             }
             Self::Api(ApiError::Redirected { .. }) => Some(
                 "name the service's own address: `auth_url` in clouds.yaml (OS_AUTH_URL), or the endpoint in the cloud's catalogue"
@@ -245,25 +245,25 @@ impl Error {
             Self::Api(ApiError::NoService { service: "load-balancer", .. }) => {
                 Some("set `openstack.loadBalancer.enabled: false` and `controlPlane.virtualAddress`".to_owned())
             }
-            Self::Api(error) if error.may_heal() => Some("run it again: it goes on where it ended".to_owned()),
+            Self::Api(error) if error.may_heal() => Some("run it again to resume".to_owned()),
             Self::Deadline { .. } => {
-                Some("run it again: it goes on where it ended; `openstack.timeouts` are longer on request".to_owned())
+                Some("run it again to resume; to wait longer, increase `openstack.timeouts`".to_owned())
             }
             Self::Fault { .. } => Some("run it again: it deletes and recreates what failed".to_owned()),
             Self::Machine { .. } => Some(
-                "mend the cause, which `journalctl -t nodeinit` there tells, too, and run it again: it goes on where it ended".to_owned(),
+                "fix the cause (`journalctl -t nodeinit` on the machine shows it, too), then run it again to resume".to_owned(),
             ),
             Self::HostKey { machine, .. } => Some(format!(
                 "compare the key with the machine itself (`ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub` there) and write it \
                  under `hostKeys` of {machine} in the configuration, or under `hostKeys: {{{machine}: [...]}}` in the secrets bundle"
             )),
             Self::Unhealthy { .. } => Some("repair each as reported above, then run it again".to_owned()),
-            Self::Partly { .. } => Some("run it again: it goes on where it ended".to_owned()),
+            Self::Partly { .. } => Some("run it again to resume".to_owned()),
             _ => None,
         }
     }
 
-    /// Source: sysexits.h, and DESIGN.md for 2 and 3.
+    /// Source: sysexits.h; docs/cli.md for 2 and 3.
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             Self::Configuration { .. } | Self::Api(ApiError::Regions(_)) => 78,

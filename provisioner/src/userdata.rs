@@ -43,7 +43,7 @@ pub enum UserDataError {
         size: usize,
     },
     /// The cloud gave what does not fit the configuration.
-    #[error("the configuration does not fit what the cloud has made: {0}")]
+    #[error("the configuration does not match the cloud's resources: {0}")]
     Misfit(Problems),
     /// `secretsDelivery: user-data`.
     #[error("`secretsDelivery: user-data` would show the cluster's keys to every process of a machine")]

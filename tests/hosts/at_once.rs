@@ -15,7 +15,7 @@ pub(crate) fn a_second_run_says_who_is_at_work_and_ctrl_c_stops_it() {
     let ca = host.ca();
     host.must(&format!("kill -INT {pid}"));
     let stopped = first.wait().exits(75);
-    stopped.says(&["stopped by Ctrl-C", "run `nodeinit up` again: it goes on from here"]);
+    stopped.says(&["stopped by Ctrl-C", "run `nodeinit up` again to resume"]);
     assert_eq!(host.must("find / /var/lib/kubelet -xdev -name '*.nodeinit-new'"), "", "half-written files are left");
 
     host.up();

@@ -51,7 +51,7 @@ pub(crate) fn a_worker_joins_in_three_requests_and_forgets_its_token() {
     let changes = difference(&before, &worker.listing());
     assert!(changes.is_empty(), "plan changed {changes:#?}");
     let said = worker.up();
-    said.says(&["with 3 requests", "is finished: worker of cluster lab"]);
+    said.says(&["with 3 requests", "is ready: worker of cluster lab"]);
     worker.must("touch /root/stop");
     sampler.wait().exits(0);
     three_requests_are_in_the_audit_log(first, &token);
@@ -261,7 +261,7 @@ pub(crate) fn what_stands_in_a_workers_way_is_named_and_passes() {
     worker.configure(&format!("timeouts: {{join: 60s}}\njoin: {{endpoints: [\"{own}:7999\", \"{api}\"]}}\n"));
     let up = worker.start("nodeinit up");
     worker.must("sleep 4; iptables -D OUTPUT -p tcp --dport 6443 -j DROP");
-    up.wait().exits(0).says(&["with 3 requests", "is finished: worker"]);
+    up.wait().exits(0).says(&["with 3 requests", "is ready: worker"]);
     worker.nodeinit("plan").exits(0).says(&["nothing to do"]);
 }
 

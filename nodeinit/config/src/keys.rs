@@ -695,13 +695,13 @@ const OS: &[Field] = &[
         key: "sysctls",
         kind: Dict { keys: &f::SYSCTL, values: &f::ARGUMENT, reserved: SYSCTLS_RESERVED },
         default: Empty("{vm.max_map_count: 262144}"),
-        doc: "Kernel settings beside those that Kubernetes needs.",
+        doc: "Kernel parameters (sysctls) in addition to those that Kubernetes needs.",
     },
     Field {
         key: "modules",
         kind: List(&Text(&f::MODULE)),
         default: Empty("[ip_vs]"),
-        doc: "Kernel modules that are loaded beside those that Kubernetes needs.",
+        doc: "Kernel modules to load in addition to those that Kubernetes needs.",
     },
 ];
 

@@ -69,7 +69,8 @@ fn host(tree: &Node, verdict: &mut Verdict) {
     if let Some((delivery, at)) = text("secretsDelivery")
         && delivery == "user-data"
     {
-        let what = "every process of a machine, and whoever may read it from the cloud, can read its secrets";
+        let what =
+            "every process on a machine, and every user of the cloud who can read its user-data, can read its secrets";
         verdict.warnings.add(at, "secretsDelivery", what, "leave it at `ssh` unless no machine can be reached by SSH");
     }
 }

@@ -194,7 +194,7 @@ fn machines() {
         ("workers: [{name: w1}]\n", "workers[0]: no worker can know where the API is; set controlPlane.endpoint"),
         (
             "masters: [{name: m, ssh: {enabled: false}}]\n",
-            "masters[0].ssh.enabled: only a worker joins by itself; remove it",
+            "masters[0].ssh.enabled: only a worker can join on its own; remove it",
         ),
         ("masters: [{name: M1}]\n", "masters[0].name: \"M1\" is not a node's name"),
         ("masters: [{name: m, labels: {a/b/c: x}}]\n", "masters[0].labels[\"a/b/c\"]: \"a/b/c\" is not a label's key"),

@@ -157,7 +157,7 @@ impl Download {
                         return Err(DownloadError::Digest { url: self.url.clone(), wanted, found });
                     }
                     is_doubtful = false;
-                    tell("what an earlier run left does not fit; from the beginning".into());
+                    tell("the partial download of an earlier run is not usable; starting again".into());
                     continue;
                 }
                 Ok(Err(Ended::Final(error @ DownloadError::TooLarge { .. }))) => {

@@ -121,7 +121,7 @@ async fn renewed(args: &Renew) -> Result<Exit, StepError> {
     let _lock = setup::lock()?;
     let cx = setup::context(&args.common, Access::Change)?;
     if cx.node.role == Role::Worker {
-        cx.report.note("certs", "nothing to renew: a worker's kubelet renews its certificates by itself");
+        cx.report.note("certs", "nothing to renew: a worker's kubelet renews its certificates on its own");
         return Ok(Exit::Done);
     }
     let renewal = renew(&cx, &args.names)?;

@@ -72,7 +72,7 @@ impl Permits {
 fn confirm(cx: &Context) -> Result<(), StepError> {
     let name = &cx.cluster.name;
     if !std::io::stdin().is_terminal() {
-        let what = "--new-cluster gives up the data of the former cluster, and there is no terminal to confirm it on";
+        let what = "--new-cluster gives up the data of the former cluster and needs a confirmation, but standard input is not a terminal";
         return Err(StepError::new(what).exit(Exit::Usage).hint("add --yes"));
     }
     let masters: Vec<&str> = others(cx).map(|master| master.name.as_str()).collect();

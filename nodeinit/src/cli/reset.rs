@@ -65,7 +65,9 @@ fn agreed(cx: &Context, pending: Vec<(String, Vec<String>)>) -> Result<bool, Ste
         cx.report.tell(&Event::Planned { step, changes });
     }
     if !std::io::stdin().is_terminal() {
-        let error = StepError::new("reset removes this node's part of the cluster, and nobody can be asked");
+        let error = StepError::new(
+            "reset removes this node's part of the cluster and needs a confirmation, but standard input is not a terminal",
+        );
         return Err(error.exit(Exit::Usage).hint("add --yes"));
     }
     print(&format!("\nThe cluster's data on {} is lost. Reset it? Type its name: ", cx.node.name))?;

@@ -80,7 +80,7 @@ fn generate(file: &Path, now: SystemTime) -> Result<(), StepError> {
     let bundle = Bundle::generate(now).map_err(|e| StepError::caused("cannot make secrets", e))?;
     files.write(&[NewFile::private(&path, bundle.text().expose().as_bytes())])?;
     print(&format!(
-        "{}: whoever reads it owns the cluster. Keep it safe; on the first master it belongs at {SECRETS}, mode 600\n",
+        "{}: anyone who can read this file controls the cluster. Keep it safe. On the first master, put it at {SECRETS}, mode 600\n",
         path.display()
     ))
 }

@@ -105,8 +105,8 @@ fn listed(cx: &Context, name: &str, role: Role) -> Result<(), StepError> {
     match machines.iter().any(|machine| machine.name == name) {
         true => Ok(()),
         false => {
-            let what = format!("{name} does not stand in `{list}`");
-            Err(StepError::new(what).exit(Exit::BadConfig).hint("write it there with its address, then try again"))
+            let what = format!("{name} is not listed under `{list}`");
+            Err(StepError::new(what).exit(Exit::BadConfig).hint("add it with its address, then try again"))
         }
     }
 }
@@ -192,7 +192,7 @@ async fn stopped() -> &'static str {
 
 fn interrupted(cx: &Context, name: &str) -> Exit {
     let what = format!("stopped by {name}; files are whole, nothing is lost");
-    let error = StepError::new(what).exit(Exit::TryAgain).hint("run `nodeinit up` again: it goes on from here");
+    let error = StepError::new(what).exit(Exit::TryAgain).hint("run `nodeinit up` again to resume");
     cx.report.failed("up", &error);
     error.exit
 }
@@ -217,14 +217,14 @@ fn tell(cx: &Context, outcome: Outcome) -> Exit {
                 _ if !outcome.elsewhere.is_empty() => {
                     let failed: Vec<&str> = outcome.elsewhere.iter().map(|(step, _)| step.as_str()).collect();
                     format!(
-                        "{name} is finished and the cluster {} works, without {}: mend what stands above, then run \
+                        "{name} is ready and the cluster {} works, but these failed: {}. Fix the errors above, then run \
                          `nodeinit up` again ({seconds:.2} s)",
                         cx.cluster.name,
                         failed.join(", ")
                     )
                 }
-                0 => format!("{name} is as described; nothing to do ({seconds:.2} s)"),
-                _ => format!("{name} is finished: {} of cluster {} ({seconds:.2} s)", cx.node.role, cx.cluster.name),
+                0 => format!("{name} is up to date; nothing to do ({seconds:.2} s)"),
+                _ => format!("{name} is ready: {} of cluster {} ({seconds:.2} s)", cx.node.role, cx.cluster.name),
             };
             if cx.node.role != Role::FirstMaster {
                 // They were passed to us for this. Where they cannot be removed, a reboot does it: they are in memory.

@@ -125,7 +125,7 @@ impl From<FileError> for StepError {
         match (full, denied) {
             (true, _) => step
                 .exit(Exit::TryAgain)
-                .hint(format!("free some space (`df -h {directory}`), then run `nodeinit up` again: it goes on here")),
+                .hint(format!("free some space (`df -h {directory}`), then run `nodeinit up` again to resume")),
             (_, true) => step.exit(Exit::NoPermission).hint("run it as root"),
             _ => step,
         }

@@ -249,7 +249,7 @@ impl Bundle {
     #[must_use]
     pub fn text(&self) -> Secret<String> {
         let mut text = format!(
-            "# The secrets of one cluster, made by `nodeinit secrets generate`. Whoever reads this file owns the cluster.\n\
+            "# The secrets of one cluster, made by `nodeinit secrets generate`. Anyone who can read this file controls the cluster.\n\
              apiVersion: {API_VERSION}\nkind: {KIND}\ncertificateAuthorities:\n"
         );
         for (name, pair) in [("kubernetes", &self.kubernetes), ("etcd", &self.etcd), ("frontProxy", &self.front_proxy)]

@@ -42,7 +42,7 @@ pub enum PkiError {
     #[error("its private key is damaged, or neither RSA (2048 bits or more) nor ECDSA (P-256, P-384)")]
     BadKey,
     /// A name that cannot stand in a certificate.
-    #[error("{0:?} cannot stand in a certificate as a DNS name")]
+    #[error("{0:?} is not a valid DNS name for a certificate")]
     BadName(String),
     /// The system gives no random bytes.
     #[error("the system gives no random bytes")]

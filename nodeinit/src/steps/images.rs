@@ -213,7 +213,7 @@ fn refused(archive: &str, error: CommandError) -> StepError {
     if is("no space left on device") || is("disk quota exceeded") {
         return step
             .exit(Exit::TryAgain)
-            .hint("free some space (`df -h /var/lib/containerd`), then run `nodeinit up` again: it goes on here");
+            .hint("free some space (`df -h /var/lib/containerd`), then run `nodeinit up` again to resume");
     }
     if is("failed to dial") || is("connection refused") || is("Unavailable") || is("error reading from server") {
         return step

@@ -141,7 +141,7 @@ fn reconcile(cx: &Context, user: User, here: &Here, outcome: &mut Outcome) -> Re
     let Some((ca, _)) = &here.certificate else { return Ok(()) };
     let Some(authority) = &here.authority else {
         let without_agent = if user == User::Agent { "; or set `agent.enabled: false`" } else { "" };
-        outcome.problem(&path, NEEDED, format!("make it with your CA, or put ca.key beside ca.crt{without_agent}"));
+        outcome.problem(&path, NEEDED, format!("issue it with your CA, or put ca.key next to ca.crt{without_agent}"));
         return Ok(());
     };
     let cannot = |e: PkiError| StepError::caused(format!("cannot make the certificate of {}", path.display()), e);

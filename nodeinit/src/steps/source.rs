@@ -354,7 +354,7 @@ fn unavailable(error: DownloadError) -> StepError {
         DownloadError::Task(error) => error,
         DownloadError::TimedOut { .. } => StepError::caused(what, error)
             .exit(Exit::TryAgain)
-            .hint("run `nodeinit up` again: it goes on where this ended; timeouts.download sets how long one may take"),
+            .hint("run `nodeinit up` again to resume; `timeouts.download` limits each download"),
         DownloadError::Digest { .. } => StepError::caused(what, error).hint(
             "the mirror has another file than described: correct the file there, or its sha256 in the configuration",
         ),

@@ -33,7 +33,7 @@ pub enum SignatureError {
         wanted: String,
     },
     /// Another message.
-    #[error("it does not fit the content: the content was changed, or something else was signed")]
+    #[error("it does not match the content: the content was changed, or something else was signed")]
     Wrong,
 }
 

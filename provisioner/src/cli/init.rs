@@ -48,7 +48,10 @@ pub(super) fn run(args: &Init) -> Result<ExitCode, Error> {
     ];
     let missing: Vec<&str> = asked.iter().filter(|(_, _, value)| value.is_none()).map(|(flag, _, _)| *flag).collect();
     if !missing.is_empty() && !std::io::stdin().is_terminal() {
-        return Err(Error::Usage(format!("standard input is no terminal to ask on; add {}", missing.join(", "))));
+        return Err(Error::Usage(format!(
+            "standard input is not a terminal, so nothing can be asked; add {}",
+            missing.join(", ")
+        )));
     }
     let mut answers = Vec::new();
     for (_, question, given) in asked {

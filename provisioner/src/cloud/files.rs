@@ -52,7 +52,7 @@ fn first(places: &[PathBuf]) -> Result<Option<(PathBuf, Value)>, Error> {
         match std::fs::read_to_string(path) {
             Ok(text) => {
                 let read = nodeinit_config::yaml::document(&text);
-                let read = read.map_err(|e| wrong(format!("{}: {e}", path.display()), "mend the file"))?;
+                let read = read.map_err(|e| wrong(format!("{}: {e}", path.display()), "fix the file"))?;
                 return Ok(Some((path.clone(), read)));
             }
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}

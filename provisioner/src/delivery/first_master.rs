@@ -254,11 +254,7 @@ impl<'a> FirstMaster<'a> {
                 }
                 Err(e @ SshError::Broken { .. }) => {
                     connections += 1;
-                    self.work.tell(&format!(
-                        "{}; {} goes on by itself, reaching it again",
-                        causes(&e),
-                        self.target.name
-                    ));
+                    self.work.tell(&format!("{}; {} continues on its own; reconnecting", causes(&e), self.target.name));
                     self.session = connect(&self.key, &self.target, self.jump.as_ref(), self.work.patience).await?;
                 }
                 Err(e) => return Err(self.failed(&e)),

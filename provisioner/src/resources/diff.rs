@@ -348,7 +348,7 @@ impl Compare<'_> {
         let id = target.map(|target| if of.kind == Kind::Balancer { target.text("vip_port_id") } else { &target.id });
         match id {
             Some(id) if found.text("port_id") == id => Action::Keep,
-            _ => update("leads elsewhere"),
+            _ => update("is attached to another port"),
         }
     }
 

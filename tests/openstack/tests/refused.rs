@@ -9,7 +9,7 @@ fn is_told(cloud: &Cloud, parts: &[&str]) {
     cloud.run("plan").exits(78).says(parts);
     let refused = cloud.run("apply --resources-only").exits(78);
     refused.says(parts);
-    refused.says(&["something stands in the way; nothing was done"]);
+    refused.says(&["the plan has conflicts; nothing was changed"]);
     assert_eq!(cloud.writes(&mark), [""; 0], "something was written");
 }
 

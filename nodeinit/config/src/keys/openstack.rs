@@ -108,7 +108,7 @@ pub(super) const OPENSTACK: &[Field] = &[
             "none for flannel, whose packets travel as the machines' own; `network.podCIDR` where another pod network is brought",
             "[10.244.0.0/16]",
         ),
-        doc: "Further addresses that a machine may send from, beside its own and `controlPlane.virtualAddress`.",
+        doc: "Additional source addresses that a machine may use, besides its own and `controlPlane.virtualAddress`.",
     },
     Field {
         key: "binary",
@@ -253,7 +253,7 @@ const BASTION: &[Field] = &[
         key: "address",
         kind: Text(&f::ADDRESS),
         default: Words("the cloud's choice", "10.0.0.5"),
-        doc: "Its address in the machines' subnet, or of `network.create.publicCIDR`, beside its floating IP.",
+        doc: "Its address in the machines' subnet, or of `network.create.publicCIDR`, in addition to its floating IP.",
     },
     Field {
         key: "flavor",

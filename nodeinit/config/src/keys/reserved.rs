@@ -31,7 +31,7 @@ pub(super) const ETCD_RESERVED: &[(&str, &str)] = &[
 ];
 
 pub(super) const API_SERVER_RESERVED: &[(&str, &str)] = &[
-    ("etcd-servers", "each API server uses the etcd member beside it"),
+    ("etcd-servers", "each API server uses the etcd member on its own machine"),
     ("etcd-cafile", PKI),
     ("etcd-certfile", PKI),
     ("etcd-keyfile", PKI),

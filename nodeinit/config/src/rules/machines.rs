@@ -37,7 +37,7 @@ pub(super) fn check(tree: &Node, verdict: &mut Verdict) {
     }
     for (path, machine) in &masters {
         if let Some(flag) = machine.get("ssh.enabled").filter(|flag| flag.scalar() == Some("false")) {
-            let what = "only a worker joins by itself";
+            let what = "only a worker can join on its own";
             errors.add(flag.at, &format!("{path}.ssh.enabled"), what, "remove it");
         }
     }

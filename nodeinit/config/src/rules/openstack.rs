@@ -194,7 +194,7 @@ fn given_out(section: &Node, machines: &[(String, &Node)], warnings: &mut Findin
         _ => names.join(", "),
     };
     let taker = taker.unwrap_or("something else");
-    let what = format!("the cloud gives out {first} to {last} by itself: {taker} may get the address of {shown}");
+    let what = format!("the cloud assigns {first} to {last} automatically: {taker} may get the address of {shown}");
     let remedy = "write `firstAddress` and `lastAddress` of a range apart from the machines' addresses";
     warnings.add(at, "openstack.network.create", what, remedy);
 }
@@ -322,7 +322,7 @@ mod tests {
             let one = found.iter().find(|warning| warning.path == "openstack.network.create");
             one.map(|warning| warning.what.clone()).unwrap_or_default()
         };
-        let all = "the cloud gives out 10.0.0.0 to 10.0.0.255 by itself: the balancer may get the address of m1";
+        let all = "the cloud assigns 10.0.0.0 to 10.0.0.255 automatically: the balancer may get the address of m1";
         assert_eq!(warned("", ""), all);
         assert!(warned(", firstAddress: 10.0.0.5, lastAddress: 10.0.0.11", "").contains("10.0.0.5 to 10.0.0.11"));
         assert!(warned(", lastAddress: 10.0.0.11", "address: 10.0.0.2").contains("something else"));

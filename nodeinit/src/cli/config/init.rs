@@ -56,8 +56,9 @@ pub(super) fn run(args: &Init) -> Result<(), StepError> {
     let mut text = template(&layers).map_err(bad)?;
     if !args.yes {
         if !io::stdin().is_terminal() {
-            let error = StepError::new("standard input is no terminal, and nobody can be asked").exit(Exit::Usage);
-            return Err(error.hint("add --yes, and --set KEY=VALUE for what should differ from the defaults"));
+            let error =
+                StepError::new("config init asks questions, but standard input is not a terminal").exit(Exit::Usage);
+            return Err(error.hint("add --yes, and --set KEY=VALUE for each value that differs from the defaults"));
         }
         let set: Vec<&str> = args.set.iter().filter_map(|s| s.split_once('=')).map(|(path, _)| path).collect();
         text = wizard::ask(&mut layers, &set, &mut io::stdin().lock(), &mut io::stdout().lock())?;

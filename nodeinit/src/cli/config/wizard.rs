@@ -93,7 +93,7 @@ pub(super) fn ask(
 ) -> Result<String, StepError> {
     let lost = |e: io::Error| StepError::caused("cannot ask", e);
     let mut text = template(layers).map_err(super::bad)?;
-    writeln!(output, "An empty answer takes what stands in brackets.\n").map_err(lost)?;
+    writeln!(output, "Press Enter to accept the default in brackets.\n").map_err(lost)?;
     for question in QUESTIONS.iter().filter(|q| !set.iter().any(|path| concerns(path, q.path))) {
         let default = default(question);
         loop {

@@ -76,7 +76,7 @@ impl Reference {
     }
 
     fn failed(&self, error: ApiError) -> StepError {
-        StepError::caused(format!("cannot see to {self}"), error)
+        StepError::caused(format!("cannot delete {self}"), error)
     }
 }
 

@@ -220,7 +220,7 @@ impl Step for Host {
                     let name = &self.machine.name;
                     cx.report.note(
                         &self.name(),
-                        format!("the connection to {name} broke ({why}); {name} goes on by itself, reaching it again"),
+                        format!("the connection to {name} broke ({why}); {name} continues on its own; reconnecting"),
                     );
                 }
             }

@@ -78,7 +78,7 @@ fn client(cx: &Context, here: &Here, outcome: &mut Outcome) -> Result<Option<Pat
         outcome.problem(
             current,
             NEEDED,
-            "put ca.key beside ca.crt, or the kubelet's certificate and key there, behind a link",
+            "put ca.key next to ca.crt, or put the kubelet's certificate and key there, as a symbolic link",
         );
         return Ok(None);
     };

@@ -89,7 +89,7 @@ impl Reconcile<'_> {
                 Some(self_signed(ca.common_name(), key, self.now)?)
             }
             (None, None, _) => {
-                let remedy = "put its certificate beside it, or remove it: then a new CA is made";
+                let remedy = "put its certificate next to it, or remove it to generate a new CA";
                 outcome.problem(&key_path, "its certificate is missing", remedy);
                 return Ok(None);
             }
@@ -246,8 +246,8 @@ const RESTORE: &str = "restore it from a backup of /etc/kubernetes/pki, or start
 /// What to do about a certificate that is of no use.
 fn replace(signer: &Signer) -> &'static str {
     match signer.authority {
-        Some(_) => "put the right pair there, or remove both files: then a new pair is made",
-        None => "issue it with your CA and put certificate and key there, or put the CA's key beside its certificate",
+        Some(_) => "put the right pair there, or remove both files to generate a new pair",
+        None => "issue it with your CA and put certificate and key there, or put the CA's key next to its certificate",
     }
 }
 

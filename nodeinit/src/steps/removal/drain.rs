@@ -48,7 +48,7 @@ pub async fn drain(cx: &Context, client: &KubeClient, node: &Value, force: bool)
     let wait = Wait::new(format!("the end of the pods of {name}"), limit).at_most_every(Duration::from_millis(500));
     wait.until(look).await.map_err(|late| {
         StepError::from(late).exit(Exit::TryAgain).hint(format!(
-            "{name} takes no new pods (`kubectl uncordon {name}` undoes that); see to the pods named, then try again"
+            "{name} takes no new pods (`kubectl uncordon {name}` undoes that); delete or fix the pods named above, then try again"
         ))
     })
 }

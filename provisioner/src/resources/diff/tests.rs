@@ -68,7 +68,7 @@ fn drift_is_seen() {
     assert_eq!(is("server/w1"), Action::Change(vec![Fix::Wait("BUILD".into())]));
     assert_eq!(is("port/w1"), Action::Change(vec![Fix::Update("lacks a security group".into())]));
     assert!(matches!(is("port/w2"), Action::Refuse { .. }));
-    assert_eq!(is("floating-ip/m1"), update("leads elsewhere"));
+    assert_eq!(is("floating-ip/m1"), update("is attached to another port"));
     assert_eq!(is("router-port/api"), Action::Change(vec![Fix::Attach]));
     assert!(matches!(is("listener/api"), Action::Change(_)));
     assert_eq!(is("rule/nodes:tcp/22:192.0.2.0/24"), Action::Create);
@@ -278,7 +278,7 @@ fn a_bastion_is_kept_as_machines_are() {
     let mended = plan(&cluster, &snapshot);
     assert_eq!(action(&mended, "port/bastion"), update("lacks a security group"));
     assert_eq!(action(&mended, "server/bastion"), Action::Change(vec![Fix::Act("os-start", "SHUTOFF".into())]));
-    assert_eq!(action(&mended, "floating-ip/bastion"), update("leads elsewhere"));
+    assert_eq!(action(&mended, "floating-ip/bastion"), update("is attached to another port"));
 
     // Described no more, it is left alone, and machines take SSH from it no longer.
     let without = plan(&self::cluster("  floatingIPs: masters\n"), &snapshot);
