@@ -157,7 +157,7 @@ fn commands_behave(worker: &Host) {
     worker.nodeinit("phase list").exits(0).says(&["join ", "ready "]);
     worker.nodeinit("preflight").exits(0).says(&["failures: 0"]);
     worker.nodeinit("certs check").exits(0).says(&["kubelet-client ", "kubelet-server ", "ca "]);
-    worker.nodeinit("certs renew").exits(0).says(&["renews its certificates by itself"]);
+    worker.nodeinit("certs renew").exits(0).says(&["renews its certificates on its own"]);
 }
 
 fn the_first_master_deletes_its_token(first: &Host, worker: &Host) {

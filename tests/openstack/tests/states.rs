@@ -10,7 +10,7 @@ fn a_server_and_a_volume_that_cannot_be_made() {
     let failed = cloud.run("apply --resources-only").exits(3);
     failed.says(&[
         "FAILED   volume/t1: volume/t1: the cloud could not make it: it is in the state error",
-        "FAILED   server/t1: not begun: volume/t1 failed",
+        "FAILED   server/t1: not started: volume/t1 failed",
         "FAILED   server/t4: server/t4: the cloud could not make it: ",
         "told to fail",
         "run it again",
