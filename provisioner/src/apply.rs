@@ -36,7 +36,7 @@ use tokio::sync::{Mutex, OnceCell, Semaphore};
 
 /// Lists of servers and volumes are asked for no more often, however many are waited for.
 const LOOK: Duration = Duration::from_secs(1);
-/// A person is told that often what is waited for.
+/// How often a terminal shows what is waited for.
 const PATIENCE: Duration = Duration::from_secs(15);
 /// Ports that are made by one request: all of them or none.
 const PORTS: usize = 20;

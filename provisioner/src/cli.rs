@@ -35,12 +35,12 @@ use std::{
     time::Instant,
 };
 
-/// Something is to be done (`plan`). Source: DESIGN.md.
+/// `plan` found changes to make. Source: docs/cli.md.
 const PENDING: u8 = 2;
-/// The command line asks for what this version has not. Source: sysexits.h.
+/// The command line requests an unsupported feature. Source: sysexits.h.
 pub const USAGE: u8 = 64;
 
-/// Creates a cluster's OpenStack resources and hands each machine its role's configuration.
+/// Create a cluster's OpenStack resources and give each machine its role's configuration
 #[derive(Parser)]
 #[command(name = "provisioner", version, max_term_width = 100)]
 pub struct Cli {
@@ -50,54 +50,54 @@ pub struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Write the configuration of a new cluster, with a cluster ID of its own; asks on a terminal for what no flag says
+    /// Write the configuration of a new cluster, with a new cluster ID; on a terminal, ask for each missing value
     Init(init::Init),
-    /// Show what `apply` would create, change and delete; exit 0: nothing, 2: something, 3: only an unhealthy server, 78: something is in the way
+    /// Show what `apply` would create, change and delete; exit codes: 0 no changes, 2 changes, 3 only an unhealthy server, 78 a conflict
     Plan(Source),
-    /// Create what is missing, mend what was changed, and bring up the cluster on its machines
+    /// Create missing resources, repair drift, and bring up the cluster on its machines
     Apply {
         #[command(flatten)]
         source: Source,
         #[command(flatten)]
         operator: Operator,
-        /// Take the cluster's lock over at once; only where the run that holds it is known to be dead
+        /// Take over the cluster's lock; use it only if the run that holds the lock is dead
         #[arg(long)]
         break_lock: bool,
         /// Replace a load balancer in ERROR; clients cannot reach the API until the new one is ACTIVE
         #[arg(long)]
         replace_balancer: bool,
     },
-    /// What there is, with each machine's node, part in etcd and place behind the balancer
+    /// Show the resources, and each machine's node, etcd member and load balancer state
     Status {
         #[command(flatten)]
         source: Source,
-        /// Tell of the cloud's resources only, and ask no machine
+        /// Show the cloud's resources only; contact no machine
         #[arg(long)]
         resources_only: bool,
     },
-    /// Delete what this cluster owns
+    /// Delete the cluster's resources
     Destroy {
         #[command(flatten)]
         source: Source,
         /// Do not ask for confirmation
         #[arg(long)]
         yes: bool,
-        /// Take the cluster's lock over at once; only where the run that holds it is known to be dead
+        /// Take over the cluster's lock; use it only if the run that holds the lock is dead
         #[arg(long)]
         break_lock: bool,
     },
-    /// The user-data of one machine, without the cloud
+    /// Print the user-data of one machine; needs no cloud
     Userdata {
         /// The machine's name in the configuration
         name: String,
         #[command(flatten)]
         source: Source,
     },
-    /// The secrets of one machine, without the cloud: what belongs at /etc/nodeinit/secrets.yaml there
+    /// Print the secrets of one machine, for its /etc/nodeinit/secrets.yaml; needs no cloud
     Bundle {
         /// The machine's name in the configuration
         name: String,
-        /// Write them into this file, mode 0600, instead of printing them
+        /// Write the secrets to this file, mode 0600, instead of printing them
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
         #[command(flatten)]
@@ -113,24 +113,24 @@ enum Command {
 
 #[derive(Args)]
 struct Source {
-    /// A configuration file; repeat it, the later wins
+    /// Configuration file; may be repeated, later files override earlier ones
     #[arg(long, value_name = "FILE", default_value = "cluster.yaml")]
     config: Vec<PathBuf>,
-    /// The secrets bundle; `apply` makes it for a new cluster
+    /// Secrets bundle; `apply` generates it for a new cluster
     #[arg(long, value_name = "FILE", default_value = "secrets.yaml")]
     secrets: PathBuf,
-    /// Text for people, or one JSON object a line
+    /// Output format: text, or one JSON object per line
     #[arg(long, value_enum, default_value_t)]
     output: Format,
 }
 
-/// What lies on the operator's side.
+/// Files on the operator's machine.
 #[derive(Args, Default)]
 struct Operator {
-    /// Where the administrator's kubeconfig is written; CLUSTER.kubeconfig if unset
+    /// Where to write the administrator's kubeconfig; by default CLUSTER.kubeconfig
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// See to the resources only, and leave the machines to themselves
+    /// Manage the resources only, not the machines
     #[arg(long)]
     resources_only: bool,
 }
@@ -422,7 +422,7 @@ async fn destroy(source: &Source, yes: bool, break_lock: bool) -> Result<ExitCod
     Ok(ExitCode::SUCCESS)
 }
 
-/// A person types the cluster's name; where nobody can, it was a mistake to leave `--yes` out.
+/// The user types the cluster's name; without a terminal, `--yes` is required.
 fn confirmed(session: &Session, count: usize) -> Result<bool, Error> {
     let name = &session.loaded.cluster.name;
     if !std::io::stdin().is_terminal() {

@@ -54,7 +54,7 @@ pub struct Delivery<'a> {
     pub known_hosts: PathBuf,
     /// How long a machine may take to let us in.
     pub patience: Duration,
-    /// Who is told.
+    /// Where progress goes.
     pub output: Output,
     /// Since when.
     pub begun: Instant,

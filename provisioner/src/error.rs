@@ -2,10 +2,10 @@
 
 use std::{process::ExitCode, time::Duration};
 
-/// Some machines failed, the rest is healthy. Source: DESIGN.md; nodeinit ends so, too.
+/// Some machines failed, the rest is healthy. Source: docs/cli.md; nodeinit exits with it, too.
 pub const PARTLY: u8 = 3;
 
-/// Failed, and how that is told to a person and to the shell.
+/// A failure, its message and its exit code.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The configuration, or how to get into the cloud, is wrong.

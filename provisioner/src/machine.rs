@@ -50,7 +50,7 @@ mod tests {
             )
         };
         assert_eq!(host_keys(&block(key)), [key]);
-        // A machine that was made anew has written twice.
+        // A machine that was created again has written twice.
         assert_eq!(host_keys(&(block("ssh-ed25519 AAAAold") + &block(key))), [key]);
         assert!(
             host_keys("boot").is_empty() && host_keys("-----BEGIN SSH HOST KEY KEYS-----\nssh-ed25519 AAAA").is_empty()

@@ -16,13 +16,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often what is under way is drawn anew.
+/// How often running work is drawn again.
 const TICK: Duration = Duration::from_millis(100);
 
 /// How to tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people.
+    /// For a terminal or a log.
     #[default]
     Text,
     /// One JSON object a line.
@@ -40,7 +40,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// Standard output. On a terminal, what is under way stands at its foot.
+    /// Standard output. On a terminal, running work is shown below it.
     #[must_use]
     pub fn new(format: Format) -> Self {
         let live = format == Format::Text && io::stdout().is_terminal();

@@ -62,7 +62,7 @@ impl UserDataError {
     }
 }
 
-/// Sources: Nova takes 65,535 characters of Base64, EC2's metadata 16 KiB; DESIGN.md keeps to the latter.
+/// Sources: Nova takes 65,535 characters of Base64, EC2's metadata 16 KiB; the smaller limit applies here.
 pub const LARGEST: usize = 16 * 1024;
 
 /// The unit that starts nodeinit at each boot.
@@ -74,7 +74,7 @@ const FETCH_UNIT: &str = include_str!("fetch.service");
 const FETCH_UNIT_AT: &str = "/etc/systemd/system/nodeinit-fetch.service";
 /// In the place of a port's id, where no cloud has made the machine.
 const BY_HAND: &str = "";
-/// Whoever the machine is reached as may become root. Source: cloud-init's own default user.
+/// The login user may become root. Source: cloud-init's own default user.
 const SUDO: &str = "ALL=(ALL) NOPASSWD:ALL";
 
 impl Inputs {
@@ -109,7 +109,7 @@ impl Inputs {
     }
 }
 
-/// Whether workers come by themselves: else the first master brings them token or program over SSH.
+/// Whether workers join on their own; otherwise the first master sends them token or program over SSH.
 #[must_use]
 pub fn workers_come(loaded: &Loaded) -> bool {
     let pushed = loaded.cluster.openstack.as_ref().is_some_and(|cloud| cloud.binary.file.is_some());
@@ -200,7 +200,7 @@ pub fn secrets_of(loaded: &Loaded, name: &str, secrets: &Secrets) -> Result<Opti
     match role(cluster, name).ok_or_else(|| UserDataError::Unknown(name.to_owned()))? {
         Role::FirstMaster => {
             let tokens = workers.map(|worker| (worker.to_owned(), secrets.worker_token(worker, BY_HAND))).collect();
-            // The host keys that are known stand in its configuration.
+            // Its configuration contains the known host keys.
             Ok(Some(secrets.for_first_master(&tokens, &BTreeMap::new())))
         }
         Role::Worker if workers_come(loaded) => Ok(Some(secrets.for_worker(name, BY_HAND))),

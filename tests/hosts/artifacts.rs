@@ -72,7 +72,7 @@ fn put_logins(host: &Host, registry: &str, path: &str) -> String {
     password.to_owned()
 }
 
-/// From what stands in for upstream's servers, with only the mirrors and the CA in the configuration.
+/// From stand-ins for upstream's servers, with only the mirrors and the CA in the configuration.
 pub(crate) fn a_cluster_of_fetched_artifacts() {
     const FETCH: &str = "artifacts fetch --to /opt/kubernetes --registry-auth /root/logins.json";
     build_addons(&["etcd-3.6"]);
@@ -225,7 +225,7 @@ pub(crate) fn programs_of_the_image_and_images_of_a_registry() {
 }
 
 /// README.md's three commands, with hosts in the place of its machines. Beside them is only what the lab needs: what its kernel demands,
-/// and what stands in for upstream's servers.
+/// and stand-ins for upstream's servers.
 pub(crate) fn the_readme_makes_three_masters_of_official_artifacts() {
     const ALONE: &str = "[ -e /usr/bin/kubelet ] && [ ! -e /var/lib/nodeinit/artifacts ]";
     build_addons(&["kube-vip"]);
@@ -370,7 +370,7 @@ pub(crate) fn five_bare_machines_from_one_bundle() {
     first.nodeinit("up").exits(0).says(&["nothing to do"]);
     first.nodeinit("plan").exits(0).says(&["nothing to do"]);
 
-    // Without the bundle, what another master has makes a machine anew.
+    // Without the bundle, another master's artifacts rebuild a machine.
     let (other, worker) = (&cluster.masters[1], &cluster.workers[1]);
     other.nodeinit("artifacts export --to /root/exported").exits(0).says(&["artifacts are in /root/exported"]);
     other.must("cd /root/exported && sha256sum --quiet -c SHA256SUMS && ls bin/containerd bin/runc images/etcd.tar");

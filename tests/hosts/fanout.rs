@@ -157,7 +157,7 @@ pub(crate) fn killed_at_every_boundary_of_the_fan_out_it_goes_on() {
     let of = |kind: &str| points.lines().filter(|line| line.starts_with(kind)).count();
     eprintln!("{} times at the begin and {} at the end of remote steps", of("remote-begin"), of("remote-end"));
     // Digits are left out of a point's name. `host-up n` and `remote-begin n` are not required: a machine goes on by itself between
-    // two kills. The next test sees to its steps.
+    // two kills. The next test covers its steps.
     for point in ["step-begin host-n", "host-equipped n", "host-trusted n", "host-token n"] {
         assert!(points.lines().any(|line| line.starts_with(point)), "it was not killed at {point}:\n{points}");
     }

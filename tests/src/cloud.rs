@@ -258,7 +258,7 @@ impl Cloud {
         let work = self.work.display().to_string();
         let clouds = format!("OS_CLIENT_CONFIG_FILE={}", directory().join("clouds.yaml").display());
         let dies_after = format!("PROVISIONER_DIES_AFTER_WRITE={dies_after}");
-        // One whose test was killed holds it still: whoever comes next waits until it has ended.
+        // A process whose test was killed still holds it: the next one waits until that process has ended.
         let lock = at_work().display().to_string();
         let before = ["flock", "--shared", "--no-fork", &lock, "env", "-C", &work, &clouds, &dies_after, &program];
         let layers = layers.iter().flat_map(|layer| ["--config".to_owned(), layer.display().to_string()]);

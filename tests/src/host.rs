@@ -432,7 +432,7 @@ impl Server {
     }
 }
 
-/// What stands in for upstream's servers, with TLS by the lab's own CA. Ends when it is dropped.
+/// Stand-ins for upstream's servers, with TLS by the lab's own CA. Ends when it is dropped.
 #[derive(Debug)]
 pub struct Upstream {
     port: u16,

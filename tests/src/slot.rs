@@ -15,7 +15,7 @@ pub(crate) struct Slot {
 impl Slot {
     /// Waits for one slot, or for the whole machine.
     ///
-    /// Whoever waits keeps its turn, so that a test that needs the whole machine gets it once the tests before it end.
+    /// A waiting process keeps its turn, so that a test that needs the whole machine gets it once the tests before it end.
     pub(crate) fn take(whole_machine: bool) -> Self {
         let turn = open("slot-turn");
         turn.lock().unwrap();

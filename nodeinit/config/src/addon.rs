@@ -1,6 +1,6 @@
 //! The addons that a cluster may have.
 
-/// What can be applied to a cluster beside what it cannot do without; each is off by default.
+/// The optional addons; each is off by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Addon {
     /// `addons.metricsServer`: what pods and nodes use, for `kubectl top` and autoscaling.

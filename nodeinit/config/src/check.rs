@@ -85,7 +85,7 @@ fn value(node: Node, kind: &Kind, path: &str, file: File, findings: &mut Finding
     Some(Node { at, value: good })
 }
 
-/// A number or a truth value where a text is meant is taken only by formats that say so.
+/// A number or a boolean in place of a string is accepted only by formats that say so.
 fn fits(format: &Format, text: &str, quoted: bool) -> Result<(), Flaw> {
     format.check(text)?;
     if quoted || format.loose || resolve(text).is_string() {

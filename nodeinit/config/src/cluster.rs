@@ -112,7 +112,7 @@ pub struct ControlPlane {
     pub schedulable: bool,
 }
 
-/// A host and a port, written `host:port`; an IPv6 address stands in brackets.
+/// A host and a port, written `host:port`; an IPv6 address has brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
     /// A DNS name or an address, without brackets.

@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-/// The IDs that the documentation shows, or that an earlier one showed. Whoever copies one shares it with others.
+/// The IDs that this or an earlier documentation shows. Users who copied one would share it.
 const DOCUMENTED: [&str; 2] = ["3a8e3e0c-5f0b-4d3f-9c55-2f6f1d0c7b11", "1b4e28ba-2fa1-41d2-883f-0016d3cca427"];
 
 /// Whether an ID, in lower case, is one that the documentation shows.

@@ -23,7 +23,7 @@ fn group(fields: &[Field], complete: bool) -> Value {
     let properties: Map<String, Value> = fields.iter().map(|f| (f.key.to_owned(), property(f))).collect();
     let required: Vec<&str> = fields.iter().filter(|f| f.default == Fallback::Required).map(|f| f.key).collect();
     let mut schema = json!({ "type": "object", "additionalProperties": false, "properties": properties });
-    // The header may stand in another layer; what an entry of a list lacks stands nowhere.
+    // The header may be in another layer; a key that an entry of a list lacks is in no layer.
     if complete && !required.is_empty() {
         schema["required"] = json!(required);
     }

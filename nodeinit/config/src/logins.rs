@@ -54,7 +54,7 @@ impl Logins {
     }
 }
 
-/// The login of an entry, encoded anew; `None` if it has no password.
+/// The login of an entry, encoded again; `None` if it has no password.
 fn login(name: &str, auth: &Value) -> Result<Option<Secret<String>>, String> {
     let text = |key: &str| auth.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
     if text("identitytoken").is_some() {

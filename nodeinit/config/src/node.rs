@@ -10,7 +10,7 @@ pub(crate) struct Node {
     pub(crate) value: Value,
 }
 
-/// What can stand in a layer.
+/// What a layer can contain.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
     /// Written, but reported as wrong: stands for "unknown" so that no second problem follows from the first.

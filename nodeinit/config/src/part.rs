@@ -35,7 +35,7 @@ pub struct Made {
     pub endpoint: Option<IpAddr>,
     /// Further addresses of the API.
     pub cert_sans: Vec<IpAddr>,
-    /// Workers come by themselves: the first master does not reach for them. It keeps the addresses that the configuration has, as no
+    /// Workers join on their own: the first master does not reach for them. It keeps the addresses that the configuration has, as no
     /// other machine may get a certificate for them.
     pub workers_come: bool,
 }

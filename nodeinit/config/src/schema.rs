@@ -1,4 +1,4 @@
-//! What may stand in a configuration, as data: one description gives the check for unknown keys and wrong values,
+//! What a configuration may contain, as data: one description gives the check for unknown keys and wrong values,
 //! the built-in defaults, the JSON Schema, the file that `config init` writes, and `docs/configuration.md`.
 
 use crate::format::Format;

@@ -4,7 +4,7 @@ use nodeinit_config::{Layer, load};
 
 const HEADER: &str = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\n";
 
-/// The problems of layers named `a.yaml`, `b.yaml`…; the header stands in the first two lines of the first.
+/// The problems of layers named `a.yaml`, `b.yaml`…; the header is in the first two lines of the first.
 fn problems(layers: &[&str]) -> Vec<String> {
     let names = ["a.yaml", "b.yaml", "c.yaml"];
     let layer = |(index, text): (usize, &&str)| {

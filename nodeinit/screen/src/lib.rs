@@ -97,7 +97,7 @@ impl Screen {
         self.write(&text);
     }
 
-    /// Draws the rows anew.
+    /// Draws the rows again.
     pub fn draw(&mut self, now: Duration) {
         if self.live && (self.drawn > 0 || !self.rows.is_empty()) {
             self.print("", now);

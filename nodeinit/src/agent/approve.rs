@@ -1,7 +1,7 @@
 //! Which certificate requests of kubelets are approved. Pure: a request, the cluster's configuration and what the API holds in,
 //! a verdict out.
 //!
-//! Two signers are looked at; every other request is left to whoever is responsible for it.
+//! It decides requests for two signers, and leaves all others to their own approvers.
 //!
 //! - `kubernetes.io/kube-apiserver-client-kubelet`: a worker asks with its bootstrap token for its node's client certificate.
 //!   The token is for one worker and for one key. Renewals, and the tokens that `kubeadm join` uses, are Kubernetes' business.
@@ -49,7 +49,7 @@ pub enum Kind {
     Serving(String),
 }
 
-/// What is read of a CertificateSigningRequest. Whoever asks may fill the rest.
+/// The fields of a CertificateSigningRequest that are used. The requester controls all others.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Stored {

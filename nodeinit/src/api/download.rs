@@ -22,14 +22,14 @@ use std::{
 };
 use tokio::{sync::mpsc, time::Instant};
 
-/// A connection that gives nothing for so long is given up and begun anew.
+/// A connection without data for this long is closed and opened again.
 const STALL: Duration = Duration::from_secs(20);
 
 /// The pause after a broken connection, doubled each time up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
-/// How often somebody who waits is told.
+/// How often progress is reported.
 const TELL_EVERY: Duration = Duration::from_secs(5);
 
 /// How many pieces may wait for the disk. Each is at most as large as the connection's buffer.

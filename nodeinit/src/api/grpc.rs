@@ -1,6 +1,6 @@
 //! gRPC over a connection of ours, for etcd and for containerd.
 //!
-//! One of the library's own is made anew for ever, without a word of why.
+//! The library's own channel reconnects forever and never reports why.
 
 use hyper::{Request, Response, Uri, client::conn::http2::SendRequest, http::uri::PathAndQuery};
 use tonic::body::Body;

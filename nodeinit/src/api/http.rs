@@ -187,7 +187,7 @@ impl Client {
             Some(proxy) => self.reach_by(proxy, &server).await?,
         };
         let stream = if server.is_secure { self.secure(stream, &server).await? } else { stream };
-        // A proxy is told the whole address, unless it only forwards what is encrypted.
+        // A proxy gets the absolute URL, unless it only tunnels TLS.
         let forward = proxy.as_ref().filter(|_| !server.is_secure);
         let target = match forward {
             Some(_) => url,

@@ -317,7 +317,7 @@ impl KubeClient {
     /// Watches a list by its path, which asks for it (`?watch=true`): `look` gets each event's type and object until it says
     /// `Break`. `None`: the server ended the watch, as it does after `timeoutSeconds`.
     ///
-    /// An event that is longer than [`LONGEST_OBJECT`] or cannot be read is left out: whoever may write one object must not stop
+    /// An event that is longer than [`LONGEST_OBJECT`] or cannot be read is left out: a client that may write one object must not stop
     /// the others' events.
     ///
     /// # Errors

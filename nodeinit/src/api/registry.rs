@@ -359,7 +359,7 @@ fn send(mut file: File, mut length: u64, mut stream: &TcpStream, limit: Duration
     Ok(())
 }
 
-/// Whether a client begins with TLS, which is read then: an answer beside what is unread would be lost.
+/// Whether a client starts with TLS. Its bytes are read then: closing a socket with unread bytes would lose the answer.
 fn is_tls(mut stream: &TcpStream) -> io::Result<bool> {
     let mut first = [0];
     let is_tls = stream.peek(&mut first)? == 1 && first[0] == TLS_HANDSHAKE;

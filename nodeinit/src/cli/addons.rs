@@ -1,4 +1,4 @@
-//! `addons`: what the cluster may have beside what it cannot do without.
+//! `addons`: lists, applies and removes optional addons.
 
 use super::{
     Common, Output, print,

@@ -199,7 +199,7 @@ fn interrupted(cx: &Context, name: &str) -> Exit {
 
 fn tell(cx: &Context, outcome: Outcome) -> Exit {
     if let Some((step, error)) = &outcome.failure {
-        // The failure itself is told below, whether or not it can be noted.
+        // The failure itself is reported below, whether or not the journal can be written.
         let _ = cx.journal.note(Record::Failed { step: step.clone(), error: error.to_string() });
     }
     if !outcome.changed.is_empty() {

@@ -201,7 +201,7 @@ impl Report {
         }
     }
 
-    /// Draws the steps under way anew, with the time that each has taken; call it a few times a second.
+    /// Draws the running steps again, each with its elapsed time; call it a few times a second.
     pub fn tick(&self) {
         self.screen().draw(self.elapsed());
     }

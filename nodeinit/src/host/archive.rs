@@ -33,7 +33,7 @@ pub struct ImageIndex {
 /// Where a layer is in the archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layer {
-    /// Its digest as the image's configuration states it, `sha256:` and hex. Whoever takes the layer must verify it.
+    /// Its digest as the image's configuration states it, `sha256:` and hex. The caller must verify the layer with it.
     pub digest: String,
     /// Where it begins in the file.
     pub offset: u64,

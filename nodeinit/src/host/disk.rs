@@ -3,7 +3,7 @@
 use super::files::{FileError, Files, failed};
 use std::path::{Path, PathBuf};
 
-/// The room for what will be written below a path.
+/// The free space below a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Room {
     /// The nearest directory that is there.
@@ -16,7 +16,7 @@ pub struct Room {
     pub read_only: bool,
 }
 
-/// The room on the file system that holds `path`, or will.
+/// The free space on the file system of `path`, which need not exist yet.
 ///
 /// # Errors
 /// Where the file system cannot be asked.

@@ -32,7 +32,7 @@ use std::{
 const REQUESTS: &str = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 const SIGNER: &str = "kubernetes.io/kube-apiserver-client-kubelet";
 
-/// Where the CA is published for whoever has its pin. Source: `k8s.io/cluster-bootstrap`.
+/// Where the CA is published, for clients that have its pin. Source: `k8s.io/cluster-bootstrap`.
 const CLUSTER_INFO: &str = "/api/v1/namespaces/kube-public/configmaps/cluster-info";
 
 /// A connection may take this long to be made, before the next endpoint's turn.
@@ -78,7 +78,7 @@ impl<'a> Attempt<'a> {
         Ok(Self { join, ca, named: false, requested: false, requests: 0, name, pem })
     }
 
-    /// What stands in the way where the deadline passed in the middle of an attempt.
+    /// The obstacle, if the deadline passed during an attempt.
     pub(super) fn unanswered(&self) -> Obstacle {
         if self.requested { Obstacle::Unsigned(self.name.clone()) } else { Obstacle::Silent }
     }

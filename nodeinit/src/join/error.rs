@@ -178,7 +178,7 @@ impl JoinError {
         }
     }
 
-    /// What stands in the way at each endpoint.
+    /// The obstacle at each endpoint.
     pub(super) fn obstacles(&self) -> String {
         match self {
             Self::Late { obstacles, .. } => list(obstacles),

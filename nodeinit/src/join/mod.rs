@@ -80,7 +80,7 @@ impl Join<'_> {
         crate::pki::catalog::node_client(self.node)
     }
 
-    /// Joins, and goes on trying until the deadline where that may help. `note` is told what stands in the way, whenever
+    /// Joins, and retries until the deadline where that may help. `note` receives the obstacle, whenever
     /// that changes.
     ///
     /// # Errors

@@ -55,7 +55,7 @@ pub struct Bundle {
     pub encryption: Encryption,
     /// Any machine may join with these.
     pub bootstrap_tokens: Vec<Secret<String>>,
-    /// By worker: with these join workers that come by themselves, each with its own.
+    /// By worker: the tokens of self-joining workers.
     pub worker_tokens: BTreeMap<String, Secret<String>>,
     /// The provisioner derives workers' tokens from it. Machines do not need it.
     pub worker_token_key: Option<Secret<[u8; 32]>>,

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
-/// Certificates that end sooner are spoken of.
+/// Certificates that expire sooner are reported.
 pub const SOON: Duration = Duration::from_secs(90 * DAY);
 const DAY: u64 = 24 * 3600;
 

@@ -47,7 +47,7 @@ impl Key {
         self.0.public_key_pem()
     }
 
-    /// The public key alone, as it stands in a certificate's `subjectPublicKey`.
+    /// The public key alone, as in a certificate's `subjectPublicKey`.
     #[must_use]
     pub fn public_bytes(&self) -> &[u8] {
         self.0.public_key_raw()

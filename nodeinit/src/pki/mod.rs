@@ -41,7 +41,7 @@ pub enum PkiError {
     /// A key of a kind that is not supported.
     #[error("its private key is damaged, or neither RSA (2048 bits or more) nor ECDSA (P-256, P-384)")]
     BadKey,
-    /// A name that cannot stand in a certificate.
+    /// A name that is not valid in a certificate.
     #[error("{0:?} is not a valid DNS name for a certificate")]
     BadName(String),
     /// The system gives no random bytes.

@@ -34,7 +34,7 @@ pub fn values(cx: &Context) -> BTreeMap<String, String> {
     .map(|(key, value)| (key.to_owned(), value))
     .into();
     if cx.node.role == Role::Worker {
-        // Only its kubeconfig names the endpoint, and one that was wrong must be mended.
+        // Only its kubeconfig contains the endpoint, and a wrong one must be correctable.
         values.remove(ENDPOINT);
     }
     values

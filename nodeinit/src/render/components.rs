@@ -1,6 +1,6 @@
 //! What our control plane has beyond kubeadm's defaults: flags that harden it, and the volumes these need.
 //!
-//! Both stand in `kubeadm-config` as `extraArgs` and `extraVolumes`, so that kubeadm generates the same pods.
+//! Both are in `kubeadm-config` as `extraArgs` and `extraVolumes`, so that kubeadm generates the same pods.
 
 use super::{Renderer, paths};
 use nodeinit_config::Cluster;

@@ -77,7 +77,7 @@ pub fn uses_systemd_cgroups(cluster: &Cluster) -> bool {
 /// (`services/server/config/config.go`, `mergeConfig`).
 ///
 /// # Errors
-/// What in the present file stands in the way.
+/// What in the existing file is incompatible.
 pub fn config(present: Option<&str>, major: u16, cluster: &Cluster) -> Result<String, EditError> {
     let mut toml = Toml::parse(present.unwrap_or(if major >= 2 { NEW_3 } else { NEW_2 }))?;
     enable_cri(&mut toml)?;

@@ -36,7 +36,7 @@ pub enum RenderError {
     OpenPlaceholder {
         /// The manifest.
         manifest: String,
-        /// The value it stands in.
+        /// The value that contains it.
         text: String,
     },
     /// A manifest lacks what is needed to extend it.

@@ -2,7 +2,7 @@
 //! the byte.
 //!
 //! What is made is what kubeadm of the cluster's release makes of the `kubeadm-config` that we store (`parity.rs` compares),
-//! so that a cluster can be carried on with either. The text itself stands in `manifests/` and `systemd/`; this module
+//! so that either tool can continue with a cluster. The text itself is in `manifests/` and `systemd/`; this module
 //! fills in placeholders and adds flags and volumes.
 //!
 //! To add a manifest: put the file into `manifests/`, name it in [`Manifest`] and in `manifests/README.md`, and render
@@ -55,7 +55,7 @@ pub struct Renderer<'a> {
 /// What kubeadm looks up on the machine while it generates, so that we must know it too.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostFacts {
-    /// The machine's host name. Where it differs from the node's name, the kubelet is told the latter.
+    /// The machine's host name. If it differs from the node's name, the kubelet gets `--hostname-override`.
     pub host_name: String,
     /// The network interface that has the node's address.
     pub interface: Option<String>,

@@ -21,7 +21,7 @@ pub const ENCRYPTION: &str = "/etc/kubernetes/apiserver/encryption.yaml";
 pub const AUDIT_LOG: &str = "/var/log/kubernetes/audit/audit.log";
 /// The kubelet's configuration.
 pub const KUBELET_CONFIG: &str = "/var/lib/kubelet/config.yaml";
-/// What of it is this machine's own; `kubeadm upgrade` merges it over the cluster's.
+/// The settings of this machine alone; `kubeadm upgrade` merges them over the cluster's.
 pub const KUBELET_INSTANCE_CONFIG: &str = "/var/lib/kubelet/instance-config.yaml";
 /// The kubelet's flags.
 pub const KUBELET_FLAGS: &str = "/var/lib/kubelet/kubeadm-flags.env";

@@ -87,7 +87,7 @@ impl Renderer<'_> {
     }
 }
 
-/// A host as it stands in a URL: an IPv6 address in brackets.
+/// A host as in a URL: an IPv6 address has brackets.
 pub(super) fn url_host(host: &str) -> String {
     if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
 }

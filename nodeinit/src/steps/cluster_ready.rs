@@ -72,7 +72,7 @@ async fn lacking(cx: &Context, workloads: &[Value]) -> Result<Option<String>, St
         let domains = live.pointer("/spec/template/spec/topologySpreadConstraints/0/minDomains");
         let one_a_node = everywhere || domains.and_then(Value::as_i64) > Some(1);
         if running < wanted && one_a_node {
-            // A node whose machine is gone is told of elsewhere; the others are not to wait for it.
+            // A node whose machine is gone is reported elsewhere; the others do not wait for it.
             wanted = wanted.min(ready_nodes(client).await.map_err(|e| refused(workload, e))?);
         }
         if let Some(what) = too_few(&live, wanted, running) {

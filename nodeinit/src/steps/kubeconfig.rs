@@ -155,7 +155,7 @@ fn reconcile(cx: &Context, user: User, here: &Here, outcome: &mut Outcome) -> Re
 const NEEDED: &str = "needed, and ca.key, which could sign its certificate, is not here";
 
 /// Looks at a kubeconfig that is there: whether it trusts this cluster's CA, and its user is who it should be. Another server
-/// is only spoken of, as kubeadm does (`validateKubeConfig`). Without `leaf` the user's certificate is not looked at.
+/// is only reported, as kubeadm does (`validateKubeConfig`). Without `leaf` the user's certificate is not looked at.
 fn keep(cx: &Context, path: &Path, text: &str, leaf: Option<&Leaf>, here: &Here, outcome: &mut Outcome) {
     let remedy = "put the right file there, or remove it: then a new one is made";
     let existing = match Existing::read(&cx.files, text) {

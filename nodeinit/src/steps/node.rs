@@ -139,7 +139,7 @@ impl Step for Node {
         let path = format!("/api/v1/nodes/{}", cx.node.name);
         if !works(cx).await? {
             // While there was no API server, the kubelet's watches and its registration went into a back-off of up to 30 s.
-            // It takes half a second to start anew. A container that it has made and not yet started would be made again.
+            // It takes half a second to restart. A container that it has created and not yet started would be created again.
             let started = Wait::new("the containers of all static pods", STATIC_PODS_LIMIT);
             let commands = static_pods::commands(cx)?;
             let look = async || match commands.iter().all(|command| processes::runs(&cx.files, command)) {

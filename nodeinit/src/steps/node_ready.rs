@@ -29,7 +29,7 @@ fn daemons(cx: &Context) -> Result<Vec<String>, StepError> {
     Ok(daemons.filter_map(|object| object["metadata"]["name"].as_str().map(str::to_owned)).collect())
 }
 
-/// `None` where all is well, else what lacks.
+/// `None` if everything is ready, else what is missing.
 async fn lacking(cx: &Context, daemons: &[String]) -> Result<Option<String>, StepError> {
     let Some(node) = node(cx).await? else { return Ok(Some("the node is not registered".into())) };
     if cx.cluster.addons.cni != Cni::None

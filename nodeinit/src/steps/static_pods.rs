@@ -119,7 +119,7 @@ impl Component {
 }
 
 /// Whether the port is served. Its certificate is the component's own, signed by nobody, so that asking it proves no more; and
-/// whether the component leads is no question of its health: that comes up to 2 s later, and never where it is told not to.
+/// whether the component leads is no question of its health: it leads up to 2 s later, or never if leader election is off.
 fn listens(cx: &Context, command: &[String], port: u16) -> ControlFlow<(), String> {
     if !processes::runs(&cx.files, command) {
         return ControlFlow::Continue("it does not run with its current flags yet".into());
@@ -306,7 +306,7 @@ impl Healthy {
 
 /// Takes a container out of the kubelet's restart back-off.
 ///
-/// A component that lost the race against what it leans on has exited, and the kubelet waits 10 s, 20 s, 40 s before it
+/// A component that started before its dependency has exited, and the kubelet waits 10 s, 20 s, 40 s before it
 /// starts it again. Now that the other is healthy, a restart of the kubelet forgets the back-off. The same helps where the
 /// kubelet holds a changed static pod back, as it has not heard from the API server since it started.
 pub(super) struct BackOffWatch {

@@ -14,7 +14,7 @@ use crate::{
 use async_trait::async_trait;
 use std::{net::IpAddr, path::Path};
 
-/// The name of the wait, for steps that lean on the address.
+/// The name of the wait, for steps that depend on the address.
 pub const ANSWERS: &str = "virtual-address";
 
 /// The key under which a machine's first run records the address, as it cannot change.

@@ -41,7 +41,7 @@ struct Seen {
 
 impl Session {
     /// Runs a shell's command as root with `input` as its standard input, and returns how it ended: any exit code is
-    /// an answer. It is visible to everyone there, so nothing secret may stand in it.
+    /// an answer. It is visible to everyone there, so it must contain no secret.
     ///
     /// A command that is given up, by `limit` or by dropping the future, finds its standard input at its end and its
     /// output closed; it is not killed.

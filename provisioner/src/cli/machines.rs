@@ -9,9 +9,9 @@ use std::{process::ExitCode, time::Instant};
 
 #[derive(Subcommand)]
 pub(super) enum Machine {
-    /// Create one machine of the configuration, and make it a part of the cluster
+    /// Create one machine of the configuration and join it to the cluster
     Add(Named),
-    /// Take one machine out of the cluster, drained, and delete its resources
+    /// Drain one machine, remove it from the cluster, and delete its resources
     Remove {
         #[command(flatten)]
         named: Named,
@@ -27,7 +27,7 @@ pub(super) struct Named {
     name: String,
     #[command(flatten)]
     source: Source,
-    /// Take the cluster's lock over at once; only where the run that holds it is known to be dead
+    /// Take over the cluster's lock; use it only if the run that holds the lock is dead
     #[arg(long)]
     break_lock: bool,
     #[command(flatten)]

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// So soon must the first master let us in: whoever asks for the status waits for nothing to come up.
+/// How soon the first master must accept the login: `status` does not wait for a machine to boot.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(super) async fn run(source: &Source, resources_only: bool) -> Result<ExitCode, Error> {

@@ -310,7 +310,7 @@ impl<'a> FirstMaster<'a> {
         self.must("nodeinit token delete --spent").await.map(drop)
     }
 
-    /// Takes a machine out of the cluster; one that is no part of it is well.
+    /// Takes a machine out of the cluster; a machine that is not in it is not an error.
     pub(super) async fn remove(&mut self, name: &str, role: Role, force: bool) -> Result<(), Error> {
         let force = if force { " --force" } else { "" };
         let refused = match self.nodeinit(&format!("{role} remove {name}{force}")).await {

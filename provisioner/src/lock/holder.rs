@@ -17,7 +17,7 @@ pub(super) struct Holder {
     /// Random, for each run: nothing else tells two runs apart for certain.
     pub(super) id: String,
     process: Option<Process>,
-    /// For people.
+    /// For a terminal or a log.
     host: String,
 }
 

@@ -175,7 +175,7 @@ impl Client {
         }
     }
 
-    /// Deletes; what is gone already is well.
+    /// Deletes; already deleted is not an error.
     ///
     /// # Errors
     /// As the service says.
@@ -263,7 +263,7 @@ impl Client {
             request: what.clone(),
             cause: format!("the cloud is overloaded and asks for a pause of {} s", pause.as_secs()),
         })?;
-        // A service asks Keystone about a token that is new to it, for each request anew until the first answer: with all at
+        // A service asks Keystone about a token that is new to it, again for each request until the first answer: with all at
         // once a plan took 3.2 s on the cloud of tests/openstack, and takes 1.3 s where the first goes alone.
         let met = session.met[service as usize].lock().await;
         let alone = (!*met).then_some(met);

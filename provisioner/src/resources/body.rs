@@ -13,7 +13,7 @@ use nodeinit_config::{OpenStack, cluster::API_PORT};
 use serde_json::{Value, json};
 use std::{net::IpAddr, rc::Rc};
 
-/// All that bodies are made of, beside what should be.
+/// The inputs of bodies, besides the desired part.
 pub struct Context<'a> {
     /// The cluster's name.
     pub name: &'a str,

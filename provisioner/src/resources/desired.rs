@@ -339,11 +339,11 @@ impl OneMachine<'_> {
         let group = if self.master { "masters" } else { "workers" };
         let group = (cloud.anti_affinity != AntiAffinity::None).then(|| group.to_owned());
         needs.extend(group.iter().map(|group| Part::new(Kind::ServerGroup, group)));
-        // What the machine is told names the masters' addresses.
+        // The machine's configuration contains the masters' addresses.
         let unknown = cluster.masters.iter().filter(|master| master.address.is_none());
         let others = unknown.filter(|master| master.name != self.machine.name);
         needs.extend(others.map(|master| Part::new(Kind::Port, &master.name)));
-        // What the machine is told names the balancer's address, which is known as soon as the balancer is begun.
+        // The machine's configuration contains the balancer's address, which is known as soon as the balancer's creation starts.
         if cloud.load_balancer.enabled {
             needs.push(Part::new(Kind::Balancer, API));
             needs.extend(cloud.load_balancer.floating_ip.then(|| Part::new(Kind::FloatingIp, API)));

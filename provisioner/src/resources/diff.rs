@@ -19,7 +19,7 @@ mod tests;
 
 /// The argument that allows a balancer in ERROR to be replaced.
 pub const REPLACE_BALANCER: &str = "--replace-balancer";
-/// How a port without its address pairs is told.
+/// The message for a port without its address pairs.
 const PAIRS: &str = "lacks an allowed address pair";
 
 /// What happens to a part.
@@ -31,7 +31,7 @@ pub enum Action {
     Create,
     /// It is there, and differs.
     Change(Vec<Fix>),
-    /// It is there, and of no use: it is deleted and made anew.
+    /// It exists and is broken: it is deleted and created again.
     Replace(String),
     /// It is ours, and should not be there.
     Delete(String),
@@ -44,11 +44,11 @@ pub enum Action {
         /// What to do.
         remedy: String,
     },
-    /// It is not as it should be, and cannot be mended from here.
+    /// It has drifted, and the provisioner cannot repair it.
     Refuse {
         /// What is wrong.
         what: String,
-        /// What a person can do.
+        /// What the operator can do.
         remedy: String,
     },
 }
@@ -60,7 +60,7 @@ impl Action {
     }
 }
 
-/// How a part is mended.
+/// How a part is repaired.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fix {
     /// Its settings are written again; with what differs.
@@ -246,7 +246,7 @@ impl Compare<'_> {
         self.snapshot.find(&Part::new(kind, name)).map(|found| found.id.as_str())
     }
 
-    /// A rule that says the same, whoever made it: Neutron takes no second one.
+    /// An equal rule, by any creator: Neutron refuses a second one.
     fn rule(&self, rule: &super::rules::Rule) -> Option<Found> {
         let group = self.snapshot.find(&Part::new(Kind::SecurityGroup, rule.group))?;
         let from = match rule.from {

@@ -1,4 +1,4 @@
-//! What a cloud offers, beside what is ours.
+//! What a cloud offers, apart from the cluster's own resources.
 
 use ipnet::IpNet;
 use serde_json::Value;

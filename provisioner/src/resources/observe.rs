@@ -242,7 +242,7 @@ pub async fn balancing(client: &Client, marker: &Marker) -> Result<Vec<Found>, A
     )?;
     for pool in &pools {
         let members = client.list(Service::LoadBalancer, &format!("/pools/{}/members", pool.id), "members").await?;
-        // Whoever added a member to our pool: the pool is ours.
+        // The pool is ours, and so are all its members.
         all.extend(members.into_iter().filter_map(|body| {
             let name = body["name"].as_str().unwrap_or_default().to_owned();
             let marked = body["tags"].as_array().and_then(|tags| marker.part_among(tags));

@@ -87,7 +87,7 @@ fn a_balancer_that_is_being_changed() {
     cloud.verb(&["os", "loadbalancer", "healthmonitor", "delete", monitor.trim()]);
     let settled = || cloud.part("balancer/api")["state"] == "ACTIVE";
     cloud.until("the balancer is ACTIVE", 60, settled);
-    // Whoever looks before the change sees it ACTIVE; Octavia refuses all the same.
+    // A client that looks before the change sees it ACTIVE; Octavia refuses all the same.
     cloud.verb(&["answer", "octavia", "409", "--times", "2", "--method", "POST"]);
     cloud.verb(&["state", "loadbalancer", "trial", "PENDING_UPDATE"]);
     let mark = cloud.mark();

@@ -1,4 +1,4 @@
-//! What cannot be is told before anything is made.
+//! Impossible requests are reported before anything is created.
 
 use nodeinit_tests::Cloud;
 

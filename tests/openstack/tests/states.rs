@@ -1,4 +1,4 @@
-//! What the cloud could not make, or what broke later, is told with the cloud's words and made anew.
+//! What the cloud could not create, or what broke later, is reported with the cloud's words and created again.
 
 use nodeinit_tests::Cloud;
 

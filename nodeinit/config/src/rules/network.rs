@@ -72,7 +72,7 @@ fn pod_range(tree: &Node, net: IpNet, at: Mark, errors: &mut Findings) {
     }
 }
 
-/// How large a node's part is: what the controller manager is told, or else its default.
+/// How large a node's part is: the controller manager's flag, or else its default.
 fn node_mask(tree: &Node, net: IpNet) -> u8 {
     let (family, default) =
         if net.addr().is_ipv4() { ("node-cidr-mask-size-ipv4", 24) } else { ("node-cidr-mask-size-ipv6", 64) };

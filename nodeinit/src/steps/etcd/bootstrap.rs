@@ -34,7 +34,7 @@ const LONGER: Duration = Duration::from_secs(10);
 /// Waiting is reported when it takes longer than this.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Who allowed a new etcd cluster beside what this machine itself knows.
+/// Who allowed a new etcd cluster, in addition to this machine's own state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Permit {
     /// Nobody.

@@ -27,7 +27,7 @@ pub(super) enum Next {
     Promote(u64),
     /// It votes.
     Votes,
-    /// A member that stands in the way must go first, if the others have a quorum without it.
+    /// A member that blocks the change must be removed first, if the others have a quorum without it.
     Remove { id: u64, why: &'static str },
     /// The same, if that member does not answer; else another machine has our name.
     RemoveNamesake(u64),
@@ -36,7 +36,7 @@ pub(super) enum Next {
     MoveAside(u64),
     /// Somebody else must do something first.
     Wait(String),
-    /// Only a person can decide.
+    /// Only the operator can decide.
     Refuse { what: String, hint: String },
 }
 

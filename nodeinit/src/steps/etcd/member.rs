@@ -46,7 +46,7 @@ pub const NAME: &str = "etcd-member";
 /// Step `etcd-member`: this machine is a voting member of the masters' etcd.
 ///
 /// It adds itself as a learner, which no quorum counts, starts its etcd, and votes once it has caught up. Every look lists
-/// the members anew and decides from what is there: so an error, a killed run and a run before this one make no difference.
+/// the members again and decides from what it finds: so an error, a killed run and a run before this one make no difference.
 ///
 /// The first master bootstraps a new etcd where `bootstrap` finds proof that there was none; else it joins the others.
 pub struct EtcdMember {
@@ -206,7 +206,7 @@ struct Joining<'a> {
     starting: Option<Instant>,
     /// The members as they were last, and since when.
     known: (Members, Instant),
-    /// What was last told, so that it is told once.
+    /// What was last reported, so that it is reported once.
     told: String,
     /// Whether this machine has the others' encryption keys, and their version of Kubernetes.
     has_their_keys: bool,

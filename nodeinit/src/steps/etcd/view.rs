@@ -155,7 +155,7 @@ impl Peers {
         Ok(new)
     }
 
-    /// The members, told by whoever of the addresses answers first.
+    /// The members, from the first address that answers.
     ///
     /// # Errors
     /// Why none does; all reasons in one line.

@@ -67,7 +67,7 @@ impl Depot {
         self.registry.address()
     }
 
-    /// What another machine is told; `tunnel` is the port of its loopback that leads here, too.
+    /// What another machine receives; `tunnel` is the port of its loopback that leads here, too.
     pub(super) fn list(&self, tunnel: Option<u16>) -> Lent {
         let tunnel = tunnel.map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
         Lent {

@@ -1,4 +1,4 @@
-//! What is on disk of keys and certificates, and what of it is ours.
+//! The keys and certificates on disk, and which of them nodeinit made.
 
 use crate::{
     context::Context,
@@ -12,7 +12,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Files as they are on disk, beside what the journal knows of them.
+/// Files as they are on disk, with what the journal records about them.
 pub(in crate::steps) struct Found {
     files: BTreeMap<PathBuf, Vec<u8>>,
     journal: journal::State,

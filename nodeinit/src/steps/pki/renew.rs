@@ -1,4 +1,4 @@
-//! Signs certificates anew, for the keys that they have. Keeping the key makes each renewal one file, replaced whole.
+//! Signs certificates again, for their existing keys. Keeping the key makes each renewal one file, replaced whole.
 
 use super::{certificate_path, expiries::KUBELET_SERVER, key_path, outcome::Outcome};
 use crate::{
@@ -42,7 +42,7 @@ pub fn names() -> Vec<&'static str> {
 /// Renews those of `wanted`, or all where it is empty. Nothing is written yet.
 ///
 /// # Errors
-/// A name that is not known, or a certificate with a fault that a new signature does not mend.
+/// An unknown name, or a certificate with a fault that a new signature does not fix.
 pub fn renew(cx: &Context, wanted: &[String]) -> Result<Renewal, StepError> {
     if let Some(unknown) = wanted.iter().find(|name| !names().contains(&name.as_str())) {
         let what = format!("there is no certificate {unknown:?} to renew; there are {}", names().join(", "));
@@ -157,7 +157,7 @@ impl Work<'_> {
         }
     }
 
-    /// A new certificate for the same key; `None` where it cannot be, which is told.
+    /// A new certificate for the same key; `None` if that is impossible, which is reported.
     fn sign(
         &mut self,
         path: &Path,

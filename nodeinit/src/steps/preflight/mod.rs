@@ -79,7 +79,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// The findings that stand in the way.
+    /// The findings that prevent `up`.
     pub fn failures(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|f| f.level == Level::Failure)
     }

@@ -83,7 +83,7 @@ fn pinned_in(dump: &str) -> Option<String> {
     Some(value.trim().trim_matches(['\'', '"']).to_owned())
 }
 
-/// containerd starts every pod with this image, whatever the kubelet is told.
+/// containerd starts every pod with this image, whatever the kubelet's flags are.
 async fn pause(cx: &Context, image: &str) -> Option<Finding> {
     let wanted = cx.cluster.image(KubernetesImage::Pause);
     if image == wanted {

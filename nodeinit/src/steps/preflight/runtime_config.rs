@@ -1,4 +1,4 @@
-//! containerd's configuration: what of it would keep every pod from starting.
+//! Settings of containerd that would keep every pod from starting.
 
 use super::Finding;
 use crate::{

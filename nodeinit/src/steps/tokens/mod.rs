@@ -116,7 +116,7 @@ pub async fn create(
     Ok((token, until))
 }
 
-/// The tokens that the cluster has, whoever created them.
+/// The tokens of the cluster, by any creator.
 ///
 /// # Errors
 /// Where the API refuses.

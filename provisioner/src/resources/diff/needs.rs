@@ -1,4 +1,4 @@
-//! What the cloud must have for a plan: networks, images, flavours, zones. All that is missing is told at once.
+//! What the cloud must have for a plan: networks, images, flavours, zones. Everything that is missing is in one report.
 
 use super::{Action, Fix, Found, Item, Obstacle, PAIRS, Place};
 use crate::resources::{
