@@ -44,9 +44,9 @@ _arguments "${_arguments_options[@]}" : \
 ;;
 (plan)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file; repeat it, the later wins]:FILE:_files' \
-'--secrets=[The secrets bundle; \`apply\` makes it for a new cluster]:FILE:_files' \
-'--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
+'*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
+'--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
@@ -54,13 +54,13 @@ json\:"One JSON object a line"))' \
 ;;
 (apply)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file; repeat it, the later wins]:FILE:_files' \
-'--secrets=[The secrets bundle; \`apply\` makes it for a new cluster]:FILE:_files' \
-'--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
+'*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
+'--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
-'--kubeconfig=[Where the administrator'\''s kubeconfig is written; CLUSTER.kubeconfig if unset]:FILE:_files' \
-'--resources-only[See to the resources only, and leave the machines to themselves]' \
-'--break-lock[Take the cluster'\''s lock over at once; only where the run that holds it is known to be dead]' \
+'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default CLUSTER.kubeconfig]:FILE:_files' \
+'--resources-only[Manage the resources only, not the machines]' \
+'--break-lock[Take over the cluster'\''s lock; use it only if the run that holds the lock is dead]' \
 '--replace-balancer[Replace a load balancer in ERROR; clients cannot reach the API until the new one is ACTIVE]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
@@ -68,32 +68,32 @@ json\:"One JSON object a line"))' \
 ;;
 (status)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file; repeat it, the later wins]:FILE:_files' \
-'--secrets=[The secrets bundle; \`apply\` makes it for a new cluster]:FILE:_files' \
-'--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
+'*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
+'--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
-'--resources-only[Tell of the cloud'\''s resources only, and ask no machine]' \
+'--resources-only[Show the cloud'\''s resources only; contact no machine]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
 (destroy)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file; repeat it, the later wins]:FILE:_files' \
-'--secrets=[The secrets bundle; \`apply\` makes it for a new cluster]:FILE:_files' \
-'--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
+'*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
+'--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
 '--yes[Do not ask for confirmation]' \
-'--break-lock[Take the cluster'\''s lock over at once; only where the run that holds it is known to be dead]' \
+'--break-lock[Take over the cluster'\''s lock; use it only if the run that holds the lock is dead]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
 (userdata)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file; repeat it, the later wins]:FILE:_files' \
-'--secrets=[The secrets bundle; \`apply\` makes it for a new cluster]:FILE:_files' \
-'--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
+'*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
+'--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
@@ -102,10 +102,10 @@ json\:"One JSON object a line"))' \
 ;;
 (bundle)
 _arguments "${_arguments_options[@]}" : \
-'--out=[Write them into this file, mode 0600, instead of printing them]:FILE:_files' \
-'*--config=[A configuration file; repeat it, the later wins]:FILE:_files' \
-'--secrets=[The secrets bundle; \`apply\` makes it for a new cluster]:FILE:_files' \
-'--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
+'--out=[Write the secrets to this file, mode 0600, instead of printing them]:FILE:_files' \
+'*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
+'--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
@@ -128,13 +128,13 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (add)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file; repeat it, the later wins]:FILE:_files' \
-'--secrets=[The secrets bundle; \`apply\` makes it for a new cluster]:FILE:_files' \
-'--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
+'*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
+'--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
-'--kubeconfig=[Where the administrator'\''s kubeconfig is written; CLUSTER.kubeconfig if unset]:FILE:_files' \
-'--break-lock[Take the cluster'\''s lock over at once; only where the run that holds it is known to be dead]' \
-'--resources-only[See to the resources only, and leave the machines to themselves]' \
+'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default CLUSTER.kubeconfig]:FILE:_files' \
+'--break-lock[Take over the cluster'\''s lock; use it only if the run that holds the lock is dead]' \
+'--resources-only[Manage the resources only, not the machines]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':name -- The machine'\''s name in the configuration:_default' \
@@ -142,13 +142,13 @@ json\:"One JSON object a line"))' \
 ;;
 (remove)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file; repeat it, the later wins]:FILE:_files' \
-'--secrets=[The secrets bundle; \`apply\` makes it for a new cluster]:FILE:_files' \
-'--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
+'*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
+'--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
-'--kubeconfig=[Where the administrator'\''s kubeconfig is written; CLUSTER.kubeconfig if unset]:FILE:_files' \
-'--break-lock[Take the cluster'\''s lock over at once; only where the run that holds it is known to be dead]' \
-'--resources-only[See to the resources only, and leave the machines to themselves]' \
+'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default CLUSTER.kubeconfig]:FILE:_files' \
+'--break-lock[Take over the cluster'\''s lock; use it only if the run that holds the lock is dead]' \
+'--resources-only[Manage the resources only, not the machines]' \
 '--force[Proceed even if etcd loses quorum and unmanaged pods are deleted]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
@@ -203,13 +203,13 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (add)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file; repeat it, the later wins]:FILE:_files' \
-'--secrets=[The secrets bundle; \`apply\` makes it for a new cluster]:FILE:_files' \
-'--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
+'*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
+'--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
-'--kubeconfig=[Where the administrator'\''s kubeconfig is written; CLUSTER.kubeconfig if unset]:FILE:_files' \
-'--break-lock[Take the cluster'\''s lock over at once; only where the run that holds it is known to be dead]' \
-'--resources-only[See to the resources only, and leave the machines to themselves]' \
+'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default CLUSTER.kubeconfig]:FILE:_files' \
+'--break-lock[Take over the cluster'\''s lock; use it only if the run that holds the lock is dead]' \
+'--resources-only[Manage the resources only, not the machines]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':name -- The machine'\''s name in the configuration:_default' \
@@ -217,13 +217,13 @@ json\:"One JSON object a line"))' \
 ;;
 (remove)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file; repeat it, the later wins]:FILE:_files' \
-'--secrets=[The secrets bundle; \`apply\` makes it for a new cluster]:FILE:_files' \
-'--output=[Text for people, or one JSON object a line]:OUTPUT:((text\:"For people"
+'*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
+'--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
-'--kubeconfig=[Where the administrator'\''s kubeconfig is written; CLUSTER.kubeconfig if unset]:FILE:_files' \
-'--break-lock[Take the cluster'\''s lock over at once; only where the run that holds it is known to be dead]' \
-'--resources-only[See to the resources only, and leave the machines to themselves]' \
+'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default CLUSTER.kubeconfig]:FILE:_files' \
+'--break-lock[Take over the cluster'\''s lock; use it only if the run that holds the lock is dead]' \
+'--resources-only[Manage the resources only, not the machines]' \
 '--force[Proceed even if etcd loses quorum and unmanaged pods are deleted]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
@@ -366,13 +366,13 @@ esac
 (( $+functions[_provisioner_commands] )) ||
 _provisioner_commands() {
     local commands; commands=(
-'init:Write the configuration of a new cluster, with a cluster ID of its own; asks on a terminal for what no flag says' \
-'plan:Show what \`apply\` would create, change and delete; exit 0\: nothing, 2\: something, 3\: only an unhealthy server, 78\: something is in the way' \
-'apply:Create what is missing, mend what was changed, and bring up the cluster on its machines' \
-'status:What there is, with each machine'\''s node, part in etcd and place behind the balancer' \
-'destroy:Delete what this cluster owns' \
-'userdata:The user-data of one machine, without the cloud' \
-'bundle:The secrets of one machine, without the cloud\: what belongs at /etc/nodeinit/secrets.yaml there' \
+'init:Write the configuration of a new cluster, with a new cluster ID; on a terminal, ask for each missing value' \
+'plan:Show what \`apply\` would create, change and delete; exit codes\: 0 no changes, 2 changes, 3 only an unhealthy server, 78 a conflict' \
+'apply:Create missing resources, repair drift, and bring up the cluster on its machines' \
+'status:Show the resources, and each machine'\''s node, etcd member and load balancer state' \
+'destroy:Delete the cluster'\''s resources' \
+'userdata:Print the user-data of one machine; needs no cloud' \
+'bundle:Print the secrets of one machine, for its /etc/nodeinit/secrets.yaml; needs no cloud' \
 'master:Add or remove masters' \
 'worker:Add or remove workers' \
 'help:Print this message or the help of the given subcommand(s)' \
@@ -397,13 +397,13 @@ _provisioner__subcmd__destroy_commands() {
 (( $+functions[_provisioner__subcmd__help_commands] )) ||
 _provisioner__subcmd__help_commands() {
     local commands; commands=(
-'init:Write the configuration of a new cluster, with a cluster ID of its own; asks on a terminal for what no flag says' \
-'plan:Show what \`apply\` would create, change and delete; exit 0\: nothing, 2\: something, 3\: only an unhealthy server, 78\: something is in the way' \
-'apply:Create what is missing, mend what was changed, and bring up the cluster on its machines' \
-'status:What there is, with each machine'\''s node, part in etcd and place behind the balancer' \
-'destroy:Delete what this cluster owns' \
-'userdata:The user-data of one machine, without the cloud' \
-'bundle:The secrets of one machine, without the cloud\: what belongs at /etc/nodeinit/secrets.yaml there' \
+'init:Write the configuration of a new cluster, with a new cluster ID; on a terminal, ask for each missing value' \
+'plan:Show what \`apply\` would create, change and delete; exit codes\: 0 no changes, 2 changes, 3 only an unhealthy server, 78 a conflict' \
+'apply:Create missing resources, repair drift, and bring up the cluster on its machines' \
+'status:Show the resources, and each machine'\''s node, etcd member and load balancer state' \
+'destroy:Delete the cluster'\''s resources' \
+'userdata:Print the user-data of one machine; needs no cloud' \
+'bundle:Print the secrets of one machine, for its /etc/nodeinit/secrets.yaml; needs no cloud' \
 'master:Add or remove masters' \
 'worker:Add or remove workers' \
 'help:Print this message or the help of the given subcommand(s)' \
@@ -438,8 +438,8 @@ _provisioner__subcmd__help__subcmd__init_commands() {
 (( $+functions[_provisioner__subcmd__help__subcmd__master_commands] )) ||
 _provisioner__subcmd__help__subcmd__master_commands() {
     local commands; commands=(
-'add:Create one machine of the configuration, and make it a part of the cluster' \
-'remove:Take one machine out of the cluster, drained, and delete its resources' \
+'add:Create one machine of the configuration and join it to the cluster' \
+'remove:Drain one machine, remove it from the cluster, and delete its resources' \
     )
     _describe -t commands 'provisioner help master commands' commands "$@"
 }
@@ -471,8 +471,8 @@ _provisioner__subcmd__help__subcmd__userdata_commands() {
 (( $+functions[_provisioner__subcmd__help__subcmd__worker_commands] )) ||
 _provisioner__subcmd__help__subcmd__worker_commands() {
     local commands; commands=(
-'add:Create one machine of the configuration, and make it a part of the cluster' \
-'remove:Take one machine out of the cluster, drained, and delete its resources' \
+'add:Create one machine of the configuration and join it to the cluster' \
+'remove:Drain one machine, remove it from the cluster, and delete its resources' \
     )
     _describe -t commands 'provisioner help worker commands' commands "$@"
 }
@@ -494,8 +494,8 @@ _provisioner__subcmd__init_commands() {
 (( $+functions[_provisioner__subcmd__master_commands] )) ||
 _provisioner__subcmd__master_commands() {
     local commands; commands=(
-'add:Create one machine of the configuration, and make it a part of the cluster' \
-'remove:Take one machine out of the cluster, drained, and delete its resources' \
+'add:Create one machine of the configuration and join it to the cluster' \
+'remove:Drain one machine, remove it from the cluster, and delete its resources' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'provisioner master commands' commands "$@"
@@ -508,8 +508,8 @@ _provisioner__subcmd__master__subcmd__add_commands() {
 (( $+functions[_provisioner__subcmd__master__subcmd__help_commands] )) ||
 _provisioner__subcmd__master__subcmd__help_commands() {
     local commands; commands=(
-'add:Create one machine of the configuration, and make it a part of the cluster' \
-'remove:Take one machine out of the cluster, drained, and delete its resources' \
+'add:Create one machine of the configuration and join it to the cluster' \
+'remove:Drain one machine, remove it from the cluster, and delete its resources' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'provisioner master help commands' commands "$@"
@@ -552,8 +552,8 @@ _provisioner__subcmd__userdata_commands() {
 (( $+functions[_provisioner__subcmd__worker_commands] )) ||
 _provisioner__subcmd__worker_commands() {
     local commands; commands=(
-'add:Create one machine of the configuration, and make it a part of the cluster' \
-'remove:Take one machine out of the cluster, drained, and delete its resources' \
+'add:Create one machine of the configuration and join it to the cluster' \
+'remove:Drain one machine, remove it from the cluster, and delete its resources' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'provisioner worker commands' commands "$@"
@@ -566,8 +566,8 @@ _provisioner__subcmd__worker__subcmd__add_commands() {
 (( $+functions[_provisioner__subcmd__worker__subcmd__help_commands] )) ||
 _provisioner__subcmd__worker__subcmd__help_commands() {
     local commands; commands=(
-'add:Create one machine of the configuration, and make it a part of the cluster' \
-'remove:Take one machine out of the cluster, drained, and delete its resources' \
+'add:Create one machine of the configuration and join it to the cluster' \
+'remove:Drain one machine, remove it from the cluster, and delete its resources' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'provisioner worker help commands' commands "$@"
