@@ -2,7 +2,7 @@
 
 mod create;
 mod made;
-mod mend;
+mod repair;
 mod wait;
 
 #[cfg(test)]
@@ -256,7 +256,7 @@ impl<'a> Apply<'a> {
                 self.create_many(item.part.kind, &wants).await
             }
             (Action::Create, Some(want), _) => self.create(want).await,
-            (Action::Change(fixes), Some(want), Some(found)) => self.mend(want, found, fixes).await,
+            (Action::Change(fixes), Some(want), Some(found)) => self.repair(want, found, fixes).await,
             (Action::Replace(_), Some(want), Some(found)) => {
                 self.remove(found).await?;
                 self.create(want).await

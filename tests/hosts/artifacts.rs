@@ -18,7 +18,7 @@ pub(crate) fn a_broken_image_archive() {
     let ca = host.ca();
     host.must("ln -sf /opt/lab/images/etcd.tar /root/own/images/etcd.tar");
     host.up();
-    assert!(ca.is_empty() || ca == host.ca(), "the CA was made anew");
+    assert!(ca.is_empty() || ca == host.ca(), "the CA was generated again");
 }
 
 pub(crate) fn a_digest_that_is_not_the_pinned_one() {
@@ -32,7 +32,7 @@ pub(crate) fn a_digest_that_is_not_the_pinned_one() {
     let ca = host.ca();
     host.configure(&format!("artifacts: {{sha256: {{images/pause.tar: {right}}}}}"));
     host.up();
-    assert!(ca.is_empty() || ca == host.ca(), "the CA was made anew");
+    assert!(ca.is_empty() || ca == host.ca(), "the CA was generated again");
 }
 
 pub(crate) fn a_mirror_that_cuts_every_answer_and_ends_half_way() {
@@ -56,7 +56,7 @@ pub(crate) fn a_mirror_that_cuts_every_answer_and_ends_half_way() {
     host.configure(&artifacts);
     let _mirror = serve();
     host.up();
-    assert!(ca.is_empty() || ca == host.ca(), "the CA was made anew");
+    assert!(ca.is_empty() || ca == host.ca(), "the CA was generated again");
     host.must("cmp /opt/lab/bin/kubelet /usr/bin/kubelet");
     assert_eq!(host.must("ls -A /var/lib/nodeinit/downloads"), "", "downloads are kept");
     host.nodeinit("plan").exits(0).says(&["nothing to do"]);

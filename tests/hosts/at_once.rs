@@ -19,6 +19,6 @@ pub(crate) fn a_second_run_says_who_is_at_work_and_ctrl_c_stops_it() {
     assert_eq!(host.must("find / /var/lib/kubelet -xdev -name '*.nodeinit-new'"), "", "half-written files are left");
 
     host.up();
-    assert_eq!(ca, host.ca(), "the CA was made anew");
+    assert_eq!(ca, host.ca(), "the CA was generated again");
     host.nodeinit("plan").exits(0).says(&["nothing to do"]);
 }

@@ -22,7 +22,7 @@ pub(crate) fn what_can_be_changed_in_place_is_and_what_cannot_is_refused() {
     }
     host.must("rm /etc/nodeinit/conf.d/50-test.yaml");
     host.up();
-    assert_eq!(ca, host.ca(), "the CA was made anew");
+    assert_eq!(ca, host.ca(), "the CA was generated again");
 }
 
 fn what_can_be_changed(host: &Host) {

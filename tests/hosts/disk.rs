@@ -17,7 +17,7 @@ pub(crate) fn a_disk_that_is_full_while_keys_are_made() {
     let ca = host.ca();
     host.disk("/etc/kubernetes/pki", "4m");
     host.up();
-    assert!(ca.is_empty() || ca == host.ca(), "the CA was made anew");
+    assert!(ca.is_empty() || ca == host.ca(), "the CA was generated again");
 }
 
 /// Afterwards `reset` still knows everything that was made.
@@ -47,5 +47,5 @@ pub(crate) fn a_disk_that_is_full_while_images_are_imported() {
     assert!(!ca.is_empty(), "keys are made beside the images");
     host.disk("/var/lib/containerd", "off");
     host.up();
-    assert_eq!(ca, host.ca(), "the CA was made anew");
+    assert_eq!(ca, host.ca(), "the CA was generated again");
 }

@@ -55,7 +55,7 @@ pub(crate) fn killed_at_every_point_it_goes_on() {
     // Which steps are killed at their very end hangs on what ran beside them.
     assert!(points.lines().filter(|line| line.starts_with("step-end")).count() > 5, "{points}");
     let cas = host.must("sort -u /root/cas");
-    assert_eq!(cas.lines().count(), 1, "the CA was made anew");
+    assert_eq!(cas.lines().count(), 1, "the CA was generated again");
     let left = host.must("find / /var/lib/kubelet -xdev -name '*.nodeinit-new'");
     assert_eq!(left, "", "half-written files are left");
     host.nodeinit("plan").exits(0).says(&["nothing to do"]);

@@ -27,7 +27,7 @@ pub(crate) fn after_a_power_cut_in_the_middle_up_goes_on() {
     let _ = up.wait();
     host.boot();
     host.up();
-    assert_eq!(ca, host.ca(), "the CA was made anew");
+    assert_eq!(ca, host.ca(), "the CA was generated again");
     host.nodeinit("plan").exits(0).says(&["nothing to do"]);
 }
 

@@ -64,7 +64,7 @@ fn a_clock_that_is_an_hour_behind(host: &Host) {
     host.nodeinit("up").exits(75).says(&["an earlier run accepted 2100-01-01 00:00:00 UTC", "--accept-clock"]);
     host.nodeinit("up --accept-clock").exits(0);
     host.up().exits(0);
-    assert_eq!(ca, host.ca(), "the CA was made anew");
+    assert_eq!(ca, host.ca(), "the CA was generated again");
 }
 
 pub(crate) fn what_keeps_machines_apart_is_named_before_anything_begins() {

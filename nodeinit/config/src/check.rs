@@ -223,7 +223,7 @@ fn listed<'k>(keys: impl Iterator<Item = &'k str>) -> String {
 
 fn describe(value: &Json) -> &'static str {
     match value {
-        Json::Bool(_) => "the truth value",
+        Json::Bool(_) => "the boolean",
         Json::Number(_) => "the number",
         _ => "the text",
     }

@@ -20,7 +20,7 @@ pub struct Format {
     pub example: &'static str,
     /// An expression of ECMA-262 that every good value matches, where one is short enough to help.
     pub pattern: Option<&'static str>,
-    /// Numbers and truth values are taken too, as they are written.
+    /// Numbers and booleans are accepted too, as they are written.
     pub loose: bool,
     check: fn(&str) -> Result<(), Flaw>,
 }

@@ -116,9 +116,9 @@ impl Reader<'_> {
         if key.is_empty() || (!quoted && !resolve(&key).is_string()) {
             let what = match resolve(&key) {
                 _ if key.is_empty() => "the key before `:` is empty".to_owned(),
-                Json::Null => format!("the key {key} means nothing at all, it is not a text"),
-                Json::Bool(_) => format!("the key {key} is a truth value, not a text"),
-                _ => format!("the key {key} is a number, not a text"),
+                Json::Null => format!("the key {key} is null, not a string"),
+                Json::Bool(_) => format!("the key {key} is a boolean, not a string"),
+                _ => format!("the key {key} is a number, not a string"),
             };
             self.findings.add(at, "", what, format!("write {key:?} in quotes if it is meant"));
         }

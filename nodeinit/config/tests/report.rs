@@ -58,7 +58,7 @@ fn what_yaml_allows_and_we_do_not() {
         ("name: !!str a\n", "a.yaml:3:"),
         ("name: a\n---\nname: b\n", "a.yaml:4:1: a second YAML document begins here"),
         ("etcd:\n\textraArgs: {}\n", "a.yaml:4:"),
-        ("kubelet: {config: {1: x}}\n", "a.yaml:3:20: the key 1 is a number, not a text"),
+        ("kubelet: {config: {1: x}}\n", "a.yaml:3:20: the key 1 is a number, not a string"),
         ("? [a]\n: b\n", "a.yaml:3:3: a list or a map cannot be a key"),
         ("os:\n  swap: [\n", "a.yaml:4:9: not valid YAML: unclosed bracket"),
     ] {
@@ -76,7 +76,7 @@ fn types_words_and_places() {
         ("controlPlane: {schedulable: yes}\n", "controlPlane.schedulable: expected true or false, found \"yes\""),
         ("controlPlane: {schedulable: \"true\"}\n", "expected true or false, found the text \"true\""),
         ("os: {swap: of}\n", "os.swap: \"of\" is not known here; did you mean `off`?"),
-        ("os: {swap: false}\n", "os.swap: the truth value false is not known here; write off or refuse or keep"),
+        ("os: {swap: false}\n", "os.swap: the boolean false is not known here; write off or refuse or keep"),
         ("addons: {cni: calico}\n", "addons.cni: \"calico\" is not known here; write flannel or none or a map"),
         ("addons: {cni: {dirctory: /x}}\n", "addons.cni.dirctory: unknown key; did you mean `directory`?"),
         ("addons: {cni: {}}\n", "addons.cni.directory: missing"),

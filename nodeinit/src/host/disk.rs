@@ -23,7 +23,7 @@ pub struct Room {
 pub fn room(files: &Files, path: &Path) -> Result<Room, FileError> {
     let directory = path.ancestors().find(|dir| files.exists(dir)).unwrap_or(Path::new("/"));
     let stat = nix::sys::statvfs::statvfs(&files.real(directory))
-        .map_err(|errno| failed("measure the room in", directory)(errno.into()))?;
+        .map_err(|errno| failed("read the free space of", directory)(errno.into()))?;
     Ok(Room {
         directory: directory.to_path_buf(),
         bytes: stat.blocks_free().saturating_mul(stat.fragment_size()),

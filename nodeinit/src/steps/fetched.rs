@@ -216,7 +216,7 @@ mod tests {
             (dir, cx)
         };
         let (_dir, cx) = worker().await;
-        assert_eq!(missing(&cx).await.unwrap().len(), 1, "a machine that comes by itself fetches");
+        assert_eq!(missing(&cx).await.unwrap().len(), 1, "a self-joining machine fetches");
         cx.make_directory(Path::new("/usr/bin"), 0o755).await.unwrap();
         cx.files.write(&[NewFile::public("/usr/bin/kubelet", KUBELET)]).unwrap();
         assert_eq!(missing(&cx).await.unwrap().len(), 1, "this kubelet is of others");

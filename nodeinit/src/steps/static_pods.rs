@@ -263,7 +263,7 @@ impl Step for Healthy {
             if let Some(members) = &members {
                 members.look(cx).await;
             }
-            match watch.mend(cx, &command).await {
+            match watch.restart_if_due(cx, &command).await {
                 Ok(()) => ControlFlow::Continue(seen),
                 Err(e) => ControlFlow::Break(Err(e)),
             }
@@ -329,7 +329,7 @@ impl BackOffWatch {
     }
 
     /// Call while the component is not healthy. Looks twice a second: each look costs something.
-    pub(super) async fn mend(&mut self, cx: &Context, command: &[String]) -> Result<(), StepError> {
+    pub(super) async fn restart_if_due(&mut self, cx: &Context, command: &[String]) -> Result<(), StepError> {
         if self.looked.elapsed() < Duration::from_millis(500) {
             return Ok(());
         }

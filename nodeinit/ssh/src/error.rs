@@ -85,7 +85,7 @@ pub enum SshError {
     /// Another machine than the expected one.
     #[error(
         "{name} shows the host key {shown}, but {expected} is expected: another machine answers, or the host was \
-         installed anew; nothing was sent to it. If its console shows that key (`ssh-keygen -lf \
+         reinstalled; nothing was sent to it. If its console shows that key (`ssh-keygen -lf \
          /etc/ssh/ssh_host_ed25519_key.pub`), write it under `hostKeys`"
     )]
     WrongHostKey {

@@ -134,7 +134,7 @@ impl Apply<'_> {
                 self.made.add(want.part.clone(), found.clone());
                 self.balancer_active(&found).await?;
             }
-            Kind::RouterPort => return self.mend(want, &found, &[Fix::Attach]).await,
+            Kind::RouterPort => return self.repair(want, &found, &[Fix::Attach]).await,
             Kind::Listener | Kind::Pool | Kind::Monitor | Kind::Member => {
                 self.balancer_settled().await?;
                 self.made.add(want.part.clone(), found);

@@ -14,8 +14,8 @@ use crate::{
 use serde_json::json;
 
 impl Apply<'_> {
-    /// Makes a part that is there as it should be.
-    pub(super) async fn mend(&self, want: &Want, found: &Found, fixes: &[Fix]) -> Result<(), Error> {
+    /// Repairs the drift of an existing part.
+    pub(super) async fn repair(&self, want: &Want, found: &Found, fixes: &[Fix]) -> Result<(), Error> {
         let part = &want.part;
         if part.kind == Kind::Balancer {
             // Others may name its address meanwhile.

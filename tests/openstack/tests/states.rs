@@ -30,7 +30,7 @@ fn a_server_in_error_that_has_run() {
     let id = cloud.part("server/t4")["id"].clone();
     let applied = cloud.run("apply --resources-only").exits(3);
     applied.says(&["UNHEALTHY server/t4: it is ERROR", "or delete the server", "1 machine is unhealthy: t4 (ERROR)"]);
-    assert_eq!(cloud.part("server/t4")["id"], id, "it was made anew");
+    assert_eq!(cloud.part("server/t4")["id"], id, "it was created again");
     cloud.verb(&["state", "server", "t4", "active"]);
     cloud.all_is_well();
 }
@@ -63,7 +63,7 @@ fn a_volume_in_error_that_may_hold_data_stays() {
         cloud.verb(&["state", "volume", "trial-t4", state]);
         let refused = cloud.run("apply --resources-only").exits(78);
         refused.says(&[&format!("volume/t4 is in the state {state}, and may hold data")]);
-        assert_eq!(cloud.part("volume/t4")["id"], id, "it was made anew");
+        assert_eq!(cloud.part("volume/t4")["id"], id, "it was created again");
     }
     cloud.verb(&["state", "volume", "trial-t4", "available"]);
     cloud.apply().says(&["created  server/t4"]);

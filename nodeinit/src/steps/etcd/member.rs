@@ -459,7 +459,7 @@ impl<'a> Joining<'a> {
             let hint = "see /var/log/pods/kube-system_etcd-* and `journalctl -u kubelet`, then run `nodeinit up` again";
             return Err(StepError::new(what).exit(Exit::TryAgain).hint(hint));
         }
-        self.watch.mend(self.cx, &command).await?;
+        self.watch.restart_if_due(self.cx, &command).await?;
         let state = match processes::runs(&self.cx.files, &command) {
             true => "runs, and has not joined yet",
             false => "does not run yet",

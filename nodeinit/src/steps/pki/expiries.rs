@@ -93,5 +93,5 @@ impl Expiry {
 /// As [`inventory`].
 pub fn expiries(cx: &Context) -> Result<Vec<Value>, StepError> {
     let objects = inventory(&cx.files, cx.clock.now())?.into_iter().map(serde_json::to_value);
-    objects.collect::<Result<_, _>>().map_err(|e| StepError::caused("cannot tell the certificates' ends", e))
+    objects.collect::<Result<_, _>>().map_err(|e| StepError::caused("cannot list the certificates' expiry", e))
 }

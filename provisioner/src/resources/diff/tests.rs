@@ -275,10 +275,10 @@ fn a_bastion_is_kept_as_machines_are() {
     alter(&mut snapshot, "port/bastion", |body| body["security_groups"] = json!([]));
     alter(&mut snapshot, "server/bastion", |body| body["status"] = json!("SHUTOFF"));
     alter(&mut snapshot, "floating-ip/bastion", |body| body["port_id"] = json!("port/m1"));
-    let mended = plan(&cluster, &snapshot);
-    assert_eq!(action(&mended, "port/bastion"), update("lacks a security group"));
-    assert_eq!(action(&mended, "server/bastion"), Action::Change(vec![Fix::Act("os-start", "SHUTOFF".into())]));
-    assert_eq!(action(&mended, "floating-ip/bastion"), update("is attached to another port"));
+    let repaired = plan(&cluster, &snapshot);
+    assert_eq!(action(&repaired, "port/bastion"), update("lacks a security group"));
+    assert_eq!(action(&repaired, "server/bastion"), Action::Change(vec![Fix::Act("os-start", "SHUTOFF".into())]));
+    assert_eq!(action(&repaired, "floating-ip/bastion"), update("is attached to another port"));
 
     // Described no more, it is left alone, and machines take SSH from it no longer.
     let without = plan(&self::cluster("  floatingIPs: masters\n"), &snapshot);

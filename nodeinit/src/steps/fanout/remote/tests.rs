@@ -43,7 +43,7 @@ impl Machine {
         fs::write(self.server.file("cut"), bytes.to_string()).unwrap();
     }
 
-    fn mend(&self) {
+    fn repair(&self) {
         fs::remove_file(self.server.file("cut")).unwrap();
     }
 
@@ -81,7 +81,7 @@ async fn a_broken_connection_installs_no_part_of_the_configuration() {
     assert_eq!(error.exit, Exit::TryAgain, "{error}");
     assert_eq!(machine.names("etc"), ["config.yaml"]);
 
-    machine.mend();
+    machine.repair();
     machine.remote().await.equip(&machine.program, &config("two"), &[], &[]).await.unwrap();
     assert_eq!(machine.text("etc/config.yaml"), config("two"));
     assert_eq!(machine.names("etc"), ["config.yaml"], "our own configuration is not kept beside");
@@ -137,7 +137,7 @@ async fn a_broken_connection_installs_no_part_of_the_secrets() {
     machine.remote().await.send(&secrets("first secrets")).await.unwrap_err();
     assert!(machine.names("run").is_empty(), "{:?}", machine.names("run"));
 
-    machine.mend();
+    machine.repair();
     machine.remote().await.send(&secrets("first secrets")).await.unwrap();
     assert_eq!((machine.mode("run"), machine.mode("run/secrets.yaml")), (0o700, 0o600));
 
@@ -146,7 +146,7 @@ async fn a_broken_connection_installs_no_part_of_the_secrets() {
     assert_eq!(machine.text("run/secrets.yaml"), "first secrets");
     assert_eq!(error.exit, Exit::TryAgain, "{error}");
 
-    machine.mend();
+    machine.repair();
     // What an upload left whose machine lost its power, and what an earlier version of nodeinit left.
     fs::write(machine.server.file("run/.secrets.yaml.nodeinit-new.4194305"), "half").unwrap();
     fs::write(machine.server.file("run/secrets.yaml.new"), "half").unwrap();
