@@ -74,7 +74,7 @@ pub(crate) fn kubeadm_generates_the_static_pods(host: &Host) {
     let differences = host.must(
         r#"set -e -o pipefail; export KUBECONFIG=/etc/kubernetes/admin.conf KUBEADM_INIT_DRYRUN_DIR=/run/kubeadm
         mkdir /run/kubeadm
-        address=$(kubectl get nodes -o jsonpath='{.items[0].status.addresses[?(@.type=="InternalIP")].address}')
+        address=$(kubectl get node $(hostname) -o jsonpath='{.status.addresses[?(@.type=="InternalIP")].address}')
         {
             printf 'apiVersion: kubeadm.k8s.io/v1beta4\nkind: InitConfiguration\nlocalAPIEndpoint: {advertiseAddress: %s}\n---\n' $address
             kubectl -n kube-system get configmap kubeadm-config -o jsonpath='{.data.ClusterConfiguration}'
