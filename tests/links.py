@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
 """Fails where a link in a page leads to no file or no heading of this repository: links.py. Links to other sites are not tried."""
-import pathlib
 import re
-import subprocess
-import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
+from prose import ROOT, check
+
 # The beginnings of generated pages. Their links are relative to docs/, and are checked there.
 SOURCES = {"nodeinit/config/tests/releases.md", "nodeinit/tests/cli.md"}
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -31,13 +29,5 @@ def broken(page):
             yield f"{page.relative_to(ROOT)}: {link}: no such heading"
 
 
-def main():
-    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "*.md"], capture_output=True, text=True, check=True).stdout
-    found = [link for name in listed.splitlines() if name not in SOURCES for link in broken(ROOT / name)]
-    print("\n".join(found), end="\n" if found else "")
-    if found:
-        sys.exit(f"{len(found)} broken links")
-
-
 if __name__ == "__main__":
-    main()
+    check(broken, "broken links", without=SOURCES)

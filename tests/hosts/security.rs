@@ -218,6 +218,7 @@ controlPlane: {{endpoint: 'api.cluster.example:6443', virtualAddress: {address},
     with_a_kubelet_again(first, worker);
     // After the power cut, the kubelet takes a while to report each pod.
     first.until("a plan without changes after the boot", 120.0, "nodeinit plan");
+    first.nodeinit("plan").exits(0).says(&["nothing to do"]);
 }
 
 fn with_a_token(first: &Host, worker: &Host) {

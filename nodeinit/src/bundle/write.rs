@@ -87,5 +87,5 @@ fn write_temporary(
 
 fn header(name: &str, length: u64) -> Result<[u8; BLOCK as usize], StepError> {
     archive::header(name, length)
-        .map_err(|e| StepError::caused(format!("the path {name} is too long for a bundle"), e).exit(Exit::BadConfig))
+        .map_err(|e| StepError::caused(format!("a bundle cannot contain the path {name}"), e).exit(Exit::BadConfig))
 }
