@@ -39,7 +39,7 @@ pub(crate) fn a_master_that_never_answers_is_named_and_added_later() {
     let said = first.nodeinit("up").exits(3);
     said.says(&[
         &format!("timed out after 20 s waiting for SSH to {} at {}:22", lost.name(), lost.address()),
-        &format!("without host-{}", lost.name()),
+        &format!("these failed: host-{}", lost.name()),
     ]);
     assert_eq!(voters(first), 2);
     assert_eq!(nodes(first).len(), 3, "the others are in");
