@@ -238,7 +238,6 @@ mod tests {
     fn the_list_shows_live_tokens_and_what_became_of_others() {
         use crate::steps::tokens::ledger::{Origin, State};
         let live = |id: &str, expires: &str| Live {
-            created: String::new(),
             id: id.into(),
             worker: None,
             expires: expires.into(),

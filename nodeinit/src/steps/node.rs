@@ -34,7 +34,7 @@ pub(super) async fn node(cx: &Context) -> Result<Option<Value>, StepError> {
     client(cx)?.find(&path).await.map_err(|e| StepError::caused(format!("cannot read node {}", cx.node.name), e))
 }
 
-pub(super) fn ready_condition(node: &Value) -> Option<&Value> {
+fn ready_condition(node: &Value) -> Option<&Value> {
     node["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == "Ready")
 }
 

@@ -5,7 +5,7 @@ use super::{
     ledger::{Change, Entry, Ledger, Origin, State},
 };
 use nodeinit_config::Secret;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// A token of the secrets bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,22 +29,14 @@ pub(super) struct Seen<'a> {
     pub(super) ran_before: bool,
     /// The Secrets of workers' tokens.
     pub(super) live: &'a [Live],
-    /// The nodes that are Ready, and when their kubelets last reported it, RFC 3339 in UTC.
-    pub(super) ready: &'a BTreeMap<String, String>,
+    /// The nodes that are Ready.
+    pub(super) ready: &'a BTreeSet<String>,
     /// The bundle's tokens.
     pub(super) given: &'a [Given],
     /// RFC 3339 in UTC.
     pub(super) now: &'a str,
     /// When a token expires that becomes valid now.
     pub(super) until: &'a str,
-}
-
-impl Seen<'_> {
-    /// Whether the worker's kubelet reported Ready after the token was created. The node of a machine that was reset or rebuilt
-    /// stays Ready for 40 s, while the machine needs the token to join again.
-    fn has_joined_with(&self, worker: &str, token: &Live) -> bool {
-        self.ready.get(worker).is_some_and(|reported| *reported > token.created)
-    }
 }
 
 /// What has to be done, in this order: write `changes`, create and delete Secrets, record those that were created.
@@ -77,7 +69,7 @@ impl Decision {
             None => {
                 (State::Revoked, "was created by an earlier version of nodeinit, which bound it to no worker".into())
             }
-            Some(worker) if seen.has_joined_with(worker, live) => {
+            Some(worker) if seen.ready.contains(worker) => {
                 (State::Used, format!("belongs to {worker}, which has joined"))
             }
             Some(worker) => match known {
@@ -97,7 +89,7 @@ impl Decision {
         let (id, worker) = (given.id(), &given.worker);
         let whose = worker.as_ref().map_or_else(String::new, |worker| format!(" of {worker}"));
         let known = seen.ledger.and_then(|ledger| ledger.entries.get(id));
-        let has_joined = worker.as_ref().is_some_and(|worker| seen.ready.contains_key(worker));
+        let has_joined = worker.as_ref().is_some_and(|worker| seen.ready.contains(worker));
         match known {
             Some(entry) if entry.state == State::Pending && entry.time.as_str() > seen.now => {
                 match seen.live.iter().any(|live| live.id == id) {
@@ -145,7 +137,7 @@ mod tests {
 
     fn live(worker: &str, id: &str) -> Live {
         let worker = Some(worker.to_owned()).filter(|worker| worker != "-");
-        Live { id: id.into(), worker, created: NOW.into(), expires: UNTIL.into(), description: String::new() }
+        Live { id: id.into(), worker, expires: UNTIL.into(), description: String::new() }
     }
 
     fn ledger(entries: &[(&str, &str, State, &str)]) -> Ledger {
@@ -163,19 +155,7 @@ mod tests {
     }
 
     fn decide(ledger: Option<&Ledger>, ran_before: bool, live: &[Live], ready: &[&str], given: &[Given]) -> Decision {
-        let ready: Vec<_> = ready.iter().map(|name| (*name, UNTIL)).collect();
-        decide_at(ledger, ran_before, live, &ready, given)
-    }
-
-    /// `ready`: nodes, and when their kubelets last reported.
-    fn decide_at(
-        ledger: Option<&Ledger>,
-        ran_before: bool,
-        live: &[Live],
-        ready: &[(&str, &str)],
-        given: &[Given],
-    ) -> Decision {
-        let ready = ready.iter().map(|(name, at)| ((*name).to_owned(), (*at).to_owned())).collect();
+        let ready = ready.iter().map(|name| (*name).to_owned()).collect();
         Decision::of(&Seen { ledger, ran_before, live, ready: &ready, given, now: NOW, until: UNTIL })
     }
 
@@ -222,16 +202,6 @@ mod tests {
         // A run that was killed between the ledger and the Secret.
         let revoked = ledger(&[("bbbbbb", "w2", State::Revoked, BEFORE)]);
         assert_eq!(decide(Some(&revoked), true, &live[1..], &[], &[]).delete, ["bbbbbb"]);
-    }
-
-    #[test]
-    fn a_new_token_stays_until_its_worker_reports_again() {
-        let live = [live("w1", "aaaaaa")];
-        let known = ledger(&[("aaaaaa", "w1", State::Valid, UNTIL)]);
-        let at = |reported| decide_at(Some(&known), true, &live, &[("w1", reported)], &[]).delete;
-        assert!(at(BEFORE).is_empty(), "the node is of the machine before its reset");
-        assert!(at("").is_empty());
-        assert_eq!(at(UNTIL), ["aaaaaa"]);
     }
 
     #[test]

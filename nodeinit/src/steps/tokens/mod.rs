@@ -21,7 +21,7 @@ use crate::{
     },
     steps::{
         cluster::{AT_ONCE, client, ready},
-        node::{is_ready, ready_condition},
+        node::is_ready,
         pki::{bundle, certificate_path},
     },
 };
@@ -33,11 +33,7 @@ use hyper::StatusCode;
 use ledger::{Batch, Change, Entry, Ledger, Origin};
 use nodeinit_config::{Secret, Trust};
 use serde_json::Value;
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    ops::ControlFlow,
-    time::Duration,
-};
+use std::{collections::BTreeSet, ops::ControlFlow, time::Duration};
 
 /// How long a token is valid that is handed over at once.
 pub const DELIVERED: Duration = Duration::from_secs(3600);
@@ -58,8 +54,6 @@ pub struct Live {
     pub id: String,
     /// The only worker that may join with it.
     pub worker: Option<String>,
-    /// When its Secret was created, RFC 3339 in UTC.
-    pub created: String,
     /// When it expires, RFC 3339 in UTC; empty: never.
     pub expires: String,
     /// For humans.
@@ -76,7 +70,6 @@ impl Live {
         Self {
             id: name.strip_prefix("bootstrap-token-").unwrap_or(name).to_owned(),
             worker: secret["metadata"]["annotations"][WORKER_LABEL].as_str().map(str::to_owned),
-            created: secret["metadata"]["creationTimestamp"].as_str().unwrap_or_default().to_owned(),
             expires: field("expiration"),
             description: field("description"),
         }
@@ -299,7 +292,7 @@ async fn decision(cx: &Context, given: &[Given]) -> Result<Decision, StepError> 
     let live = Live::all(&secrets);
     let known = |given: &Given| ledger.as_ref().is_some_and(|ledger| ledger.entries.contains_key(given.id()));
     let ready = match live.is_empty() && given.iter().all(known) {
-        true => BTreeMap::new(),
+        true => BTreeSet::new(),
         false => ready_nodes(&api.get("/api/v1/nodes").await.map_err(failed)?),
     };
     let ended = cx.journal.state().ended;
@@ -315,15 +308,9 @@ async fn decision(cx: &Context, given: &[Given]) -> Result<Decision, StepError> 
     }))
 }
 
-/// The nodes that are Ready, and when their kubelets last reported it.
-fn ready_nodes(list: &Value) -> BTreeMap<String, String> {
+fn ready_nodes(list: &Value) -> BTreeSet<String> {
     let nodes = list["items"].as_array().into_iter().flatten().filter(|node| is_ready(node));
-    let reported = |node| ready_condition(node)?["lastHeartbeatTime"].as_str();
-    nodes
-        .filter_map(|node| {
-            Some((node["metadata"]["name"].as_str()?.to_owned(), reported(node).unwrap_or_default().to_owned()))
-        })
-        .collect()
+    nodes.filter_map(|node| Some(node["metadata"]["name"].as_str()?.to_owned())).collect()
 }
 
 /// Step `tokens`: each token of the secrets bundle becomes valid once, and those of workers that have joined are deleted.
