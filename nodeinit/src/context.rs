@@ -17,9 +17,10 @@ use crate::{
 };
 use nodeinit_config::{Cluster, Loaded, cluster::Node};
 use std::{
+    collections::BTreeSet,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, OnceLock},
 };
 
 /// Lent to every step. Cheap to clone.
@@ -51,6 +52,8 @@ pub struct Context {
     pub sums: Arc<tokio::sync::Mutex<()>>,
     /// What the first master lends this machine.
     pub lent: Arc<Lender>,
+    /// The IDs of the bootstrap tokens that this run's fan-out issued. It deletes them itself.
+    pub issued: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl Context {
@@ -269,6 +272,7 @@ pub(crate) mod testing {
             api: Arc::default(),
             sums: Arc::default(),
             lent: Arc::default(),
+            issued: Arc::default(),
         };
         (dir, cx)
     }

@@ -69,6 +69,7 @@ pub(super) fn context(common: &Common, access: Access) -> Result<Context, StepEr
         api: Arc::default(),
         sums: Arc::default(),
         lent: Arc::default(),
+        issued: Arc::default(),
     })
 }
 

@@ -166,7 +166,7 @@ impl JoinError {
             ),
             Self::Refused { request, .. } => {
                 format!(
-                    "find out who refused it and why; then `kubectl delete csr {request}`, and run `nodeinit up` again"
+                    "fix the cause that the message names; then `kubectl delete csr {request}` and run `nodeinit up` again"
                 )
             }
             Self::Certificate(_) => "see the clocks, and the flags cluster-signing-* of the controller manager".into(),

@@ -29,6 +29,9 @@ pub(super) struct Seen<'a> {
     pub(super) ran_before: bool,
     /// The Secrets of workers' tokens.
     pub(super) live: &'a [Live],
+    /// The tokens that this run issued to machines that it brings up. A machine that was reset or rebuilt needs its new
+    /// token although its old Node is Ready: the control plane notices only after 40 s.
+    pub(super) issued: &'a BTreeSet<String>,
     /// The nodes that are Ready.
     pub(super) ready: &'a BTreeSet<String>,
     /// The bundle's tokens.
@@ -57,7 +60,7 @@ impl Decision {
         if seen.ledger.is_none() {
             decision.told.push("create the ledger of bootstrap tokens".into());
         }
-        seen.live.iter().for_each(|live| decision.end(seen, live));
+        seen.live.iter().filter(|live| !seen.issued.contains(&live.id)).for_each(|live| decision.end(seen, live));
         seen.given.iter().for_each(|given| decision.begin(seen, given));
         decision
     }
@@ -129,6 +132,7 @@ mod tests {
     const BEFORE: &str = "2026-01-01T00:00:00Z";
     const NOW: &str = "2026-01-02T00:00:00Z";
     const UNTIL: &str = "2026-01-03T00:00:00Z";
+    const ISSUED: &str = "ffffff";
 
     fn given(worker: &str, id: &str) -> Given {
         let worker = Some(worker.to_owned()).filter(|worker| worker != "-");
@@ -156,7 +160,16 @@ mod tests {
 
     fn decide(ledger: Option<&Ledger>, ran_before: bool, live: &[Live], ready: &[&str], given: &[Given]) -> Decision {
         let ready = ready.iter().map(|name| (*name).to_owned()).collect();
-        Decision::of(&Seen { ledger, ran_before, live, ready: &ready, given, now: NOW, until: UNTIL })
+        Decision::of(&Seen {
+            ledger,
+            ran_before,
+            live,
+            issued: &BTreeSet::from([ISSUED.into()]),
+            ready: &ready,
+            given,
+            now: NOW,
+            until: UNTIL,
+        })
     }
 
     fn open(worker: Option<&str>, id: &str) -> Change {
@@ -202,6 +215,13 @@ mod tests {
         // A run that was killed between the ledger and the Secret.
         let revoked = ledger(&[("bbbbbb", "w2", State::Revoked, BEFORE)]);
         assert_eq!(decide(Some(&revoked), true, &live[1..], &[], &[]).delete, ["bbbbbb"]);
+    }
+
+    #[test]
+    fn what_this_run_issued_to_a_machine_whose_old_node_is_ready_stays() {
+        let known = ledger(&[("aaaaaa", "w1", State::Valid, UNTIL), (ISSUED, "w1", State::Valid, UNTIL)]);
+        let live = [live("w1", "aaaaaa"), live("w1", ISSUED)];
+        assert_eq!(decide(Some(&known), true, &live, &["w1"], &[]).delete, ["aaaaaa"]);
     }
 
     #[test]

@@ -33,7 +33,7 @@ use hyper::StatusCode;
 use ledger::{Batch, Change, Entry, Ledger, Origin};
 use nodeinit_config::{Secret, Trust};
 use serde_json::Value;
-use std::{collections::BTreeSet, ops::ControlFlow, time::Duration};
+use std::{collections::BTreeSet, ops::ControlFlow, sync::PoisonError, time::Duration};
 
 /// How long a token is valid that is handed over at once.
 pub const DELIVERED: Duration = Duration::from_secs(3600);
@@ -200,6 +200,7 @@ impl Fleet {
         let (token, until) = (random()?, date(cx.clock.now() + DELIVERED));
         let (state, origin) = (ledger::State::Valid, Origin::Random);
         let entry = Entry { worker: Some(worker.to_owned()), state, time: until.clone(), origin };
+        cx.issued.lock().unwrap_or_else(PoisonError::into_inner).insert(id(&token).to_owned());
         self.0.write(cx, Change::Open(id(&token).to_owned(), entry)).await?;
         post(cx, &token, Some(worker), &description(Some(worker)), &until).await?;
         Ok(token)
@@ -296,11 +297,13 @@ async fn decision(cx: &Context, given: &[Given]) -> Result<Decision, StepError> 
         false => ready_nodes(&api.get("/api/v1/nodes").await.map_err(failed)?),
     };
     let ended = cx.journal.state().ended;
+    let issued = cx.issued.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let now = cx.clock.now();
     Ok(Decision::of(&Seen {
         ledger: ledger.as_ref(),
         ran_before: EARLIER.iter().chain(&[NAME]).any(|step| ended.contains(*step)),
         live: &live,
+        issued: &issued,
         ready: &ready,
         given,
         now: &date(now),
