@@ -58,7 +58,7 @@ def fill_files(programs, files):
 
 
 def fill_runtime(programs, files):
-    path = files / f"containerd/containerd/releases/download/{CONTAINERD}/containerd-{CONTAINERD[1:]}-linux-amd64.tar.gz"
+    path = files / f"containerd/containerd/releases/download/{CONTAINERD}/containerd-static-{CONTAINERD[1:]}-linux-amd64.tar.gz"
     path.parent.mkdir(parents=True, exist_ok=True)
     with tarfile.open(path, "w:gz", compresslevel=1) as archive:
         for name in ("containerd", "containerd-shim-runc-v2", "ctr"):

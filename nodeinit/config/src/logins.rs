@@ -25,7 +25,7 @@ impl Logins {
             Some(auths) => auths.as_object().ok_or_else(form)?,
         };
         let mut logins: BTreeMap<String, Secret<String>> = BTreeMap::new();
-        for (name, auth) in auths {
+        for (name, auth) in auths.iter().filter(|(name, _)| !is_token_of_docker(name)) {
             let host = host(name).ok_or_else(|| format!("has a login for {name:?}, which is no registry"))?;
             let Some(login) = login(name, auth)? else { continue };
             let other =
@@ -73,6 +73,12 @@ fn login(name: &str, auth: &Value) -> Result<Option<Secret<String>>, String> {
     Ok(Some(Secret::new(STANDARD.encode(pair))))
 }
 
+/// Whether an entry is one of the two that `docker login` writes beside the login itself when it logs in by the browser.
+/// Source: github.com/docker/cli, cli/internal/oauth/manager.
+fn is_token_of_docker(name: &str) -> bool {
+    ["/v1/access-token", "/v1/refresh-token"].iter().any(|end| name.ends_with(&format!("index.docker.io{end}")))
+}
+
 /// The host of a URL, or of a name as docker's configuration has them; `http://` stays. `None` if it is no host.
 fn host(name: &str) -> Option<String> {
     let (scheme, rest) = name.split_once("://").unwrap_or(("https", name));
@@ -109,6 +115,9 @@ mod tests {
         let logins = self::logins(r#"{"http://r.example:5000": {"auth": "dTpw"}}"#).unwrap();
         assert_eq!(logins.of("http://r.example:5000/v2/a"), Some("dTpw"));
         assert!(Logins::parse(b"{}").unwrap().registries().next().is_none());
+        let of_browser = r#"{"https://index.docker.io/v1/": {"auth": "dTpw"}, "https://index.docker.io/v1/access-token": {"auth": "dTpx"},
+            "https://index.docker.io/v1/refresh-token": {"auth": "dTpy"}}"#;
+        assert_eq!(self::logins(of_browser).unwrap().of("https://registry-1.docker.io/v2/a"), Some("dTpw"));
     }
 
     #[test]

@@ -179,7 +179,8 @@ impl Cluster {
                 (github("containernetworking/plugins", path), "sha256", Some(name.clone().into_owned()))
             }
             "containerd" | "containerd-shim-runc-v2" | "ctr" => {
-                let path = format!("v{CONTAINERD}/containerd-{CONTAINERD}-linux-{arch}.tar.gz");
+                // The other archive needs the glibc of Ubuntu 22.04.
+                let path = format!("v{CONTAINERD}/containerd-static-{CONTAINERD}-linux-{arch}.tar.gz");
                 (github("containerd/containerd", path), "sha256sum", Some(format!("bin/{name}")))
             }
             "runc" => (github("opencontainers/runc", format!("{RUNC}/runc.{arch}")), "", None),
@@ -325,7 +326,7 @@ mod tests {
         assert_eq!((bridge.checksum, bridge.member.as_deref()), (format!("{}.sha256", bridge.url), Some("bridge")));
         let ctr = file(&all, "ctr");
         assert!(
-            ctr.url.ends_with(&format!("/v{CONTAINERD}/containerd-{CONTAINERD}-linux-amd64.tar.gz")),
+            ctr.url.ends_with(&format!("/v{CONTAINERD}/containerd-static-{CONTAINERD}-linux-amd64.tar.gz")),
             "{}",
             ctr.url
         );

@@ -17,13 +17,14 @@ use rustls_pki_types::{CertificateDer, ServerName, pem::PemObject};
 use std::{
     io,
     sync::{Arc, OnceLock},
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 use time::{OffsetDateTime, format_description::well_known::Rfc2822};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    net::TcpStream,
+    net::{TcpStream, lookup_host},
     task::JoinHandle,
+    time::timeout,
 };
 use tokio_rustls::TlsConnector;
 
@@ -33,8 +34,16 @@ const BUFFER: usize = 128 << 10;
 /// How many times a server may redirect.
 const REDIRECTS: usize = 5;
 
-/// The certificates that the machine trusts: Debian's path, then Red Hat's.
-const TRUST: [&str; 2] = ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"];
+/// How long one of several addresses of a server may take to answer before the next is tried.
+const ADDRESS_LIMIT: Duration = Duration::from_secs(4);
+
+/// The certificates that the machine trusts: on Debian, Fedora and Red Hat, SUSE. Source: crypto/x509/root_linux.go of Go.
+const TRUST: [&str; 4] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+];
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
@@ -249,7 +258,7 @@ impl Client {
         let name = ServerName::try_from(server.host.clone()).map_err(|e| unusable(&server.address(), e))?;
         let trust = self.trust().map_err(|reason| unusable(&server.address(), reason))?;
         let stream = TlsConnector::from(trust).connect(name, stream).await;
-        Ok(Box::new(stream.map_err(|e| match is_of_no_trusted_ca(&e) {
+        Ok(Box::new(stream.map_err(|e| match is_refused(&e) {
             true => AskError::Untrusted { host: server.address(), reason: e.to_string() },
             false => server.broken("speak TLS with", e.to_string()),
         })?))
@@ -329,19 +338,30 @@ impl Server {
 async fn reach(host: &str, port: u16) -> Result<Box<dyn Stream>, AskError> {
     let broken =
         |e: io::Error| AskError::Broken { what: "reach", host: format!("{host}:{port}"), reason: e.to_string() };
-    Ok(Box::new(TcpStream::connect((host, port)).await.map_err(broken)?))
+    let mut addresses = lookup_host((host, port)).await.map_err(broken)?.peekable();
+    let mut last = io::Error::other("it has no address");
+    while let Some(address) = addresses.next() {
+        // IPv6 without a route drops packets: the other addresses are left to try.
+        let limit = if addresses.peek().is_some() { ADDRESS_LIMIT } else { Duration::MAX };
+        match timeout(limit, TcpStream::connect(address)).await {
+            Ok(Ok(stream)) => return Ok(Box::new(stream)),
+            Ok(Err(e)) => last = e,
+            Err(_) => last = io::ErrorKind::TimedOut.into(),
+        }
+    }
+    Err(broken(last))
 }
 
 /// Whether the certificate itself is refused. One that is not valid at this time may be later: clocks are corrected.
-fn is_of_no_trusted_ca(error: &io::Error) -> bool {
+fn is_refused(error: &io::Error) -> bool {
     use CertificateError as Bad;
-    let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
-    matches!(
-        tls,
-        Some(rustls::Error::InvalidCertificate(
-            Bad::UnknownIssuer | Bad::BadSignature | Bad::NotValidForName | Bad::NotValidForNameContext { .. }
-        ))
-    )
+    match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+        Some(rustls::Error::InvalidCertificate(bad)) => !matches!(
+            bad,
+            Bad::Expired | Bad::ExpiredContext { .. } | Bad::NotValidYet | Bad::NotValidYetContext { .. }
+        ),
+        _ => false,
+    }
 }
 
 /// Whether both URLs have the same scheme, host and port.

@@ -43,11 +43,15 @@ const LONGEST_REQUEST: u64 = 16 << 10;
 /// The first byte of a TLS connection. Source: RFC 8446, 5.1.
 const TLS_HANDSHAKE: u8 = 22;
 
-/// The number of connections that are served at once; the others wait for their turn.
+/// The number of connections that are served at once; the others wait for their turn. Each holds two open files, and a third where it
+/// comes through SSH: see [`crate::host::limits`].
 const AT_ONCE: usize = 512;
 
 /// The number of them that one other machine may hold; more are closed. One that joins needs about ten.
 const OF_ONE_MACHINE: usize = 32;
+
+/// The number of them that may come from this machine: all those that come through SSH. The rest is left to the others.
+const FROM_HERE: usize = 384;
 
 /// The registry; it ends when this is dropped.
 #[derive(Debug)]
@@ -83,7 +87,7 @@ pub struct Served {
     section: Section,
     /// The digest that it must have, if one is pinned.
     pin: Option<[u8; 32]>,
-    /// Whether it has that digest: looked at when it is first asked for.
+    /// Whether it has that digest, once it was read.
     is_right: OnceLock<bool>,
 }
 
@@ -114,9 +118,13 @@ impl Served {
         Arc::new(Self { section, pin, is_right: OnceLock::new() })
     }
 
-    fn is_right(&self) -> bool {
-        let has = |pin| self.section.open().and_then(sha256_of).is_ok_and(|found| found == pin);
-        *self.is_right.get_or_init(|| self.pin.is_none_or(has))
+    /// Reads the file when it is first asked for. One that cannot be read now may be read later.
+    fn is_right(&self) -> io::Result<bool> {
+        let (None, Some(pin)) = (self.is_right.get(), self.pin) else {
+            return Ok(self.is_right.get().is_none_or(|known| *known));
+        };
+        let is_right = self.section.open().and_then(sha256_of)? == pin;
+        Ok(*self.is_right.get_or_init(|| is_right))
     }
 }
 
@@ -171,7 +179,7 @@ impl Registry {
                     continue;
                 };
                 // Connections that come through SSH have the address of this machine.
-                let limit = if peer.ip() == address.ip() { AT_ONCE } else { OF_ONE_MACHINE };
+                let limit = if peer.ip() == address.ip() { FROM_HERE } else { OF_ONE_MACHINE };
                 if !shared.busy.enter(peer.ip(), limit) {
                     continue;
                 }
@@ -295,19 +303,24 @@ impl Shared {
     }
 
     fn blob(&self, stream: &TcpStream, digest: &str, is_head: bool) -> io::Result<()> {
-        let length = match self.content.blobs.get(digest) {
-            Some(Blob::Bytes(bytes)) => bytes.len() as u64,
-            Some(Blob::Part { file, length, .. }) if file.is_right() => *length,
-            _ => return missing(stream),
-        };
-        head(stream, "200 OK", "application/octet-stream", length, digest)?;
-        match self.content.blobs.get(digest).filter(|_| !is_head) {
-            None => Ok(()),
-            Some(Blob::Bytes(bytes)) => (&mut &*stream).write_all(bytes),
+        let answer = |length| head(stream, "200 OK", "application/octet-stream", length, digest);
+        match self.content.blobs.get(digest) {
+            None => missing(stream),
+            Some(Blob::Bytes(bytes)) => {
+                answer(bytes.len() as u64)?;
+                if is_head { Ok(()) } else { (&mut &*stream).write_all(bytes) }
+            }
             Some(Blob::Part { file, offset, length }) => {
-                let mut file = File::open(&file.section.file)?;
-                file.seek(SeekFrom::Start(*offset))?;
-                send(file, *length, stream, PIECE_LIMIT)
+                match file.is_right().and_then(|is| Ok((is, File::open(&file.section.file)?))) {
+                    Ok((true, mut content)) => {
+                        answer(*length)?;
+                        content.seek(SeekFrom::Start(*offset))?;
+                        if is_head { Ok(()) } else { send(content, *length, stream, PIECE_LIMIT) }
+                    }
+                    Ok((false, _)) => missing(stream),
+                    // Too many open files, for instance: the client asks again.
+                    Err(_) => head(stream, "503 Service Unavailable", "text/plain", 0, ""),
+                }
             }
         }
     }
@@ -573,5 +586,23 @@ mod tests {
         let registry = Registry::serve(content, Ipv4Addr::LOCALHOST.into()).unwrap();
         let url = format!("http://{}/v2/{}/blobs/sha256:{wanted}", registry.address(), registry.repository());
         assert_eq!(get(&url).await.0, StatusCode::NOT_FOUND);
+    }
+
+    #[tokio::test]
+    async fn a_file_that_cannot_be_read_now_is_served_later() {
+        let dir = tempfile::tempdir().unwrap();
+        let program = dir.path().join("kubelet");
+        std::fs::write(&program, "program").unwrap();
+        let wanted = sha256(b"program");
+        let mut content = Content::default();
+        let served = Served::new(Section::whole(program.clone()).unwrap(), nodeinit_config::format::digest(&wanted));
+        content.file(&wanted, &served);
+        let registry = Registry::serve(content, Ipv4Addr::LOCALHOST.into()).unwrap();
+        let url = format!("http://{}/v2/{}/blobs/sha256:{wanted}", registry.address(), registry.repository());
+        let aside = dir.path().join("aside");
+        std::fs::rename(&program, &aside).unwrap();
+        assert_eq!(get(&url).await.0, StatusCode::SERVICE_UNAVAILABLE);
+        std::fs::rename(&aside, &program).unwrap();
+        assert_eq!(get(&url).await, (StatusCode::OK, b"program".to_vec()));
     }
 }

@@ -3,7 +3,7 @@
 mod bundle;
 mod export;
 
-use super::{Output, load, print, setup};
+use super::{Output, load, print};
 use crate::{
     engine::{
         error::{Exit, StepError},
@@ -27,9 +27,6 @@ use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
 };
-
-/// Held while a directory is fetched into.
-const LOCK: &str = ".fetch.lock";
 
 /// The layer of configuration that makes the directory the source of artifacts.
 const LAYER: &str = "artifacts.yaml";
@@ -121,7 +118,6 @@ async fn fetch(args: &Fetch, report: &Report) -> Result<(), StepError> {
     for missing in files.missing(&directory) {
         files.make_directory(&missing, 0o755)?;
     }
-    let _lock = setup::hold(&directory.join(LOCK), &format!("fetching into {}", directory.display()))?;
     let mut artifacts = cluster.upstream(facts::architecture());
     let fetch = fetch::Fetch::new(&files, directory.clone(), &cluster, facts::architecture(), logins, report.clone())?;
     fetch.run(artifacts.clone()).await.told(report)?;

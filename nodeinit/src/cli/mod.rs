@@ -18,9 +18,12 @@ mod status;
 mod token;
 mod up;
 
-use crate::engine::{
-    error::{Exit, StepError},
-    report::Style,
+use crate::{
+    engine::{
+        error::{Exit, StepError},
+        report::Style,
+    },
+    host::limits,
 };
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use nodeinit_config::cluster::Role;
@@ -187,6 +190,7 @@ pub fn run() -> Exit {
         let ours = Targets::new().with_target("nodeinit", LevelFilter::INFO);
         let _ = tracing_subscriber::registry().with(journald).with(ours).try_init();
     }
+    limits::raise_open_files();
     // One thread waits; digests and disks have threads of their own.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {

@@ -8,22 +8,17 @@ use crate::{
         journal::Journal,
         report::Report,
     },
-    host::{clock::Clock, commands::Commands, facts, files::Files},
+    host::{
+        clock::Clock,
+        commands::Commands,
+        facts,
+        files::Files,
+        lock::{self, Lock},
+    },
     render::Manifests,
 };
-use nix::{
-    errno::Errno,
-    fcntl::{Flock, FlockArg},
-};
 use nodeinit_config::cluster::Cluster;
-use std::{
-    collections::BTreeMap,
-    fs::{File, OpenOptions},
-    io::Read,
-    os::unix::fs::OpenOptionsExt,
-    path::Path,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 /// Held by the one process that changes this machine.
 const LOCK: &str = "/run/nodeinit.lock";
@@ -84,39 +79,7 @@ fn overrides(files: &Files, cluster: &Cluster) -> Result<BTreeMap<String, String
     Ok(texts)
 }
 
-/// Held while something is changed; freed by the kernel when the process ends, however it ends.
-pub(super) struct Lock(#[allow(dead_code, reason = "held for its lock")] Flock<File>);
-
 /// Takes the lock of this machine, or says who holds it.
 pub(super) fn lock() -> Result<Lock, StepError> {
-    hold(Path::new(LOCK), "changing this machine")
-}
-
-/// Takes the lock `path`, or says who holds it, and what that process is `doing`.
-pub(super) fn hold(path: &Path, doing: &str) -> Result<Lock, StepError> {
-    let mut file = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .read(true)
-        .write(true)
-        .mode(0o600)
-        .open(path)
-        .map_err(crate::host::files::failed("open", path))?;
-    let mut holder = String::new();
-    // Only for the message: who holds it wrote its process id into it.
-    let _ = file.read_to_string(&mut holder);
-    match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-        Ok(mut held) => {
-            use std::io::{Seek, Write};
-            // What cannot be written here only makes another's message poorer.
-            let _ = held.set_len(0).and_then(|()| held.rewind()).and_then(|()| write!(held, "{}", std::process::id()));
-            Ok(Lock(held))
-        }
-        Err((_, Errno::EWOULDBLOCK)) => {
-            let who = format!("another nodeinit (process {}) is {doing}", holder.trim());
-            let hint = format!("wait until it has ended (`ps -fp {}`), then try again", holder.trim());
-            Err(StepError::new(who).exit(Exit::TryAgain).hint(hint))
-        }
-        Err((_, errno)) => Err(StepError::caused(format!("cannot lock {}", path.display()), errno)),
-    }
+    Ok(lock::hold(Path::new(LOCK), "changing this machine")?)
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     engine::{journal::JournalError, wait::WaitError},
-    host::{commands::CommandError, files::FileError, remove::RemoveError},
+    host::{commands::CommandError, files::FileError, lock::LockError, remove::RemoveError},
     render::RenderError,
 };
 use std::{error::Error, fmt};
@@ -128,6 +128,24 @@ impl From<FileError> for StepError {
                 .hint(format!("free some space (`df -h {directory}`), then run `nodeinit up` again to resume")),
             (_, true) => step.exit(Exit::NoPermission).hint("run it as root"),
             _ => step,
+        }
+    }
+}
+
+impl From<LockError> for StepError {
+    fn from(error: LockError) -> Self {
+        match error {
+            LockError::File(error) => error.into(),
+            LockError::Held { ref process, .. } => {
+                let hint = format!("wait until it has ended (`ps -fp {process}`), then try again");
+                Self::new(error.to_string()).exit(Exit::TryAgain).hint(hint)
+            }
+            LockError::Foreign(ref path) => {
+                let hint =
+                    format!("see who made it (`ls -l {}`), and remove it or use another directory", path.display());
+                Self::new(error.to_string()).hint(hint)
+            }
+            LockError::Refused { source, .. } => Self::caused(error.to_string(), source),
         }
     }
 }

@@ -83,15 +83,16 @@ impl Lock {
         self.content.artifacts.iter().find(|record| record.source == source).map(|record| record.source_sha256.as_str())
     }
 
-    /// Adds records, each in the place of an earlier one of the same name, and writes the file.
+    /// Adds records, each in the place of an earlier one of the same name and source, and writes the file. Records of another version stay:
+    /// their digests stay pinned.
     ///
     /// # Errors
     /// Where it cannot be written; the old file stays.
     pub fn add(&mut self, files: &Files, new: Vec<Record>) -> Result<(), StepError> {
         let records = &mut self.content.artifacts;
-        records.retain(|old| new.iter().all(|record| record.name != old.name));
+        records.retain(|old| new.iter().all(|record| (&record.name, &record.source) != (&old.name, &old.source)));
         records.extend(new);
-        records.sort_by(|a, b| a.name.cmp(&b.name));
+        records.sort_by(|a, b| (&a.name, &a.source).cmp(&(&b.name, &b.source)));
         let value =
             serde_json::to_value(&self.content).map_err(|e| StepError::caused("cannot write the lock file", e))?;
         let text = format!("{HEAD}{}", render::yaml::text(NAME, &value)?);
@@ -116,10 +117,13 @@ mod tests {
         // Digests that look like numbers.
         let new = vec![record("bin/b", "https://b", "1"), record("bin/a", "https://a", "12345e67")];
         lock.add(&files, new.clone()).unwrap();
+        lock.add(&files, vec![record("bin/b", "https://b2", "3")]).unwrap();
         lock.add(&files, vec![record("bin/b", "https://b2", "2")]).unwrap();
         let lock = Lock::read(&files, Path::new("/")).unwrap();
         assert_eq!(lock.record("bin/a", "https://a"), Some(&new[1]));
-        assert_eq!((lock.pinned("https://b"), lock.pinned("https://b2")), (None, Some("2".repeat(64).as_str())));
+        let (one, two) = ("1".repeat(64), "2".repeat(64));
+        assert_eq!((lock.pinned("https://b"), lock.pinned("https://b2")), (Some(&*one), Some(&*two)));
+        assert_eq!(lock.content.artifacts.len(), 3);
         assert_eq!(lock.record("bin/a", "https://b2"), None);
     }
 

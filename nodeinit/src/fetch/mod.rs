@@ -21,7 +21,10 @@ use crate::{
         journal::{hex, sha256},
         report::{Event, Report},
     },
-    host::files::{Files, failed, temporary},
+    host::{
+        self,
+        files::{Files, failed, temporary},
+    },
 };
 use futures_util::{StreamExt, future::try_join_all, stream};
 use hyper::StatusCode;
@@ -40,6 +43,9 @@ use std::{
 };
 use tokio::sync::{OnceCell, Semaphore};
 
+/// Below the directory: held while something is fetched into it.
+const LOCK: &str = ".fetch.lock";
+
 /// Below the directory: where downloads are kept until they are verified and in place.
 pub const DOWNLOADS: &str = ".downloads";
 
@@ -57,6 +63,7 @@ const LARGEST_TEXT: usize = 4 << 20;
 
 /// A fetch into one directory.
 pub struct Fetch {
+    _lock: host::lock::Lock,
     files: Files,
     client: Client,
     directory: PathBuf,
@@ -136,10 +143,10 @@ impl Outcome {
 }
 
 impl Fetch {
-    /// Prepares `directory`, an absolute path, and reads its lock file.
+    /// Prepares `directory`, an absolute path, and reads its lock file. No other process fetches into it until this is dropped.
     ///
     /// # Errors
-    /// Where it cannot be made or its lock file not be read.
+    /// Where it cannot be made, another process fetches into it, or its lock file cannot be read.
     pub fn new(
         files: &Files,
         directory: PathBuf,
@@ -149,7 +156,9 @@ impl Fetch {
         report: Report,
     ) -> Result<Self, StepError> {
         make_directories(files, &directory.join(DOWNLOADS))?;
+        let doing = format!("fetching into {}", directory.display());
         Ok(Self {
+            _lock: host::lock::hold(&files.real(&directory.join(LOCK)), &doing)?,
             client: Client::new(files, cluster.artifacts.ca_certificate.as_deref()),
             lock: RefCell::new(Lock::read(files, &directory)?),
             files: files.clone(),
@@ -537,12 +546,16 @@ pub(crate) fn is_full(error: &StepError) -> bool {
 
 fn unavailable(error: DownloadError) -> StepError {
     let hint = match &error {
+        DownloadError::TimedOut { last, .. } if last.starts_with("cannot reach ") => {
+            "check the network and the name servers; if this machine needs a proxy, set HTTPS_PROXY (`sudo --preserve-env=HTTPS_PROXY`); then run \
+             the same command again: it resumes"
+        }
         DownloadError::TimedOut { .. } => {
             "run the same command again: it resumes; timeouts.download sets how long one download may take"
         }
         DownloadError::Digest { .. } | DownloadError::TooLarge { .. } => DAMAGED,
         DownloadError::Ask(AskError::Untrusted { .. }) => {
-            "write the CA of the server, the mirror or the proxy as artifacts.caCertificate"
+            "write the CA of the server, the mirror or the proxy as artifacts.caCertificate; a server's certificate must not be a CA's own"
         }
         DownloadError::Refused { status, .. } | DownloadError::Ask(AskError::Denied { status, .. }) => match *status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {

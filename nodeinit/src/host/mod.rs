@@ -8,6 +8,8 @@ pub mod disk;
 pub mod facts;
 pub mod files;
 pub mod kernel;
+pub mod limits;
+pub mod lock;
 pub mod net;
 pub mod processes;
 pub mod remove;

@@ -13,9 +13,10 @@ use serde_json::Value;
 /// Where the pod network's plugins are.
 const PLUGINS: &str = "/opt/cni/bin";
 
-/// The runtime of pods that name none, and what runs it and all that NVIDIA's toolkit adds.
+/// The runtime of pods that name none.
 const RUNC: &str = "runc";
-const RUNC_TYPE: &str = "io.containerd.runc.v2";
+/// What runs it, and each runtime that NVIDIA's toolkit adds.
+pub const RUNC_TYPE: &str = "io.containerd.runc.v2";
 
 /// The plugin that serves the kubelet, in a file of version 2. In version 3 there are two.
 const CRI: &str = "io.containerd.grpc.v1.cri";

@@ -3,7 +3,7 @@
 use super::{
     artifacts, fetched,
     kubelet::reason_to_restart,
-    preflight::{self, Level},
+    preflight::{self, Finding, Level},
     reset,
 };
 use crate::{
@@ -11,6 +11,7 @@ use crate::{
     context::{Context, blocking},
     engine::{
         error::{Exit, StepError},
+        journal::sha256,
         step::{State, Step},
         wait::Wait,
     },
@@ -55,7 +56,7 @@ pub(super) const TREES: [&str; 3] = ["/opt/containerd", "/run/containerd", "/var
 const INSTALLED: u16 = 2;
 
 /// A configuration is tried here before containerd gets it.
-const TRIAL: &str = "/var/lib/nodeinit/containerd.toml";
+const TRIAL: &str = "/etc/containerd/.config.toml.nodeinit-trial";
 
 /// Where containerd keeps what it knows of each running container of Kubernetes. A reboot empties it.
 const CONTAINERS: &str = "/run/containerd/io.containerd.runtime.v2.task/k8s.io";
@@ -136,6 +137,7 @@ impl Step for ContainerRuntime {
         match outdated(cx, duty, &files).await? {
             Some(reason) => changes.push(reason),
             None if changes.iter().any(is_read_at_start) => changes.push(format!("restart {UNIT}; pods go on")),
+            None if changes.is_empty() => refuse_overridden(cx).await?,
             None => {}
         }
         Ok(State::of(changes))
@@ -212,7 +214,8 @@ async fn files(cx: &Context, duty: Duty) -> Result<Vec<NewFile>, StepError> {
         let directory = Path::new(paths::REGISTRIES).join(&registry.name);
         let path = directory.join("hosts.toml");
         // Only what `images.mirrors` names is replaced.
-        if registry.mirrors.is_empty() && cx.files.exists(&path) && !known.contains_key(&path) {
+        let is_ours = |text: &Vec<u8>| known.get(&path).is_some_and(|written| written.sha256.contains(&sha256(text)));
+        if registry.mirrors.is_empty() && cx.files.read(&path)?.is_some_and(|text| !is_ours(&text)) {
             let what = format!(
                 "images.registryAuthFile has a login for {}, and {} was not written by nodeinit",
                 registry.name,
@@ -222,6 +225,22 @@ async fn files(cx: &Context, duty: Duty) -> Result<Vec<NewFile>, StepError> {
             return Err(StepError::new(what).exit(Exit::BadConfig).hint(hint));
         }
         let ca = directory.join("nodeinit-ca.crt");
+        // containerd reads them only where there is no hosts.toml.
+        let is_theirs = |name: &String| {
+            let (_, end) = name.rsplit_once('.').unwrap_or_default();
+            ["crt", "cert", "key"].contains(&end) && *name != "nodeinit-ca.crt"
+        };
+        if let Some(name) = cx.files.list(&directory)?.into_iter().find(is_theirs).filter(|_| !cx.files.exists(&path)) {
+            let what = format!(
+                "containerd would no longer read {}, because nodeinit writes {} for {}",
+                directory.join(name).display(),
+                path.display(),
+                registry.name
+            );
+            let hint = "write the CA as artifacts.caCertificate and remove the file; or remove the registry from images.mirrors and \
+                        images.registryAuthFile";
+            return Err(StepError::new(what).exit(Exit::BadConfig).hint(hint));
+        }
         let certificate = cx.cluster.artifacts.ca_certificate.as_ref();
         files.extend(certificate.map(|pem| NewFile::public(&ca, pem.as_str())));
         let named = certificate.map(|_| ca.to_string_lossy());
@@ -388,7 +407,9 @@ async fn serves(cx: &Context) -> Result<(), StepError> {
 /// A file that the configuration imports may set the same keys, and wins.
 async fn refuse_overridden(cx: &Context) -> Result<(), StepError> {
     let findings = preflight::runtime_settings(cx).await;
-    let Some(finding) = findings.into_iter().find(|finding| finding.level == Level::Failure) else { return Ok(()) };
+    let is_overridden =
+        |finding: &Finding| finding.level == Level::Failure || finding.check == preflight::RUNTIME_CONFIG;
+    let Some(finding) = findings.into_iter().find(is_overridden) else { return Ok(()) };
     let what = format!("containerd is configured, but {}", finding.what);
     let imports = format!("a file that {} imports may set this: correct that one", paths::CONTAINERD_CONFIG);
     let hint = format!("{imports}; else {}", finding.remedy);

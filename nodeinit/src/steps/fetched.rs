@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_server_that_does_not_answer_is_an_error_with_the_fetchs_exit_code() {
+    async fn a_program_without_a_known_source_is_an_error_with_the_fetchs_exit_code() {
         let (_dir, mut cx) = machine(0).await;
         let cluster = Arc::make_mut(&mut cx.cluster);
         cluster.artifacts.binaries[0].to = "/usr/bin/mine".into();

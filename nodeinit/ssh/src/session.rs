@@ -19,7 +19,7 @@ use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpStream,
     runtime,
-    sync::OnceCell,
+    sync::{OnceCell, Semaphore},
     time,
 };
 
@@ -50,11 +50,16 @@ struct Learnt {
     lent: Option<SocketAddr>,
 }
 
+/// The number of connections that a machine may have at once to what it was lent; more are rejected.
+const FORWARDED: usize = 32;
+
 /// Looks at the host's key, lets the machine reach what it was lent, and keeps the reason of the connection's end.
 struct Watch {
     target: Target,
     known: Vec<HostKey>,
     learnt: Arc<Mutex<Learnt>>,
+    /// Places for connections of the machine to what it was lent.
+    forwarded: Arc<Semaphore>,
 }
 
 fn lock(learnt: &Mutex<Learnt>) -> MutexGuard<'_, Learnt> {
@@ -84,8 +89,11 @@ impl Handler for Watch {
         _session: &mut client::Session,
     ) -> Result<(), russh::Error> {
         let lent = lock(&self.learnt).lent;
+        // Any process of the machine can connect to what it was lent.
+        let Ok(place) = Arc::clone(&self.forwarded).try_acquire_owned() else { return Ok(()) };
         // The connection's task goes on with the other channels meanwhile.
         tokio::spawn(async move {
+            let _place = place;
             let Some(lent) = lent else { return };
             let Ok(mut here) = TcpStream::connect(lent).await else { return };
             reply.accept().await;
@@ -138,7 +146,8 @@ impl Session {
         let kinds: Vec<&str> = known.iter().map(|key| key.kind.as_str()).collect();
         let config = Arc::new(algorithms::config(&kinds));
         let learnt = Arc::new(Mutex::new(Learnt::default()));
-        let watch = Watch { target: target.clone(), known, learnt: Arc::clone(&learnt) };
+        let forwarded = Arc::new(Semaphore::new(FORWARDED));
+        let watch = Watch { target: target.clone(), known, learnt: Arc::clone(&learnt), forwarded };
         let handshake = async {
             let made = client::connect_stream(config, stream, watch).await;
             match (made, lock(&learnt).shown.take()) {

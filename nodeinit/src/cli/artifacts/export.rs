@@ -18,6 +18,7 @@ use crate::{
         disk::room,
         facts,
         files::{FileError, Files, failed, temporary},
+        lock::{self, Lock},
     },
     steps::artifacts::right_version,
 };
@@ -110,7 +111,7 @@ async fn present(cx: &Context) -> Result<Vec<Artifact>, StepError> {
 }
 
 /// Makes the directory, and holds its lock.
-fn prepared(files: &Files, directory: &Path) -> Result<setup::Lock, StepError> {
+fn prepared(files: &Files, directory: &Path) -> Result<Lock, StepError> {
     let names = files.list(directory)?;
     if !names.is_empty() && !names.iter().any(|name| name == LOCK) {
         let what = format!("{} has other files, and an export would replace some of them", directory.display());
@@ -131,7 +132,7 @@ fn prepared(files: &Files, directory: &Path) -> Result<setup::Lock, StepError> {
     for missing in files.missing(directory) {
         files.make_directory(&missing, 0o755)?;
     }
-    setup::hold(&directory.join(LOCK), &format!("exporting to {}", directory.display()))
+    Ok(lock::hold(&directory.join(LOCK), &format!("exporting to {}", directory.display()))?)
 }
 
 /// Writes one artifact, whole or not at all. Returns its SHA-256.

@@ -30,7 +30,7 @@ use std::time::UNIX_EPOCH;
 pub const NAME: &str = "preflight";
 
 pub use inputs::{images_of, sysctls_of};
-pub(super) use runtime_config::systemd_cgroup;
+pub(super) use runtime_config::{CHECK as RUNTIME_CONFIG, systemd_cgroup};
 
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -5,13 +5,17 @@ use crate::{
     api::cri::{Cri, SOCKET},
     context::Context,
     engine::error::StepError,
-    render::containerd::uses_systemd_cgroups,
+    render::{
+        containerd::{RUNC_TYPE, uses_systemd_cgroups},
+        paths::REGISTRIES,
+    },
 };
 use nodeinit_config::{Cluster, cluster::Cni};
 use serde_json::Value;
 use std::path::Path;
 
-const CHECK: &str = "containerd-config";
+/// The check's name.
+pub(in crate::steps) const CHECK: &str = "containerd-config";
 
 /// Where CNI plugins are placed by us and by flannel.
 const PLUGINS: &str = "/opt/cni/bin";
@@ -48,6 +52,30 @@ fn findings(config: &Value, cluster: &Cluster) -> Vec<Finding> {
         let set = format!("SystemdCgroup = {wanted} in the options of runtime {runtime}");
         findings.push(Finding::failure(CHECK, what, remedy(set)));
     }
+    let others = config.pointer("/containerd/runtimes").and_then(Value::as_object).into_iter().flatten();
+    for (name, other) in others.filter(|(name, other)| *name != runtime && other["runtimeType"] == RUNC_TYPE) {
+        let by_systemd = other["options"]["SystemdCgroup"].as_bool().unwrap_or(false);
+        if by_systemd != wanted {
+            let what = format!(
+                "containerd has SystemdCgroup = {by_systemd} for the runtime {name}, unlike the kubelet: its pods fail"
+            );
+            let set = format!("SystemdCgroup = {wanted} in the options of runtime {name}");
+            findings.push(Finding::warning(CHECK, what, remedy(set)));
+        }
+    }
+    let registries = config.pointer("/registry/configPath").and_then(Value::as_str);
+    if let Some(found) = registries.filter(|path| !path.split(':').any(|each| each == REGISTRIES))
+        && (!cluster.registry_mirrors.is_empty() || cluster.registry_auth.is_some())
+    {
+        let what = format!(
+            "containerd does not read {REGISTRIES}, where images.mirrors and logins are: its config_path is {found:?}"
+        );
+        findings.push(Finding::warning(
+            CHECK,
+            what,
+            remedy(format!("the registry section's config_path = {REGISTRIES:?}")),
+        ));
+    }
     let plugins = config.pointer("/cni/binDir").and_then(Value::as_str);
     if let Some(directory) = plugins.filter(|directory| *directory != PLUGINS && cluster.addons.cni == Cni::Flannel) {
         let what = format!("containerd looks for CNI plugins in {directory}, and flannel puts its own into {PLUGINS}");
@@ -74,6 +102,23 @@ mod tests {
         let (_dir, cx) = context();
         assert!(findings(&config(true, "/opt/cni/bin"), &cx.cluster).is_empty());
         assert!(findings(&Value::Null, &cx.cluster).is_empty(), "what is not told is not judged");
+    }
+
+    #[test]
+    fn what_an_imported_file_overrides_is_named() {
+        let (_dir, cx) = crate::context::testing::context_of(
+            "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nimages: {mirrors: [{registry: docker.io, urls: [\"https://m\"]}]}\n",
+        );
+        let mut config = config(true, "/opt/cni/bin");
+        config["containerd"]["runtimes"]["nvidia"] = json!({"runtimeType": RUNC_TYPE, "options": {}});
+        config["containerd"]["runtimes"]["kata"] = json!({"runtimeType": "io.containerd.kata.v2", "options": {}});
+        config["registry"] = json!({"configPath": ""});
+        let found = findings(&config, &cx.cluster);
+        assert!(found.len() == 2 && found.iter().all(|f| f.level == Level::Warning), "{found:?}");
+        assert!(found[0].what.contains("the runtime nvidia") && found[1].what.contains(REGISTRIES), "{found:?}");
+        config["containerd"]["runtimes"]["nvidia"]["options"] = json!({"SystemdCgroup": true});
+        config["registry"] = json!({"configPath": format!("{REGISTRIES}:/etc/docker/certs.d")});
+        assert!(findings(&config, &cx.cluster).is_empty());
     }
 
     #[test]
