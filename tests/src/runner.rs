@@ -124,6 +124,10 @@ pub fn main(tests: &'static [Test], logs: &str) -> ExitCode {
         println!("more than {FLAKY} tests are flaky");
         return ExitCode::FAILURE;
     }
+    if !arguments.list && conclusion.num_passed + conclusion.num_failed + conclusion.num_ignored == 0 {
+        println!("no test has such a name");
+        return ExitCode::FAILURE;
+    }
     conclusion.exit_code()
 }
 
