@@ -183,7 +183,7 @@ fn add_image(files: &mut BTreeMap<String, Vec<u8>>, content: &[u8]) {
 
 fn config(more: &str) -> String {
     format!(
-        "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {{version: v1.34.4}}\nartifacts:\n  source: /opt/k8s\n  \
+        "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {{version: v1.34.4}}\ncontainerRuntime: {{manage: false}}\nartifacts:\n  source: /opt/k8s\n  \
          binaries:\n  - {{path: bin/kubelet, to: /usr/bin/kubelet}}\n  - {{path: bin/bridge, to: /opt/cni/bin/bridge}}\n  \
          - {{path: bin/loopback, to: /opt/cni/bin/loopback}}\n  images: [{{path: images/pause.tar, image: \"{IMAGE}\"}}]\n{more}"
     )

@@ -113,7 +113,7 @@ fn what_this_machine_lacks_is_reported_before_it_is_needed() {
     assert!(said("ssh: {keyFile: /no/such/key}\n").contains("ssh.keyFile: /no/such/key does not exist"));
     assert!(said("os: {sysctls: {vm.swappiness: low}}\n").contains("the kernel takes only numbers there"));
     let missing = said("artifacts: {source: /no/such}\n");
-    assert!(missing.contains("the archive /no/such/images/etcd.tar is missing"), "{missing}");
+    assert!(missing.contains("the directory /no/such of artifacts.source does not exist"), "{missing}");
 }
 
 #[test]

@@ -1384,7 +1384,7 @@ _nodeinit_commands() {
 'reset:Undo everything that nodeinit did on this machine' \
 'agent:Approve kubelets'\'' certificate requests until stopped; the service nodeinit-agent on masters runs it' \
 'config:Write, check and show the configuration' \
-'artifacts:List and fetch the programs and images that a cluster needs' \
+'artifacts:List, fetch, export and bundle the programs and images that a cluster needs' \
 'secrets:Generate and inspect the cluster'\''s secrets bundle' \
 'token:Manage bootstrap tokens' \
 'addons:Manage optional addons' \
@@ -1810,7 +1810,7 @@ _nodeinit__subcmd__help_commands() {
 'reset:Undo everything that nodeinit did on this machine' \
 'agent:Approve kubelets'\'' certificate requests until stopped; the service nodeinit-agent on masters runs it' \
 'config:Write, check and show the configuration' \
-'artifacts:List and fetch the programs and images that a cluster needs' \
+'artifacts:List, fetch, export and bundle the programs and images that a cluster needs' \
 'secrets:Generate and inspect the cluster'\''s secrets bundle' \
 'token:Manage bootstrap tokens' \
 'addons:Manage optional addons' \

@@ -79,6 +79,8 @@ pub(crate) fn a_cluster_of_fetched_artifacts() {
     let host = Host::fresh();
     let upstream = Upstream::of(&host, "token");
     let registry = upstream.registry();
+    // The host has Debian's containerd.
+    host.put("/etc/nodeinit/conf.d/40-runtime.yaml", "containerRuntime: {manage: false}\n");
     host.configure(&of_stand_ins(&upstream));
     host.nodeinit("artifacts list").exits(0).says(&[
         "https://dl.k8s.io/release/",

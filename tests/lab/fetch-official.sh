@@ -23,7 +23,11 @@ images.write_image("localhost/tools:lab", images.from_root(*programs), {"/bin/sh
 
 mkdir -p "$release/images"
 # The programs of cluster.yaml, and the images that this version needs.
-sed "s/^  version: .*/  version: $version/; /^  images:/,\$d" "$lab/cluster.yaml" >"$release/fetch.yaml"
+{
+  sed "s/^  version: .*/  version: $version/; /^  images:/,\$d" "$lab/cluster.yaml"
+  # The hosts have Debian's.
+  echo 'containerRuntime: {manage: false}'
+} >"$release/fetch.yaml"
 config=(--config "$release/fetch.yaml" ${LAB_FETCH_CONFIG:+--config "$LAB_FETCH_CONFIG"})
 echo "lab: fetching the official Kubernetes $version" >&2
 "$LAB_NODEINIT" artifacts fetch "${config[@]}" --to "$release" >&2

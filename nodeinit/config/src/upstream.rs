@@ -111,10 +111,11 @@ impl Source {
 
 impl Cluster {
     /// Every artifact of this cluster, for machines of `arch` as Go names it (`amd64`): the programs, then the images in the
-    /// order of need. `artifacts.source` does not matter. containerd is among them if `containerRuntime.manage` is true.
+    /// order of need. `artifacts.source` does not matter. containerd is among them unless `containerRuntime.manage` is false:
+    /// nodeinit installs it where it is missing.
     #[must_use]
     pub fn upstream(&self, arch: &str) -> Vec<Artifact> {
-        self.upstream_with(arch, self.container_runtime.manage == Some(true))
+        self.upstream_with(arch, self.container_runtime.manage != Some(false))
     }
 
     /// The same, with or without containerd.
@@ -260,11 +261,21 @@ mod tests {
         assert_eq!(baked, upstream("addons: {ingress: true}\nartifacts: {source: /opt/k8s}\n"));
         let paths: Vec<&str> = baked.iter().map(|a| a.path.as_str()).collect();
         assert_eq!(paths[..3], ["bin/kubelet", "bin/kubectl", "bin/bridge"]);
-        assert_eq!(paths[6..8], ["images/pause.tar", "images/etcd.tar"]);
+        assert_eq!(
+            paths[6..12],
+            [
+                "bin/containerd",
+                "bin/containerd-shim-runc-v2",
+                "bin/ctr",
+                "bin/runc",
+                "images/pause.tar",
+                "images/etcd.tar"
+            ]
+        );
         assert_eq!(paths.last(), Some(&"images/traefik.tar"));
         assert!(baked.iter().all(|a| a.source != Source::Unknown));
         let none = upstream("artifacts: {source: /opt/k8s, images: []}\n");
-        assert_eq!(none.iter().map(|a| a.path.as_str()).collect::<Vec<_>>(), paths[..6]);
+        assert_eq!(none.iter().map(|a| a.path.as_str()).collect::<Vec<_>>(), paths[..10]);
     }
 
     #[test]
@@ -279,14 +290,16 @@ mod tests {
     }
 
     #[test]
-    fn containerd_is_among_them_where_it_is_managed() {
+    fn containerd_is_among_them_unless_nodeinit_only_checks_it() {
         let names = |config: &str| upstream(config).into_iter().map(|a| a.path).collect::<Vec<_>>();
         let runtime = ["bin/containerd", "bin/containerd-shim-runc-v2", "bin/ctr", "bin/runc"];
         for source in ["image", "/opt/k8s"] {
-            let config = format!("artifacts: {{source: {source}}}\ncontainerRuntime: {{manage: true}}\n");
-            assert_eq!(names(&config)[6..10], runtime, "{source}");
+            for manage in ["", "containerRuntime: {manage: true}\n"] {
+                let config = format!("artifacts: {{source: {source}}}\n{manage}");
+                assert_eq!(names(&config)[6..10], runtime, "{source}");
+            }
         }
-        assert!(!names("").contains(&"bin/runc".to_owned()));
+        assert!(!names("containerRuntime: {manage: false}\n").contains(&"bin/runc".to_owned()));
         let own = "artifacts:\n  source: /opt/k8s\n  binaries: [{path: mine/runc, to: /usr/sbin/runc}]\ncontainerRuntime: {manage: true}\n";
         assert_eq!(names(own)[..4], ["mine/runc", "bin/containerd", "bin/containerd-shim-runc-v2", "bin/ctr"]);
     }

@@ -40,6 +40,9 @@ const PIECE: u64 = 256 << 10;
 /// More than any request has.
 const LONGEST_REQUEST: u64 = 16 << 10;
 
+/// What the name of each repository begins with; then come 32 random hexadecimal digits.
+const FOLDER: &str = "nodeinit/";
+
 /// The first byte of a TLS connection. Source: RFC 8446, 5.1.
 const TLS_HANDSHAKE: u8 = 22;
 
@@ -161,7 +164,7 @@ impl Registry {
         let mut random = [0; 16];
         ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut random)
             .map_err(|_| io::Error::other("no randomness"))?;
-        let repository = format!("nodeinit/{}", hex(&random));
+        let repository = format!("{FOLDER}{}", hex(&random));
         let listener = TcpListener::bind((at, 0))?;
         let address = listener.local_addr()?;
         let stop = Arc::new(AtomicBool::new(false));
@@ -253,6 +256,14 @@ impl Busy {
         }
         self.less.notify_all();
     }
+}
+
+/// Whether an image has a name that a pull from such a registry gives it for a moment.
+#[must_use]
+pub fn is_passing(image: &str) -> bool {
+    let after_host = image.split_once('/').map_or("", |(_, path)| path);
+    let random = after_host.strip_prefix(FOLDER).and_then(|rest| rest.split([':', '@']).next());
+    random.is_some_and(|random| random.len() == 32 && random.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
 fn manifest(index: &ImageIndex) -> Vec<u8> {
@@ -406,6 +417,8 @@ mod tests {
     use hyper::StatusCode;
     use std::net::Ipv4Addr;
 
+    const IMAGE: &str = "registry.k8s.io/pause:3.10.1";
+
     async fn get(url: &str) -> (StatusCode, Vec<u8>) {
         let answer = http::Client::new(&Files::of_machine(), None).get(url, 0).await.unwrap();
         (answer.response.status(), answer.response.into_body().collect().await.unwrap().to_bytes().into())
@@ -416,7 +429,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.tar");
         let layer = vec![7; 300_000];
-        archive(&path, "registry.k8s.io/pause:3.10.1", &layer);
+        archive(&path, IMAGE, &layer);
         let mut content = Content::default();
         let pull = content.image(
             index(&Section::whole(path.clone()).unwrap()).unwrap().unwrap(),
@@ -442,9 +455,14 @@ mod tests {
         assert_eq!(config.len() as u64, manifest["config"]["size"].as_u64().unwrap());
         let program = get(&format!("{base}/blobs/sha256:{digest_of_program}")).await;
         assert_eq!(program, (StatusCode::OK, b"program".to_vec()));
+        let address = registry.address();
+        assert!(is_passing(&pull.reference(address, registry.repository())));
+        assert!(is_passing(&pull.reference_by_digest(address, registry.repository())));
+        for lasting in [&*pull.image_id, IMAGE, "example.org/nodeinit/tool:v1", "nodeinit/tool"] {
+            assert!(!is_passing(lasting), "{lasting}");
+        }
         let stranger = format!("http://{}/v2/nodeinit/0/manifests/{}", registry.address(), pull.manifest);
         assert_eq!(get(&stranger).await.0, StatusCode::NOT_FOUND);
-        let address = registry.address();
         drop(registry);
         std::thread::sleep(Duration::from_millis(100));
         assert!(TcpStream::connect(address).is_err(), "it ends when it is dropped");

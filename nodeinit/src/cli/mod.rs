@@ -66,7 +66,7 @@ enum Command {
     /// Write, check and show the configuration
     #[command(subcommand)]
     Config(config::Command),
-    /// List and fetch the programs and images that a cluster needs
+    /// List, fetch, export and bundle the programs and images that a cluster needs
     #[command(subcommand)]
     Artifacts(artifacts::Artifacts),
     /// Generate and inspect the cluster's secrets bundle

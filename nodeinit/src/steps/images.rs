@@ -8,6 +8,10 @@ use super::{
     source::{lent, obtain},
 };
 use crate::{
+    api::{
+        cri::{Cri, SOCKET},
+        registry,
+    },
     context::{Context, blocking},
     engine::{
         error::{Exit, StepError},
@@ -23,6 +27,7 @@ use nodeinit_config::{
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
+    path::Path,
     rc::Rc,
 };
 use tokio::sync::{OnceCell, Semaphore};
@@ -76,7 +81,8 @@ fn of(cluster: &Cluster, wanted: impl Fn(&str) -> bool) -> Plan {
                 name = format!("{name}-{count}");
             }
         }
-        plan.push(Box::new(Image { name, image, archive, shared: shared.clone() }));
+        let sweeps = plan.is_empty();
+        plan.push(Box::new(Image { name, image, archive, sweeps, shared: shared.clone() }));
     }
     plan
 }
@@ -102,6 +108,8 @@ struct Image {
     name: String,
     image: String,
     archive: Option<ImageArchive>,
+    /// Whether this step removes what interrupted imports left: one of them does.
+    sweeps: bool,
     shared: Rc<Shared>,
 }
 
@@ -120,31 +128,32 @@ impl Step for Image {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        let ask = || async {
-            match containerd::images(&cx.commands).await {
-                // In a plan for a new machine.
-                Err(e) if e.is_missing() && runtime::duty(cx) == Duty::Install => Ok(BTreeMap::new()),
-                asked => asked.map_err(no_answer),
-            }
-        };
-        let present = self.shared.present.get_or_try_init(ask).await?;
-        if present.get(&self.image).is_some_and(|is_unpacked| *is_unpacked || !self.is_half_made(cx)) {
-            return Ok(State::Done);
+        let mut changes = Vec::new();
+        let left = if self.sweeps { self.leftovers(cx).await? } else { Vec::new() };
+        if !left.is_empty() {
+            changes.push(format!("remove {} image names that an interrupted import left in containerd", left.len()));
         }
-        match (&self.archive, &cx.cluster.artifacts.source) {
-            (Some(_), source) if *source != ArtifactSource::Image => {
-                Ok(State::needed(format!("import {} into containerd", self.image)))
-            }
-            _ => {
-                cx.report
-                    .note(&self.name, format!("{} is not in containerd yet; the kubelet will pull it", self.image));
-                Ok(State::Done)
+        if self.is_missing(cx).await? {
+            match (&self.archive, &cx.cluster.artifacts.source) {
+                (Some(_), source) if *source != ArtifactSource::Image => {
+                    changes.push(format!("import {} into containerd", self.image));
+                }
+                _ => cx
+                    .report
+                    .note(&self.name, format!("{} is not in containerd yet; the kubelet will pull it", self.image)),
             }
         }
+        Ok(State::of(changes))
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        if self.sweeps {
+            self.sweep(cx).await?;
+        }
         let Some(archive) = &self.archive else { return Ok(()) };
+        if !self.is_missing(cx).await? {
+            return Ok(());
+        }
         // First come, first served: the plan's order is the order of need.
         let slot = self.shared.slots.acquire().await;
         if self.borrow(cx, archive).await? {
@@ -172,6 +181,43 @@ impl Step for Image {
 }
 
 impl Image {
+    /// The images that were in containerd when the first step asked; each with whether it is unpacked.
+    async fn present(&self, cx: &Context) -> Result<&BTreeMap<String, bool>, StepError> {
+        let ask = || async {
+            match containerd::images(&cx.commands).await {
+                // In a plan for a new machine.
+                Err(e) if e.is_missing() && runtime::duty(cx) == Duty::Install => Ok(BTreeMap::new()),
+                asked => asked.map_err(no_answer),
+            }
+        };
+        self.shared.present.get_or_try_init(ask).await
+    }
+
+    async fn is_missing(&self, cx: &Context) -> Result<bool, StepError> {
+        let is_unpacked = self.present(cx).await?.get(&self.image);
+        Ok(!is_unpacked.is_some_and(|is_unpacked| *is_unpacked || !self.is_half_made(cx)))
+    }
+
+    /// The names under which an earlier run pulled images from a registry of nodeinit, and which it did not live to remove.
+    async fn leftovers(&self, cx: &Context) -> Result<Vec<String>, StepError> {
+        let known = cx.journal.state().images;
+        let is_left = |name: &&String| known.contains(*name) && registry::is_passing(name);
+        Ok(self.present(cx).await?.keys().filter(is_left).cloned().collect())
+    }
+
+    async fn sweep(&self, cx: &Context) -> Result<(), StepError> {
+        let left = self.leftovers(cx).await?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        let failed = |e| StepError::caused("cannot remove what an interrupted import left in containerd", e);
+        let cri = Cri::connect(cx.files.real(Path::new(SOCKET))).await.map_err(failed)?;
+        for name in &left {
+            cri.forget_image(name).await.map_err(failed)?;
+        }
+        Ok(())
+    }
+
     /// Lets containerd pull it from the first master, if that lends it and it is not in this machine's own source.
     async fn borrow(&self, cx: &Context, archive: &ImageArchive) -> Result<bool, StepError> {
         let Some(lent) = lent(cx, &archive.path)? else { return Ok(false) };
@@ -258,11 +304,37 @@ mod tests {
         let archive = ImageArchive { path: "pause.tar".into(), image: name.clone(), sha256: None };
         let present = OnceCell::new_with(Some([(name.clone(), false)].into()));
         let shared = Rc::new(Shared { present, slots: Semaphore::new(1) });
-        let step = Image { name: "image-pause".into(), image: name.clone(), archive: Some(archive), shared };
+        let step =
+            Image { name: "image-pause".into(), image: name.clone(), archive: Some(archive), sweeps: false, shared };
         assert_eq!(step.check(&cx).await.unwrap(), State::Done, "somebody else's, unpacked when it is used");
         cx.journal.intend(vec![Record::Image { name }]).unwrap();
         assert!(matches!(step.check(&cx).await.unwrap(), State::Needed(_)));
         cx.journal.note(Record::End { step: "image-pause".into(), milliseconds: 1 }).unwrap();
         assert_eq!(step.check(&cx).await.unwrap(), State::Done);
+    }
+
+    #[tokio::test]
+    async fn names_that_an_interrupted_pull_left_are_removed_by_the_first_image_step() {
+        let config = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\nartifacts: {source: /source}\n";
+        let (_dir, cx) = crate::context::testing::context_of(config);
+        let image = "registry.k8s.io/pause:3.10.1".to_owned();
+        let ours = format!("127.0.0.1:1/nodeinit/{}:{}", "a".repeat(32), "b".repeat(64));
+        let theirs = ours.replace(":1/", ":2/");
+        cx.journal.intend(vec![Record::Image { name: ours.clone() }]).unwrap();
+        let images = [&image, &ours, &theirs].map(|name| (name.clone(), true));
+        let shared = || {
+            let present = OnceCell::new_with(Some(images.clone().into()));
+            Rc::new(Shared { present, slots: Semaphore::new(1) })
+        };
+        let step = |sweeps| Image {
+            name: "image-pause".into(),
+            image: image.clone(),
+            archive: None,
+            sweeps,
+            shared: shared(),
+        };
+        assert_eq!(step(true).leftovers(&cx).await.unwrap(), [ours]);
+        assert!(matches!(step(true).check(&cx).await.unwrap(), State::Needed(_)));
+        assert_eq!(step(false).check(&cx).await.unwrap(), State::Done);
     }
 }

@@ -94,6 +94,18 @@ impl<'a> Local<'a> {
         all.filter(|path| self.find(path).is_some()).map(|path| directory.join(path)).collect()
     }
 
+    /// That there is no such directory or bundle, as messages say it.
+    pub(in crate::steps) fn absent(&self) -> Option<String> {
+        match self {
+            Self::Directory(files, directory) => (!files.exists(directory))
+                .then(|| format!("the directory {} of artifacts.source does not exist", directory.display())),
+            Self::Bundle(path, None) => {
+                Some(format!("the bundle {} of artifacts.source does not exist", path.display()))
+            }
+            Self::Bundle(..) | Self::Fetched(..) => None,
+        }
+    }
+
     /// What messages call an artifact.
     pub(in crate::steps) fn name(&self, artifact: &str) -> String {
         match self {

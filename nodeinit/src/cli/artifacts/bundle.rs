@@ -70,7 +70,7 @@ pub(super) fn write(args: &Write) -> Result<(), StepError> {
             .hint("artifacts.source takes any other path for a directory"));
     }
     let files = Files::of_machine();
-    let index = Index::new(&cluster, entries(&files, &cluster, &from)?);
+    let index = Index::new(&cluster, entries(&files, &cluster, &from, args.meant.version.is_some())?);
     let text = index.text()?;
     let signature = match (&args.sign_key, &args.signature) {
         (Some(key), _) => Some(sign(key, &text, &to)?),
@@ -97,8 +97,9 @@ pub(super) fn write(args: &Write) -> Result<(), StepError> {
     ))
 }
 
-/// What the bundle will have, by the lock file. What is missing is refused at once.
-fn entries(files: &Files, cluster: &Cluster, from: &Path) -> Result<Vec<Entry>, StepError> {
+/// What the bundle will have, by the lock file. What is missing is refused at once. The digests of the configuration are those of its own
+/// version: with `other_version` they prove nothing for what upstream publishes.
+fn entries(files: &Files, cluster: &Cluster, from: &Path, other_version: bool) -> Result<Vec<Entry>, StepError> {
     let lock = Lock::read(files, from)?;
     let binaries =
         cluster.artifacts.binaries.iter().chain(&cluster.artifacts.runtime).map(|binary| (&binary.path, binary.sha256));
@@ -117,7 +118,8 @@ fn entries(files: &Files, cluster: &Cluster, from: &Path) -> Result<Vec<Entry>, 
         };
         let recorded = source.and_then(|source| lock.record(&path, source)).map(|record| record.sha256.clone());
         let pinned = || pins.iter().find(|(other, _)| **other == path)?.1.map(|pin| hex(&pin));
-        let Some(sha256) = recorded.or_else(pinned) else {
+        let is_pinned = source.is_none() || !other_version;
+        let Some(sha256) = recorded.or_else(|| is_pinned.then(pinned).flatten()) else {
             if !is_optional {
                 unknown.push(path);
             }

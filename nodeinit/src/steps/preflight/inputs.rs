@@ -1,6 +1,6 @@
 //! What the configuration names must be on this machine before anything is changed.
 
-use super::Finding;
+use super::{ABSENT, Finding};
 use crate::{
     api::lent::Lent,
     context::{Context, blocking},
@@ -62,7 +62,15 @@ pub async fn images_of(files: &Files, commands: &Commands, cluster: &Cluster, ro
         // Whether an image is there is unknown. The step `image-…` waits for containerd.
         Err(_) => return Vec::new(),
     };
-    found.into_iter().filter(|(image, _)| !present.contains_key(image)).map(|(_, finding)| finding).collect()
+    let missing: Vec<Finding> =
+        found.into_iter().filter(|(image, _)| !present.contains_key(image)).map(|(_, finding)| finding).collect();
+    match Local::open(files, cluster).ok().flatten().and_then(|source| source.absent()) {
+        Some(absent) if !missing.is_empty() => {
+            let what = format!("{absent}, and {} images are not in containerd", missing.len());
+            vec![Finding::failure("images", what, ABSENT)]
+        }
+        _ => missing,
+    }
 }
 
 /// The images of this role whose archive is missing or holds something else.

@@ -32,6 +32,10 @@ pub const NAME: &str = "preflight";
 pub use inputs::{images_of, sysctls_of};
 pub(super) use runtime_config::{CHECK as RUNTIME_CONFIG, systemd_cgroup};
 
+/// What to do where `artifacts.source` names nothing.
+const ABSENT: &str =
+    "copy it there, or fetch it: `nodeinit artifacts fetch --to DIR`, then `nodeinit artifacts bundle` for one file";
+
 /// How bad a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]

@@ -1,6 +1,6 @@
 //! containerd, the kubelet, and the files that they come from.
 
-use super::{Finding, release};
+use super::{ABSENT, Finding, release};
 use crate::{
     api::cri::{Cri, CriError, SOCKET},
     context::Context,
@@ -125,7 +125,11 @@ pub(super) async fn kubelet(cx: &Context) -> Vec<Finding> {
         Ok(other) => other.into_iter().collect(),
         Err(e) if e.is_missing() => {
             let what = format!("there is no kubelet at {}", path.display());
-            vec![Finding::failure(CHECK, what, "name where it comes from in artifacts, or bake it into the image")]
+            vec![Finding::failure(
+                CHECK,
+                what,
+                "set artifacts.source to `upstream` with internet access, else to a directory, a bundle or a mirror; or bake the kubelet into the image",
+            )]
         }
         // A directory may be mounted so that nothing in it can be run: the kubelet is looked at again once in place.
         Err(CommandError::Start { .. }) if path != place => Vec::new(),
@@ -160,14 +164,18 @@ pub(super) fn artifacts(cx: &Context) -> Vec<Finding> {
     let all = binaries.iter().chain(runtime.iter().filter(|b| !binaries.contains(b)));
     let missing = all.filter(|b| !is_known(&b.to) && !cx.files.exists(&b.to));
     let missing = missing.filter(|b| source.find(&b.path).is_none() && !is_lent(cx, &b.path));
+    let missing: Vec<&Binary> = missing.collect();
+    if let Some(absent) = source.absent().filter(|_| !missing.is_empty()) {
+        return vec![Finding::failure(CHECK, absent, ABSENT)];
+    }
     let finding = |binary: &Binary| {
         let remedy = if runtime.contains(binary) {
             "containerd is not installed on this machine: install it (Debian: `apt install containerd`), or set containerRuntime.manage: true \
-             and run `nodeinit artifacts fetch`"
+             and run `nodeinit artifacts fetch`; add what it lacks to a bundle with `nodeinit artifacts bundle`"
         } else {
             "put it there, or correct artifacts in the configuration"
         };
         Finding::failure(CHECK, format!("{} is missing", source.name(&binary.path)), remedy)
     };
-    missing.map(finding).collect()
+    missing.into_iter().map(finding).collect()
 }

@@ -218,7 +218,7 @@ fn a_bundle_is_checked_before_anything_changes() {
     };
     assert_eq!(
         found(&cx),
-        "artifacts Failure: bin/kubelet of /b.tar is missing\n\
+        "artifacts Failure: the bundle /b.tar of artifacts.source does not exist\n\
          images Failure: the archive images/a.tar of /b.tar is missing, and r.io/a:1 is not in containerd\n\
          images Failure: the archive images/b.tar of /b.tar is missing, and r.io/b:1 is not in containerd\n"
     );
