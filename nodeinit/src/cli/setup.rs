@@ -5,10 +5,11 @@ use crate::{
     context::Context,
     engine::{
         error::{Exit, StepError},
-        journal::Journal,
+        journal::{Journal, Record},
         report::Report,
     },
     host::{clock::Clock, commands::Commands, facts, files::Files},
+    plan::immutable,
     render::Manifests,
 };
 use nix::{
@@ -35,6 +36,15 @@ pub(super) enum Access {
     Change,
     /// Nothing is written.
     Look,
+}
+
+/// Refuses settings that differ from those of this machine's first run and cannot change in place; records them in the first run.
+pub(super) fn refuse_changes(cx: &Context) -> Result<(), StepError> {
+    let values = immutable::values(cx);
+    match cx.journal.state().fixed {
+        Some(before) => immutable::refuse_changes(&values, &before),
+        None => Ok(cx.journal.intend(vec![Record::Fixed { values }])?),
+    }
 }
 
 /// Builds the context of a command.

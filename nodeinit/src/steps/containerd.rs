@@ -1,7 +1,7 @@
 //! containerd: installed where it is missing, its configuration as Kubernetes needs it, mirrors and proxies.
 
 use super::{
-    artifacts, fetched,
+    artifacts,
     kubelet::reason_to_restart,
     preflight::{self, Level},
     reset,
@@ -12,6 +12,7 @@ use crate::{
     engine::{
         error::{Exit, StepError},
         step::{State, Step},
+        step_id::StepId,
         wait::Wait,
     },
     fetch::login,
@@ -30,9 +31,6 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
-
-/// The step's name.
-pub const NAME: &str = "containerd";
 
 /// The unit.
 pub const UNIT: &str = "containerd.service";
@@ -106,12 +104,8 @@ pub struct ContainerRuntime;
 
 #[async_trait(?Send)]
 impl Step for ContainerRuntime {
-    fn name(&self) -> String {
-        NAME.into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec![fetched::NAME.into()]
+    fn id(&self) -> StepId {
+        StepId::Containerd
     }
 
     fn title(&self) -> String {
@@ -162,7 +156,7 @@ impl Step for ContainerRuntime {
             renew_time(cx, &files)?;
         }
         let context = cx.clone();
-        blocking(move || reset::undo(&context, NAME, &stale)).await?;
+        blocking(move || reset::undo(&context, &StepId::Containerd, &stale)).await?;
         if restart {
             match duty {
                 Duty::Install => cx.start_unit(UNIT).await?,
@@ -517,7 +511,7 @@ mod tests {
         assert_eq!(stale(&cx, &wanted), [""; 0].map(PathBuf::from));
         let left = stale(&cx, &wanted[..1]);
         assert_eq!(left, ["/etc/containerd/certs.d/docker.io/hosts.toml", paths::CONTAINERD_PROXY].map(PathBuf::from));
-        reset::undo(&cx, NAME, &left).unwrap();
+        reset::undo(&cx, &StepId::Containerd, &left).unwrap();
         assert!(!cx.files.exists(paths::CONTAINERD_PROXY) && theirs.exists());
         assert_eq!(stale(&cx, &wanted[..1]), [""; 0].map(PathBuf::from), "a second time");
     }

@@ -6,6 +6,7 @@ use crate::{
         error::StepError,
         journal::{JOURNAL, ORIGINALS, Written, sha256},
         step::{State, Step},
+        step_id::StepId,
     },
     host::{
         files::{NewFile, failed, temporary},
@@ -39,12 +40,8 @@ impl Files {
 
 #[async_trait(?Send)]
 impl Step for Files {
-    fn name(&self) -> String {
-        "remove-files".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        ["restore-kernel", "restore-containerd"].map(String::from).into()
+    fn id(&self) -> StepId {
+        StepId::RemoveFiles
     }
 
     fn title(&self) -> String {
@@ -90,10 +87,10 @@ fn remove(cx: &Context, kept: &[PathBuf]) -> Result<(), StepError> {
         remove_tree(cx, &path)?;
     }
     for path in kept {
-        cx.report.note("remove-files", format!("kept {}: {KEPT}", path.display()));
+        cx.report.note(&StepId::RemoveFiles.name(), format!("kept {}: {KEPT}", path.display()));
     }
     for (path, fate) in own_files(cx, |_| true)? {
-        carry_out(cx, "remove-files", &path, fate)?;
+        carry_out(cx, &StepId::RemoveFiles, &path, fate)?;
     }
     let state = cx.journal.state();
     for path in state.files.keys() {
@@ -189,18 +186,18 @@ pub(in crate::steps) fn is_undone(cx: &Context, path: &Path) -> Result<bool, Ste
 }
 
 /// Removes files of ours, or puts back what was there before. What somebody else has changed stays.
-pub(in crate::steps) fn undo(cx: &Context, step: &str, paths: &[PathBuf]) -> Result<(), StepError> {
+pub(in crate::steps) fn undo(cx: &Context, step: &StepId, paths: &[PathBuf]) -> Result<(), StepError> {
     for (path, fate) in own_files(cx, |path| paths.iter().any(|wanted| wanted == path))? {
         carry_out(cx, step, &path, fate)?;
     }
     Ok(())
 }
 
-fn carry_out(cx: &Context, step: &str, path: &Path, fate: Fate) -> Result<(), StepError> {
+fn carry_out(cx: &Context, step: &StepId, path: &Path, fate: Fate) -> Result<(), StepError> {
     match fate {
         Fate::Remove => cx.files.remove_file(path)?,
         Fate::PutBack(original) => cx.files.write(&[original])?,
-        Fate::Keep => cx.report.note(step, format!("{} was changed since; it stays", path.display())),
+        Fate::Keep => cx.report.note(&step.name(), format!("{} was changed since; it stays", path.display())),
     }
     Ok(())
 }
@@ -210,12 +207,8 @@ pub struct Journal;
 
 #[async_trait(?Send)]
 impl Step for Journal {
-    fn name(&self) -> String {
-        "forget".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec!["remove-files".into()]
+    fn id(&self) -> StepId {
+        StepId::Forget
     }
 
     fn title(&self) -> String {

@@ -6,12 +6,14 @@ use crate::{
     engine::{
         error::{Exit, StepError},
         step::{State, Step},
+        step_id::StepId,
         wait::Wait,
     },
     host::{kernel, net, systemd},
     render::paths,
     steps::{
-        containerd, metadata,
+        containerd,
+        os::metadata,
         reset::{is_undone, undo},
         virtual_address::RECORDED_AS,
     },
@@ -35,12 +37,8 @@ pub struct Kubelet;
 
 #[async_trait(?Send)]
 impl Step for Kubelet {
-    fn name(&self) -> String {
-        "stop-kubelet".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec!["leave-etcd".into()]
+    fn id(&self) -> StepId {
+        StepId::StopKubelet
     }
 
     fn title(&self) -> String {
@@ -70,12 +68,8 @@ pub struct Pods;
 
 #[async_trait(?Send)]
 impl Step for Pods {
-    fn name(&self) -> String {
-        "remove-pods".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec!["stop-kubelet".into()]
+    fn id(&self) -> StepId {
+        StepId::RemovePods
     }
 
     fn title(&self) -> String {
@@ -133,12 +127,8 @@ pub struct Mounts;
 
 #[async_trait(?Send)]
 impl Step for Mounts {
-    fn name(&self) -> String {
-        "unmount".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec!["remove-pods".into()]
+    fn id(&self) -> StepId {
+        StepId::Unmount
     }
 
     fn title(&self) -> String {
@@ -195,12 +185,8 @@ const CHAINS: [&str; 3] = ["KUBE-", "CNI-", "FLANNEL-"];
 
 #[async_trait(?Send)]
 impl Step for Network {
-    fn name(&self) -> String {
-        "remove-network".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec!["unmount".into()]
+    fn id(&self) -> StepId {
+        StepId::RemoveNetwork
     }
 
     fn title(&self) -> String {
@@ -314,12 +300,8 @@ pub struct Kernel;
 
 #[async_trait(?Send)]
 impl Step for Kernel {
-    fn name(&self) -> String {
-        "restore-kernel".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec!["remove-network".into()]
+    fn id(&self) -> StepId {
+        StepId::RestoreKernel
     }
 
     fn title(&self) -> String {
@@ -362,12 +344,8 @@ pub struct Images;
 
 #[async_trait(?Send)]
 impl Step for Images {
-    fn name(&self) -> String {
-        "remove-images".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec!["remove-pods".into()]
+    fn id(&self) -> StepId {
+        StepId::RemoveImages
     }
 
     fn title(&self) -> String {
@@ -412,12 +390,8 @@ fn containerd_files(cx: &Context) -> Result<Vec<PathBuf>, StepError> {
 
 #[async_trait(?Send)]
 impl Step for ContainerRuntime {
-    fn name(&self) -> String {
-        "restore-containerd".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        ["remove-images", "unmount"].map(String::from).into()
+    fn id(&self) -> StepId {
+        StepId::RestoreContainerd
     }
 
     fn title(&self) -> String {
@@ -444,7 +418,7 @@ impl Step for ContainerRuntime {
             systemd::disable(&cx.commands, unit).await?;
             return Ok(systemd::stop(&cx.commands, unit).await?);
         }
-        undo(cx, &self.name(), &containerd_files(cx)?)?;
+        undo(cx, &self.id(), &containerd_files(cx)?)?;
         systemd::reload(&cx.commands).await?;
         Ok(systemd::restart(&cx.commands, unit).await?)
     }

@@ -9,13 +9,8 @@ pub use machine::{ContainerRuntime, Images, Kernel, Kubelet, Mounts, Network, Po
 
 use crate::{
     context::Context,
-    engine::step::Plan,
     render::static_pod,
-    steps::{
-        containerd,
-        etcd::{aside, leave::Leave},
-        kubelet, source,
-    },
+    steps::{containerd, etcd::aside, kubelet, source},
 };
 use std::{
     collections::BTreeMap,
@@ -74,23 +69,4 @@ fn is_audit_log(log: &Path, name: &str) -> bool {
         text.len() == FORM.len() && text.bytes().zip(FORM).all(fits)
     };
     name == file || time.is_some_and(is_time)
-}
-
-/// Everything that `up` made, in the order in which it can be taken away. The journal goes last, so that a reset that was
-/// killed goes on. With `force`, the other masters' etcd may lose its quorum; with `remove_aside`, etcd data that was moved aside is
-/// deleted as well.
-#[must_use]
-pub fn plan(force: bool, remove_aside: bool) -> Plan {
-    vec![
-        Box::new(Leave { force }),
-        Box::new(Kubelet),
-        Box::new(Pods),
-        Box::new(Mounts),
-        Box::new(Network),
-        Box::new(Kernel),
-        Box::new(Images),
-        Box::new(ContainerRuntime),
-        Box::new(Files { remove_aside }),
-        Box::new(Journal),
-    ]
 }

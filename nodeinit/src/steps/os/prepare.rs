@@ -6,6 +6,7 @@ use crate::{
         error::StepError,
         journal::Record,
         step::{State, Step},
+        step_id::StepId,
     },
     host::{files::NewFile, kernel},
 };
@@ -13,8 +14,8 @@ use async_trait::async_trait;
 use nodeinit_config::{Cluster, cluster::Swap};
 use std::{collections::BTreeMap, time::Duration};
 
-/// The step's name.
-pub const NAME: &str = "os-prepare";
+/// The step's identity.
+pub const ID: StepId = StepId::Os("os-prepare");
 
 const MODULES_FILE: &str = "/etc/modules-load.d/nodeinit.conf";
 const SYSCTL_FILE: &str = "/etc/sysctl.d/99-nodeinit.conf";
@@ -34,12 +35,8 @@ pub struct OsPrepare;
 
 #[async_trait(?Send)]
 impl Step for OsPrepare {
-    fn name(&self) -> String {
-        NAME.into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec![super::preflight::NAME.into()]
+    fn id(&self) -> StepId {
+        ID
     }
 
     fn title(&self) -> String {

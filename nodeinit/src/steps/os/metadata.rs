@@ -5,6 +5,7 @@ use crate::{
     engine::{
         error::StepError,
         step::{State, Step},
+        step_id::StepId,
     },
     host::{files::NewFile, systemd},
     render::{paths, units},
@@ -12,8 +13,8 @@ use crate::{
 use async_trait::async_trait;
 use std::time::Duration;
 
-/// The step's name.
-pub const NAME: &str = "metadata-rule";
+/// The step's identity.
+pub const ID: StepId = StepId::Os("metadata-rule");
 
 const UNIT: &str = "nodeinit-metadata.service";
 
@@ -50,7 +51,7 @@ async fn table(cx: &Context) -> Option<String> {
 }
 
 /// Whether there is a table to remove.
-pub(super) async fn is_there(cx: &Context) -> bool {
+pub(in crate::steps) async fn is_there(cx: &Context) -> bool {
     table(cx).await.is_some()
 }
 
@@ -65,13 +66,13 @@ fn is_complete(rules: &str) -> bool {
 }
 
 /// What `remove` does, as a sentence for `plan`.
-pub(super) const REMOVAL: &str = "remove table inet nodeinit_metadata from nftables";
+pub(in crate::steps) const REMOVAL: &str = "remove table inet nodeinit_metadata from nftables";
 
 /// Takes the rule out of the kernel.
 ///
 /// # Errors
 /// Where `nft` fails.
-pub(super) async fn remove(cx: &Context) -> Result<(), StepError> {
+pub(in crate::steps) async fn remove(cx: &Context) -> Result<(), StepError> {
     if is_there(cx).await {
         cx.commands.run(&[&["nft", "delete"], &TABLE[..]].concat(), LIMIT).await?;
     }
@@ -80,12 +81,8 @@ pub(super) async fn remove(cx: &Context) -> Result<(), StepError> {
 
 #[async_trait(?Send)]
 impl Step for MetadataRule {
-    fn name(&self) -> String {
-        NAME.into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec![super::preflight::NAME.into()]
+    fn id(&self) -> StepId {
+        ID
     }
 
     fn title(&self) -> String {
