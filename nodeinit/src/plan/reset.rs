@@ -6,8 +6,11 @@ use crate::{
         step_id::StepId as Id,
     },
     steps::{
+        containerd::RestoreContainerd,
         etcd::leave::Leave,
-        reset::{ContainerRuntime, Files, Images, Journal, Kernel, Kubelet, Mounts, Network, Pods},
+        images::RemoveImages,
+        os::RestoreOs,
+        reset::{Files, Journal, Kubelet, Mounts, Network, Pods},
     },
 };
 
@@ -23,9 +26,9 @@ pub fn plan(force: bool, remove_aside: bool) -> Result<Plan, PlanError> {
     plan.add(Pods, [Id::StopKubelet]);
     plan.add(Mounts, [Id::RemovePods]);
     plan.add(Network, [Id::Unmount]);
-    plan.add(Kernel, [Id::RemoveNetwork]);
-    plan.add(Images, [Id::RemovePods]);
-    plan.add(ContainerRuntime, [Id::RemoveImages, Id::Unmount]);
+    plan.add(RestoreOs, [Id::RemoveNetwork]);
+    plan.add(RemoveImages, [Id::RemovePods]);
+    plan.add(RestoreContainerd, [Id::RemoveImages, Id::Unmount]);
     plan.add(Files { remove_aside }, [Id::RestoreKernel, Id::RestoreContainerd]);
     plan.add(Journal, [Id::RemoveFiles]);
     plan.build()

@@ -2,6 +2,7 @@
 //! waits for its own image only.
 
 mod pull;
+mod remove;
 
 use super::{
     containerd::{self as runtime, Duty},
@@ -22,6 +23,7 @@ use nodeinit_config::{
     Cluster,
     cluster::{ArtifactSource, ImageArchive, KubernetesImage, Role},
 };
+pub use remove::RemoveImages;
 use std::{
     collections::{BTreeMap, BTreeSet},
     rc::Rc,

@@ -25,6 +25,7 @@ pub mod reset;
 mod source;
 pub mod static_pods;
 pub mod tokens;
+mod undo;
 pub mod verify_kubelets;
 pub mod virtual_address;
 pub mod worker_node;

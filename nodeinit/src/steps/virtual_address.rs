@@ -8,15 +8,18 @@ use crate::{
         step_id::StepId,
         wait::Wait,
     },
-    host::files::NewFile,
+    host::{files::NewFile, net},
     render::{self, static_pod},
     steps::cluster,
 };
 use async_trait::async_trait;
-use std::{net::IpAddr, path::Path};
+use std::{net::IpAddr, path::Path, time::Duration};
 
 /// The key under which a machine's first run records the address, as it cannot change.
 pub const RECORDED_AS: &str = "controlPlane.virtualAddress";
+
+/// `ip` answers in milliseconds; this is for a machine under heavy load.
+const REMOVAL_LIMIT: Duration = Duration::from_secs(60);
 
 /// Step `manifest-kube-vip`: the pod's manifest, from which the kubelet starts it. It keeps trying until this machine's API server lets it in.
 pub struct Manifest;
@@ -68,4 +71,23 @@ impl Step for Answers {
         let hint = format!("see {logs}, and whether another machine has the address; then run `nodeinit up` again");
         wait.until(async || cluster::ready_at(cx, self.0).await).await.map_err(|late| StepError::from(late).hint(hint))
     }
+}
+
+/// The virtual address and the interface that has it: a holder that was killed leaves it there.
+pub(super) fn held(cx: &Context) -> Result<Option<(IpAddr, String)>, StepError> {
+    let fixed = cx.journal.state().fixed.unwrap_or_default();
+    let Some(address) = fixed.get(RECORDED_AS).and_then(|text| text.parse().ok()) else { return Ok(None) };
+    let on = net::interface_of(address).map_err(|e| StepError::caused("cannot list the machine's addresses", e))?;
+    Ok(on.map(|interface| (address, interface)))
+}
+
+/// Takes the address from this machine.
+pub(super) async fn release(cx: &Context) -> Result<(), StepError> {
+    if let Some((address, on)) = held(cx)? {
+        let prefix = if address.is_ipv4() { 32 } else { 128 };
+        cx.commands
+            .run(&["ip", "address", "delete", &format!("{address}/{prefix}"), "dev", &on], REMOVAL_LIMIT)
+            .await?;
+    }
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! A rule that drops the traffic of pods to the cloud's metadata service.
 
+use super::OsStep;
 use crate::{
     context::Context,
     engine::{
@@ -51,7 +52,7 @@ async fn table(cx: &Context) -> Option<String> {
 }
 
 /// Whether there is a table to remove.
-pub(in crate::steps) async fn is_there(cx: &Context) -> bool {
+async fn is_there(cx: &Context) -> bool {
     table(cx).await.is_some()
 }
 
@@ -66,13 +67,13 @@ fn is_complete(rules: &str) -> bool {
 }
 
 /// What `remove` does, as a sentence for `plan`.
-pub(in crate::steps) const REMOVAL: &str = "remove table inet nodeinit_metadata from nftables";
+const REMOVAL: &str = "remove table inet nodeinit_metadata from nftables";
 
 /// Takes the rule out of the kernel.
 ///
 /// # Errors
 /// Where `nft` fails.
-pub(in crate::steps) async fn remove(cx: &Context) -> Result<(), StepError> {
+async fn remove(cx: &Context) -> Result<(), StepError> {
     if is_there(cx).await {
         cx.commands.run(&[&["nft", "delete"], &TABLE[..]].concat(), LIMIT).await?;
     }
@@ -117,6 +118,17 @@ impl Step for MetadataRule {
         cx.place(files().into()).await?;
         cx.start_unit(UNIT).await?;
         Ok(cx.files.remove_file(FORMER_RULES)?)
+    }
+}
+
+#[async_trait(?Send)]
+impl OsStep for MetadataRule {
+    async fn left(&self, cx: &Context) -> Result<Vec<String>, StepError> {
+        Ok(is_there(cx).await.then(|| REMOVAL.to_owned()).into_iter().collect())
+    }
+
+    async fn undo(&self, cx: &Context) -> Result<(), StepError> {
+        remove(cx).await
     }
 }
 

@@ -4,17 +4,18 @@ use crate::{
     context::{Context, blocking},
     engine::{
         error::StepError,
-        journal::{JOURNAL, ORIGINALS, Written, sha256},
+        journal::JOURNAL,
         step::{State, Step},
         step_id::StepId,
     },
     host::{
-        files::{NewFile, failed, temporary},
+        files::{failed, temporary},
         systemd,
     },
     steps::{
         etcd::aside,
         reset::{is_ours, trees},
+        undo::{Fate, carry_out, own_files},
     },
 };
 use async_trait::async_trait;
@@ -145,63 +146,6 @@ fn remove_tree(cx: &Context, path: &Path) -> Result<(), StepError> {
     Ok(cx.files.remove_tree(path)?)
 }
 
-/// What becomes of a file that we wrote.
-enum Fate {
-    Remove,
-    PutBack(NewFile),
-    /// Its content is none that we wrote.
-    Keep,
-}
-
-/// Reads each of the files whole: programs are among them.
-fn own_files(cx: &Context, wanted: impl Fn(&Path) -> bool) -> Result<Vec<(PathBuf, Fate)>, StepError> {
-    let mut fates = Vec::new();
-    for (path, written) in cx.journal.state().files.into_iter().filter(|(path, _)| wanted(path)) {
-        if let Some(fate) = fate(cx, &path, written)? {
-            fates.push((path, fate));
-        }
-    }
-    Ok(fates)
-}
-
-/// `None`: the file is gone, or as it was before.
-fn fate(cx: &Context, path: &Path, written: Written) -> Result<Option<Fate>, StepError> {
-    let Some(content) = cx.files.read(path)? else { return Ok(None) };
-    let digest = sha256(&content);
-    Ok(match written.original {
-        Some(original) if original.sha256 == digest => None,
-        _ if !written.sha256.contains(&digest) => Some(Fate::Keep),
-        Some(original) => match cx.files.read(Path::new(ORIGINALS).join(&original.sha256))? {
-            Some(content) => Some(Fate::PutBack(NewFile { path: path.to_path_buf(), content, mode: original.mode })),
-            None => Some(Fate::Keep),
-        },
-        None => Some(Fate::Remove),
-    })
-}
-
-/// Whether nothing is left to undo of a file that we wrote: it is gone, as it was before, or changed by somebody else.
-pub(in crate::steps) fn is_undone(cx: &Context, path: &Path) -> Result<bool, StepError> {
-    let Some(written) = cx.journal.state().files.remove(path) else { return Ok(true) };
-    Ok(matches!(fate(cx, path, written)?, None | Some(Fate::Keep)))
-}
-
-/// Removes files of ours, or puts back what was there before. What somebody else has changed stays.
-pub(in crate::steps) fn undo(cx: &Context, step: &StepId, paths: &[PathBuf]) -> Result<(), StepError> {
-    for (path, fate) in own_files(cx, |path| paths.iter().any(|wanted| wanted == path))? {
-        carry_out(cx, step, &path, fate)?;
-    }
-    Ok(())
-}
-
-fn carry_out(cx: &Context, step: &StepId, path: &Path, fate: Fate) -> Result<(), StepError> {
-    match fate {
-        Fate::Remove => cx.files.remove_file(path)?,
-        Fate::PutBack(original) => cx.files.write(&[original])?,
-        Fate::Keep => cx.report.note(&step.name(), format!("{} was changed since; it stays", path.display())),
-    }
-    Ok(())
-}
-
 /// Step `forget`: the journal itself.
 pub struct Journal;
 
@@ -237,7 +181,7 @@ impl Step for Journal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{context::testing::context_of, engine::journal::Record};
+    use crate::{context::testing::context_of, engine::journal::Record, host::files::NewFile};
 
     /// A cluster's data, live and moved aside, in a directory whose parent `up` made as well.
     async fn with_data() -> (tempfile::TempDir, Context) {

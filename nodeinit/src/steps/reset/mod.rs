@@ -1,11 +1,10 @@
-//! Undoes what the journal says was made on this machine, and nothing else.
+//! Undoes what the journal says was made on this machine, and nothing else. What undoes one step is in that step's file; here is the rest.
 
 mod files;
 mod machine;
 
 pub use files::{Files, Journal};
-pub(super) use files::{is_undone, undo};
-pub use machine::{ContainerRuntime, Images, Kernel, Kubelet, Mounts, Network, Pods};
+pub use machine::{Kubelet, Mounts, Network, Pods};
 
 use crate::{
     context::Context,
