@@ -4,11 +4,7 @@
 
 use clap::{Arg, ArgAction, Command};
 use clap_complete::Shell;
-use nodeinit::{
-    cli,
-    plan::{Reach, first_master},
-    steps::etcd::Permit,
-};
+use nodeinit::{cli, plan};
 use nodeinit_config::Layer;
 use std::{collections::BTreeSet, path::Path};
 
@@ -28,12 +24,12 @@ fn the_table_of_steps_is_current() {
     const MARKS: [&str; 2] = ["<!-- steps: made from the plan -->\n", "<!-- end of steps -->"];
     let head = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nartifacts: {source: /opt/kubernetes}\n";
     let cluster = nodeinit_config::load(&[Layer::file("cluster.yaml", head)]).unwrap().cluster;
-    let plan = first_master::plan(&cluster, &Reach::Here, Permit::None, false);
+    let plan = plan::of_first_master(&cluster).unwrap();
     let mut table = "\n| step | what it does | after |\n|---|---|---|\n".to_owned();
-    for (index, step) in plan.iter().enumerate() {
-        let needs: Vec<String> = step.needs().iter().map(|need| format!("`{need}`")).collect();
+    for (index, node) in plan.nodes().iter().enumerate() {
+        let needs: Vec<String> = node.after.iter().map(|need| format!("`{need}`")).collect();
         let after = if index > 1 && needs.len() == index { "all others".to_owned() } else { needs.join(", ") };
-        table += &format!("| `{}` | {} | {after} |\n", step.name(), step.title());
+        table += &format!("| `{}` | {} | {after} |\n", node.id, node.step.title());
     }
     let page = std::fs::read_to_string(document("architecture.md")).unwrap();
     let (before, rest) = page.split_once(MARKS[0]).unwrap();

@@ -7,6 +7,7 @@ use super::{
 use crate::{
     engine::{
         error::{Exit, StepError},
+        plan::Node,
         report::Report,
         runner,
         step::State,
@@ -50,12 +51,13 @@ pub(super) async fn run(phase: Phase) -> Exit {
 
 fn list(common: &Common) -> Result<Exit, StepError> {
     let cx = setup::context(common, Access::Look)?;
-    for step in plan::for_role(&cx, &plan::Reach::Everywhere, Permit::None) {
+    for Node { step, id, after } in plan::for_role(&cx, &plan::Reach::Everywhere, Permit::None)?.nodes() {
         print(&match common.output {
             Output::Json => {
-                format!("{}\n", json!({"step": step.name(), "title": step.title(), "needs": step.needs()}))
+                let needs: Vec<String> = after.iter().map(ToString::to_string).collect();
+                format!("{}\n", json!({"step": id.name(), "title": step.title(), "needs": needs}))
             }
-            Output::Text => format!("{:31} {}\n", step.name(), step.title()),
+            Output::Text => format!("{id:31} {}\n", step.title()),
         })?;
     }
     Ok(Exit::Done)
@@ -64,21 +66,20 @@ fn list(common: &Common) -> Result<Exit, StepError> {
 async fn one(common: &Common, name: &str) -> Result<Exit, StepError> {
     let _lock = setup::lock()?;
     let cx = setup::context(common, Access::Change)?;
-    plan::fixed::refuse_changes(&cx)?;
-    let steps = plan::for_role(&cx, &plan::Reach::Everywhere, Permit::None);
-    let names: Vec<String> = steps.iter().map(|step| step.name()).collect();
-    let Some(wanted) = steps.iter().find(|step| step.name() == name) else {
+    setup::refuse_changes(&cx)?;
+    let plan = plan::for_role(&cx, &plan::Reach::Everywhere, Permit::None)?;
+    let Some(wanted) = plan.named(name) else {
+        let names: Vec<String> = plan.nodes().iter().map(|node| node.id.to_string()).collect();
         let error = StepError::new(format!("there is no step {name:?}; there are {}", names.join(", ")));
         return Err(error.exit(Exit::Usage));
     };
-    for step in steps.iter().filter(|step| wanted.needs().contains(&step.name())) {
+    for Node { step, id, .. } in plan.nodes().iter().filter(|node| wanted.after.contains(&node.id)) {
         if let State::Needed(changes) = step.check(&cx).await? {
-            let error =
-                StepError::new(format!("{name} needs {}, which is not done: {}", step.name(), changes.join(", ")));
-            return Err(error.hint(format!("run `nodeinit phase run {}` first", step.name())));
+            let error = StepError::new(format!("{name} needs {id}, which is not done: {}", changes.join(", ")));
+            return Err(error.hint(format!("run `nodeinit phase run {id}` first")));
         }
     }
-    let changed = runner::step(wanted.as_ref(), &cx).await?;
+    let changed = runner::step(wanted.step.as_ref(), &cx).await?;
     if !changed {
         cx.report.note(name, "nothing to do");
     }

@@ -8,6 +8,7 @@ use crate::{
     engine::{
         error::{Exit, StepError},
         report::Report,
+        step_id::StepId,
     },
     steps::preflight::{self, Level},
 };
@@ -17,7 +18,7 @@ pub(super) async fn run(common: Common) -> Exit {
     match attempt(&common).await {
         Ok(exit) => exit,
         Err(error) => {
-            Report::stdout(common.output.into()).failed(preflight::NAME, &error);
+            Report::stdout(common.output.into()).failed(&StepId::Preflight.name(), &error);
             error.exit
         }
     }

@@ -11,7 +11,7 @@ use crate::{
         report::{Event, Report},
         runner,
     },
-    steps::reset,
+    plan::reset,
 };
 use clap::Args;
 use std::io::IsTerminal;
@@ -46,7 +46,7 @@ async fn attempt(args: &Reset) -> Result<Exit, (String, StepError)> {
     let start = |e| ("start".to_owned(), e);
     let _lock = setup::lock().map_err(start)?;
     let cx = setup::context(&args.common, Access::Change).map_err(start)?;
-    let plan = reset::plan(args.force, args.remove_aside);
+    let plan = reset::plan(args.force, args.remove_aside).map_err(|e| start(e.into()))?;
     if !args.yes && !agreed(&cx, runner::look(&plan, &cx).await?).map_err(start)? {
         return Ok(Exit::Done);
     }

@@ -5,7 +5,7 @@ use crate::{
     context::Context,
     engine::{
         error::{Exit, StepError},
-        journal::Journal,
+        journal::{Journal, Record},
         report::Report,
     },
     host::{
@@ -15,6 +15,7 @@ use crate::{
         files::Files,
         lock::{self, Lock},
     },
+    plan::immutable,
     render::Manifests,
 };
 use nodeinit_config::cluster::Cluster;
@@ -30,6 +31,15 @@ pub(super) enum Access {
     Change,
     /// Nothing is written.
     Look,
+}
+
+/// Refuses settings that differ from those of this machine's first run and cannot change in place; records them in the first run.
+pub(super) fn refuse_changes(cx: &Context) -> Result<(), StepError> {
+    let values = immutable::values(cx);
+    match cx.journal.state().fixed {
+        Some(before) => immutable::refuse_changes(&values, &before),
+        None => Ok(cx.journal.intend(vec![Record::Fixed { values }])?),
+    }
 }
 
 /// Builds the context of a command.

@@ -40,11 +40,12 @@ pub(super) async fn run(common: Common) -> Exit {
 async fn attempt(common: &Common) -> Result<Exit, StepError> {
     let cx = setup::context(common, Access::Look)?;
     let mut steps = Vec::new();
-    for step in plan::for_role(&cx, &plan::Reach::Here, Permit::None) {
-        let state = match step.check(&cx).await {
-            Ok(State::Done) => json!({"step": step.name(), "state": "done"}),
-            Ok(State::Needed(changes)) => json!({"step": step.name(), "state": "needed", "changes": changes}),
-            Err(e) => json!({"step": step.name(), "state": "failed", "error": e.to_string(), "causes": e.causes()}),
+    for node in plan::for_role(&cx, &plan::Reach::Here, Permit::None)?.nodes() {
+        let step = node.id.name();
+        let state = match node.step.check(&cx).await {
+            Ok(State::Done) => json!({"step": step, "state": "done"}),
+            Ok(State::Needed(changes)) => json!({"step": step, "state": "needed", "changes": changes}),
+            Err(e) => json!({"step": step, "state": "failed", "error": e.to_string(), "causes": e.causes()}),
         };
         steps.push(state);
     }

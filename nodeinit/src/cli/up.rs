@@ -138,11 +138,11 @@ async fn attempt(common: &Common, reach: &Reach, permits: Permits, accept_clock:
         cx.loaded = Arc::new(loaded);
     }
     can_reach_others(&cx, reach)?;
-    plan::fixed::refuse_changes(&cx)?;
+    setup::refuse_changes(&cx)?;
     let permit = permits.given(&cx)?;
     begin(&cx, "up", accept_clock)?;
     sweep(&cx)?;
-    let steps = plan::for_role(&cx, reach, permit);
+    let steps = plan::for_role(&cx, reach, permit)?;
     let outcome = tokio::select! {
         outcome = runner::run(&steps, &cx) => outcome,
         never = agent::approve(&cx) => match never {},
@@ -264,8 +264,8 @@ async fn look(args: &Run) -> Result<Exit, (String, StepError)> {
     let start = |e| ("start".to_owned(), e);
     let cx = setup::context(&args.common, Access::Look).map_err(start)?;
     can_reach_others(&cx, &args.reach()).map_err(start)?;
-    plan::fixed::refuse_changes(&cx).map_err(start)?;
-    let steps = plan::for_role(&cx, &args.reach(), Permit::None);
+    setup::refuse_changes(&cx).map_err(start)?;
+    let steps = plan::for_role(&cx, &args.reach(), Permit::None).map_err(|e| start(e.into()))?;
     let pending = runner::look(&steps, &cx).await?;
     for (step, changes) in &pending {
         cx.report.tell(&Event::Planned { step: step.clone(), changes: changes.clone() });

@@ -1,17 +1,18 @@
-//! Runs a plan: each step as soon as those that it needs have ended.
+//! Runs a plan: starts each step when the steps that it depends on have ended.
 
 use crate::{
     context::Context,
     engine::{
-        error::{Exit, StepError},
+        error::StepError,
         journal::Record,
+        plan::Plan,
         report::{Event, rounded},
-        step::{Plan, State, Step},
+        step::{State, Step},
         timeline::Bar,
     },
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
-use std::{collections::BTreeSet, time::Duration};
+use std::time::Duration;
 
 /// How a run ended.
 #[derive(Debug)]
@@ -27,27 +28,23 @@ pub struct Outcome {
 }
 
 struct Ended {
+    /// The step's position in the plan.
+    position: usize,
     bar: Bar,
-    is_elsewhere: bool,
     result: Result<bool, StepError>,
 }
 
-/// Runs all steps of a plan, independent ones at once. At the first failure no further step begins and those that wait
-/// are dropped; a file being written is still written whole. The failure of a step elsewhere stops nothing, and counts as the
-/// step's end for those that need it.
+/// Runs all steps of a plan, independent ones in parallel. After the first failure no further step starts, and the running ones
+/// are dropped; a file that is being written is still completed. A remote step that fails stops nothing, and counts as ended for
+/// the steps that wait for it.
 pub async fn run(plan: &Plan, cx: &Context) -> Outcome {
-    let mut waiting: Vec<&dyn Step> = plan.iter().map(AsRef::as_ref).collect();
+    let mut missing: Vec<usize> = plan.nodes().iter().map(|node| node.after.len()).collect();
+    let mut ready: Vec<usize> = (0..missing.len()).filter(|&position| missing[position] == 0).collect();
     let mut running = FuturesUnordered::new();
     let mut redraw = tokio::time::interval(Duration::from_millis(200));
-    let mut done = BTreeSet::new();
     let mut outcome = Outcome { bars: Vec::new(), changed: Vec::new(), failure: None, elsewhere: Vec::new() };
     loop {
-        let (ready, rest): (Vec<_>, Vec<_>) =
-            waiting.into_iter().partition(|step| step.needs().iter().all(|need| done.contains(need)));
-        waiting = rest;
-        for step in ready {
-            running.push(one(step, cx));
-        }
+        running.extend(ready.drain(..).map(|position| one(plan, position, cx)));
         let ended = tokio::select! {
             ended = running.next() => ended,
             _ = redraw.tick() => {
@@ -55,19 +52,17 @@ pub async fn run(plan: &Plan, cx: &Context) -> Outcome {
                 continue;
             }
         };
-        let Some(ended) = ended else { break };
-        let name = ended.bar.step.clone();
-        match ended.result {
+        let Some(Ended { position, bar, result }) = ended else { break };
+        let name = bar.step.clone();
+        match result {
             Ok(changed) => {
-                done.insert(name.clone());
                 if changed {
                     outcome.changed.push(name);
                 }
-                outcome.bars.push(ended.bar);
+                outcome.bars.push(bar);
             }
-            Err(error) if ended.is_elsewhere => {
+            Err(error) if plan.nodes()[position].step.is_remote() => {
                 cx.report.failed(&name, &error);
-                done.insert(name.clone());
                 outcome.elsewhere.push((name, error));
             }
             Err(error) => {
@@ -75,20 +70,23 @@ pub async fn run(plan: &Plan, cx: &Context) -> Outcome {
                 break;
             }
         }
-    }
-    drop(running);
-    if let (None, Some(stuck)) = (&outcome.failure, waiting.first()) {
-        let what = format!("needs {} which no step of this plan is", stuck.needs().join(", "));
-        outcome.failure = Some((stuck.name(), StepError::new(what).exit(Exit::Defect)));
+        for &dependent in plan.dependents(position) {
+            missing[dependent] -= 1;
+            if missing[dependent] == 0 {
+                ready.push(dependent);
+            }
+        }
     }
     outcome
 }
 
-async fn one(step: &dyn Step, cx: &Context) -> Ended {
+async fn one(plan: &Plan, position: usize, cx: &Context) -> Ended {
+    let node = &plan.nodes()[position];
     let start = cx.report.elapsed();
-    let result = self::step(step, cx).await;
-    let bar = Bar { step: step.name(), needs: step.needs(), start, end: cx.report.elapsed() };
-    Ended { bar, is_elsewhere: step.is_elsewhere(), result }
+    let result = self::step(node.step.as_ref(), cx).await;
+    let needs = node.after.iter().map(ToString::to_string).collect();
+    let bar = Bar { step: node.id.to_string(), needs, start, end: cx.report.elapsed() };
+    Ended { position, bar, result }
 }
 
 /// Runs one step: looks, and applies where something is needed. Returns whether it changed anything.
@@ -122,11 +120,11 @@ pub async fn step(step: &dyn Step, cx: &Context) -> Result<bool, StepError> {
 /// The first check that failed, with its step's name.
 pub async fn look(plan: &Plan, cx: &Context) -> Result<Vec<(String, Vec<String>)>, (String, StepError)> {
     let mut pending = Vec::new();
-    for step in plan {
-        match step.check(cx).await {
+    for node in plan.nodes() {
+        match node.step.check(cx).await {
             Ok(State::Done) => {}
-            Ok(State::Needed(changes)) => pending.push((step.name(), changes)),
-            Err(error) => return Err((step.name(), error)),
+            Ok(State::Needed(changes)) => pending.push((node.id.to_string(), changes)),
+            Err(error) => return Err((node.id.to_string(), error)),
         }
     }
     Ok(pending)
@@ -135,7 +133,10 @@ pub async fn look(plan: &Plan, cx: &Context) -> Result<Vec<(String, Vec<String>)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::testing::context;
+    use crate::{
+        context::testing::context,
+        engine::{plan::PlanBuilder, step_id::StepId},
+    };
     use async_trait::async_trait;
     use std::{cell::RefCell, rc::Rc};
 
@@ -143,7 +144,6 @@ mod tests {
 
     struct Fake {
         name: &'static str,
-        needs: &'static [&'static str],
         done: bool,
         fails: bool,
         elsewhere: bool,
@@ -152,19 +152,15 @@ mod tests {
 
     #[async_trait(?Send)]
     impl Step for Fake {
-        fn name(&self) -> String {
-            self.name.into()
-        }
-
-        fn needs(&self) -> Vec<String> {
-            self.needs.iter().map(ToString::to_string).collect()
+        fn id(&self) -> StepId {
+            StepId::Os(self.name)
         }
 
         fn title(&self) -> String {
             String::new()
         }
 
-        fn is_elsewhere(&self) -> bool {
+        fn is_remote(&self) -> bool {
             self.elsewhere
         }
 
@@ -182,19 +178,25 @@ mod tests {
         }
     }
 
-    fn fake(log: &Log, name: &'static str, needs: &'static [&'static str]) -> Fake {
-        Fake { name, needs, done: false, fails: false, elsewhere: false, log: log.clone() }
+    fn fake(log: &Log, name: &'static str) -> Fake {
+        Fake { name, done: false, fails: false, elsewhere: false, log: log.clone() }
+    }
+
+    fn plan<const N: usize>(steps: [(Fake, &[&'static str]); N]) -> Plan {
+        let mut plan = PlanBuilder::default();
+        steps.into_iter().for_each(|(fake, after)| plan.add(fake, after.iter().map(|name| StepId::Os(name))));
+        plan.build().unwrap()
     }
 
     #[tokio::test]
     async fn steps_run_when_their_needs_have_ended() {
         let (_dir, cx) = context();
         let log = Log::default();
-        let plan: Plan = vec![
-            Box::new(fake(&log, "c", &["a", "b"])),
-            Box::new(fake(&log, "a", &[])),
-            Box::new(Fake { done: true, ..fake(&log, "b", &["a"]) }),
-        ];
+        let plan = plan([
+            (fake(&log, "a"), &[]),
+            (Fake { done: true, ..fake(&log, "b") }, &["a"]),
+            (fake(&log, "c"), &["a", "b"]),
+        ]);
         let outcome = run(&plan, &cx).await;
         assert!(outcome.failure.is_none());
         assert_eq!(*log.borrow(), ["a", "c"], "b was done already");
@@ -206,8 +208,7 @@ mod tests {
     async fn after_a_failure_nothing_further_begins() {
         let (_dir, cx) = context();
         let log = Log::default();
-        let plan: Plan =
-            vec![Box::new(Fake { fails: true, ..fake(&log, "a", &[]) }), Box::new(fake(&log, "b", &["a"]))];
+        let plan = plan([(Fake { fails: true, ..fake(&log, "a") }, &[]), (fake(&log, "b"), &["a"])]);
         let outcome = run(&plan, &cx).await;
         assert_eq!(outcome.failure.unwrap().0, "a");
         assert_eq!(*log.borrow(), ["a"]);
@@ -217,19 +218,11 @@ mod tests {
     async fn a_failure_elsewhere_stops_nothing() {
         let (_dir, cx) = context();
         let log = Log::default();
-        let far = Fake { fails: true, elsewhere: true, ..fake(&log, "a", &[]) };
-        let outcome = run(&vec![Box::new(far), Box::new(fake(&log, "b", &["a"]))], &cx).await;
+        let far = Fake { fails: true, elsewhere: true, ..fake(&log, "a") };
+        let outcome = run(&plan([(far, &[]), (fake(&log, "b"), &["a"])]), &cx).await;
         assert!(outcome.failure.is_none());
         assert_eq!(outcome.elsewhere[0].0, "a");
         assert_eq!(*log.borrow(), ["a", "b"]);
         assert_eq!(outcome.changed, ["b"]);
-    }
-
-    #[tokio::test]
-    async fn a_need_that_no_step_fills_is_a_defect() {
-        let (_dir, cx) = context();
-        let plan: Plan = vec![Box::new(fake(&Log::default(), "a", &["nothing"]))];
-        let (step, error) = run(&plan, &cx).await.failure.unwrap();
-        assert_eq!((step.as_str(), error.exit), ("a", Exit::Defect));
     }
 }

@@ -1,6 +1,9 @@
 //! What a step is.
 
-use crate::{context::Context, engine::error::StepError};
+use crate::{
+    context::Context,
+    engine::{error::StepError, step_id::StepId},
+};
 use async_trait::async_trait;
 
 /// Whether the real state is as the step wants it.
@@ -30,17 +33,19 @@ impl State {
 /// All steps share one thread; what blocks on the disk goes through [`crate::context::blocking`].
 #[async_trait(?Send)]
 pub trait Step {
-    /// Its stable name: in the journal, the report and `phase run`. For instance `etcd-healthy`.
-    fn name(&self) -> String;
+    /// What identifies it.
+    fn id(&self) -> StepId;
 
-    /// The names of the steps that must have ended before this one begins.
-    fn needs(&self) -> Vec<String>;
+    /// Its stable name, for the journal and the report.
+    fn name(&self) -> String {
+        self.id().to_string()
+    }
 
     /// One line for people: what it brings about.
     fn title(&self) -> String;
 
-    /// Whether the others go on where this one fails, because what it works on is another machine.
-    fn is_elsewhere(&self) -> bool {
+    /// Whether the other steps continue if this one fails, because it works on another machine.
+    fn is_remote(&self) -> bool {
         false
     }
 
@@ -52,6 +57,3 @@ pub trait Step {
     /// Runs only after `check` said `Needed`. Safe to call again after a crash half way, and to drop at any await.
     async fn apply(&self, cx: &Context) -> Result<(), StepError>;
 }
-
-/// The steps of one role, in an order in which each stands behind those that it needs.
-pub type Plan = Vec<Box<dyn Step>>;

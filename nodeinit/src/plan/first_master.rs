@@ -1,7 +1,10 @@
-//! The first master: it begins the cluster.
+//! The first master: it starts the cluster.
 
 use crate::{
-    engine::step::Plan,
+    engine::{
+        plan::{Plan, PlanBuilder, PlanError},
+        step_id::StepId as Id,
+    },
     plan::{Reach, master},
     render::kubelet::requests_serving_certificate,
     steps::{
@@ -12,7 +15,7 @@ use crate::{
         etcd::{EtcdMember, Permit},
         fanout,
         node::Node,
-        static_pods::{Component, Healthy, Manifest},
+        static_pods::Healthy,
         tokens::Tokens,
         verify_kubelets::VerifyKubelets,
         virtual_address,
@@ -20,100 +23,109 @@ use crate::{
 };
 use nodeinit_config::{
     Cluster,
+    Component::{ApiServer, ControllerManager, Etcd, Scheduler},
     cluster::{Cni, Role},
 };
 
-/// Keys, binaries and images side by side; then the kubelet with etcd and the API server, and the two others when etcd is
-/// healthy; then, when the API answers, everything in it at once. With `masters_last`, workers are finished before the other masters
-/// begin.
-#[must_use]
-pub fn plan(cluster: &Cluster, reach: &Reach, permit: Permit, masters_last: bool) -> Plan {
-    let mut plan = master::prepared(cluster);
+/// Keys, programs and images in parallel; then the kubelet with etcd and the API server, and the two others when etcd is healthy;
+/// then, when the API answers, all objects in parallel. With `masters_last`, workers are finished before the other masters start.
+///
+/// # Errors
+/// A defect: the plan is not valid.
+pub(super) fn plan(cluster: &Cluster, reach: &Reach, permit: Permit, masters_last: bool) -> Result<Plan, PlanError> {
+    let mut plan = PlanBuilder::default();
+    master::prepare(&mut plan, cluster);
+    control_plane(&mut plan, cluster, permit);
+    objects(&mut plan, cluster);
+    other_machines(&mut plan, cluster, reach, masters_last);
+    if requests_serving_certificate(cluster) {
+        plan.add_last(VerifyKubelets);
+    }
+    plan.add_last(Ready);
+    for addon in addons::wanted(cluster) {
+        plan.add(addon, [Id::Ready]);
+    }
+    plan.build()
+}
+
+fn control_plane(plan: &mut PlanBuilder, cluster: &Cluster, permit: Permit) {
     let (others, member) = EtcdMember::of_first_master(cluster, permit);
-    plan.extend(others.map(|step| Box::new(step) as _));
-    plan.push(Box::new(member));
-    for component in Component::ALL {
-        plan.extend([
-            Box::new(Manifest(component, Role::FirstMaster)) as _,
-            Box::new(Healthy(component, Role::FirstMaster)) as _,
-        ]);
+    let has_others = others.is_some();
+    if let Some(others) = others {
+        plan.add(others, [Id::Pki]);
     }
-    plan.extend([
-        Box::new(Objects::Bootstrap) as _,
-        Box::new(Tokens) as _,
-        Box::new(Node) as _,
-        Box::new(AgentService { after: "cluster-config" }) as _,
-    ]);
-    let address = cluster.control_plane.virtual_address;
-    if let Some(address) = address {
-        plan.push(Box::new(virtual_address::Manifest::after(&plan)));
-        plan.push(Box::new(virtual_address::Answers(address)));
+    let mut after = master::member([]);
+    after.extend(has_others.then_some(Id::OtherMasters));
+    plan.add(member, after);
+    // Only then it is known whether this etcd is a new one.
+    master::manifest(plan, Etcd, [Id::EtcdMember]);
+    plan.add(Healthy(Etcd), [Id::Manifest(Etcd), Id::Kubelet]);
+    master::manifest(plan, ApiServer, [Id::ApiServerConfig]);
+    plan.add(Healthy(ApiServer), [Id::Manifest(ApiServer), Id::Kubelet, Id::Healthy(Etcd)]);
+    for late in [ControllerManager, Scheduler] {
+        // Until then, the two on which everything depends have the processor to themselves.
+        master::manifest(plan, late, [Id::Healthy(Etcd)]);
+        plan.add(Healthy(late), [Id::Manifest(late), Id::Kubelet, Id::Healthy(ApiServer)]);
     }
-    // Their pods come to the API by its endpoint.
-    let behind_the_endpoint = |step| match address {
-        Some(_) => Box::new(virtual_address::Behind(step)) as _,
-        None => step,
-    };
+}
+
+fn objects(plan: &mut PlanBuilder, cluster: &Cluster) {
+    let api = Id::Healthy(ApiServer);
+    plan.add(Objects::Bootstrap, [api.clone()]);
+    plan.add(Tokens, [api.clone()]);
+    plan.add(Node, [api.clone()]);
+    plan.add(AgentService, [Id::Kubeconfig, Id::ClusterConfig]);
+    // Pods that connect to the API at its endpoint.
+    let mut after_endpoint = vec![api.clone()];
+    if let Some(address) = cluster.control_plane.virtual_address {
+        master::kube_vip(plan);
+        // Before its role is bound, kube-vip may not take the lease.
+        plan.add(virtual_address::Answers(address), [Id::KubeVipManifest, api.clone(), Id::ClusterConfig]);
+        after_endpoint.push(Id::VirtualAddress);
+    }
     if cluster.addons.kube_proxy {
-        plan.push(behind_the_endpoint(Box::new(Objects::KubeProxy)));
+        plan.add(Objects::KubeProxy, after_endpoint.clone());
     }
     if cluster.addons.cni != Cni::None {
-        plan.push(behind_the_endpoint(Box::new(Objects::Cni)));
+        plan.add(Objects::Cni, after_endpoint);
     }
     if cluster.addons.coredns {
-        plan.push(Box::new(Objects::CoreDns));
+        plan.add(Objects::CoreDns, [api]);
     }
-    let mut others = fanout::hosts(cluster);
-    others.retain(|host| match reach {
+}
+
+fn other_machines(plan: &mut PlanBuilder, cluster: &Cluster, reach: &Reach, masters_last: bool) {
+    let hosts = fanout::hosts(cluster).into_iter().filter(|host| match reach {
         Reach::Everywhere => true,
         Reach::Only { name, .. } => host.machine() == name,
         Reach::Here => false,
     });
-    if masters_last {
-        fanout::masters_last(&mut others);
-    }
-    plan.extend(others.into_iter().map(|host| Box::new(host) as _));
-    if requests_serving_certificate(cluster) {
-        plan.push(Box::new(VerifyKubelets { needs: plan.iter().map(|step| step.name()).collect() }));
-    }
-    plan.push(Box::new(Ready { needs: plan.iter().map(|step| step.name()).collect() }));
-    plan.extend(addons::steps(cluster));
-    plan
+    let (workers, masters): (Vec<_>, Vec<_>) = hosts.partition(|host| host.role() == Role::Worker);
+    let before: Vec<Id> = match masters_last {
+        true => workers.iter().map(|host| Id::Host(host.machine().to_owned())).collect(),
+        false => Vec::new(),
+    };
+    let masters = masters.into_iter().map(|host| {
+        let after = before.iter().cloned().chain([Id::Pki, Id::Fetch, Id::EncryptionConfig]);
+        (host, after.collect::<Vec<Id>>())
+    });
+    let workers = workers.into_iter().map(|host| (host, vec![Id::Pki, Id::Fetch]));
+    let hosts: Vec<_> = match masters_last {
+        true => workers.chain(masters).collect(),
+        false => masters.chain(workers).collect(),
+    };
+    hosts.into_iter().for_each(|(host, after)| plan.add(host, after));
 }
 
 #[cfg(test)]
 mod tests {
+    use super::Id;
     use crate::{
         context::testing::context_of,
         host::files::NewFile,
         plan::{Reach, for_role},
         steps::etcd::Permit,
     };
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn each_step_stands_behind_those_that_it_needs() {
-        for addons in [
-            "{}\ncontrolPlane: {virtualAddress: 10.0.0.10}",
-            "{}",
-            "{cni: none}",
-            "{cni: none, coreDNS: false, kubeProxy: false}",
-            "{cni: {directory: /cni}}",
-        ] {
-            let head = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\n";
-            let (_dir, cx) = context_of(&format!(
-                "{head}addons: {addons}\nmasters: [{{name: m1, address: 10.0.0.11}}, {{name: m2, address: 10.0.0.12}}]\n\
-                        workers: [{{name: w1, address: 10.0.0.21}}, {{name: w2}}]\n"
-            ));
-            let mut before = BTreeSet::new();
-            for step in for_role(&cx, &Reach::Everywhere, Permit::None) {
-                for need in step.needs() {
-                    assert!(before.contains(&need), "{addons}: {} needs {need}", step.name());
-                }
-                assert!(before.insert(step.name()), "{addons}: {} stands twice", step.name());
-            }
-        }
-    }
 
     /// A master whose API server an `up` without the agent started.
     #[tokio::test]
@@ -123,11 +135,9 @@ mod tests {
             "{head}masters: [{{name: m1, address: 10.0.0.11}}, {{name: m2, address: 10.0.0.12}}]\nworkers: [{{name: w1, address: 10.0.0.21}}]\n"
         ));
         let order = || {
-            let plan = for_role(&cx, &Reach::Everywhere, Permit::None);
-            let names: Vec<String> = plan.iter().map(|step| step.name()).collect();
-            assert!(plan.iter().all(|step| step.needs().iter().all(|need| names.contains(need))));
-            let master = plan.iter().find(|step| step.name() == "host-m2").unwrap();
-            (master.needs().contains(&"host-w1".to_owned()), cx.renderer().verify_kubelets)
+            let plan = for_role(&cx, &Reach::Everywhere, Permit::None).unwrap();
+            let master = plan.named("host-m2").unwrap();
+            (master.after.contains(&Id::Host("w1".into())), cx.renderer().verify_kubelets)
         };
         let manifest = |text| vec![NewFile::private("/etc/kubernetes/manifests/kube-apiserver.yaml", text)];
         assert_eq!(order(), (false, true), "a new cluster");

@@ -1,76 +1,108 @@
 //! A further master: it joins the control plane of the first.
 
 use crate::{
-    engine::step::Plan,
+    engine::{
+        plan::{Plan, PlanBuilder, PlanError},
+        step_id::{ImageName, StepId as Id},
+    },
+    plan::machine,
     render::kubelet::requests_serving_certificate,
     steps::{
         agent::AgentService,
-        artifacts,
-        containerd::ContainerRuntime,
         encryption_config::EncryptionConfig,
         etcd::EtcdMember,
-        fetched::Fetched,
         first_api_server::FirstApiServer,
-        images,
         kubeconfig::Kubeconfigs,
-        kubelet::{KubeletConfig, KubeletHealthy, KubeletService},
-        metadata::MetadataRule,
         node::Node,
         node_ready::NodeReady,
-        os_prepare::OsPrepare,
         pki::Pki,
-        preflight::Preflight,
-        static_pods::{ApiServerConfig, Component, Healthy, Manifest},
+        static_pods::{ApiServerConfig, Healthy, Manifest},
         verify_kubelets::VerifyKubelets,
         virtual_address,
     },
 };
-use nodeinit_config::{Cluster, cluster::Role};
+use nodeinit_config::{
+    Cluster,
+    Component::{self, ApiServer, ControllerManager, Etcd, Scheduler},
+    cluster::{KubernetesImage, Role},
+};
 
-/// Everything that does not need the others comes first, so that only membership in etcd waits for its turn; the control
-/// plane begins when this machine votes and the first master's API answers. What the cluster holds as a whole is the first master's.
-#[must_use]
-pub fn plan(cluster: &Cluster) -> Plan {
-    let mut plan = prepared(cluster);
-    plan.push(Box::new(EtcdMember::of_master()));
-    plan.push(Box::new(FirstApiServer));
-    for component in Component::ALL {
-        if component != Component::Etcd {
-            plan.push(Box::new(Manifest(component, Role::Master)));
-        }
-        plan.push(Box::new(Healthy(component, Role::Master)));
+/// Everything that does not need the other masters comes first, so that only membership in etcd waits for its turn. The control plane
+/// starts when this machine votes and the first master's API answers. The first master manages the cluster's objects.
+///
+/// # Errors
+/// A defect: the plan is not valid.
+pub(super) fn plan(cluster: &Cluster) -> Result<Plan, PlanError> {
+    let mut plan = PlanBuilder::default();
+    prepare(&mut plan, cluster);
+    plan.add(EtcdMember::of_master(), member([Id::Kubelet]));
+    plan.add(FirstApiServer, [Id::Kubeconfig, Id::EtcdMember]);
+    // `etcd-member` places etcd's manifest.
+    plan.add(Healthy(Etcd), [Id::EtcdMember, Id::Kubelet]);
+    // It gives up on an etcd that rejects it, and a learner rejects everybody.
+    manifest(&mut plan, ApiServer, [Id::ApiServerConfig, Id::EtcdMember, Id::FirstApiServer]);
+    plan.add(Healthy(ApiServer), [Id::Manifest(ApiServer), Id::Kubelet, Id::Healthy(Etcd)]);
+    for late in [ControllerManager, Scheduler] {
+        // They do not lead yet, so they leave the processor to the API server.
+        manifest(&mut plan, late, [Id::Healthy(ApiServer)]);
+        plan.add(Healthy(late), [Id::Manifest(late), Id::Kubelet, Id::Healthy(ApiServer)]);
     }
     if cluster.control_plane.virtual_address.is_some() {
-        plan.push(Box::new(virtual_address::Manifest::after(&plan)));
+        kube_vip(&mut plan);
     }
-    plan.push(Box::new(Node));
-    plan.push(Box::new(AgentService { after: "kube-apiserver" }));
+    plan.add(Node, [Id::Healthy(ApiServer)]);
+    plan.add(AgentService, [Id::Kubeconfig, Id::Healthy(ApiServer)]);
     if requests_serving_certificate(cluster) {
-        plan.push(Box::new(VerifyKubelets { needs: plan.iter().map(|step| step.name()).collect() }));
+        plan.add_last(VerifyKubelets);
     }
-    plan.push(Box::new(NodeReady { needs: plan.iter().map(|step| step.name()).collect() }));
-    plan
+    plan.add_last(NodeReady);
+    plan.build()
 }
 
-/// What every master does with no word of the others: keys, binaries, images, and its kubelet.
-pub(super) fn prepared(cluster: &Cluster) -> Plan {
-    let mut plan: Plan = vec![
-        Box::new(Preflight),
-        Box::new(Fetched),
-        Box::new(OsPrepare),
-        Box::new(ContainerRuntime),
-        Box::new(MetadataRule),
-        Box::new(KubeletConfig),
-    ];
-    plan.extend(artifacts::steps(cluster));
-    plan.extend(images::steps(cluster, Role::Master));
-    plan.extend([
-        Box::new(Pki) as _,
-        Box::new(Kubeconfigs) as _,
-        Box::new(EncryptionConfig) as _,
-        Box::new(ApiServerConfig) as _,
-        Box::new(KubeletService { credentials: "kubeconfig" }) as _,
-        Box::new(KubeletHealthy) as _,
-    ]);
-    plan
+/// What every master does without the other masters: keys, programs, images, and its kubelet.
+pub(super) fn prepare(plan: &mut PlanBuilder, cluster: &Cluster) {
+    machine::prepare(plan);
+    machine::install(plan, cluster, Role::Master);
+    plan.add(Pki, [Id::Preflight]);
+    plan.add(Kubeconfigs, [Id::Pki]);
+    plan.add(EncryptionConfig, [Id::Preflight]);
+    plan.add(ApiServerConfig, [Id::KubeletConfig, Id::EncryptionConfig]);
+    machine::kubelet(plan, Id::Kubeconfig);
+}
+
+/// What the step `etcd-member` waits for on every master, and `also`.
+pub(super) fn member(also: impl IntoIterator<Item = Id>) -> Vec<Id> {
+    let mut after =
+        vec![Id::Kubeconfig, image(KubernetesImage::Pause), image(KubernetesImage::Etcd), Id::KubeletConfig];
+    after.extend(also);
+    // The digest of the encryption keys is compared with those of the other masters, or published for them.
+    after.push(Id::EncryptionConfig);
+    after
+}
+
+/// The component's static pod. Besides `also`, it waits for its images, and for `kubelet-config`, which claims directories before
+/// anything is written there.
+pub(super) fn manifest(plan: &mut PlanBuilder, component: Component, also: impl IntoIterator<Item = Id>) {
+    let own = match component {
+        Etcd => KubernetesImage::Etcd,
+        ApiServer => KubernetesImage::ApiServer,
+        ControllerManager => KubernetesImage::ControllerManager,
+        Scheduler => KubernetesImage::Scheduler,
+    };
+    let mut after = vec![Id::Kubeconfig, image(KubernetesImage::Pause), image(own)];
+    after.extend(also);
+    after.push(Id::KubeletConfig);
+    plan.add(Manifest(component), after);
+}
+
+/// kube-vip's static pod, which waits for its image if a step imports it.
+pub(super) fn kube_vip(plan: &mut PlanBuilder) {
+    let image_step = Id::Image(ImageName::of("kube-vip"));
+    let mut after = vec![Id::Kubeconfig, Id::KubeletConfig, image(KubernetesImage::Pause)];
+    after.extend(plan.has(&image_step).then_some(image_step));
+    plan.add(virtual_address::Manifest, after);
+}
+
+fn image(image: KubernetesImage) -> Id {
+    Id::Image(image.into())
 }

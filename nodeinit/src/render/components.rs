@@ -3,20 +3,11 @@
 //! Both are in `kubeadm-config` as `extraArgs` and `extraVolumes`, so that kubeadm generates the same pods.
 
 use super::{Renderer, paths};
-use nodeinit_config::Cluster;
+use nodeinit_config::{Cluster, Component};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
 };
-
-/// A static pod.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Component {
-    Etcd,
-    ApiServer,
-    ControllerManager,
-    Scheduler,
-}
 
 /// A directory of the machine, mounted at the same place in a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]

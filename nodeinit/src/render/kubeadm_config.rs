@@ -1,10 +1,7 @@
 //! kubeadm's `ClusterConfiguration`: what `kubeadm upgrade` and `kubeadm join` start from.
 
-use super::{
-    RenderError, Renderer,
-    components::{self, Component},
-    paths, yaml,
-};
+use super::{RenderError, Renderer, components, paths, yaml};
+use nodeinit_config::Component;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 

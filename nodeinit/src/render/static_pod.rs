@@ -2,9 +2,10 @@
 
 use super::{
     Manifest, RenderError, Renderer,
-    components::{self, Component, Volume},
+    components::{self, Volume},
     yaml,
 };
+use nodeinit_config::Component;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, path::Path};
 
@@ -15,6 +16,22 @@ pub struct StaticPod {
     pub file_name: &'static str,
     /// The manifest.
     pub text: String,
+    /// The container's command line.
+    pub command: Vec<String>,
+}
+
+impl StaticPod {
+    fn new(manifest: Manifest, pod: &Value) -> Result<Self, RenderError> {
+        let file_name = manifest.file_name();
+        Ok(Self { file_name, text: yaml::text(file_name, pod)?, command: command(pod) })
+    }
+}
+
+/// The command line of a static pod.
+#[must_use]
+pub fn command(pod: &Value) -> Vec<String> {
+    let parts = pod.pointer("/spec/containers/0/command").and_then(Value::as_array).into_iter().flatten();
+    parts.filter_map(|part| part.as_str().map(str::to_owned)).collect()
 }
 
 /// What is particular to one machine's etcd.
@@ -52,8 +69,7 @@ pub fn etcd(renderer: &Renderer<'_>, membership: &Membership) -> Result<StaticPo
     if membership.marked {
         mount_marker(&mut pod, &renderer.cluster.etcd.data_directory);
     }
-    let file_name = Manifest::Etcd.file_name();
-    Ok(StaticPod { file_name, text: yaml::text(file_name, &pod)? })
+    StaticPod::new(Manifest::Etcd, &pod)
 }
 
 /// `type: File`: without the file the kubelet does not start the pod. kubeadm's configuration has no volumes for etcd, so that
@@ -98,9 +114,7 @@ pub fn scheduler(renderer: &Renderer<'_>) -> Result<StaticPod, RenderError> {
 /// # Errors
 /// A replaced manifest that does not fit.
 pub fn kube_vip(renderer: &Renderer<'_>) -> Result<StaticPod, RenderError> {
-    let file_name = Manifest::KubeVip.file_name();
-    let pod = renderer.object(Manifest::KubeVip, &[])?;
-    Ok(StaticPod { file_name, text: yaml::text(file_name, &pod)? })
+    StaticPod::new(Manifest::KubeVip, &renderer.object(Manifest::KubeVip, &[])?)
 }
 
 pub use super::components::audit_log;
@@ -118,7 +132,7 @@ pub fn writable_directories(renderer: &Renderer<'_>) -> Vec<String> {
 impl Renderer<'_> {
     fn component_pod(&self, manifest: Manifest, component: Component) -> Result<StaticPod, RenderError> {
         let pod = self.pod(manifest, component, &[], &self.extra_args(component))?;
-        Ok(StaticPod { file_name: manifest.file_name(), text: yaml::text(manifest.file_name(), &pod)? })
+        StaticPod::new(manifest, &pod)
     }
 
     /// The pod; `flags` replace the manifest's, and `extra` are kubeadm's `extraArgs`.

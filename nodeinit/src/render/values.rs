@@ -1,12 +1,10 @@
 //! The values that every manifest may use; `manifests/README.md` lists them.
 
-use super::{
-    Renderer,
-    components::{Component, extra_args},
-    paths,
-    template::Values,
+use super::{Renderer, components::extra_args, paths, template::Values};
+use nodeinit_config::{
+    Component,
+    cluster::{API_PORT, KubernetesImage},
 };
-use nodeinit_config::cluster::{API_PORT, KubernetesImage};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 

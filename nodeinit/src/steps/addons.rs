@@ -7,7 +7,8 @@ use crate::{
     context::Context,
     engine::{
         error::{Exit, StepError},
-        step::{Plan, State, Step},
+        step::{State, Step},
+        step_id::StepId,
         wait::Wait,
     },
     render,
@@ -43,12 +44,6 @@ pub struct Objects(pub Source);
 pub fn wanted(cluster: &Cluster) -> Vec<Objects> {
     let built_in = cluster.addons.optional.iter().map(|addon| Objects(Source::BuiltIn(*addon)));
     built_in.chain(cluster.addons.manifests.clone().map(|path| Objects(Source::Directory(path)))).collect()
-}
-
-/// Their steps.
-#[must_use]
-pub fn steps(cluster: &Cluster) -> Plan {
-    wanted(cluster).into_iter().map(|objects| Box::new(objects) as _).collect()
 }
 
 impl Objects {
@@ -102,12 +97,11 @@ fn references(objects: &[Value]) -> Vec<Reference> {
 
 #[async_trait(?Send)]
 impl Step for Objects {
-    fn name(&self) -> String {
-        format!("addon-{}", self.addon())
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec!["ready".into()]
+    fn id(&self) -> StepId {
+        match &self.0 {
+            Source::BuiltIn(addon) => StepId::Addon(*addon),
+            Source::Directory(_) => StepId::OwnManifests,
+        }
     }
 
     fn title(&self) -> String {

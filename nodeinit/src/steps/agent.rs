@@ -10,6 +10,7 @@ use crate::{
     engine::{
         error::StepError,
         step::{State, Step},
+        step_id::StepId,
     },
     host::{files::NewFile, systemd},
     render::{kubeconfig::User, paths, units},
@@ -55,10 +56,7 @@ pub async fn approve(cx: &Context) -> Infallible {
 }
 
 /// Step `agent`: the service runs with its present files; switched off, it is gone.
-pub struct AgentService {
-    /// The step that brings what it needs of the cluster.
-    pub after: &'static str,
-}
+pub struct AgentService;
 
 /// The program that the service runs: our own where it is installed, else a copy of it. What is installed may be of another version.
 fn program() -> Result<(PathBuf, Option<NewFile>), StepError> {
@@ -109,12 +107,8 @@ async fn outdated(cx: &Context, files: &[NewFile], program: &Path) -> Result<Opt
 
 #[async_trait(?Send)]
 impl Step for AgentService {
-    fn name(&self) -> String {
-        "agent".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        ["kubeconfig", self.after].map(String::from).into()
+    fn id(&self) -> StepId {
+        StepId::Agent
     }
 
     fn title(&self) -> String {
@@ -166,7 +160,7 @@ mod tests {
             cx.files.make_directory(directory, 0o755).unwrap();
         }
         cx.files.write(&[NewFile { path: installed.into(), content: b"older".into(), mode: 0o755 }]).unwrap();
-        let State::Needed(changes) = AgentService { after: "" }.check(&cx).await.unwrap() else { panic!() };
+        let State::Needed(changes) = AgentService.check(&cx).await.unwrap() else { panic!() };
         assert!(changes.contains(&"rewrite /usr/local/bin/nodeinit".to_owned()), "{changes:?}");
         let (files, program) = files(&cx).unwrap();
         assert_eq!(program, installed);

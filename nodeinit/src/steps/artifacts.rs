@@ -7,7 +7,8 @@ use crate::{
     engine::{
         error::StepError,
         journal::{ORIGINALS, Original, Record, hex},
-        step::{Plan, State, Step},
+        step::{State, Step},
+        step_id::StepId,
     },
     host::{
         commands::{CommandError, Commands},
@@ -28,33 +29,27 @@ use std::{
     time::Duration,
 };
 
-/// The step that places the kubelet: it starts without waiting for the other programs.
-pub const KUBELET: &str = "kubelet-binary";
-
-/// The step that places the other programs.
-pub const OTHERS: &str = "binaries";
-
 /// Where the kubelet is, unless the configuration says otherwise. Source: the kubelet package of pkgs.k8s.io.
 const KUBELET_PATH: &str = "/usr/bin/kubelet";
 
-/// The steps that place programs.
+/// The steps `kubelet-binary` and `binaries`. The kubelet starts without waiting for the other programs.
 #[must_use]
-pub fn steps(cluster: &Cluster) -> Plan {
+pub fn steps(cluster: &Cluster) -> [Binaries; 2] {
     let (kubelet, others): (Vec<Binary>, Vec<Binary>) = cluster
         .artifacts
         .binaries
         .iter()
         .cloned()
         .partition(|b| b.to.file_name().is_some_and(|name| name == "kubelet"));
-    vec![
-        Box::new(Binaries { name: KUBELET, kubelet: Some(kubelet_path(cluster)), binaries: kubelet }),
-        Box::new(Binaries { name: OTHERS, kubelet: None, binaries: others }),
+    [
+        Binaries { id: StepId::KubeletBinary, kubelet: Some(kubelet_path(cluster)), binaries: kubelet },
+        Binaries { id: StepId::Binaries, kubelet: None, binaries: others },
     ]
 }
 
 /// What installs containerd; a step of another name calls it.
 pub(super) fn runtime(cluster: &Cluster) -> impl Step + use<> {
-    Binaries { name: super::containerd::NAME, kubelet: None, binaries: cluster.artifacts.runtime.clone() }
+    Binaries { id: StepId::Containerd, kubelet: None, binaries: cluster.artifacts.runtime.clone() }
 }
 
 /// The kubelet's place on the machine.
@@ -77,25 +72,17 @@ pub async fn kubelet_version(commands: &Commands, path: &Path) -> Result<String,
     Ok(text.trim().trim_start_matches("Kubernetes ").to_owned())
 }
 
-struct Binaries {
-    name: &'static str,
+/// A step that puts programs in place.
+pub struct Binaries {
+    id: StepId,
     kubelet: Option<PathBuf>,
     binaries: Vec<Binary>,
 }
 
 #[async_trait(?Send)]
 impl Step for Binaries {
-    fn name(&self) -> String {
-        self.name.into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        match self.kubelet {
-            Some(_) => vec![super::fetched::NAME.into()],
-            // It claims the directories of the pod network, whose plugins are placed here.
-            // The step `containerd` places some of the same programs.
-            None => vec!["kubelet-config".into(), super::containerd::NAME.into()],
-        }
+    fn id(&self) -> StepId {
+        self.id.clone()
     }
 
     fn title(&self) -> String {
@@ -113,7 +100,7 @@ impl Step for Binaries {
         }
         let mut binaries = self.binaries.clone();
         for binary in binaries.iter_mut().filter(|binary| cx.files.exists(&binary.to)) {
-            binary.sha256 = digest(cx, self.name, &binary.path, binary.sha256).await?;
+            binary.sha256 = digest(cx, &self.name(), &binary.path, binary.sha256).await?;
         }
         let context = cx.clone();
         blocking(move || {
@@ -131,13 +118,13 @@ impl Step for Binaries {
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
         for binary in &self.binaries {
-            let sha256 = pinned(cx, self.name, &binary.path, binary.sha256).await?;
+            let sha256 = pinned(cx, &self.name(), &binary.path, binary.sha256).await?;
             let (context, wanted) = (cx.clone(), Binary { sha256, ..binary.clone() });
             let source = cx.cluster.artifacts.source.clone();
             if blocking(move || Ok(is_in_place(&context.files, &wanted, &source)?)).await? {
                 continue;
             }
-            let obtained = obtain(cx, self.name, &binary.path, sha256).await?;
+            let obtained = obtain(cx, &self.name(), &binary.path, sha256).await?;
             let (context, to) = (cx.clone(), binary.to.clone());
             // In one piece, so that no download is left behind where this run is given up.
             blocking(move || {
@@ -289,7 +276,7 @@ mod tests {
     async fn run(cx: &Context) -> Result<Vec<String>, StepError> {
         let mut changed = Vec::new();
         for step in steps(&cx.cluster) {
-            if crate::engine::runner::step(step.as_ref(), cx).await? {
+            if crate::engine::runner::step(&step, cx).await? {
                 changed.push(step.name());
             }
         }
@@ -299,7 +286,7 @@ mod tests {
     #[tokio::test]
     async fn programs_are_recorded_and_placed_once() {
         let (dir, cx) = machine("v1.34.4", "");
-        assert_eq!(run(&cx).await.unwrap(), [KUBELET, OTHERS]);
+        assert_eq!(run(&cx).await.unwrap(), ["kubelet-binary", "binaries"]);
         let kubectl = dir.path().join("usr/bin/kubectl");
         assert_eq!(std::fs::metadata(&kubectl).unwrap().mode() & 0o7777, 0o755);
         let known = cx.journal.state();
@@ -307,7 +294,7 @@ mod tests {
         assert!(known.directories.contains(Path::new("/usr/bin")));
         assert!(run(&cx).await.unwrap().is_empty(), "a second run changes nothing");
         std::fs::write(&kubectl, "damaged").unwrap();
-        assert_eq!(run(&cx).await.unwrap(), [OTHERS]);
+        assert_eq!(run(&cx).await.unwrap(), ["binaries"]);
         std::fs::remove_dir_all(dir.path().join("source")).unwrap();
         assert!(run(&cx).await.unwrap().is_empty(), "what is in place is kept when its source is gone");
     }
@@ -326,7 +313,7 @@ mod tests {
         cx.place(vec![NewFile::private(LENT, serde_json::to_vec(&lent).unwrap())]).await.unwrap();
         // Another run.
         let cx = Context { lent: Default::default(), ..cx };
-        let others = steps(&cx.cluster).remove(1);
+        let [_, others] = steps(&cx.cluster);
         assert!(matches!(others.check(&cx).await.unwrap(), State::Needed(_)));
     }
 
@@ -362,11 +349,11 @@ mod tests {
         assert!(!cx.files.exists("/usr/bin/kubectl"));
 
         write(&[kubelet, ("kubectl", b"kubectl")]);
-        assert_eq!(run(&cx).await.unwrap(), [OTHERS]);
+        assert_eq!(run(&cx).await.unwrap(), ["binaries"]);
         assert_eq!(cx.files.read("/usr/bin/kubectl").unwrap().unwrap(), b"kubectl");
         assert!(run(&cx).await.unwrap().is_empty(), "a second run changes nothing");
         std::fs::write(dir.path().join("usr/bin/kubectl"), "damaged").unwrap();
-        assert_eq!(run(&cx).await.unwrap(), [OTHERS]);
+        assert_eq!(run(&cx).await.unwrap(), ["binaries"]);
         std::fs::remove_file(dir.path().join("b.tar")).unwrap();
         assert!(run(&cx).await.unwrap().is_empty(), "what is in place is kept when its source is gone");
     }

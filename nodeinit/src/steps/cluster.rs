@@ -6,6 +6,7 @@ use crate::{
     engine::{
         error::StepError,
         step::{State, Step},
+        step_id::StepId,
         wait::Wait,
     },
     render::{self, kubeconfig::User},
@@ -142,18 +143,13 @@ async fn etcd_token(cx: &Context) -> Result<Option<String>, StepError> {
 
 #[async_trait(?Send)]
 impl Step for Objects {
-    fn name(&self) -> String {
+    fn id(&self) -> StepId {
         match self {
-            Self::Bootstrap => "cluster-config",
-            Self::KubeProxy => "addon-kube-proxy",
-            Self::CoreDns => "addon-coredns",
-            Self::Cni => "addon-cni",
+            Self::Bootstrap => StepId::ClusterConfig,
+            Self::KubeProxy => StepId::KubeProxy,
+            Self::CoreDns => StepId::CoreDns,
+            Self::Cni => StepId::Cni,
         }
-        .into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec!["kube-apiserver".into()]
     }
 
     fn title(&self) -> String {

@@ -10,6 +10,7 @@ use crate::{
     engine::{
         error::StepError,
         step::{State, Step},
+        step_id::StepId,
         wait::Wait,
     },
 };
@@ -19,10 +20,7 @@ use serde_json::Value;
 use std::{ops::ControlFlow, time::Duration};
 
 /// Step `ready`: the node is Ready, and the addons that were asked for run.
-pub struct Ready {
-    /// The steps before it: all others.
-    pub needs: Vec<String>,
-}
+pub struct Ready;
 
 /// The objects of the addons that every node has.
 pub(super) fn of_every_node(cx: &Context) -> Result<Vec<Value>, StepError> {
@@ -130,12 +128,8 @@ async fn ready_nodes(client: &KubeClient) -> Result<i64, ApiError> {
 
 #[async_trait(?Send)]
 impl Step for Ready {
-    fn name(&self) -> String {
-        "ready".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        self.needs.clone()
+    fn id(&self) -> StepId {
+        StepId::Ready
     }
 
     fn title(&self) -> String {

@@ -1,10 +1,12 @@
 //! containerd: installed where it is missing, its configuration as Kubernetes needs it, mirrors and proxies.
 
+mod restore;
+
 use super::{
-    artifacts, fetched,
+    artifacts,
     kubelet::reason_to_restart,
     preflight::{self, Finding, Level},
-    reset,
+    undo,
 };
 use crate::{
     api::cri::{Cri, CriError, SOCKET},
@@ -13,6 +15,7 @@ use crate::{
         error::{Exit, StepError},
         journal::sha256,
         step::{State, Step},
+        step_id::StepId,
         wait::Wait,
     },
     fetch::login,
@@ -25,15 +28,13 @@ use crate::{
 };
 use async_trait::async_trait;
 use nodeinit_config::cluster::Proxy;
+pub use restore::RestoreContainerd;
 use std::{
     ops::ControlFlow,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     time::Duration,
 };
-
-/// The step's name.
-pub const NAME: &str = "containerd";
 
 /// The unit.
 pub const UNIT: &str = "containerd.service";
@@ -107,12 +108,8 @@ pub struct ContainerRuntime;
 
 #[async_trait(?Send)]
 impl Step for ContainerRuntime {
-    fn name(&self) -> String {
-        NAME.into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec![fetched::NAME.into()]
+    fn id(&self) -> StepId {
+        StepId::Containerd
     }
 
     fn title(&self) -> String {
@@ -164,7 +161,7 @@ impl Step for ContainerRuntime {
             renew_time(cx, &files)?;
         }
         let context = cx.clone();
-        blocking(move || reset::undo(&context, NAME, &stale)).await?;
+        blocking(move || undo::undo(&context, &StepId::Containerd, &stale)).await?;
         if restart {
             match duty {
                 Duty::Install => cx.start_unit(UNIT).await?,
@@ -308,7 +305,7 @@ fn stale(cx: &Context, wanted: &[NewFile]) -> Vec<PathBuf> {
     let is_ours = |path: &PathBuf| path.starts_with(paths::REGISTRIES) || path == Path::new(paths::CONTAINERD_PROXY);
     let known = cx.journal.state().files.into_keys().filter(is_ours);
     let unwanted = known.filter(|path| wanted.iter().all(|file| file.path != *path));
-    unwanted.filter(|path| reset::is_undone(cx, path).is_ok_and(|undone| !undone)).collect()
+    unwanted.filter(|path| undo::is_undone(cx, path).is_ok_and(|undone| !undone)).collect()
 }
 
 /// Why containerd must be started, or started again; `None`: it runs with its present files.
@@ -538,7 +535,7 @@ mod tests {
         assert_eq!(stale(&cx, &wanted), [""; 0].map(PathBuf::from));
         let left = stale(&cx, &wanted[..1]);
         assert_eq!(left, ["/etc/containerd/certs.d/docker.io/hosts.toml", paths::CONTAINERD_PROXY].map(PathBuf::from));
-        reset::undo(&cx, NAME, &left).unwrap();
+        undo::undo(&cx, &StepId::Containerd, &left).unwrap();
         assert!(!cx.files.exists(paths::CONTAINERD_PROXY) && theirs.exists());
         assert_eq!(stale(&cx, &wanted[..1]), [""; 0].map(PathBuf::from), "a second time");
     }

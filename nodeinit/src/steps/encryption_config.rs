@@ -12,6 +12,7 @@ use crate::{
         error::{Exit, StepError},
         journal::sha256,
         step::{State, Step},
+        step_id::StepId,
     },
     host::files::NewFile,
     pki::{
@@ -37,12 +38,8 @@ pub struct EncryptionConfig;
 
 #[async_trait(?Send)]
 impl Step for EncryptionConfig {
-    fn name(&self) -> String {
-        "encryption-config".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec!["preflight".into()]
+    fn id(&self) -> StepId {
+        StepId::EncryptionConfig
     }
 
     fn title(&self) -> String {

@@ -2,7 +2,7 @@
 
 use super::{
     containerd::{self as runtime, Duty},
-    images, preflight,
+    images,
     source::Local,
 };
 use crate::{
@@ -10,6 +10,7 @@ use crate::{
     engine::{
         error::StepError,
         step::{State, Step},
+        step_id::StepId,
     },
     fetch::{Fetch, lock::Lock, login},
     host::{containerd, facts},
@@ -24,20 +25,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The step's name.
-pub const NAME: &str = "fetch";
-
 /// Step `fetch`.
 pub struct Fetched;
 
 #[async_trait(?Send)]
 impl Step for Fetched {
-    fn name(&self) -> String {
-        NAME.into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec![preflight::NAME.into()]
+    fn id(&self) -> StepId {
+        StepId::Fetch
     }
 
     fn title(&self) -> String {
@@ -176,8 +170,8 @@ mod tests {
 
     async fn run(cx: &Context) -> Result<Vec<String>, StepError> {
         let mut changed = Vec::new();
-        let kubelet = artifacts::steps(&cx.cluster).remove(0);
-        for step in [Box::new(Fetched) as Box<dyn Step>, kubelet] {
+        let [kubelet, _] = artifacts::steps(&cx.cluster);
+        for step in [Box::new(Fetched) as Box<dyn Step>, Box::new(kubelet)] {
             if runner::step(step.as_ref(), cx).await? {
                 changed.push(step.name());
             }
@@ -192,7 +186,7 @@ mod tests {
         assert_eq!(servers(&cx).await, [server].into());
         let State::Needed(planned) = Fetched.check(&cx).await.unwrap() else { panic!("nothing planned") };
         assert!(planned[0].starts_with("fetch bin/kubelet from http://127.0.0.1:"), "{planned:?}");
-        assert_eq!(run(&cx).await.unwrap(), [NAME, artifacts::KUBELET]);
+        assert_eq!(run(&cx).await.unwrap(), ["fetch", "kubelet-binary"]);
         assert_eq!(cx.files.read("/usr/bin/kubelet").unwrap().unwrap(), KUBELET.as_bytes());
         assert!(cx.journal.state().trees.contains_key(Path::new(FETCHED)), "reset would leave it");
         // The server answers no more.

@@ -5,17 +5,16 @@ use crate::{
     engine::{
         error::StepError,
         step::{State, Step},
+        step_id::StepId,
         wait::Wait,
     },
     host::files::FileError,
     render::paths::STATIC_PODS,
-    steps::{cluster, etcd, static_pods::Component},
+    steps::cluster,
 };
 use async_trait::async_trait;
+use nodeinit_config::Component;
 use std::{net::IpAddr, path::Path, time::Duration};
-
-/// The step's name.
-pub const NAME: &str = "first-api-server";
 
 /// A first API server that takes longer has trouble of its own, and the others do without it.
 const COURTESY: Duration = Duration::from_secs(30);
@@ -39,12 +38,8 @@ fn is_begun(cx: &Context) -> Result<bool, FileError> {
 
 #[async_trait(?Send)]
 impl Step for FirstApiServer {
-    fn name(&self) -> String {
-        NAME.into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec!["kubeconfig".into(), etcd::MEMBER.into()]
+    fn id(&self) -> StepId {
+        StepId::FirstApiServer
     }
 
     fn title(&self) -> String {
@@ -61,7 +56,7 @@ impl Step for FirstApiServer {
         let Some(first) = first(cx) else { return Ok(()) };
         let wait = Wait::new(format!("the API server at {first}"), COURTESY).at_most_every(PAUSE);
         if let Err(late) = wait.until(async || cluster::ready_at(cx, first).await).await {
-            cx.report.note(NAME, format!("{late}; going on without it"));
+            cx.report.note(&self.name(), format!("{late}; going on without it"));
         }
         Ok(())
     }

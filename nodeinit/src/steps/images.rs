@@ -2,6 +2,7 @@
 //! waits for its own image only.
 
 mod pull;
+mod remove;
 
 use super::{
     containerd::{self as runtime, Duty},
@@ -16,7 +17,8 @@ use crate::{
     engine::{
         error::{Exit, StepError},
         journal::Record,
-        step::{Plan, State, Step},
+        step::{State, Step},
+        step_id::{ImageName, StepId},
     },
     host::{commands::CommandError, containerd},
 };
@@ -25,6 +27,7 @@ use nodeinit_config::{
     Cluster,
     cluster::{ArtifactSource, ImageArchive, KubernetesImage, Role},
 };
+pub use remove::RemoveImages;
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
@@ -36,12 +39,12 @@ use tokio::sync::{OnceCell, Semaphore};
 /// disk, too. More at once delay the images that are needed first.
 const AT_ONCE: usize = 3;
 
-/// One step per image. Those of Kubernetes itself are always among them, as `image-` and the last part of the name
-/// (`image-kube-apiserver`), so that other steps can need them; without an archive they only look.
+/// One step per image. Those of Kubernetes itself are always among them, so that other steps can depend on them; without an archive
+/// they only look.
 ///
 /// A worker has none of the control plane's.
 #[must_use]
-pub fn steps(cluster: &Cluster, role: Role) -> Plan {
+pub fn steps(cluster: &Cluster, role: Role) -> Vec<Image> {
     of(cluster, |image| is_for(cluster, image, role))
 }
 
@@ -55,7 +58,7 @@ pub fn is_for(cluster: &Cluster, image: &str, role: Role) -> bool {
 const CONTROL_PLANE: [KubernetesImage; 4] =
     [KubernetesImage::Etcd, KubernetesImage::ApiServer, KubernetesImage::ControllerManager, KubernetesImage::Scheduler];
 
-fn of(cluster: &Cluster, wanted: impl Fn(&str) -> bool) -> Plan {
+fn of(cluster: &Cluster, wanted: impl Fn(&str) -> bool) -> Vec<Image> {
     let shared = Rc::new(Shared { present: OnceCell::new(), slots: Semaphore::new(AT_ONCE) });
     let archives =
         cluster.artifacts.images.iter().filter(|a| wanted(&a.image)).map(|a| (a.image.clone(), Some(a.clone())));
@@ -65,36 +68,24 @@ fn of(cluster: &Cluster, wanted: impl Fn(&str) -> bool) -> Plan {
         .iter()
         .filter(|(name, _)| wanted(name) && !listed.contains(name.as_str()))
         .map(|(name, _)| (name.clone(), None));
-    let mut names: BTreeMap<String, usize> = kubernetes
+    let mut names: BTreeMap<ImageName, usize> = kubernetes
         .iter()
         .filter(|(name, _)| !listed.contains(name.as_str()))
-        .map(|(_, i)| (step_name(i.file()), 1))
+        .map(|(_, image)| (ImageName::from(*image), 1))
         .collect();
-    let mut plan: Plan = Vec::new();
+    let mut steps = Vec::new();
     for (image, archive) in archives.chain(unlisted) {
-        let mut name = step_name(short(&image));
+        let mut name = ImageName::of(&image);
         if archive.is_some() {
             // Two images with the same last part: the second is numbered.
             let count = names.entry(name.clone()).or_default();
             *count += 1;
-            if *count > 1 {
-                name = format!("{name}-{count}");
-            }
+            name = name.numbered(*count);
         }
-        let sweeps = plan.is_empty();
-        plan.push(Box::new(Image { name, image, archive, sweeps, shared: shared.clone() }));
+        let sweeps = steps.is_empty();
+        steps.push(Image { name, image, archive, sweeps, shared: shared.clone() });
     }
-    plan
-}
-
-fn step_name(short: &str) -> String {
-    format!("image-{short}")
-}
-
-/// `kube-apiserver` of `registry.k8s.io/kube-apiserver:v1.34.4`.
-fn short(image: &str) -> &str {
-    let last = image.rsplit('/').next().unwrap_or(image);
-    last.split(['@', ':']).next().unwrap_or(last)
+    steps
 }
 
 /// What the steps of one run share.
@@ -104,8 +95,9 @@ struct Shared {
     slots: Semaphore,
 }
 
-struct Image {
-    name: String,
+/// Step `image-NAME`: containerd has the image.
+pub struct Image {
+    name: ImageName,
     image: String,
     archive: Option<ImageArchive>,
     /// Whether this step removes what interrupted imports left: one of them does.
@@ -115,12 +107,8 @@ struct Image {
 
 #[async_trait(?Send)]
 impl Step for Image {
-    fn name(&self) -> String {
-        self.name.clone()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec![runtime::NAME.into()]
+    fn id(&self) -> StepId {
+        StepId::Image(self.name.clone())
     }
 
     fn title(&self) -> String {
@@ -140,7 +128,7 @@ impl Step for Image {
                 }
                 _ => cx
                     .report
-                    .note(&self.name, format!("{} is not in containerd yet; the kubelet will pull it", self.image)),
+                    .note(&self.name(), format!("{} is not in containerd yet; the kubelet will pull it", self.image)),
             }
         }
         Ok(State::of(changes))
@@ -159,9 +147,9 @@ impl Step for Image {
         if self.borrow(cx, archive).await? {
             return Ok(());
         }
-        let mut obtained = obtain(cx, &self.name, &archive.path, archive.sha256).await?;
-        if !pull::import(cx, &self.name, &self.image, &obtained.section).await? {
-            obtained = obtained.into_file(cx, &self.name).await?;
+        let mut obtained = obtain(cx, &self.name(), &archive.path, archive.sha256).await?;
+        if !pull::import(cx, &self.name(), &self.image, &obtained.section).await? {
+            obtained = obtained.into_file(cx, &self.name()).await?;
             let record = Record::Image { name: self.image.clone() };
             let context = cx.clone();
             blocking(move || Ok(context.journal.intend(vec![record])?)).await?;
@@ -226,7 +214,7 @@ impl Image {
         let pulling = pull::pull(cx, &self.image, relay.address, &lent.repository, pull);
         let pulled = relay.while_lent(pulling).await?;
         if let Err(e) = &pulled {
-            cx.report.note(&self.name, format!("{e}; downloading the archive"));
+            cx.report.note(&self.name(), format!("{e}; downloading the archive"));
         }
         Ok(pulled.is_ok())
     }
@@ -235,7 +223,7 @@ impl Image {
     /// it has found out that it is damaged.
     fn is_half_made(&self, cx: &Context) -> bool {
         let known = cx.journal.state();
-        known.images.contains(&self.image) && !known.ended.contains(&self.name)
+        known.images.contains(&self.image) && !known.ended.contains(&self.name())
     }
 }
 
@@ -276,13 +264,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_part_of_an_image_names_its_step() {
-        assert_eq!(short("registry.k8s.io/kube-apiserver:v1.34.4"), "kube-apiserver");
-        assert_eq!(short("localhost:5000/coredns/coredns@sha256:00"), "coredns");
-        assert_eq!(short("pause"), "pause");
-    }
-
-    #[test]
     fn containerds_words_decide_what_to_do() {
         let failure = |stderr: &str| {
             let error =
@@ -305,7 +286,7 @@ mod tests {
         let present = OnceCell::new_with(Some([(name.clone(), false)].into()));
         let shared = Rc::new(Shared { present, slots: Semaphore::new(1) });
         let step =
-            Image { name: "image-pause".into(), image: name.clone(), archive: Some(archive), sweeps: false, shared };
+            Image { name: ImageName::of(&name), image: name.clone(), archive: Some(archive), sweeps: false, shared };
         assert_eq!(step.check(&cx).await.unwrap(), State::Done, "somebody else's, unpacked when it is used");
         cx.journal.intend(vec![Record::Image { name }]).unwrap();
         assert!(matches!(step.check(&cx).await.unwrap(), State::Needed(_)));
@@ -327,7 +308,7 @@ mod tests {
             Rc::new(Shared { present, slots: Semaphore::new(1) })
         };
         let step = |sweeps| Image {
-            name: "image-pause".into(),
+            name: ImageName::of(&image),
             image: image.clone(),
             archive: None,
             sweeps,

@@ -7,6 +7,7 @@ use crate::{
     engine::{
         error::StepError,
         step::{State, Step},
+        step_id::StepId,
     },
     host::{facts, files::NewFile},
     join::{self, JoinError, Trust},
@@ -21,14 +22,13 @@ use std::{
     time::Duration,
 };
 
-/// The step's name.
-pub const NAME: &str = "join";
-
 /// The kubelet's key until there is a certificate for it: the kubelet's own name for it (`bootstrap.go`).
 const PENDING_KEY: &str = "/var/lib/kubelet/pki/kubelet-client.key.tmp";
 
 /// Workers that boot at once begin within this time.
 const SPREAD: Duration = Duration::from_millis(200);
+
+const ID: StepId = StepId::Join;
 
 /// Step `join`: the CA, the kubelet's certificate and its kubeconfig; the token is forgotten.
 pub struct Join;
@@ -76,12 +76,8 @@ fn kubeconfig(cx: &Context) -> Result<Option<NewFile>, StepError> {
 
 #[async_trait(?Send)]
 impl Step for Join {
-    fn name(&self) -> String {
-        NAME.into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec!["preflight".into()]
+    fn id(&self) -> StepId {
+        ID
     }
 
     fn title(&self) -> String {
@@ -140,10 +136,10 @@ async fn ask(cx: &Context) -> Result<(), StepError> {
             spread: SPREAD,
         };
         let other = tokio::select! {
-            joined = join.run(|what| cx.report.note(NAME, what)) => break joined.map_err(failed)?,
+            joined = join.run(|what| cx.report.note(&ID.name(), what)) => break joined.map_err(failed)?,
             other = token::replaced(&cx.files, &token) => other,
         };
-        cx.report.note(NAME, "another token is there, which replaces the one that was tried");
+        cx.report.note(&ID.name(), "another token is there, which replaces the one that was tried");
         token = other;
     };
     let certificate = Certificate::from_pem(joined.certificate.as_bytes())
@@ -158,7 +154,7 @@ async fn ask(cx: &Context) -> Result<(), StepError> {
     .await?;
     let lent = cx.clone();
     blocking(move || Ok(lent.files.link(Path::new(paths::KUBELET_CLIENT_CURRENT), &name)?)).await?;
-    cx.report.note(NAME, format!("the cluster let {} in, with {} requests", cx.node.name, joined.requests));
+    cx.report.note(&ID.name(), format!("the cluster let {} in, with {} requests", cx.node.name, joined.requests));
     Ok(())
 }
 

@@ -17,6 +17,7 @@ use crate::{
     engine::{
         error::StepError,
         step::{State, Step},
+        step_id::StepId,
     },
     host::files::NewFile,
     pki::{
@@ -41,12 +42,8 @@ pub struct Kubeconfigs;
 
 #[async_trait(?Send)]
 impl Step for Kubeconfigs {
-    fn name(&self) -> String {
-        "kubeconfig".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec!["pki".into()]
+    fn id(&self) -> StepId {
+        StepId::Kubeconfig
     }
 
     fn title(&self) -> String {

@@ -6,11 +6,11 @@ use crate::{
     engine::{
         error::StepError,
         step::{State, Step},
+        step_id::StepId,
         wait::Wait,
     },
     host::{files::NewFile, systemd},
     render::{self, paths, static_pod, units},
-    steps::{containerd, metadata},
 };
 use async_trait::async_trait;
 use nodeinit_config::cluster::Role;
@@ -105,12 +105,8 @@ fn open_etcd_directory(cx: &Context) -> Result<Option<PathBuf>, StepError> {
 
 #[async_trait(?Send)]
 impl Step for KubeletConfig {
-    fn name(&self) -> String {
-        "kubelet-config".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec!["preflight".into()]
+    fn id(&self) -> StepId {
+        StepId::KubeletConfig
     }
 
     fn title(&self) -> String {
@@ -138,10 +134,7 @@ impl Step for KubeletConfig {
 }
 
 /// Step `kubelet`: the service enabled, and started with its present files.
-pub struct KubeletService {
-    /// The step that brings its credentials.
-    pub credentials: &'static str,
-}
+pub struct KubeletService;
 
 /// Why a service that runs since `since` must be started again for its files; `None`: it need not. systemd reports whole seconds, so a
 /// file of the same second counts as older: it was written just before the start. A start in the future proves nothing, since the clock
@@ -165,14 +158,8 @@ pub(super) fn reason_to_restart<'a>(
 
 #[async_trait(?Send)]
 impl Step for KubeletService {
-    fn name(&self) -> String {
-        "kubelet".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        ["kubelet-config", "kubelet-binary", self.credentials, "os-prepare", metadata::NAME, containerd::NAME]
-            .map(String::from)
-            .into()
+    fn id(&self) -> StepId {
+        StepId::Kubelet
     }
 
     fn title(&self) -> String {
@@ -223,12 +210,8 @@ async fn health() -> ControlFlow<(), String> {
 
 #[async_trait(?Send)]
 impl Step for KubeletHealthy {
-    fn name(&self) -> String {
-        "kubelet-healthy".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec!["kubelet".into()]
+    fn id(&self) -> StepId {
+        StepId::KubeletHealthy
     }
 
     fn title(&self) -> String {

@@ -13,6 +13,7 @@ use crate::{
     engine::{
         error::StepError,
         step::{State, Step},
+        step_id::StepId,
         wait::Wait,
     },
     host::processes,
@@ -114,12 +115,8 @@ fn has_started(pod: &Value) -> bool {
 
 #[async_trait(?Send)]
 impl Step for Node {
-    fn name(&self) -> String {
-        "node".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec!["kube-apiserver".into()]
+    fn id(&self) -> StepId {
+        StepId::Node
     }
 
     fn title(&self) -> String {

@@ -10,6 +10,7 @@ use crate::{
     engine::{
         error::StepError,
         step::{State, Step},
+        step_id::StepId,
     },
 };
 use async_trait::async_trait;
@@ -17,10 +18,7 @@ use nodeinit_config::cluster::Cni;
 use serde_json::Value;
 
 /// Step `ready` of a master that is not the first: other nodes and what runs there are not its business.
-pub struct NodeReady {
-    /// The steps before it: all others.
-    pub needs: Vec<String>,
-}
+pub struct NodeReady;
 
 /// The names of the DaemonSets of our addons.
 fn daemons(cx: &Context) -> Result<Vec<String>, StepError> {
@@ -53,12 +51,8 @@ fn is_of(pod: &Value, daemon_set: &str) -> bool {
 
 #[async_trait(?Send)]
 impl Step for NodeReady {
-    fn name(&self) -> String {
-        "ready".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        self.needs.clone()
+    fn id(&self) -> StepId {
+        StepId::Ready
     }
 
     fn title(&self) -> String {

@@ -19,6 +19,7 @@ use crate::{
         error::StepError,
         journal::{Record, sha256},
         step::{State, Step},
+        step_id::StepId,
     },
     host::files::NewFile,
     pki::{
@@ -43,12 +44,8 @@ pub struct Pki;
 
 #[async_trait(?Send)]
 impl Step for Pki {
-    fn name(&self) -> String {
-        "pki".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec!["preflight".into()]
+    fn id(&self) -> StepId {
+        StepId::Pki
     }
 
     fn title(&self) -> String {

@@ -5,7 +5,7 @@ use super::{
     cluster::{self, Objects, client},
     kubelet,
     node::is_ready,
-    static_pods::{self, Component, Healthy},
+    static_pods::{self, Healthy},
 };
 use crate::{
     api::{
@@ -17,6 +17,7 @@ use crate::{
     engine::{
         error::StepError,
         step::{State, Step},
+        step_id::StepId,
         wait::Wait,
     },
     pki::catalog,
@@ -28,7 +29,7 @@ use futures_util::{
     StreamExt,
     stream::{self, FuturesUnordered},
 };
-use nodeinit_config::cluster::Role;
+use nodeinit_config::{Component, cluster::Role};
 use rustls::ClientConfig;
 use serde_json::Value;
 use std::{
@@ -37,8 +38,6 @@ use std::{
     sync::Arc,
     time::Duration,
 };
-
-const NAME: &str = "verify-kubelets";
 
 /// How long the step waits for kubelets. A kubelet requests its certificate within seconds after its start, and the agent approves it
 /// at once. One that does not request any would never have it.
@@ -57,19 +56,12 @@ const AT_ONCE: usize = 32;
 const NAMED: usize = 5;
 
 /// Step `verify-kubelets`: this master's API server verifies kubelets.
-pub struct VerifyKubelets {
-    /// The steps before it: all that change kubelets.
-    pub needs: Vec<String>,
-}
+pub struct VerifyKubelets;
 
 #[async_trait(?Send)]
 impl Step for VerifyKubelets {
-    fn name(&self) -> String {
-        NAME.into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        self.needs.clone()
+    fn id(&self) -> StepId {
+        StepId::VerifyKubelets
     }
 
     fn title(&self) -> String {
@@ -97,15 +89,17 @@ impl Step for VerifyKubelets {
         let ended = wait.until(look).await;
         if let (Err(_), Some(silent)) = (&ended, silent) {
             // `kubectl logs` of these fails in either case.
-            cx.report
-                .note(NAME, format!("kube-apiserver verifies kubelets from now on; these did not answer: {silent}"));
+            cx.report.note(
+                &self.name(),
+                format!("kube-apiserver verifies kubelets from now on; these did not answer: {silent}"),
+            );
         } else if let Err(late) = ended {
             cx.report.note(
-                NAME,
+                &self.name(),
                 format!("kube-apiserver does not verify kubelets yet, because not all have a certificate of the cluster's CA: {}", late.seen),
             );
             cx.report.note(
-                NAME,
+                &self.name(),
                 "run `nodeinit up` on workers without SSH access; on nodes that kubeadm joined, set `serverTLSBootstrap: true` in \
                  /var/lib/kubelet/config.yaml and restart the kubelet; approve what `kubectl get csr` lists as pending; then run `nodeinit up` here again",
             );
@@ -115,7 +109,7 @@ impl Step for VerifyKubelets {
         cx.place(vec![manifest]).await?;
         // A running kubelet replaces the API server's pod half a minute later than one that starts.
         kubelet::restart(cx).await?;
-        Healthy(Component::ApiServer, cx.node.role).apply(cx).await?;
+        Healthy(Component::ApiServer).apply(cx).await?;
         // `kubeadm-config` has the flags of the API server.
         if cx.node.role == Role::FirstMaster { Objects::Bootstrap.apply(cx).await } else { Ok(()) }
     }

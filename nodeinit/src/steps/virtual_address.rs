@@ -4,36 +4,25 @@ use crate::{
     context::Context,
     engine::{
         error::StepError,
-        step::{Plan, State, Step},
+        step::{State, Step},
+        step_id::StepId,
         wait::Wait,
     },
-    host::files::NewFile,
+    host::{files::NewFile, net},
     render::{self, static_pod},
     steps::cluster,
 };
 use async_trait::async_trait;
-use std::{net::IpAddr, path::Path};
-
-/// The name of the wait, for steps that depend on the address.
-pub const ANSWERS: &str = "virtual-address";
+use std::{net::IpAddr, path::Path, time::Duration};
 
 /// The key under which a machine's first run records the address, as it cannot change.
 pub const RECORDED_AS: &str = "controlPlane.virtualAddress";
 
-/// Step `manifest-kube-vip`: the pod's manifest, from which the kubelet starts it. It keeps trying until this machine's API server lets it in.
-pub struct Manifest {
-    /// The step that brings its image; `None` where no archive does.
-    image: Option<String>,
-}
+/// `ip` answers in milliseconds; this is for a machine under heavy load.
+const REMOVAL_LIMIT: Duration = Duration::from_secs(60);
 
-impl Manifest {
-    /// The step, for a plan that holds the images' steps already.
-    #[must_use]
-    pub fn after(plan: &Plan) -> Self {
-        let image = "image-kube-vip";
-        Self { image: plan.iter().any(|step| step.name() == image).then(|| image.to_owned()) }
-    }
-}
+/// Step `manifest-kube-vip`: the pod's manifest, from which the kubelet starts it. It keeps trying until this machine's API server lets it in.
+pub struct Manifest;
 
 fn manifest(cx: &Context) -> Result<NewFile, StepError> {
     let pod = static_pod::kube_vip(&cx.renderer())?;
@@ -42,14 +31,8 @@ fn manifest(cx: &Context) -> Result<NewFile, StepError> {
 
 #[async_trait(?Send)]
 impl Step for Manifest {
-    fn name(&self) -> String {
-        "manifest-kube-vip".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        let mut needs = vec!["kubeconfig".into(), "kubelet-config".into(), "image-pause".into()];
-        needs.extend(self.image.clone());
-        needs
+    fn id(&self) -> StepId {
+        StepId::KubeVipManifest
     }
 
     fn title(&self) -> String {
@@ -70,13 +53,8 @@ pub struct Answers(pub IpAddr);
 
 #[async_trait(?Send)]
 impl Step for Answers {
-    fn name(&self) -> String {
-        ANSWERS.into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        // Before its role is bound, kube-vip may not take the lease.
-        vec!["manifest-kube-vip".into(), "kube-apiserver".into(), "cluster-config".into()]
+    fn id(&self) -> StepId {
+        StepId::VirtualAddress
     }
 
     fn title(&self) -> String {
@@ -95,34 +73,21 @@ impl Step for Answers {
     }
 }
 
-/// A step that comes to the API by the virtual address, or makes pods that do.
-pub struct Behind(pub Box<dyn Step>);
+/// The virtual address and the interface that has it: a holder that was killed leaves it there.
+pub(super) fn held(cx: &Context) -> Result<Option<(IpAddr, String)>, StepError> {
+    let fixed = cx.journal.state().fixed.unwrap_or_default();
+    let Some(address) = fixed.get(RECORDED_AS).and_then(|text| text.parse().ok()) else { return Ok(None) };
+    let on = net::interface_of(address).map_err(|e| StepError::caused("cannot list the machine's addresses", e))?;
+    Ok(on.map(|interface| (address, interface)))
+}
 
-#[async_trait(?Send)]
-impl Step for Behind {
-    fn name(&self) -> String {
-        self.0.name()
+/// Takes the address from this machine.
+pub(super) async fn release(cx: &Context) -> Result<(), StepError> {
+    if let Some((address, on)) = held(cx)? {
+        let prefix = if address.is_ipv4() { 32 } else { 128 };
+        cx.commands
+            .run(&["ip", "address", "delete", &format!("{address}/{prefix}"), "dev", &on], REMOVAL_LIMIT)
+            .await?;
     }
-
-    fn needs(&self) -> Vec<String> {
-        let mut needs = self.0.needs();
-        needs.push(ANSWERS.into());
-        needs
-    }
-
-    fn title(&self) -> String {
-        self.0.title()
-    }
-
-    fn is_elsewhere(&self) -> bool {
-        self.0.is_elsewhere()
-    }
-
-    async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        self.0.check(cx).await
-    }
-
-    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        self.0.apply(cx).await
-    }
+    Ok(())
 }

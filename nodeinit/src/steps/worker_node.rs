@@ -6,6 +6,7 @@ use crate::{
     engine::{
         error::StepError,
         step::{State, Step},
+        step_id::StepId,
         wait::Wait,
     },
     pki::{Certificate, expiry::date},
@@ -56,10 +57,7 @@ pub async fn node(cx: &Context) -> Result<Option<Value>, StepError> {
 }
 
 /// Step `ready` of a worker.
-pub struct WorkerReady {
-    /// The steps before it: all others.
-    pub needs: Vec<String>,
-}
+pub struct WorkerReady;
 
 /// Whether the node is as it should be, labels aside; else what lacks.
 fn ready(cx: &Context, node: &Value) -> Result<(), String> {
@@ -97,12 +95,8 @@ fn labels(cx: &Context, node: &Value) -> Option<Value> {
 
 #[async_trait(?Send)]
 impl Step for WorkerReady {
-    fn name(&self) -> String {
-        "ready".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        self.needs.clone()
+    fn id(&self) -> StepId {
+        StepId::Ready
     }
 
     fn title(&self) -> String {

@@ -12,6 +12,7 @@ use crate::{
         error::StepError,
         journal::{EtcdHistory, Record, hex},
         step::{State, Step},
+        step_id::StepId,
         wait::Wait,
     },
     host::failpoint,
@@ -23,7 +24,7 @@ use std::{cell::RefCell, ops::ControlFlow, rc::Rc, time::Duration};
 use tokio::time::Instant;
 
 /// The step's name.
-pub(super) const OTHER_MASTERS: &str = "other-masters";
+const ID: StepId = StepId::OtherMasters;
 
 /// How long the other masters may object if their proof is not required.
 const MOMENT: Duration = Duration::from_secs(1);
@@ -216,12 +217,8 @@ impl OtherMasters {
 
 #[async_trait(?Send)]
 impl Step for OtherMasters {
-    fn name(&self) -> String {
-        OTHER_MASTERS.into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec!["pki".into()]
+    fn id(&self) -> StepId {
+        ID
     }
 
     fn title(&self) -> String {
@@ -255,7 +252,7 @@ pub(super) async fn action(cx: &Context, permit: Permit) -> Result<Action, StepE
         Verdict::Wait(seen) => {
             if !noted && began.elapsed() >= PATIENCE {
                 noted = true;
-                cx.report.note(OTHER_MASTERS, format!("waiting for proof that there is no etcd yet: {seen}"));
+                cx.report.note(&ID.name(), format!("waiting for proof that there is no etcd yet: {seen}"));
             }
             ControlFlow::Continue(seen)
         }

@@ -4,7 +4,10 @@ use super::view::{Peers, Survey, View};
 use crate::{
     api::etcd::{Etcd, Member},
     context::Context,
-    engine::error::{Exit, StepError},
+    engine::{
+        error::{Exit, StepError},
+        step_id::StepId,
+    },
 };
 use serde::Serialize;
 use std::{cell::RefCell, time::Duration};
@@ -176,7 +179,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Finds out, while something waits for etcd, whether etcd lost its quorum, and reports it.
 pub struct Watch {
-    step: &'static str,
+    step: StepId,
     looked: RefCell<Instant>,
     problem: RefCell<Option<(String, String)>>,
 }
@@ -184,7 +187,7 @@ pub struct Watch {
 impl Watch {
     /// For a step that begins to wait now.
     #[must_use]
-    pub fn new(step: &'static str) -> Self {
+    pub fn new(step: StepId) -> Self {
         Self { step, looked: RefCell::new(Instant::now()), problem: RefCell::default() }
     }
 
@@ -197,7 +200,7 @@ impl Watch {
         let problem = health(cx).await.ok().filter(|(view, _)| view.is_some()).and_then(|(_, health)| health.problem());
         *self.looked.borrow_mut() = Instant::now();
         if let Some((what, _)) = problem.as_ref().filter(|_| *self.problem.borrow() != problem) {
-            cx.report.note(self.step, what);
+            cx.report.note(&self.step.name(), what);
         }
         *self.problem.borrow_mut() = problem;
     }

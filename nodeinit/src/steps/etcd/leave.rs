@@ -11,6 +11,7 @@ use crate::{
     engine::{
         error::{Exit, StepError},
         step::{State, Step},
+        step_id::StepId,
         wait::Wait,
     },
     steps::pki::certificate_path,
@@ -167,12 +168,8 @@ async fn place(cx: &Context) -> Result<(Place, Option<(Peers, View)>), StepError
 
 #[async_trait(?Send)]
 impl Step for Leave {
-    fn name(&self) -> String {
-        "leave-etcd".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        Vec::new()
+    fn id(&self) -> StepId {
+        StepId::LeaveEtcd
     }
 
     fn title(&self) -> String {

@@ -19,6 +19,7 @@ use crate::{
         error::{Exit, StepError},
         journal::{EtcdHistory, Record},
         step::{State, Step},
+        step_id::StepId,
         wait::Wait,
     },
     host::{failpoint, files::NewFile, processes},
@@ -28,20 +29,18 @@ use crate::{
     },
     steps::{
         encryption_config, kubelet,
-        static_pods::{BackOffWatch, Component, explain},
+        static_pods::{back_off::BackOffWatch, command, containers, explain},
     },
 };
 use async_trait::async_trait;
-use nodeinit_config::{Cluster, cluster::Role, versions::KubernetesVersion, yaml};
-use serde_json::Value;
+use nodeinit_config::{Cluster, Component, cluster::Role, versions::KubernetesVersion, yaml};
 use std::{
     ops::ControlFlow,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
-/// The step's name.
-pub const NAME: &str = "etcd-member";
+const ID: StepId = StepId::EtcdMember;
 
 /// Step `etcd-member`: this machine is a voting member of the masters' etcd.
 ///
@@ -91,10 +90,9 @@ pub(in crate::steps) fn membership(cx: &Context) -> Result<Membership, StepError
     let text = cx.files.read_text(manifest_path())?.unwrap_or_default();
     // A manifest that cannot be read is written again.
     let pod = yaml::document(&text).unwrap_or_default();
-    let command = pod.pointer("/spec/containers/0/command").and_then(Value::as_array);
-    let flags: Vec<&str> = command.into_iter().flatten().filter_map(Value::as_str).collect();
+    let flags = static_pod::command(&pod);
     let value = |prefix: &str| flags.iter().find_map(|flag| flag.strip_prefix(prefix)).map(str::to_owned);
-    let joined = !records.history.is_bootstrap() && flags.contains(&"--initial-cluster-state=existing");
+    let joined = !records.history.is_bootstrap() && flags.iter().any(|flag| flag == "--initial-cluster-state=existing");
     Ok(Membership {
         token: records.token.or_else(|| value("--initial-cluster-token=")),
         joined: value("--initial-cluster=").filter(|_| joined),
@@ -120,21 +118,8 @@ fn own(cx: &Context) -> Result<Own, StepError> {
 
 #[async_trait(?Send)]
 impl Step for EtcdMember {
-    fn name(&self) -> String {
-        NAME.into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        let mut needs = ["kubeconfig", "image-pause", "image-etcd", "kubelet-config"].map(String::from).to_vec();
-        if self.role != Role::FirstMaster {
-            needs.push("kubelet".into());
-        }
-        // Its digest is compared with those of the other masters, or published for them.
-        needs.push("encryption-config".into());
-        if self.action.is_some() {
-            needs.push(bootstrap::OTHER_MASTERS.into());
-        }
-        needs
+    fn id(&self) -> StepId {
+        ID
     }
 
     fn title(&self) -> String {
@@ -180,7 +165,7 @@ impl Step for EtcdMember {
                     blocking(move || bootstrap::record(&lent)).await?;
                     return mark(cx).await;
                 }
-                Action::Join => cx.report.note(NAME, "the other masters have an etcd: this machine joins it"),
+                Action::Join => cx.report.note(&ID.name(), "the other masters have an etcd: this machine joins it"),
             }
         } else if self.role == Role::FirstMaster && membership(cx)?.joined.is_none() {
             return Ok(());
@@ -220,7 +205,7 @@ impl<'a> Joining<'a> {
             cx,
             peers: Peers::of_others(cx)?,
             watch,
-            health: Watch::new(NAME),
+            health: Watch::new(ID),
             starting: None,
             known,
             told: String::new(),
@@ -410,7 +395,7 @@ impl<'a> Joining<'a> {
 
     fn tell(&mut self, what: String) {
         if self.told != what {
-            self.cx.report.note(NAME, &what);
+            self.cx.report.note(&ID.name(), &what);
             self.told = what;
         }
     }
@@ -443,7 +428,7 @@ impl<'a> Joining<'a> {
             Ok(token) => self.place(token).await?,
             Err(e) => return Ok(self.wait(shown(&e))),
         }
-        let command = Component::Etcd.command(self.cx)?;
+        let command = command(self.cx, Component::Etcd)?;
         if self.starting.is_none() && !processes::runs(&self.cx.files, &command) {
             end_api_server(self.cx).await;
         }
@@ -479,7 +464,7 @@ impl<'a> Joining<'a> {
             etcd.remove(member.id).await.map_err(|e| StepError::caused("cannot remove the member again", e))
         };
         if let Err(e) = withdraw.await {
-            self.cx.report.note(NAME, format!("{e}: {}", e.causes().join(": ")));
+            self.cx.report.note(&ID.name(), format!("{e}: {}", e.causes().join(": ")));
         }
     }
 }
@@ -489,16 +474,16 @@ impl<'a> Joining<'a> {
 pub(super) async fn end_api_server(cx: &Context) {
     let end = async {
         let cri = Cri::connect(cri::SOCKET).await?;
-        let mut containers = Component::ApiServer.containers().await?;
+        let mut containers = containers(Component::ApiServer).await?;
         containers.retain(|container| container.state == ContainerState::Running);
         for container in containers {
-            cx.report.note(NAME, "an API server without its etcd is ended");
+            cx.report.note(&ID.name(), "an API server without its etcd is ended");
             cri.kill_container(&container.id).await?;
         }
         Ok::<_, cri::CriError>(())
     };
     if let Err(e) = end.await {
-        cx.report.note(NAME, e.to_string());
+        cx.report.note(&ID.name(), e.to_string());
     }
 }
 

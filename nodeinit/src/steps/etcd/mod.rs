@@ -16,7 +16,7 @@ mod view;
 pub use bootstrap::{OtherMasters, Permit};
 pub(crate) use evidence::others;
 pub(super) use marker::has_data;
-pub use member::{EtcdMember, NAME as MEMBER};
+pub use member::EtcdMember;
 pub(super) use member::{is_settled, membership, settle, token};
 pub(super) use turn::place;
 pub use view::{Peers, View};

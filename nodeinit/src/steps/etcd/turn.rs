@@ -13,10 +13,10 @@ use crate::{
     context::Context,
     engine::{error::StepError, step::Step, wait::Wait},
     host::{failpoint, files::NewFile, processes},
-    steps::static_pods::{Component, Healthy},
+    render::static_pod,
+    steps::static_pods::{Healthy, containers},
 };
-use nodeinit_config::yaml;
-use serde_json::Value;
+use nodeinit_config::{Component, yaml};
 use std::{
     ops::ControlFlow,
     time::{Duration, Instant},
@@ -52,7 +52,7 @@ pub(in crate::steps) async fn place(cx: &Context, manifest: NewFile) -> Result<(
     let former = yaml::document(&former).unwrap_or_default();
     // The kubelet restarts nothing for another form of the same pod.
     let same = yaml::document(&String::from_utf8_lossy(&manifest.content)).is_ok_and(|wanted| wanted == former);
-    if alone || same || !processes::runs(&cx.files, &command(&former)) {
+    if alone || same || !processes::runs(&cx.files, &static_pod::command(&former)) {
         return cx.place(vec![manifest]).await.map(drop);
     }
     let peers = Peers::of_all(cx)?;
@@ -62,7 +62,7 @@ pub(in crate::steps) async fn place(cx: &Context, manifest: NewFile) -> Result<(
     cx.place(vec![manifest]).await?;
     failpoint("etcd-turn", &cx.node.name);
     replaced(cx, container, &peers, turn).await?;
-    Healthy(Component::Etcd, cx.node.role).apply(cx).await?;
+    Healthy(Component::Etcd).apply(cx).await?;
     let again = Wait::new("this machine's member of etcd to be healthy again", cx.cluster.timeouts.etcd);
     let look = async || match peers.look().await {
         Ok(view) => failure(&view, &cx.node.name).map_or(ControlFlow::Break(view), ControlFlow::Continue),
@@ -76,14 +76,8 @@ pub(in crate::steps) async fn place(cx: &Context, manifest: NewFile) -> Result<(
     Ok(())
 }
 
-/// The command of etcd in its manifest.
-fn command(manifest: &Value) -> Vec<String> {
-    let command = manifest.pointer("/spec/containers/0/command").and_then(Value::as_array).into_iter().flatten();
-    command.filter_map(|part| part.as_str().map(str::to_owned)).collect()
-}
-
 async fn newest() -> Result<Option<Container>, CriError> {
-    Ok(Component::Etcd.containers().await?.into_iter().next())
+    Ok(containers(Component::Etcd).await?.into_iter().next())
 }
 
 /// Waits until the kubelet has replaced etcd's container. The API server of this machine goes on if that happens at once; else the kubelet

@@ -8,6 +8,7 @@ use crate::{
         error::{Exit, StepError},
         journal::{Record, hex},
         step::{State, Step},
+        step_id::StepId,
         wait::Wait,
     },
     host::files::Files,
@@ -192,7 +193,7 @@ impl Way<'_> {
                     .hint(format!("find out which of them is its own, and write it as `hostKeys` of {name}")))
             }
             None => {
-                let step = super::step_name(&self.target.name);
+                let step = StepId::Host(self.target.name.clone()).name();
                 cx.report.note(&step, format!("trusting the host key of {name} from now on: {key}"));
                 Ok(cx.journal.intend(vec![Record::HostKey { name: name.clone(), key: key.to_owned() }])?)
             }

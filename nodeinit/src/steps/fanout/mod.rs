@@ -19,10 +19,11 @@ use crate::{
     engine::{
         error::{Exit, StepError},
         step::{State, Step},
+        step_id::StepId,
     },
     host::failpoint,
     pki::worker_secrets::WorkerSecrets,
-    steps::{fetched, source},
+    steps::source,
 };
 use async_trait::async_trait;
 pub(super) use fleet::Fleet;
@@ -47,8 +48,6 @@ pub struct Host {
     machine: Machine,
     role: Role,
     fleet: Rc<Fleet>,
-    /// Further steps that must have ended before.
-    after: Vec<String>,
     /// The connection of the look that found work, which the work goes on with.
     looked: RefCell<Option<(Remote, OwnedSemaphorePermit)>>,
     /// Since when another run has held the lock there.
@@ -68,23 +67,10 @@ pub fn hosts(cluster: &Cluster) -> Vec<Host> {
             machine: machine.clone(),
             role,
             fleet: fleet.clone(),
-            after: Vec::new(),
             looked: RefCell::default(),
             locked: Cell::default(),
         })
         .collect()
-}
-
-/// Puts the workers first, and lets the masters wait for them.
-pub fn masters_last(hosts: &mut [Host]) {
-    hosts.sort_by_key(|host| host.role != Role::Worker);
-    let workers = hosts.iter().filter(|host| host.role == Role::Worker);
-    let workers: Vec<String> = workers.map(|host| step_name(&host.machine.name)).collect();
-    hosts.iter_mut().filter(|host| host.role != Role::Worker).for_each(|host| host.after = workers.clone());
-}
-
-fn step_name(machine: &str) -> String {
-    format!("host-{machine}")
 }
 
 impl Host {
@@ -92,6 +78,12 @@ impl Host {
     #[must_use]
     pub fn machine(&self) -> &str {
         &self.machine.name
+    }
+
+    /// The machine's role.
+    #[must_use]
+    pub const fn role(&self) -> Role {
+        self.role
     }
 
     /// `None` while it cannot be told yet, as there is no CA.
@@ -169,24 +161,15 @@ impl Host {
 
 #[async_trait(?Send)]
 impl Step for Host {
-    fn name(&self) -> String {
-        step_name(&self.machine.name)
-    }
-
-    fn needs(&self) -> Vec<String> {
-        let mut needs = self.after.clone();
-        needs.extend(["pki".into(), fetched::NAME.into()]);
-        if self.role != Role::Worker {
-            needs.push("encryption-config".into());
-        }
-        needs
+    fn id(&self) -> StepId {
+        StepId::Host(self.machine.name.clone())
     }
 
     fn title(&self) -> String {
         format!("bring up {} as {} over SSH", self.machine.name, self.role)
     }
 
-    fn is_elsewhere(&self) -> bool {
+    fn is_remote(&self) -> bool {
         true
     }
 

@@ -1,6 +1,6 @@
 //! The worker's token: where it is found, and how it is forgotten.
 
-use super::NAME;
+use super::ID;
 use crate::{
     context::Context,
     engine::{error::StepError, wait::Wait},
@@ -51,7 +51,7 @@ pub(super) async fn read(cx: &Context) -> Result<Secret<String>, StepError> {
         "on the first master: `nodeinit up`, which brings it over SSH; or `nodeinit token create --worker {name} --files \
          DIRECTORY`, and copy its secrets.yaml to {SECRETS}"
     );
-    cx.report.note(NAME, format!("there is no token for {name} yet; {hint}"));
+    cx.report.note(&ID.name(), format!("there is no token for {name} yet; {hint}"));
     let look = async || match find(&cx.files) {
         Ok(Some(token)) => ControlFlow::Break(Ok(token)),
         Ok(None) => ControlFlow::Continue(format!("neither {SENT_SECRETS} nor {SECRETS} is there")),

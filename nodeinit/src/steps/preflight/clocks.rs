@@ -1,7 +1,7 @@
 //! The clock: a certificate made on a machine whose clock is behind is 'not yet valid' elsewhere.
 
 use super::{Finding, Level};
-use crate::{api::http, context::Context, host::net, steps::fetched};
+use crate::{api::http, context::Context, engine::step_id::StepId, host::net, steps::fetched};
 use futures_util::future::join_all;
 use nodeinit_config::cluster::ArtifactSource;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -112,7 +112,7 @@ pub(super) fn synchronisation(cx: &Context) -> Vec<Finding> {
 /// of the official servers: the step `fetch` would try each artifact for minutes.
 pub(super) async fn servers(cx: &Context) -> Vec<Finding> {
     let urls = match &cx.cluster.artifacts.source {
-        ArtifactSource::Mirror(_) if cx.journal.state().ended.contains(crate::steps::artifacts::OTHERS) => Vec::new(),
+        ArtifactSource::Mirror(_) if cx.journal.state().ended.contains(&*StepId::Binaries.name()) => Vec::new(),
         ArtifactSource::Mirror(url) => vec![url.clone()],
         ArtifactSource::Upstream => fetched::servers(cx).await.into_iter().collect(),
         _ => Vec::new(),

@@ -19,15 +19,13 @@ use crate::{
         error::{Exit, StepError},
         journal::Record,
         step::{State, Step},
+        step_id::StepId,
     },
     steps::containerd::{self, Duty},
 };
 use async_trait::async_trait;
 use serde::Serialize;
 use std::time::UNIX_EPOCH;
-
-/// The step's name.
-pub const NAME: &str = "preflight";
 
 pub use inputs::{images_of, sysctls_of};
 pub(super) use runtime_config::{CHECK as RUNTIME_CONFIG, systemd_cgroup};
@@ -197,12 +195,8 @@ pub struct Preflight;
 
 #[async_trait(?Send)]
 impl Step for Preflight {
-    fn name(&self) -> String {
-        NAME.into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        Vec::new()
+    fn id(&self) -> StepId {
+        StepId::Preflight
     }
 
     fn title(&self) -> String {
@@ -212,7 +206,7 @@ impl Step for Preflight {
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
         let report = report(cx).await;
         for finding in report.warnings() {
-            cx.report.note(NAME, format!("{}: {} ({})", finding.check, finding.what, finding.remedy));
+            cx.report.note(&self.name(), format!("{}: {} ({})", finding.check, finding.what, finding.remedy));
         }
         if let Some(refusal) = report.refusal() {
             return Err(refusal);

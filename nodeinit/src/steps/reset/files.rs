@@ -4,16 +4,18 @@ use crate::{
     context::{Context, blocking},
     engine::{
         error::StepError,
-        journal::{JOURNAL, ORIGINALS, Written, sha256},
+        journal::JOURNAL,
         step::{State, Step},
+        step_id::StepId,
     },
     host::{
-        files::{NewFile, failed, temporary},
+        files::{failed, temporary},
         systemd,
     },
     steps::{
         etcd::aside,
         reset::{is_ours, trees},
+        undo::{Fate, carry_out, own_files},
     },
 };
 use async_trait::async_trait;
@@ -39,12 +41,8 @@ impl Files {
 
 #[async_trait(?Send)]
 impl Step for Files {
-    fn name(&self) -> String {
-        "remove-files".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        ["restore-kernel", "restore-containerd"].map(String::from).into()
+    fn id(&self) -> StepId {
+        StepId::RemoveFiles
     }
 
     fn title(&self) -> String {
@@ -90,10 +88,10 @@ fn remove(cx: &Context, kept: &[PathBuf]) -> Result<(), StepError> {
         remove_tree(cx, &path)?;
     }
     for path in kept {
-        cx.report.note("remove-files", format!("kept {}: {KEPT}", path.display()));
+        cx.report.note(&StepId::RemoveFiles.name(), format!("kept {}: {KEPT}", path.display()));
     }
     for (path, fate) in own_files(cx, |_| true)? {
-        carry_out(cx, "remove-files", &path, fate)?;
+        carry_out(cx, &StepId::RemoveFiles, &path, fate)?;
     }
     let state = cx.journal.state();
     for path in state.files.keys() {
@@ -148,74 +146,13 @@ fn remove_tree(cx: &Context, path: &Path) -> Result<(), StepError> {
     Ok(cx.files.remove_tree(path)?)
 }
 
-/// What becomes of a file that we wrote.
-enum Fate {
-    Remove,
-    PutBack(NewFile),
-    /// Its content is none that we wrote.
-    Keep,
-}
-
-/// Reads each of the files whole: programs are among them.
-fn own_files(cx: &Context, wanted: impl Fn(&Path) -> bool) -> Result<Vec<(PathBuf, Fate)>, StepError> {
-    let mut fates = Vec::new();
-    for (path, written) in cx.journal.state().files.into_iter().filter(|(path, _)| wanted(path)) {
-        if let Some(fate) = fate(cx, &path, written)? {
-            fates.push((path, fate));
-        }
-    }
-    Ok(fates)
-}
-
-/// `None`: the file is gone, or as it was before.
-fn fate(cx: &Context, path: &Path, written: Written) -> Result<Option<Fate>, StepError> {
-    let Some(content) = cx.files.read(path)? else { return Ok(None) };
-    let digest = sha256(&content);
-    Ok(match written.original {
-        Some(original) if original.sha256 == digest => None,
-        _ if !written.sha256.contains(&digest) => Some(Fate::Keep),
-        Some(original) => match cx.files.read(Path::new(ORIGINALS).join(&original.sha256))? {
-            Some(content) => Some(Fate::PutBack(NewFile { path: path.to_path_buf(), content, mode: original.mode })),
-            None => Some(Fate::Keep),
-        },
-        None => Some(Fate::Remove),
-    })
-}
-
-/// Whether nothing is left to undo of a file that we wrote: it is gone, as it was before, or changed by somebody else.
-pub(in crate::steps) fn is_undone(cx: &Context, path: &Path) -> Result<bool, StepError> {
-    let Some(written) = cx.journal.state().files.remove(path) else { return Ok(true) };
-    Ok(matches!(fate(cx, path, written)?, None | Some(Fate::Keep)))
-}
-
-/// Removes files of ours, or puts back what was there before. What somebody else has changed stays.
-pub(in crate::steps) fn undo(cx: &Context, step: &str, paths: &[PathBuf]) -> Result<(), StepError> {
-    for (path, fate) in own_files(cx, |path| paths.iter().any(|wanted| wanted == path))? {
-        carry_out(cx, step, &path, fate)?;
-    }
-    Ok(())
-}
-
-fn carry_out(cx: &Context, step: &str, path: &Path, fate: Fate) -> Result<(), StepError> {
-    match fate {
-        Fate::Remove => cx.files.remove_file(path)?,
-        Fate::PutBack(original) => cx.files.write(&[original])?,
-        Fate::Keep => cx.report.note(step, format!("{} was changed since; it stays", path.display())),
-    }
-    Ok(())
-}
-
 /// Step `forget`: the journal itself.
 pub struct Journal;
 
 #[async_trait(?Send)]
 impl Step for Journal {
-    fn name(&self) -> String {
-        "forget".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec!["remove-files".into()]
+    fn id(&self) -> StepId {
+        StepId::Forget
     }
 
     fn title(&self) -> String {
@@ -244,7 +181,7 @@ impl Step for Journal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{context::testing::context_of, engine::journal::Record};
+    use crate::{context::testing::context_of, engine::journal::Record, host::files::NewFile};
 
     /// A cluster's data, live and moved aside, in a directory whose parent `up` made as well.
     async fn with_data() -> (tempfile::TempDir, Context) {

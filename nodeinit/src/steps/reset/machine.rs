@@ -1,26 +1,21 @@
-//! The running machine: services, pods, mounts, interfaces, kernel settings, images.
+//! The running machine: services, pods, mounts, the pod network.
 
 use crate::{
     api::cri::{self, Cri, Sandbox},
-    context::{Context, blocking},
+    context::Context,
     engine::{
         error::{Exit, StepError},
         step::{State, Step},
+        step_id::StepId,
         wait::Wait,
     },
-    host::{kernel, net, systemd},
-    render::paths,
-    steps::{
-        containerd, metadata,
-        reset::{is_undone, undo},
-        virtual_address::RECORDED_AS,
-    },
+    host::systemd,
+    steps::{containerd, virtual_address},
 };
 use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
 use std::{
     ffi::OsStr,
-    net::IpAddr,
     ops::ControlFlow,
     path::{Path, PathBuf},
     time::{Duration, Instant},
@@ -35,12 +30,8 @@ pub struct Kubelet;
 
 #[async_trait(?Send)]
 impl Step for Kubelet {
-    fn name(&self) -> String {
-        "stop-kubelet".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec!["leave-etcd".into()]
+    fn id(&self) -> StepId {
+        StepId::StopKubelet
     }
 
     fn title(&self) -> String {
@@ -70,12 +61,8 @@ pub struct Pods;
 
 #[async_trait(?Send)]
 impl Step for Pods {
-    fn name(&self) -> String {
-        "remove-pods".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec!["stop-kubelet".into()]
+    fn id(&self) -> StepId {
+        StepId::RemovePods
     }
 
     fn title(&self) -> String {
@@ -133,12 +120,8 @@ pub struct Mounts;
 
 #[async_trait(?Send)]
 impl Step for Mounts {
-    fn name(&self) -> String {
-        "unmount".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec!["remove-pods".into()]
+    fn id(&self) -> StepId {
+        StepId::Unmount
     }
 
     fn title(&self) -> String {
@@ -183,8 +166,8 @@ fn unescape(text: &str) -> PathBuf {
     PathBuf::from(plain)
 }
 
-/// Step `remove-network`: interfaces of the pod network that were not there before, the virtual address, the rule against
-/// metadata, and the chains of kube-proxy and the pod network in iptables.
+/// Step `remove-network`: interfaces of the pod network that were not there before, the virtual address, and the chains of kube-proxy
+/// and the pod network in iptables.
 pub struct Network;
 
 /// Interfaces that flannel and the bridge plugin make.
@@ -195,12 +178,8 @@ const CHAINS: [&str; 3] = ["KUBE-", "CNI-", "FLANNEL-"];
 
 #[async_trait(?Send)]
 impl Step for Network {
-    fn name(&self) -> String {
-        "remove-network".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec!["unmount".into()]
+    fn id(&self) -> StepId {
+        StepId::RemoveNetwork
     }
 
     fn title(&self) -> String {
@@ -209,8 +188,7 @@ impl Step for Network {
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
         let mut changes: Vec<String> = interfaces(cx)?.iter().map(|i| format!("delete interface {i}")).collect();
-        changes.extend(virtual_address(cx)?.map(|(address, on)| format!("take {address} from {on}")));
-        changes.extend(metadata::is_there(cx).await.then(|| metadata::REMOVAL.to_owned()));
+        changes.extend(virtual_address::held(cx)?.map(|(address, on)| format!("take {address} from {on}")));
         for family in ["iptables", "ip6tables"] {
             if foreign_rules(cx, family).await?.is_some() {
                 changes.push(format!("remove the chains of Kubernetes from {family}"));
@@ -223,11 +201,7 @@ impl Step for Network {
         for interface in interfaces(cx)? {
             cx.commands.run(&["ip", "link", "delete", &interface], LIMIT).await?;
         }
-        if let Some((address, on)) = virtual_address(cx)? {
-            let prefix = if address.is_ipv4() { 32 } else { 128 };
-            cx.commands.run(&["ip", "address", "delete", &format!("{address}/{prefix}"), "dev", &on], LIMIT).await?;
-        }
-        metadata::remove(cx).await?;
+        virtual_address::release(cx).await?;
         for family in ["iptables", "ip6tables"] {
             if let Some(rules) = foreign_rules(cx, family).await? {
                 let restore = format!("{family}-restore");
@@ -242,14 +216,6 @@ fn interfaces(cx: &Context) -> Result<Vec<String>, StepError> {
     let Some(before) = cx.journal.state().interfaces else { return Ok(Vec::new()) };
     let now = cx.files.list("/sys/class/net")?;
     Ok(now.into_iter().filter(|name| INTERFACES.contains(&name.as_str()) && !before.contains(name)).collect())
-}
-
-/// The virtual address and the interface that has it: a holder that was killed leaves it there.
-fn virtual_address(cx: &Context) -> Result<Option<(IpAddr, String)>, StepError> {
-    let fixed = cx.journal.state().fixed.unwrap_or_default();
-    let Some(address) = fixed.get(RECORDED_AS).and_then(|text| text.parse().ok()) else { return Ok(None) };
-    let on = net::interface_of(address).map_err(|e| StepError::caused("cannot list the machine's addresses", e))?;
-    Ok(on.map(|interface| (address, interface)))
 }
 
 /// The rules without those of Kubernetes, or `None` where there are none of Kubernetes, or no such program.
@@ -307,147 +273,6 @@ fn words(line: &str) -> Vec<String> {
     }
     words.push(word);
     words
-}
-
-/// Step `restore-kernel`: settings and swap as they were.
-pub struct Kernel;
-
-#[async_trait(?Send)]
-impl Step for Kernel {
-    fn name(&self) -> String {
-        "restore-kernel".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec!["remove-network".into()]
-    }
-
-    fn title(&self) -> String {
-        "restore sysctls and swap".into()
-    }
-
-    async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        let state = cx.journal.state();
-        let mut changes = Vec::new();
-        for (key, before) in &state.sysctls {
-            if kernel::sysctl(&cx.files, key)?.is_some_and(|now| now != *before) {
-                changes.push(format!("set {key} to {before}"));
-            }
-        }
-        let on = kernel::swaps(&cx.files)?;
-        let off = state.swaps.iter().filter(|device| !on.iter().any(|area| area.device == **device));
-        changes.extend(off.map(|device| format!("switch swap on on {}", device.display())));
-        Ok(State::of(changes))
-    }
-
-    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        let context = cx.clone();
-        blocking(move || {
-            for (key, before) in context.journal.state().sysctls {
-                kernel::set_sysctl(&context.files, &key, &before)?;
-            }
-            Ok(())
-        })
-        .await?;
-        let on = kernel::swaps(&cx.files)?;
-        for device in cx.journal.state().swaps.iter().filter(|device| !on.iter().any(|area| area.device == **device)) {
-            cx.commands.run(&["swapon", &device.to_string_lossy()], LIMIT).await?;
-        }
-        Ok(())
-    }
-}
-
-/// Step `remove-images`: the images that we imported.
-pub struct Images;
-
-#[async_trait(?Send)]
-impl Step for Images {
-    fn name(&self) -> String {
-        "remove-images".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec!["remove-pods".into()]
-    }
-
-    fn title(&self) -> String {
-        "remove the imported images".into()
-    }
-
-    async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        Ok(State::of(images(cx).await?.iter().map(|image| format!("remove image {image}")).collect()))
-    }
-
-    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        for image in images(cx).await? {
-            cx.commands.run(&["ctr", "-n", "k8s.io", "images", "rm", &image], LIMIT).await?;
-        }
-        Ok(())
-    }
-}
-
-async fn images(cx: &Context) -> Result<Vec<String>, StepError> {
-    let ours = cx.journal.state().images;
-    if ours.is_empty() || containerd::is_removed(cx) || !cx.files.exists(Path::new(cri::SOCKET)) {
-        return Ok(Vec::new());
-    }
-    let present = cx.commands.run(&["ctr", "-n", "k8s.io", "images", "ls", "-q"], LIMIT).await?;
-    Ok(present.lines().filter(|name| ours.contains(*name)).map(str::to_owned).collect())
-}
-
-/// Step `restore-containerd`: one that we installed is stopped, so that its files can be removed; else it gets its own configuration back.
-pub struct ContainerRuntime;
-
-/// What we changed of a containerd that others installed.
-fn containerd_files(cx: &Context) -> Result<Vec<PathBuf>, StepError> {
-    let is_its = |path: &PathBuf| path.starts_with("/etc/containerd") || path == Path::new(paths::CONTAINERD_PROXY);
-    let mut changed = Vec::new();
-    for path in cx.journal.state().files.into_keys().filter(is_its) {
-        if !is_undone(cx, &path)? {
-            changed.push(path);
-        }
-    }
-    Ok(changed)
-}
-
-#[async_trait(?Send)]
-impl Step for ContainerRuntime {
-    fn name(&self) -> String {
-        "restore-containerd".into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        ["remove-images", "unmount"].map(String::from).into()
-    }
-
-    fn title(&self) -> String {
-        "stop containerd, or restore its own configuration".into()
-    }
-
-    async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        let unit = containerd::UNIT;
-        if cx.journal.state().units.contains(unit) {
-            return Ok(State::needed(format!("stop and disable {unit}")));
-        }
-        let changed = containerd_files(cx)?;
-        Ok(if changed.is_empty() {
-            State::Done
-        } else {
-            State::needed("put containerd's configuration back, restart it")
-        })
-    }
-
-    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        let unit = containerd::UNIT;
-        if cx.journal.state().units.contains(unit) {
-            // In this order, so that a reset that is killed in between does not ask it for pods again.
-            systemd::disable(&cx.commands, unit).await?;
-            return Ok(systemd::stop(&cx.commands, unit).await?);
-        }
-        undo(cx, &self.name(), &containerd_files(cx)?)?;
-        systemd::reload(&cx.commands).await?;
-        Ok(systemd::restart(&cx.commands, unit).await?)
-    }
 }
 
 #[cfg(test)]

@@ -1,21 +1,15 @@
-//! Undoes what the journal says was made on this machine, and nothing else.
+//! Undoes what the journal says was made on this machine, and nothing else. What undoes one step is in that step's file; here is the rest.
 
 mod files;
 mod machine;
 
 pub use files::{Files, Journal};
-pub(super) use files::{is_undone, undo};
-pub use machine::{ContainerRuntime, Images, Kernel, Kubelet, Mounts, Network, Pods};
+pub use machine::{Kubelet, Mounts, Network, Pods};
 
 use crate::{
     context::Context,
-    engine::step::Plan,
     render::static_pod,
-    steps::{
-        containerd,
-        etcd::{aside, leave::Leave},
-        kubelet, source,
-    },
+    steps::{containerd, etcd::aside, kubelet, source},
 };
 use std::{
     collections::BTreeMap,
@@ -74,23 +68,4 @@ fn is_audit_log(log: &Path, name: &str) -> bool {
         text.len() == FORM.len() && text.bytes().zip(FORM).all(fits)
     };
     name == file || time.is_some_and(is_time)
-}
-
-/// Everything that `up` made, in the order in which it can be taken away. The journal goes last, so that a reset that was
-/// killed goes on. With `force`, the other masters' etcd may lose its quorum; with `remove_aside`, etcd data that was moved aside is
-/// deleted as well.
-#[must_use]
-pub fn plan(force: bool, remove_aside: bool) -> Plan {
-    vec![
-        Box::new(Leave { force }),
-        Box::new(Kubelet),
-        Box::new(Pods),
-        Box::new(Mounts),
-        Box::new(Network),
-        Box::new(Kernel),
-        Box::new(Images),
-        Box::new(ContainerRuntime),
-        Box::new(Files { remove_aside }),
-        Box::new(Journal),
-    ]
 }

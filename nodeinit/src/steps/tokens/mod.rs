@@ -13,6 +13,7 @@ use crate::{
         error::StepError,
         journal::hex,
         step::{State, Step},
+        step_id::StepId,
         wait::Wait,
     },
     pki::{Certificate, catalog::Ca, expiry::date, random},
@@ -301,7 +302,7 @@ async fn decision(cx: &Context, given: &[Given]) -> Result<Decision, StepError> 
     let now = cx.clock.now();
     Ok(Decision::of(&Seen {
         ledger: ledger.as_ref(),
-        ran_before: EARLIER.iter().chain(&[NAME]).any(|step| ended.contains(*step)),
+        ran_before: EARLIER.into_iter().chain([&*StepId::Tokens.name()]).any(|step| ended.contains(step)),
         live: &live,
         issued: &issued,
         ready: &ready,
@@ -319,16 +320,10 @@ fn ready_nodes(list: &Value) -> BTreeSet<String> {
 /// Step `tokens`: each token of the secrets bundle becomes valid once, and those of workers that have joined are deleted.
 pub struct Tokens;
 
-const NAME: &str = "tokens";
-
 #[async_trait(?Send)]
 impl Step for Tokens {
-    fn name(&self) -> String {
-        NAME.into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec!["kube-apiserver".into()]
+    fn id(&self) -> StepId {
+        StepId::Tokens
     }
 
     fn title(&self) -> String {

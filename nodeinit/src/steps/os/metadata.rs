@@ -1,10 +1,12 @@
 //! A rule that drops the traffic of pods to the cloud's metadata service.
 
+use super::OsStep;
 use crate::{
     context::Context,
     engine::{
         error::StepError,
         step::{State, Step},
+        step_id::StepId,
     },
     host::{files::NewFile, systemd},
     render::{paths, units},
@@ -12,8 +14,8 @@ use crate::{
 use async_trait::async_trait;
 use std::time::Duration;
 
-/// The step's name.
-pub const NAME: &str = "metadata-rule";
+/// The step's identity.
+pub const ID: StepId = StepId::Os("metadata-rule");
 
 const UNIT: &str = "nodeinit-metadata.service";
 
@@ -50,7 +52,7 @@ async fn table(cx: &Context) -> Option<String> {
 }
 
 /// Whether there is a table to remove.
-pub(super) async fn is_there(cx: &Context) -> bool {
+async fn is_there(cx: &Context) -> bool {
     table(cx).await.is_some()
 }
 
@@ -65,13 +67,13 @@ fn is_complete(rules: &str) -> bool {
 }
 
 /// What `remove` does, as a sentence for `plan`.
-pub(super) const REMOVAL: &str = "remove table inet nodeinit_metadata from nftables";
+const REMOVAL: &str = "remove table inet nodeinit_metadata from nftables";
 
 /// Takes the rule out of the kernel.
 ///
 /// # Errors
 /// Where `nft` fails.
-pub(super) async fn remove(cx: &Context) -> Result<(), StepError> {
+async fn remove(cx: &Context) -> Result<(), StepError> {
     if is_there(cx).await {
         cx.commands.run(&[&["nft", "delete"], &TABLE[..]].concat(), LIMIT).await?;
     }
@@ -80,12 +82,8 @@ pub(super) async fn remove(cx: &Context) -> Result<(), StepError> {
 
 #[async_trait(?Send)]
 impl Step for MetadataRule {
-    fn name(&self) -> String {
-        NAME.into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec![super::preflight::NAME.into()]
+    fn id(&self) -> StepId {
+        ID
     }
 
     fn title(&self) -> String {
@@ -120,6 +118,17 @@ impl Step for MetadataRule {
         cx.place(files().into()).await?;
         cx.start_unit(UNIT).await?;
         Ok(cx.files.remove_file(FORMER_RULES)?)
+    }
+}
+
+#[async_trait(?Send)]
+impl OsStep for MetadataRule {
+    async fn left(&self, cx: &Context) -> Result<Vec<String>, StepError> {
+        Ok(is_there(cx).await.then(|| REMOVAL.to_owned()).into_iter().collect())
+    }
+
+    async fn undo(&self, cx: &Context) -> Result<(), StepError> {
+        remove(cx).await
     }
 }
 

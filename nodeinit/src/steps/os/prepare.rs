@@ -1,20 +1,22 @@
 //! Modules, kernel settings and swap, as Kubernetes needs them: now and at each boot.
 
+use super::OsStep;
 use crate::{
     context::{Context, blocking},
     engine::{
         error::StepError,
         journal::Record,
         step::{State, Step},
+        step_id::StepId,
     },
     host::{files::NewFile, kernel},
 };
 use async_trait::async_trait;
 use nodeinit_config::{Cluster, cluster::Swap};
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
-/// The step's name.
-pub const NAME: &str = "os-prepare";
+/// The step's identity.
+pub const ID: StepId = StepId::Os("os-prepare");
 
 const MODULES_FILE: &str = "/etc/modules-load.d/nodeinit.conf";
 const SYSCTL_FILE: &str = "/etc/sysctl.d/99-nodeinit.conf";
@@ -34,12 +36,8 @@ pub struct OsPrepare;
 
 #[async_trait(?Send)]
 impl Step for OsPrepare {
-    fn name(&self) -> String {
-        NAME.into()
-    }
-
-    fn needs(&self) -> Vec<String> {
-        vec![super::preflight::NAME.into()]
+    fn id(&self) -> StepId {
+        ID
     }
 
     fn title(&self) -> String {
@@ -80,6 +78,43 @@ impl Step for OsPrepare {
         }
         Ok(())
     }
+}
+
+#[async_trait(?Send)]
+impl OsStep for OsPrepare {
+    async fn left(&self, cx: &Context) -> Result<Vec<String>, StepError> {
+        let mut changes = Vec::new();
+        for (key, before) in &cx.journal.state().sysctls {
+            if kernel::sysctl(&cx.files, key)?.is_some_and(|now| now != *before) {
+                changes.push(format!("set {key} to {before}"));
+            }
+        }
+        changes.extend(swaps_off(cx)?.iter().map(|device| format!("switch swap on on {}", device.display())));
+        Ok(changes)
+    }
+
+    async fn undo(&self, cx: &Context) -> Result<(), StepError> {
+        let context = cx.clone();
+        blocking(move || {
+            for (key, before) in context.journal.state().sysctls {
+                kernel::set_sysctl(&context.files, &key, &before)?;
+            }
+            Ok(())
+        })
+        .await?;
+        for device in swaps_off(cx)? {
+            cx.commands.run(&["swapon", &device.to_string_lossy()], LIMIT).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The swap devices that we switched off, and that are still off.
+fn swaps_off(cx: &Context) -> Result<Vec<PathBuf>, StepError> {
+    let on = kernel::swaps(&cx.files)?;
+    let mut off = cx.journal.state().swaps;
+    off.retain(|device| !on.iter().any(|area| area.device == *device));
+    Ok(off.into_iter().collect())
 }
 
 /// The settings that this cluster wants; the user's own win.
@@ -211,6 +246,11 @@ mod tests {
         let text = cx.files.read_text(SYSCTL_FILE).unwrap().unwrap();
         assert!(text.contains("net.ipv4.ip_forward = 1\n") && text.contains("vm.max_map_count = 262144\n"), "{text}");
         assert_eq!(OsPrepare.check(&cx).await.unwrap(), State::Done);
+        let left = OsPrepare.left(&cx).await.unwrap();
+        assert_eq!(left, ["set net.ipv4.ip_forward to 0", "set vm.max_map_count to 65530"]);
+        OsPrepare.undo(&cx).await.unwrap();
+        assert_eq!((now("net.ipv4.ip_forward"), now("vm.max_map_count")), ("0".into(), "65530".into()));
+        assert!(OsPrepare.left(&cx).await.unwrap().is_empty());
     }
 
     #[tokio::test]

@@ -1,11 +1,8 @@
-//! What a cluster is made with and cannot change in place.
+//! The settings that cannot change in place.
 
 use crate::{
     context::Context,
-    engine::{
-        error::{Exit, StepError},
-        journal::Record,
-    },
+    engine::error::{Exit, StepError},
     steps::virtual_address,
 };
 use nodeinit_config::cluster::Role;
@@ -40,15 +37,11 @@ pub fn values(cx: &Context) -> BTreeMap<String, String> {
     values
 }
 
-/// Compares with what this machine was begun with, and notes it at the first time.
+/// Compares the values with those that the first run recorded.
 ///
 /// # Errors
 /// Every value that differs, by name, with what can be done instead.
-pub fn refuse_changes(cx: &Context) -> Result<(), StepError> {
-    let now = values(cx);
-    let Some(before) = cx.journal.state().fixed else {
-        return Ok(cx.journal.intend(vec![Record::Fixed { values: now }])?);
-    };
+pub fn refuse_changes(now: &BTreeMap<String, String>, before: &BTreeMap<String, String>) -> Result<(), StepError> {
     let changed: Vec<String> = now
         .iter()
         .filter_map(|(key, value)| {

@@ -1,0 +1,197 @@
+//! What identifies a step: a type in the code, a stable name everywhere else.
+
+use nodeinit_config::{Addon, Component, cluster::KubernetesImage};
+use std::{borrow::Cow, fmt};
+
+/// A step. `Display` writes its name, which the journal, the report, `phase run` and the documentation use, and which therefore
+/// never changes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StepId {
+    /// `preflight`.
+    Preflight,
+    /// A step that prepares the operating system, by the name that its file in `steps/os/` declares.
+    Os(&'static str),
+    /// `fetch`: official artifacts.
+    Fetch,
+    /// `containerd`.
+    Containerd,
+    /// `kubelet-config`.
+    KubeletConfig,
+    /// `kubelet-binary`.
+    KubeletBinary,
+    /// `binaries`: the programs other than the kubelet.
+    Binaries,
+    /// `image-NAME`.
+    Image(ImageName),
+    /// `kubelet`: its service.
+    Kubelet,
+    /// `kubelet-healthy`.
+    KubeletHealthy,
+    /// `join`: a worker's credentials.
+    Join,
+    /// `pki`.
+    Pki,
+    /// `kubeconfig`.
+    Kubeconfig,
+    /// `encryption-config`.
+    EncryptionConfig,
+    /// `api-server-config`.
+    ApiServerConfig,
+    /// `other-masters`: whether they have an etcd.
+    OtherMasters,
+    /// `etcd-member`.
+    EtcdMember,
+    /// `first-api-server`.
+    FirstApiServer,
+    /// `manifest-NAME`: the component's static pod.
+    Manifest(Component),
+    /// `NAME`: the component is healthy.
+    Healthy(Component),
+    /// `manifest-kube-vip`.
+    KubeVipManifest,
+    /// `virtual-address`: the API answers at it.
+    VirtualAddress,
+    /// `cluster-config`.
+    ClusterConfig,
+    /// `tokens`.
+    Tokens,
+    /// `node`.
+    Node,
+    /// `agent`.
+    Agent,
+    /// `addon-kube-proxy`.
+    KubeProxy,
+    /// `addon-cni`.
+    Cni,
+    /// `addon-coredns`.
+    CoreDns,
+    /// `host-NAME`: another machine, by its name in the configuration.
+    Host(String),
+    /// `verify-kubelets`.
+    VerifyKubelets,
+    /// `ready`.
+    Ready,
+    /// `addon-NAME`: an optional addon.
+    Addon(Addon),
+    /// `addon-manifests`: the user's own manifests.
+    OwnManifests,
+    /// `leave-etcd`.
+    LeaveEtcd,
+    /// `stop-kubelet`.
+    StopKubelet,
+    /// `remove-pods`.
+    RemovePods,
+    /// `unmount`.
+    Unmount,
+    /// `remove-network`.
+    RemoveNetwork,
+    /// `restore-kernel`.
+    RestoreKernel,
+    /// `remove-images`.
+    RemoveImages,
+    /// `restore-containerd`.
+    RestoreContainerd,
+    /// `remove-files`.
+    RemoveFiles,
+    /// `forget`: the journal.
+    Forget,
+}
+
+impl StepId {
+    /// The step's name.
+    #[must_use]
+    pub fn name(&self) -> Cow<'static, str> {
+        let fixed = match self {
+            Self::Image(ImageName(name)) => return format!("image-{name}").into(),
+            Self::Manifest(component) => return format!("manifest-{}", component.name()).into(),
+            Self::Host(name) => return format!("host-{name}").into(),
+            Self::Addon(addon) => return format!("addon-{}", addon.name()).into(),
+            Self::Os(name) => name,
+            Self::Healthy(component) => component.name(),
+            Self::Preflight => "preflight",
+            Self::Fetch => "fetch",
+            Self::Containerd => "containerd",
+            Self::KubeletConfig => "kubelet-config",
+            Self::KubeletBinary => "kubelet-binary",
+            Self::Binaries => "binaries",
+            Self::Kubelet => "kubelet",
+            Self::KubeletHealthy => "kubelet-healthy",
+            Self::Join => "join",
+            Self::Pki => "pki",
+            Self::Kubeconfig => "kubeconfig",
+            Self::EncryptionConfig => "encryption-config",
+            Self::ApiServerConfig => "api-server-config",
+            Self::OtherMasters => "other-masters",
+            Self::EtcdMember => "etcd-member",
+            Self::FirstApiServer => "first-api-server",
+            Self::KubeVipManifest => "manifest-kube-vip",
+            Self::VirtualAddress => "virtual-address",
+            Self::ClusterConfig => "cluster-config",
+            Self::Tokens => "tokens",
+            Self::Node => "node",
+            Self::Agent => "agent",
+            Self::KubeProxy => "addon-kube-proxy",
+            Self::Cni => "addon-cni",
+            Self::CoreDns => "addon-coredns",
+            Self::VerifyKubelets => "verify-kubelets",
+            Self::Ready => "ready",
+            Self::OwnManifests => "addon-manifests",
+            Self::LeaveEtcd => "leave-etcd",
+            Self::StopKubelet => "stop-kubelet",
+            Self::RemovePods => "remove-pods",
+            Self::Unmount => "unmount",
+            Self::RemoveNetwork => "remove-network",
+            Self::RestoreKernel => "restore-kernel",
+            Self::RemoveImages => "remove-images",
+            Self::RestoreContainerd => "restore-containerd",
+            Self::RemoveFiles => "remove-files",
+            Self::Forget => "forget",
+        };
+        fixed.into()
+    }
+}
+
+impl fmt::Display for StepId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.name())
+    }
+}
+
+/// What an image's step is called: the last part of the image's name, such as `kube-apiserver`. If two images have the same one, the
+/// second is numbered.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ImageName(String);
+
+impl ImageName {
+    /// `kube-apiserver` of `registry.k8s.io/kube-apiserver:v1.34.4`.
+    #[must_use]
+    pub fn of(image: &str) -> Self {
+        let last = image.rsplit('/').next().unwrap_or(image);
+        Self(last.split(['@', ':']).next().unwrap_or(last).to_owned())
+    }
+
+    /// The name of the `number`th image with this last part.
+    #[must_use]
+    pub fn numbered(self, number: usize) -> Self {
+        if number > 1 { Self(format!("{}-{number}", self.0)) } else { self }
+    }
+}
+
+impl From<KubernetesImage> for ImageName {
+    fn from(image: KubernetesImage) -> Self {
+        Self(image.file().to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_part_of_an_image_names_its_step() {
+        let name = |image| StepId::Image(ImageName::of(image)).to_string();
+        assert_eq!(name("registry.k8s.io/kube-apiserver:v1.34.4"), "image-kube-apiserver");
+        assert_eq!(name("localhost:5000/coredns/coredns@sha256:00"), "image-coredns");
+        assert_eq!(name("pause"), "image-pause");
+    }
+}

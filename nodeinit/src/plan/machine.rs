@@ -1,0 +1,47 @@
+//! What every machine does, whatever its role.
+
+use crate::{
+    engine::{plan::PlanBuilder, step_id::StepId as Id},
+    steps::{
+        artifacts,
+        containerd::ContainerRuntime,
+        fetched::Fetched,
+        images,
+        kubelet::{KubeletConfig, KubeletHealthy, KubeletService},
+        os,
+        preflight::Preflight,
+    },
+};
+use nodeinit_config::{Cluster, cluster::Role};
+
+/// Checks the machine, then prepares it: everything else starts after `preflight`.
+pub(super) fn prepare(plan: &mut PlanBuilder) {
+    plan.add(Preflight, []);
+    plan.add(Fetched, [Id::Preflight]);
+    for step in os::steps() {
+        plan.add_boxed(step, [Id::Preflight]);
+    }
+    plan.add(ContainerRuntime, [Id::Fetch]);
+    plan.add(KubeletConfig, [Id::Preflight]);
+}
+
+/// Installs programs and images.
+pub(super) fn install(plan: &mut PlanBuilder, cluster: &Cluster, role: Role) {
+    let [kubelet, others] = artifacts::steps(cluster);
+    plan.add(kubelet, [Id::Fetch]);
+    // `kubelet-config` claims the directories of the pod network, whose plugins are placed here; `containerd` places some of the same
+    // programs.
+    plan.add(others, [Id::KubeletConfig, Id::Containerd]);
+    for image in images::steps(cluster, role) {
+        plan.add(image, [Id::Containerd]);
+    }
+}
+
+/// Starts the kubelet, which waits for no image. The step `credentials` writes its kubeconfig.
+pub(super) fn kubelet(plan: &mut PlanBuilder, credentials: Id) {
+    let mut after = vec![Id::KubeletConfig, Id::KubeletBinary, credentials];
+    after.extend(os::steps().iter().map(|step| step.id()));
+    after.push(Id::Containerd);
+    plan.add(KubeletService, after);
+    plan.add(KubeletHealthy, [Id::Kubelet]);
+}

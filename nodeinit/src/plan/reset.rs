@@ -1,0 +1,35 @@
+//! The plan of `reset`: it undoes what the journal lists, in the order in which it can be undone.
+
+use crate::{
+    engine::{
+        plan::{Plan, PlanBuilder, PlanError},
+        step_id::StepId as Id,
+    },
+    steps::{
+        containerd::RestoreContainerd,
+        etcd::leave::Leave,
+        images::RemoveImages,
+        os::RestoreOs,
+        reset::{Files, Journal, Kubelet, Mounts, Network, Pods},
+    },
+};
+
+/// The journal goes last, so that an interrupted reset resumes. With `force`, the other masters' etcd may lose its quorum; with
+/// `remove_aside`, etcd data that was moved aside is deleted, too.
+///
+/// # Errors
+/// A defect: the plan is not valid.
+pub fn plan(force: bool, remove_aside: bool) -> Result<Plan, PlanError> {
+    let mut plan = PlanBuilder::default();
+    plan.add(Leave { force }, []);
+    plan.add(Kubelet, [Id::LeaveEtcd]);
+    plan.add(Pods, [Id::StopKubelet]);
+    plan.add(Mounts, [Id::RemovePods]);
+    plan.add(Network, [Id::Unmount]);
+    plan.add(RestoreOs, [Id::RemoveNetwork]);
+    plan.add(RemoveImages, [Id::RemovePods]);
+    plan.add(RestoreContainerd, [Id::RemoveImages, Id::Unmount]);
+    plan.add(Files { remove_aside }, [Id::RestoreKernel, Id::RestoreContainerd]);
+    plan.add(Journal, [Id::RemoveFiles]);
+    plan.build()
+}

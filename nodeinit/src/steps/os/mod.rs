@@ -1,0 +1,66 @@
+//! The steps that prepare the operating system: a file each, and a line in the list that all roles share.
+//!
+//! To add one: put it and its test into a file here, with what undoes it, and list it in [`steps`].
+
+pub mod metadata;
+pub mod prepare;
+
+use crate::{
+    context::Context,
+    engine::{
+        error::StepError,
+        step::{State, Step},
+        step_id::StepId,
+    },
+};
+use async_trait::async_trait;
+
+/// The steps, in the order in which they are shown. They start after preflight, and the kubelet starts after them.
+#[must_use]
+pub fn steps() -> Vec<Box<dyn OsStep>> {
+    vec![Box::new(prepare::OsPrepare), Box::new(metadata::MetadataRule)]
+}
+
+/// A step that prepares the operating system, and what `reset` does about it. Files, directories and units that the journal lists need
+/// no code here: `reset` removes them.
+#[async_trait(?Send)]
+pub trait OsStep: Step {
+    /// What is left to undo, as sentences for `plan`.
+    async fn left(&self, _: &Context) -> Result<Vec<String>, StepError> {
+        Ok(Vec::new())
+    }
+
+    /// Undoes what is left. Safe to repeat after a crash half way.
+    async fn undo(&self, _: &Context) -> Result<(), StepError> {
+        Ok(())
+    }
+}
+
+/// Step `restore-kernel` of a reset: undoes the steps here, the last one first.
+pub struct RestoreOs;
+
+#[async_trait(?Send)]
+impl Step for RestoreOs {
+    fn id(&self) -> StepId {
+        StepId::RestoreKernel
+    }
+
+    fn title(&self) -> String {
+        "restore sysctls, swap and firewall rules".into()
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        let mut changes = Vec::new();
+        for step in steps().iter().rev() {
+            changes.extend(step.left(cx).await?);
+        }
+        Ok(State::of(changes))
+    }
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        for step in steps().iter().rev() {
+            step.undo(cx).await?;
+        }
+        Ok(())
+    }
+}
