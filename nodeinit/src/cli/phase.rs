@@ -7,7 +7,6 @@ use super::{
 use crate::{
     engine::{
         error::{Exit, StepError},
-        report::Report,
         runner,
         step::State,
     },
@@ -43,7 +42,7 @@ pub(super) async fn run(phase: Phase) -> Exit {
         Some(name) => one(common, name).await,
     };
     result.unwrap_or_else(|error| {
-        Report::stdout(common.output.into()).failed(name.unwrap_or("phase list"), &error);
+        common.printing.report().failed(name.unwrap_or("phase list"), &error);
         error.exit
     })
 }
@@ -51,7 +50,7 @@ pub(super) async fn run(phase: Phase) -> Exit {
 fn list(common: &Common) -> Result<Exit, StepError> {
     let cx = setup::context(common, Access::Look)?;
     for step in plan::for_role(&cx, &plan::Reach::Everywhere, Permit::None) {
-        print(&match common.output {
+        print(&match common.printing.output {
             Output::Json => {
                 format!("{}\n", json!({"step": step.name(), "title": step.title(), "needs": step.needs()}))
             }

@@ -5,10 +5,7 @@ use super::{
     setup::{self, Access},
 };
 use crate::{
-    engine::{
-        error::{Exit, StepError},
-        report::Report,
-    },
+    engine::error::{Exit, StepError},
     steps::preflight::{self, Level},
 };
 
@@ -17,7 +14,7 @@ pub(super) async fn run(common: Common) -> Exit {
     match attempt(&common).await {
         Ok(exit) => exit,
         Err(error) => {
-            Report::stdout(common.output.into()).failed(preflight::NAME, &error);
+            common.printing.report().failed(preflight::NAME, &error);
             error.exit
         }
     }
@@ -26,7 +23,7 @@ pub(super) async fn run(common: Common) -> Exit {
 async fn attempt(common: &Common) -> Result<Exit, StepError> {
     let cx = setup::context(common, Access::Look)?;
     let report = preflight::report(&cx).await;
-    print(&rendered(&report, common.output))?;
+    print(&rendered(&report, common.printing.output))?;
     Ok(report.exit())
 }
 
