@@ -58,6 +58,34 @@ fn the_shells_completions_are_current() {
     }
 }
 
+#[test]
+fn the_manual_pages_are_current() {
+    let mut root = cli::command();
+    root.build();
+    let mut written = BTreeSet::new();
+    manual(&root, &mut written);
+    let directory = document("../packaging/man");
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        assert!(written.contains(&name), "packaging/man/{name} is of no command");
+    }
+}
+
+/// A page for the command and each one below it, `nodeinit-config-init.1` and so on.
+fn manual(command: &Command, written: &mut BTreeSet<String>) {
+    let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
+    // The date and version would make each release a change of all pages.
+    let page = clap_mangen::Man::new(command.clone()).title(&name).date("").source("nodeinit").manual("nodeinit");
+    let mut text = Vec::new();
+    page.render(&mut text).unwrap();
+    let text: String = String::from_utf8(text).unwrap().lines().map(|line| line.trim_end().to_owned() + "\n").collect();
+    is_current(&format!("../packaging/man/{name}.1"), &text);
+    written.insert(format!("{name}.1"));
+    for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
+        manual(inner, written);
+    }
+}
+
 fn document(name: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs").join(name)
 }
@@ -82,6 +110,7 @@ fn commands(parent: &mut Command, level: usize, shared: &[Arg], page: &mut Strin
             commands(command, level + 1, shared, page);
             continue;
         }
+        let below = command.get_after_help().map(ToString::to_string).unwrap_or_default();
         let usage = command.render_usage().to_string();
         *page += &format!("\n    {}\n", usage.trim_start_matches("Usage: "));
         let is_shared = |arg: &&Arg| shared.iter().any(|s| s.get_long() == arg.get_long() && help(s) == help(arg));
@@ -94,6 +123,9 @@ fn commands(parent: &mut Command, level: usize, shared: &[Arg], page: &mut Strin
             let names: Vec<String> = known.into_iter().map(|arg| format!("`{}`", flag(arg))).collect();
             *page += &format!("\nShared: {}.\n", names.join(", "));
         }
+        if let Some((example, more)) = below.trim_start_matches("Example:\n  ").split_once("\n\nMore: docs/") {
+            *page += &format!("\nExample: `{example}`. More: [{more}]({more}).\n");
+        }
     }
 }
 
@@ -105,13 +137,14 @@ fn help(arg: &Arg) -> String {
     arg.get_help().map(ToString::to_string).unwrap_or_default()
 }
 
-/// `--config FILE`, or `NAME`.
+/// `--config FILE`, `-o, --output OUTPUT`, or `NAME`.
 fn flag(arg: &Arg) -> String {
     let values =
         arg.get_value_names().unwrap_or_default().iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    let short = arg.get_short().map(|short| format!("-{short}, ")).unwrap_or_default();
     match (arg.get_long(), arg.get_action().takes_values()) {
-        (Some(long), true) => format!("--{long} {values}"),
-        (Some(long), false) => format!("--{long}"),
+        (Some(long), true) => format!("{short}--{long} {values}"),
+        (Some(long), false) => format!("{short}--{long}"),
         (None, _) => values,
     }
 }

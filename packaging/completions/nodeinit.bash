@@ -28,6 +28,9 @@ _nodeinit() {
             nodeinit,certs)
                 cmd="nodeinit__subcmd__certs"
                 ;;
+            nodeinit,completion)
+                cmd="nodeinit__subcmd__completion"
+                ;;
             nodeinit,config)
                 cmd="nodeinit__subcmd__config"
                 ;;
@@ -63,6 +66,9 @@ _nodeinit() {
                 ;;
             nodeinit,up)
                 cmd="nodeinit__subcmd__up"
+                ;;
+            nodeinit,version)
+                cmd="nodeinit__subcmd__version"
                 ;;
             nodeinit,worker)
                 cmd="nodeinit__subcmd__worker"
@@ -259,6 +265,9 @@ _nodeinit() {
             nodeinit__subcmd__help,certs)
                 cmd="nodeinit__subcmd__help__subcmd__certs"
                 ;;
+            nodeinit__subcmd__help,completion)
+                cmd="nodeinit__subcmd__help__subcmd__completion"
+                ;;
             nodeinit__subcmd__help,config)
                 cmd="nodeinit__subcmd__help__subcmd__config"
                 ;;
@@ -294,6 +303,9 @@ _nodeinit() {
                 ;;
             nodeinit__subcmd__help,up)
                 cmd="nodeinit__subcmd__help__subcmd__up"
+                ;;
+            nodeinit__subcmd__help,version)
+                cmd="nodeinit__subcmd__help__subcmd__version"
                 ;;
             nodeinit__subcmd__help,worker)
                 cmd="nodeinit__subcmd__help__subcmd__worker"
@@ -503,7 +515,7 @@ _nodeinit() {
 
     case "${cmd}" in
         nodeinit)
-            opts="-h -V --help --version up plan preflight status reset agent config artifacts secrets token addons certs etcd master worker phase help"
+            opts="-v -q -h -V --verbose --quiet --help --version up plan preflight status reset agent version completion config artifacts secrets token addons certs etcd master worker phase help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -517,7 +529,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__addons)
-            opts="-h --help list apply remove help"
+            opts="-v -q -h --verbose --quiet --help list apply remove help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -531,7 +543,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__addons__subcmd__apply)
-            opts="-h --config --role --output --help"
+            opts="-o -v -q -h --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -546,6 +558,10 @@ _nodeinit() {
                     return 0
                     ;;
                 --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
@@ -627,7 +643,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__addons__subcmd__list)
-            opts="-h --config --role --output --help"
+            opts="-o -v -q -h --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -642,6 +658,10 @@ _nodeinit() {
                     return 0
                     ;;
                 --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
@@ -653,7 +673,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__addons__subcmd__remove)
-            opts="-h --config --role --output --help"
+            opts="-o -v -q -h --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -671,6 +691,10 @@ _nodeinit() {
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -679,7 +703,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__agent)
-            opts="-h --config --role --help"
+            opts="-v -q -h --config --role --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -701,7 +725,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__artifacts)
-            opts="-h --help list fetch export bundle inspect verify help"
+            opts="-v -q -h --verbose --quiet --help list fetch export bundle inspect verify help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -715,13 +739,17 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__artifacts__subcmd__bundle)
-            opts="-h --output --from --sign-key --signature --config --version --help"
+            opts="-o -v -q -h --output --from --sign-key --signature --config --version --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --output)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -753,7 +781,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__artifacts__subcmd__export)
-            opts="-h --to --config --role --output --help"
+            opts="-o -v -q -h --to --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -775,6 +803,10 @@ _nodeinit() {
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -783,7 +815,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__artifacts__subcmd__fetch)
-            opts="-h --to --registry-auth --config --version --output --help"
+            opts="-o -v -q -h --to --registry-auth --config --version --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -806,6 +838,10 @@ _nodeinit() {
                     return 0
                     ;;
                 --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
@@ -929,13 +965,17 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__artifacts__subcmd__inspect)
-            opts="-h --output --help"
+            opts="-o -v -q -h --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
@@ -947,7 +987,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__artifacts__subcmd__list)
-            opts="-h --config --version --output --help"
+            opts="-o -v -q -h --config --version --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -965,6 +1005,10 @@ _nodeinit() {
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -973,7 +1017,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__artifacts__subcmd__verify)
-            opts="-h --public-key --help"
+            opts="-v -q -h --public-key --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -991,7 +1035,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__certs)
-            opts="-h --help check renew approve help"
+            opts="-v -q -h --verbose --quiet --help check renew approve help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1005,7 +1049,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__certs__subcmd__approve)
-            opts="-h --config --role --output --help"
+            opts="-o -v -q -h --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1023,6 +1067,10 @@ _nodeinit() {
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1031,13 +1079,17 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__certs__subcmd__check)
-            opts="-h --output --help"
+            opts="-o -v -q -h --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
@@ -1119,7 +1171,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__certs__subcmd__renew)
-            opts="-h --config --role --output --help"
+            opts="-o -v -q -h --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1137,6 +1189,24 @@ _nodeinit() {
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__completion)
+            opts="-v -q -h --verbose --quiet --help bash fish zsh"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;
@@ -1145,7 +1215,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__config)
-            opts="-h --help init validate show schema help"
+            opts="-v -q -h --verbose --quiet --help init validate show schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1243,7 +1313,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__config__subcmd__init)
-            opts="-h --file --yes --set --force --help"
+            opts="-v -q -h --file --yes --set --force --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1265,7 +1335,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__config__subcmd__schema)
-            opts="-h --help"
+            opts="-v -q -h --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1279,7 +1349,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__config__subcmd__show)
-            opts="-h --config --output --help"
+            opts="-o -v -q -h --config --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1290,6 +1360,10 @@ _nodeinit() {
                     return 0
                     ;;
                 --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
@@ -1301,7 +1375,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__config__subcmd__validate)
-            opts="-h --config --output --help"
+            opts="-o -v -q -h --config --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1315,6 +1389,10 @@ _nodeinit() {
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1323,7 +1401,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__etcd)
-            opts="-h --help members remove defrag alarms aside help"
+            opts="-v -q -h --verbose --quiet --help members remove defrag alarms aside help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1337,7 +1415,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__etcd__subcmd__alarms)
-            opts="-h --config --role --output --help list disarm"
+            opts="-o -v -q -h --config --role --output --verbose --quiet --help list disarm"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1355,6 +1433,10 @@ _nodeinit() {
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1363,7 +1445,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__etcd__subcmd__aside)
-            opts="-h --help list remove help"
+            opts="-v -q -h --verbose --quiet --help list remove help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1433,7 +1515,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__etcd__subcmd__aside__subcmd__list)
-            opts="-h --config --role --output --help"
+            opts="-o -v -q -h --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1448,6 +1530,10 @@ _nodeinit() {
                     return 0
                     ;;
                 --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
@@ -1459,7 +1545,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__etcd__subcmd__aside__subcmd__remove)
-            opts="-h --yes --config --role --output --help"
+            opts="-o -v -q -h --yes --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1477,6 +1563,10 @@ _nodeinit() {
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1485,7 +1575,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__etcd__subcmd__defrag)
-            opts="-h --compact --config --role --output --help"
+            opts="-o -v -q -h --compact --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1500,6 +1590,10 @@ _nodeinit() {
                     return 0
                     ;;
                 --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
@@ -1637,7 +1731,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__etcd__subcmd__members)
-            opts="-h --config --role --output --help"
+            opts="-o -v -q -h --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1652,6 +1746,10 @@ _nodeinit() {
                     return 0
                     ;;
                 --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
@@ -1663,7 +1761,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__etcd__subcmd__remove)
-            opts="-h --force --config --role --output --help"
+            opts="-o -v -q -h --force --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1681,6 +1779,10 @@ _nodeinit() {
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1689,7 +1791,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__help)
-            opts="up plan preflight status reset agent config artifacts secrets token addons certs etcd master worker phase help"
+            opts="up plan preflight status reset agent version completion config artifacts secrets token addons certs etcd master worker phase help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1915,6 +2017,20 @@ _nodeinit() {
         nodeinit__subcmd__help__subcmd__certs__subcmd__renew)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__completion)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -2374,6 +2490,20 @@ _nodeinit() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        nodeinit__subcmd__help__subcmd__version)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         nodeinit__subcmd__help__subcmd__worker)
             opts="add remove"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -2417,7 +2547,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__master)
-            opts="-h --help add remove help"
+            opts="-v -q -h --verbose --quiet --help add remove help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2431,7 +2561,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__master__subcmd__add)
-            opts="-h --address --config --role --output --help"
+            opts="-o -v -q -h --address --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2450,6 +2580,10 @@ _nodeinit() {
                     return 0
                     ;;
                 --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
@@ -2517,7 +2651,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__master__subcmd__remove)
-            opts="-h --force --config --role --output --help"
+            opts="-o -v -q -h --force --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2535,6 +2669,10 @@ _nodeinit() {
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -2543,7 +2681,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__phase)
-            opts="-h --help list run help"
+            opts="-v -q -h --verbose --quiet --help list run help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2613,7 +2751,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__phase__subcmd__list)
-            opts="-h --config --role --output --help"
+            opts="-o -v -q -h --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2628,6 +2766,10 @@ _nodeinit() {
                     return 0
                     ;;
                 --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
@@ -2639,7 +2781,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__phase__subcmd__run)
-            opts="-h --config --role --output --help"
+            opts="-o -v -q -h --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2657,6 +2799,10 @@ _nodeinit() {
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -2665,7 +2811,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__plan)
-            opts="-h --local --accept-clock --config --role --output --help"
+            opts="-o -v -q -h --local --accept-clock --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2680,6 +2826,10 @@ _nodeinit() {
                     return 0
                     ;;
                 --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
@@ -2691,7 +2841,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__preflight)
-            opts="-h --config --role --output --help"
+            opts="-o -v -q -h --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2706,6 +2856,10 @@ _nodeinit() {
                     return 0
                     ;;
                 --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
@@ -2717,7 +2871,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__reset)
-            opts="-h --yes --force --remove-aside --config --role --output --help"
+            opts="-o -v -q -h --yes --force --remove-aside --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2735,6 +2889,10 @@ _nodeinit() {
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -2743,7 +2901,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__secrets)
-            opts="-h --help generate inspect help"
+            opts="-v -q -h --verbose --quiet --help generate inspect help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2757,7 +2915,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__secrets__subcmd__generate)
-            opts="-h --file --help"
+            opts="-v -q -h --file --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2831,7 +2989,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__secrets__subcmd__inspect)
-            opts="-h --file --output --help"
+            opts="-o -v -q -h --file --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2845,6 +3003,10 @@ _nodeinit() {
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -2853,7 +3015,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__status)
-            opts="-h --config --role --output --help"
+            opts="-o -v -q -h --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2871,6 +3033,10 @@ _nodeinit() {
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -2879,7 +3045,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__token)
-            opts="-h --help create list delete help"
+            opts="-v -q -h --verbose --quiet --help create list delete help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2893,7 +3059,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__token__subcmd__create)
-            opts="-h --ttl --description --worker --files --config --role --output --help"
+            opts="-o -v -q -h --ttl --description --worker --files --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2927,6 +3093,10 @@ _nodeinit() {
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -2935,7 +3105,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__token__subcmd__delete)
-            opts="-h --spent --config --role --output --help"
+            opts="-o -v -q -h --spent --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2950,6 +3120,10 @@ _nodeinit() {
                     return 0
                     ;;
                 --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
@@ -3031,7 +3205,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__token__subcmd__list)
-            opts="-h --all --config --role --output --help"
+            opts="-o -v -q -h --all --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3049,6 +3223,10 @@ _nodeinit() {
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -3057,7 +3235,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__up)
-            opts="-h --new-cluster --yes --permit-stdin --local --accept-clock --config --role --output --help"
+            opts="-o -v -q -h --new-cluster --yes --permit-stdin --local --accept-clock --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3075,6 +3253,32 @@ _nodeinit() {
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__version)
+            opts="-o -v -q -h --output --verbose --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -3083,7 +3287,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__worker)
-            opts="-h --help add remove help"
+            opts="-v -q -h --verbose --quiet --help add remove help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3097,7 +3301,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__worker__subcmd__add)
-            opts="-h --address --config --role --output --help"
+            opts="-o -v -q -h --address --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3116,6 +3320,10 @@ _nodeinit() {
                     return 0
                     ;;
                 --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
@@ -3183,7 +3391,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__worker__subcmd__remove)
-            opts="-h --force --config --role --output --help"
+            opts="-o -v -q -h --force --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3198,6 +3406,10 @@ _nodeinit() {
                     return 0
                     ;;
                 --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;

@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_nodeinit_global_optspecs
-    string join \n h/help V/version
+    string join \n v/verbose q/quiet h/help V/version
 end
 
 function __fish_nodeinit_needs_command
@@ -24,6 +24,8 @@ function __fish_nodeinit_using_subcommand
     contains -- $cmd[1] $argv
 end
 
+complete -c nodeinit -n "__fish_nodeinit_needs_command" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_needs_command" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_needs_command" -s h -l help -d 'Print help'
 complete -c nodeinit -n "__fish_nodeinit_needs_command" -s V -l version -d 'Print version'
 complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "up" -d 'Bring this machine to the configured state; an interrupted run resumes'
@@ -32,6 +34,8 @@ complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "preflight" -d 'Re
 complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "status" -d 'Show steps, component health, nodes and certificate expiry'
 complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "reset" -d 'Undo everything that nodeinit did on this machine'
 complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "agent" -d 'Approve kubelets\' certificate requests until stopped; the service nodeinit-agent on masters runs it'
+complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "version" -d 'Print the version of nodeinit and the supported versions of Kubernetes'
+complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "completion" -d 'Print a completion script for a shell'
 complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "config" -d 'Write, check and show the configuration'
 complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "artifacts" -d 'List, fetch, export and bundle the programs and images that a cluster needs'
 complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "secrets" -d 'Generate and inspect the cluster\'s secrets bundle'
@@ -43,56 +47,78 @@ complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "master" -d 'Add o
 complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "worker" -d 'Add or remove workers'
 complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "phase" -d 'Run a single step (debugging)'
 complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l new-cluster -d 'Bootstrap an empty etcd even without proof that the cluster is new; an existing cluster\'s data is lost'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l yes -d 'Do not ask whether to give the former cluster up'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l permit-stdin -d 'The provisioner\'s: read a permit to bootstrap etcd from standard input, one line of JSON'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l local -d 'Only this machine: on the first master, the others are left alone'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l accept-clock -d 'Accept this machine\'s clock although an earlier run recorded a later time'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l local -d 'Only this machine: on the first master, the others are left alone'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l accept-clock -d 'Accept this machine\'s clock although an earlier run recorded a later time'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand preflight" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand preflight" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand preflight" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand preflight" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand preflight" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand preflight" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand preflight" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand preflight" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand status" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand status" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand status" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand status" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand status" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand status" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand status" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand reset" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand reset" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand reset" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand reset" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand reset" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand reset" -l yes -d 'Do not ask for confirmation'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand reset" -l force -d 'Proceed even if the other masters\' etcd loses quorum or does not answer'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand reset" -l remove-aside -d 'Also delete etcd data that was moved aside (`nodeinit etcd aside list`)'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand reset" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand reset" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand reset" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand agent" -l config -d 'The configuration file that `up` writes for the service' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand agent" -l role -d 'This machine\'s role, if the configuration does not list the machine' -r -f -a "first-master\t''
 master\t''
 worker\t''"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand agent" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand agent" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand agent" -s h -l help -d 'Print help'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand version" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
+json\t'One JSON object per line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand version" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand version" -s q -l quiet -d 'Do not report progress: print only results and failures'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand version" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand completion" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand completion" -s q -l quiet -d 'Do not report progress: print only results and failures'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand completion" -s h -l help -d 'Print help'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and not __fish_seen_subcommand_from init validate show schema help" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and not __fish_seen_subcommand_from init validate show schema help" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and not __fish_seen_subcommand_from init validate show schema help" -s h -l help -d 'Print help'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and not __fish_seen_subcommand_from init validate show schema help" -f -a "init" -d 'Write a configuration file that explains every key; on a terminal, ask for the settings that matter'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and not __fish_seen_subcommand_from init validate show schema help" -f -a "validate" -d 'Check the configuration and report every problem'
@@ -103,21 +129,31 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_see
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from init" -l set -d 'Set a key to a YAML value, such as network.podCIDR=10.1.0.0/16; repeatable' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from init" -l yes -d 'Do not ask: settings without `--set` keep their defaults'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from init" -l force -d 'Replace an existing file'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from init" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from init" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from validate" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from validate" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from validate" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from validate" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from validate" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from validate" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from validate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from show" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from show" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from show" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from show" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from schema" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from schema" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from schema" -s h -l help -d 'Print help'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "init" -d 'Write a configuration file that explains every key; on a terminal, ask for the settings that matter'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "validate" -d 'Check the configuration and report every problem'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show the merged configuration and the file that set each value'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "schema" -d 'Print the JSON Schema (draft 2020-12) of the configuration'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and not __fish_seen_subcommand_from list fetch export bundle inspect verify help" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and not __fish_seen_subcommand_from list fetch export bundle inspect verify help" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and not __fish_seen_subcommand_from list fetch export bundle inspect verify help" -s h -l help -d 'Print help'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and not __fish_seen_subcommand_from list fetch export bundle inspect verify help" -f -a "list" -d 'List each program and image that a cluster with this configuration needs, and its source'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and not __fish_seen_subcommand_from list fetch export bundle inspect verify help" -f -a "fetch" -d 'Fetch them into a directory that serves as artifacts.source; an interrupted fetch resumes'
@@ -128,35 +164,47 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and not __f
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and not __fish_seen_subcommand_from list fetch export bundle inspect verify help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from list" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from list" -l version -d 'Use this release of Kubernetes instead of kubernetes.version' -r
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from list" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from list" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from fetch" -l to -d 'The directory; it keeps the digests in artifacts.lock, and later fetches accept no others' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from fetch" -l registry-auth -d 'Read the logins of registries from a file as `docker login` writes it, mode 0600' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from fetch" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from fetch" -l version -d 'Use this release of Kubernetes instead of kubernetes.version' -r
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from fetch" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from fetch" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from fetch" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from fetch" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from fetch" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -l to -d 'The directory to write, which serves as artifacts.source: a new or an empty one, or that of an earlier export' -r -F
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from bundle" -l output -d 'The file to write, whose name ends in .tar; it serves as artifacts.source' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from bundle" -s o -l output -d 'The file to write, whose name ends in .tar; it serves as artifacts.source' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from bundle" -l from -d 'The directory that `artifacts fetch` filled; if not given, artifacts.source' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from bundle" -l sign-key -d 'Sign the index with this private key: ed25519, in OpenSSH\'s format, without a passphrase' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from bundle" -l signature -d 'Add this signature of the index, which `ssh-keygen -Y sign -n nodeinit-bundle` made' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from bundle" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from bundle" -l version -d 'Use this release of Kubernetes instead of kubernetes.version' -r
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from bundle" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from bundle" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from bundle" -s h -l help -d 'Print help'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from inspect" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from inspect" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from inspect" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from inspect" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from inspect" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from verify" -l public-key -d 'The ed25519 public key that must have signed it, as in ~/.ssh/id_ed25519.pub' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from verify" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from verify" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from help" -f -a "list" -d 'List each program and image that a cluster with this configuration needs, and its source'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from help" -f -a "fetch" -d 'Fetch them into a directory that serves as artifacts.source; an interrupted fetch resumes'
@@ -165,19 +213,27 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from help" -f -a "inspect" -d 'Show what a bundle contains; reads only its index'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Verify that a bundle is complete and undamaged, and who signed it'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and not __fish_seen_subcommand_from generate inspect help" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and not __fish_seen_subcommand_from generate inspect help" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and not __fish_seen_subcommand_from generate inspect help" -s h -l help -d 'Print help'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and not __fish_seen_subcommand_from generate inspect help" -f -a "generate" -d 'Generate a cluster\'s secrets: CAs and keys; never overwrites a file'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and not __fish_seen_subcommand_from generate inspect help" -f -a "inspect" -d 'Show fingerprints, subjects and expiry of a bundle\'s content, never a secret'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and not __fish_seen_subcommand_from generate inspect help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and __fish_seen_subcommand_from generate" -l file -d 'The bundle' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and __fish_seen_subcommand_from generate" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and __fish_seen_subcommand_from generate" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and __fish_seen_subcommand_from generate" -s h -l help -d 'Print help'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and __fish_seen_subcommand_from inspect" -l file -d 'The bundle' -r -F
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and __fish_seen_subcommand_from inspect" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and __fish_seen_subcommand_from inspect" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and __fish_seen_subcommand_from inspect" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and __fish_seen_subcommand_from inspect" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and __fish_seen_subcommand_from inspect" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and __fish_seen_subcommand_from help" -f -a "generate" -d 'Generate a cluster\'s secrets: CAs and keys; never overwrites a file'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and __fish_seen_subcommand_from help" -f -a "inspect" -d 'Show fingerprints, subjects and expiry of a bundle\'s content, never a secret'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand secrets; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and not __fish_seen_subcommand_from create list delete help" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and not __fish_seen_subcommand_from create list delete help" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and not __fish_seen_subcommand_from create list delete help" -s h -l help -d 'Print help'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and not __fish_seen_subcommand_from create list delete help" -f -a "create" -d 'Create a token and print it'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and not __fish_seen_subcommand_from create list delete help" -f -a "list" -d 'List tokens with their expiry, never their secrets'
@@ -187,89 +243,113 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -l description -d 'The token\'s purpose' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -l worker -d 'Create the token of one worker of the configuration: revokes its earlier tokens; JSON output contains everything it needs to join' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -l files -d 'Write that worker\'s /etc/nodeinit/config.yaml and secrets.yaml into this directory' -r -F
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from list" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from list" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from list" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from list" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from list" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from list" -l all -d 'Also list tokens that were used, expired or were revoked'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from delete" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from delete" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from delete" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from delete" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from delete" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from delete" -l spent -d 'Delete the tokens of all workers that have joined'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from delete" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from delete" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from delete" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "create" -d 'Create a token and print it'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "list" -d 'List tokens with their expiry, never their secrets'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "delete" -d 'Revoke a token; it never becomes valid again'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and not __fish_seen_subcommand_from list apply remove help" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and not __fish_seen_subcommand_from list apply remove help" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and not __fish_seen_subcommand_from list apply remove help" -s h -l help -d 'Print help'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and not __fish_seen_subcommand_from list apply remove help" -f -a "list" -d 'List addons, whether the configuration enables them, and their status'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and not __fish_seen_subcommand_from list apply remove help" -f -a "apply" -d 'Apply an addon and wait until it is ready; without a name, all enabled addons'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and not __fish_seen_subcommand_from list apply remove help" -f -a "remove" -d 'Delete only the objects that nodeinit applied for an addon'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and not __fish_seen_subcommand_from list apply remove help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from list" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from list" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from list" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from list" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from list" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from apply" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from apply" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from apply" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from apply" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from apply" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from apply" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from apply" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from apply" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from remove" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from remove" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from remove" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from remove" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from remove" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from remove" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from remove" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from help" -f -a "list" -d 'List addons, whether the configuration enables them, and their status'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from help" -f -a "apply" -d 'Apply an addon and wait until it is ready; without a name, all enabled addons'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from help" -f -a "remove" -d 'Delete only the objects that nodeinit applied for an addon'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and not __fish_seen_subcommand_from check renew approve help" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and not __fish_seen_subcommand_from check renew approve help" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and not __fish_seen_subcommand_from check renew approve help" -s h -l help -d 'Print help'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and not __fish_seen_subcommand_from check renew approve help" -f -a "check" -d 'List this machine\'s certificates with their expiry; exit code 1 if one has expired'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and not __fish_seen_subcommand_from check renew approve help" -f -a "renew" -d 'Renew certificates for their existing keys, with the CAs on this machine'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and not __fish_seen_subcommand_from check renew approve help" -f -a "approve" -d 'Approve a node\'s pending serving certificate requests that contain names unknown to the agent; on a master'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and not __fish_seen_subcommand_from check renew approve help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from check" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from check" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from check" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from check" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from renew" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from renew" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from renew" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from renew" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from renew" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from renew" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from renew" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from renew" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from approve" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from approve" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from approve" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from approve" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from approve" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from approve" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from approve" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from approve" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from help" -f -a "check" -d 'List this machine\'s certificates with their expiry; exit code 1 if one has expired'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from help" -f -a "renew" -d 'Renew certificates for their existing keys, with the CAs on this machine'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from help" -f -a "approve" -d 'Approve a node\'s pending serving certificate requests that contain names unknown to the agent; on a master'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and not __fish_seen_subcommand_from members remove defrag alarms aside help" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and not __fish_seen_subcommand_from members remove defrag alarms aside help" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and not __fish_seen_subcommand_from members remove defrag alarms aside help" -s h -l help -d 'Print help'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and not __fish_seen_subcommand_from members remove defrag alarms aside help" -f -a "members" -d 'List members: voters, leader, health'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and not __fish_seen_subcommand_from members remove defrag alarms aside help" -f -a "remove" -d 'Remove a member whose machine is gone, such as one that was added and never started'
@@ -277,36 +357,46 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and not __fish_s
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and not __fish_seen_subcommand_from members remove defrag alarms aside help" -f -a "alarms" -d 'List etcd\'s alarms, or disarm those of full databases'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and not __fish_seen_subcommand_from members remove defrag alarms aside help" -f -a "aside" -d 'Manage etcd data on this machine that nodeinit moved aside'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and not __fish_seen_subcommand_from members remove defrag alarms aside help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from members" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from members" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from members" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from members" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from members" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from members" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from members" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from members" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from remove" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from remove" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from remove" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from remove" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from remove" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from remove" -l force -d 'Remove it even if it is healthy; ask etcd even if it would lose its quorum'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from remove" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from remove" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from defrag" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from defrag" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from defrag" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from defrag" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from defrag" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from defrag" -l compact -d 'First compact: discard all old revisions; API servers and controllers then list all objects again'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from defrag" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from defrag" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from defrag" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from alarms" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from alarms" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from alarms" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from alarms" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from alarms" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from alarms" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from alarms" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from alarms" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from aside" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from aside" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from aside" -s h -l help -d 'Print help'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from aside" -f -a "list" -d 'List the data that was moved aside, with its size and the member that wrote it'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from aside" -f -a "remove" -d 'Delete data that was moved aside; it cannot be restored'
@@ -317,90 +407,110 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from help" -f -a "alarms" -d 'List etcd\'s alarms, or disarm those of full databases'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from help" -f -a "aside" -d 'Manage etcd data on this machine that nodeinit moved aside'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and not __fish_seen_subcommand_from add remove help" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and not __fish_seen_subcommand_from add remove help" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and not __fish_seen_subcommand_from add remove help" -s h -l help -d 'Print help'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and not __fish_seen_subcommand_from add remove help" -f -a "add" -d 'Bring up one configured machine; run this on the first master'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and not __fish_seen_subcommand_from add remove help" -f -a "remove" -d 'Drain a machine, remove its etcd member, node and tokens; run this on a master'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and not __fish_seen_subcommand_from add remove help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from add" -l address -d 'Its address, if the configuration has none' -r
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from add" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from add" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from add" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from add" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from add" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from add" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from add" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from add" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from remove" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from remove" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from remove" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from remove" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from remove" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from remove" -l force -d 'Proceed even if etcd loses quorum and unmanaged pods are deleted'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from remove" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from remove" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from help" -f -a "add" -d 'Bring up one configured machine; run this on the first master'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from help" -f -a "remove" -d 'Drain a machine, remove its etcd member, node and tokens; run this on a master'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and not __fish_seen_subcommand_from add remove help" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and not __fish_seen_subcommand_from add remove help" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and not __fish_seen_subcommand_from add remove help" -s h -l help -d 'Print help'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and not __fish_seen_subcommand_from add remove help" -f -a "add" -d 'Bring up one configured machine; run this on the first master'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and not __fish_seen_subcommand_from add remove help" -f -a "remove" -d 'Drain a machine, remove its etcd member, node and tokens; run this on a master'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and not __fish_seen_subcommand_from add remove help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from add" -l address -d 'Its address, if the configuration has none' -r
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from add" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from add" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from add" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from add" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from add" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from add" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from add" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from add" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from remove" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from remove" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from remove" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from remove" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from remove" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from remove" -l force -d 'Proceed even if etcd loses quorum and unmanaged pods are deleted'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from remove" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from remove" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from help" -f -a "add" -d 'Bring up one configured machine; run this on the first master'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from help" -f -a "remove" -d 'Drain a machine, remove its etcd member, node and tokens; run this on a master'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and not __fish_seen_subcommand_from list run help" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and not __fish_seen_subcommand_from list run help" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and not __fish_seen_subcommand_from list run help" -s h -l help -d 'Print help'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and not __fish_seen_subcommand_from list run help" -f -a "list" -d 'List the steps of this machine\'s role in order; JSON output includes their dependencies'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and not __fish_seen_subcommand_from list run help" -f -a "run" -d 'Run one step; its dependencies must be done'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and not __fish_seen_subcommand_from list run help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from list" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from list" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from list" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from list" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from list" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from run" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from run" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from run" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from run" -l output -d 'Output format' -r -f -a "text\t'Plain text'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from run" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from run" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from run" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from help" -f -a "list" -d 'List the steps of this machine\'s role in order; JSON output includes their dependencies'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from help" -f -a "run" -d 'Run one step; its dependencies must be done'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent config artifacts secrets token addons certs etcd master worker phase help" -f -a "up" -d 'Bring this machine to the configured state; an interrupted run resumes'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent config artifacts secrets token addons certs etcd master worker phase help" -f -a "plan" -d 'Show what `up` would do, without changing anything; exit code 2 if there are changes'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent config artifacts secrets token addons certs etcd master worker phase help" -f -a "preflight" -d 'Report every problem of this machine with its fix; changes nothing'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent config artifacts secrets token addons certs etcd master worker phase help" -f -a "status" -d 'Show steps, component health, nodes and certificate expiry'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent config artifacts secrets token addons certs etcd master worker phase help" -f -a "reset" -d 'Undo everything that nodeinit did on this machine'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent config artifacts secrets token addons certs etcd master worker phase help" -f -a "agent" -d 'Approve kubelets\' certificate requests until stopped; the service nodeinit-agent on masters runs it'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent config artifacts secrets token addons certs etcd master worker phase help" -f -a "config" -d 'Write, check and show the configuration'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent config artifacts secrets token addons certs etcd master worker phase help" -f -a "artifacts" -d 'List, fetch, export and bundle the programs and images that a cluster needs'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent config artifacts secrets token addons certs etcd master worker phase help" -f -a "secrets" -d 'Generate and inspect the cluster\'s secrets bundle'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent config artifacts secrets token addons certs etcd master worker phase help" -f -a "token" -d 'Manage bootstrap tokens'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent config artifacts secrets token addons certs etcd master worker phase help" -f -a "addons" -d 'Manage optional addons'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent config artifacts secrets token addons certs etcd master worker phase help" -f -a "certs" -d 'Check and renew certificates'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent config artifacts secrets token addons certs etcd master worker phase help" -f -a "etcd" -d 'Inspect and maintain etcd'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent config artifacts secrets token addons certs etcd master worker phase help" -f -a "master" -d 'Add or remove masters'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent config artifacts secrets token addons certs etcd master worker phase help" -f -a "worker" -d 'Add or remove workers'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent config artifacts secrets token addons certs etcd master worker phase help" -f -a "phase" -d 'Run a single step (debugging)'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent config artifacts secrets token addons certs etcd master worker phase help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent version completion config artifacts secrets token addons certs etcd master worker phase help" -f -a "up" -d 'Bring this machine to the configured state; an interrupted run resumes'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent version completion config artifacts secrets token addons certs etcd master worker phase help" -f -a "plan" -d 'Show what `up` would do, without changing anything; exit code 2 if there are changes'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent version completion config artifacts secrets token addons certs etcd master worker phase help" -f -a "preflight" -d 'Report every problem of this machine with its fix; changes nothing'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent version completion config artifacts secrets token addons certs etcd master worker phase help" -f -a "status" -d 'Show steps, component health, nodes and certificate expiry'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent version completion config artifacts secrets token addons certs etcd master worker phase help" -f -a "reset" -d 'Undo everything that nodeinit did on this machine'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent version completion config artifacts secrets token addons certs etcd master worker phase help" -f -a "agent" -d 'Approve kubelets\' certificate requests until stopped; the service nodeinit-agent on masters runs it'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent version completion config artifacts secrets token addons certs etcd master worker phase help" -f -a "version" -d 'Print the version of nodeinit and the supported versions of Kubernetes'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent version completion config artifacts secrets token addons certs etcd master worker phase help" -f -a "completion" -d 'Print a completion script for a shell'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent version completion config artifacts secrets token addons certs etcd master worker phase help" -f -a "config" -d 'Write, check and show the configuration'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent version completion config artifacts secrets token addons certs etcd master worker phase help" -f -a "artifacts" -d 'List, fetch, export and bundle the programs and images that a cluster needs'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent version completion config artifacts secrets token addons certs etcd master worker phase help" -f -a "secrets" -d 'Generate and inspect the cluster\'s secrets bundle'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent version completion config artifacts secrets token addons certs etcd master worker phase help" -f -a "token" -d 'Manage bootstrap tokens'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent version completion config artifacts secrets token addons certs etcd master worker phase help" -f -a "addons" -d 'Manage optional addons'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent version completion config artifacts secrets token addons certs etcd master worker phase help" -f -a "certs" -d 'Check and renew certificates'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent version completion config artifacts secrets token addons certs etcd master worker phase help" -f -a "etcd" -d 'Inspect and maintain etcd'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent version completion config artifacts secrets token addons certs etcd master worker phase help" -f -a "master" -d 'Add or remove masters'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent version completion config artifacts secrets token addons certs etcd master worker phase help" -f -a "worker" -d 'Add or remove workers'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent version completion config artifacts secrets token addons certs etcd master worker phase help" -f -a "phase" -d 'Run a single step (debugging)'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status reset agent version completion config artifacts secrets token addons certs etcd master worker phase help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "init" -d 'Write a configuration file that explains every key; on a terminal, ask for the settings that matter'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "validate" -d 'Check the configuration and report every problem'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "show" -d 'Show the merged configuration and the file that set each value'

@@ -15,6 +15,10 @@ _nodeinit() {
 
     local context curcontext="$curcontext" state line
     _arguments "${_arguments_options[@]}" : \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help]' \
 '--help[Print help]' \
 '-V[Print version]' \
@@ -30,8 +34,10 @@ _nodeinit() {
         case $line[1] in
             (up)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--new-cluster[Bootstrap an empty etcd even without proof that the cluster is new; an existing cluster'\''s data is lost]' \
@@ -39,51 +45,79 @@ json\:"One JSON object per line"))' \
 '(--new-cluster)--permit-stdin[The provisioner'\''s\: read a permit to bootstrap etcd from standard input, one line of JSON]' \
 '--local[Only this machine\: on the first master, the others are left alone]' \
 '--accept-clock[Accept this machine'\''s clock although an earlier run recorded a later time]' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
 (plan)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--local[Only this machine\: on the first master, the others are left alone]' \
 '--accept-clock[Accept this machine'\''s clock although an earlier run recorded a later time]' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
 (preflight)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
 (status)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
 (reset)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--yes[Do not ask for confirmation]' \
 '--force[Proceed even if the other masters'\'' etcd loses quorum or does not answer]' \
 '--remove-aside[Also delete etcd data that was moved aside (\`nodeinit etcd aside list\`)]' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
@@ -92,12 +126,45 @@ json\:"One JSON object per line"))' \
 _arguments "${_arguments_options[@]}" : \
 '--config=[The configuration file that \`up\` writes for the service]:FILE:_files' \
 '--role=[This machine'\''s role, if the configuration does not list the machine]:ROLE:(first-master master worker)' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
+(version)
+_arguments "${_arguments_options[@]}" : \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(completion)
+_arguments "${_arguments_options[@]}" : \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':shell -- The shell:(bash fish zsh)' \
+&& ret=0
+;;
 (config)
 _arguments "${_arguments_options[@]}" : \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ":: :_nodeinit__subcmd__config_commands" \
@@ -116,30 +183,51 @@ _arguments "${_arguments_options[@]}" : \
 '*--set=[Set a key to a YAML value, such as network.podCIDR=10.1.0.0/16; repeatable]:KEY=VALUE:_default' \
 '--yes[Do not ask\: settings without \`--set\` keep their defaults]' \
 '--force[Replace an existing file]' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (validate)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
+'*::files -- Files to check, as with --config:_files' \
 && ret=0
 ;;
 (show)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
 (schema)
 _arguments "${_arguments_options[@]}" : \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
@@ -186,6 +274,10 @@ esac
 ;;
 (artifacts)
 _arguments "${_arguments_options[@]}" : \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ":: :_nodeinit__subcmd__artifacts_commands" \
@@ -202,8 +294,14 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
 '--version=[Use this release of Kubernetes instead of kubernetes.version]:VERSION:_default' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
@@ -214,8 +312,14 @@ _arguments "${_arguments_options[@]}" : \
 '--registry-auth=[Read the logins of registries from a file as \`docker login\` writes it, mode 0600]:FILE:_files' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
 '--version=[Use this release of Kubernetes instead of kubernetes.version]:VERSION:_default' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
@@ -223,30 +327,47 @@ json\:"One JSON object per line"))' \
 (export)
 _arguments "${_arguments_options[@]}" : \
 '--to=[The directory to write, which serves as artifacts.source\: a new or an empty one, or that of an earlier export]:DIR:_files' \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
 (bundle)
 _arguments "${_arguments_options[@]}" : \
+'-o+[The file to write, whose name ends in .tar; it serves as artifacts.source]:FILE:_files' \
 '--output=[The file to write, whose name ends in .tar; it serves as artifacts.source]:FILE:_files' \
 '--from=[The directory that \`artifacts fetch\` filled; if not given, artifacts.source]:DIR:_files' \
 '(--signature)--sign-key=[Sign the index with this private key\: ed25519, in OpenSSH'\''s format, without a passphrase]:FILE:_files' \
 '--signature=[Add this signature of the index, which \`ssh-keygen -Y sign -n nodeinit-bundle\` made]:FILE:_files' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
 '--version=[Use this release of Kubernetes instead of kubernetes.version]:VERSION:_default' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
 ;;
 (inspect)
 _arguments "${_arguments_options[@]}" : \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':file -- The bundle:_files' \
@@ -255,6 +376,10 @@ json\:"One JSON object per line"))' \
 (verify)
 _arguments "${_arguments_options[@]}" : \
 '--public-key=[The ed25519 public key that must have signed it, as in ~/.ssh/id_ed25519.pub]:FILE:_files' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ':file -- The bundle:_files' \
@@ -310,6 +435,10 @@ esac
 ;;
 (secrets)
 _arguments "${_arguments_options[@]}" : \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ":: :_nodeinit__subcmd__secrets_commands" \
@@ -325,6 +454,10 @@ _arguments "${_arguments_options[@]}" : \
             (generate)
 _arguments "${_arguments_options[@]}" : \
 '--file=[The bundle]:FILE:_files' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
@@ -332,8 +465,14 @@ _arguments "${_arguments_options[@]}" : \
 (inspect)
 _arguments "${_arguments_options[@]}" : \
 '--file=[The bundle]:FILE:_files' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
@@ -372,6 +511,10 @@ esac
 ;;
 (token)
 _arguments "${_arguments_options[@]}" : \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ":: :_nodeinit__subcmd__token_commands" \
@@ -390,32 +533,50 @@ _arguments "${_arguments_options[@]}" : \
 '(--worker)--description=[The token'\''s purpose]:DESCRIPTION:_default' \
 '--worker=[Create the token of one worker of the configuration\: revokes its earlier tokens; JSON output contains everything it needs to join]:NAME:_default' \
 '--files=[Write that worker'\''s /etc/nodeinit/config.yaml and secrets.yaml into this directory]:DIRECTORY:_files' \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
 (list)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--all[Also list tokens that were used, expired or were revoked]' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
 (delete)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--spent[Delete the tokens of all workers that have joined]' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '::id -- The token'\''s ID, which is the part before its dot; the whole token is accepted, too:_default' \
@@ -459,6 +620,10 @@ esac
 ;;
 (addons)
 _arguments "${_arguments_options[@]}" : \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ":: :_nodeinit__subcmd__addons_commands" \
@@ -473,20 +638,32 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (list)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
 (apply)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '::name -- The addon'\''s name, as `addons list` shows it:_default' \
@@ -494,10 +671,16 @@ json\:"One JSON object per line"))' \
 ;;
 (remove)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':name -- The addon'\''s name, as `addons list` shows it:_default' \
@@ -541,6 +724,10 @@ esac
 ;;
 (certs)
 _arguments "${_arguments_options[@]}" : \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ":: :_nodeinit__subcmd__certs_commands" \
@@ -555,18 +742,30 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (check)
 _arguments "${_arguments_options[@]}" : \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
 (renew)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '*::names -- Names of certificates, as `certs check` prints them; all by default:_default' \
@@ -574,10 +773,16 @@ json\:"One JSON object per line"))' \
 ;;
 (approve)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':name -- The node'\''s name, or the name of one CertificateSigningRequest:_default' \
@@ -621,6 +826,10 @@ esac
 ;;
 (etcd)
 _arguments "${_arguments_options[@]}" : \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ":: :_nodeinit__subcmd__etcd_commands" \
@@ -635,21 +844,33 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (members)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
 (remove)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--force[Remove it even if it is healthy; ask etcd even if it would lose its quorum]' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':member -- The member'\''s name, or its ID as `nodeinit etcd members` prints it:_default' \
@@ -657,21 +878,33 @@ json\:"One JSON object per line"))' \
 ;;
 (defrag)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--compact[First compact\: discard all old revisions; API servers and controllers then list all objects again]' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
 (alarms)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 '::action -- What to do:((list\:"Print the alarms"
@@ -680,6 +913,10 @@ disarm\:"Allow writes again after space was freed"))' \
 ;;
 (aside)
 _arguments "${_arguments_options[@]}" : \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ":: :_nodeinit__subcmd__etcd__subcmd__aside_commands" \
@@ -694,21 +931,33 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (list)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
 (remove)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--yes[Do not ask for confirmation]' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':name -- The name, as `nodeinit etcd aside list` prints it:_default' \
@@ -812,6 +1061,10 @@ esac
 ;;
 (master)
 _arguments "${_arguments_options[@]}" : \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ":: :_nodeinit__subcmd__master_commands" \
@@ -827,10 +1080,16 @@ _arguments "${_arguments_options[@]}" : \
             (add)
 _arguments "${_arguments_options[@]}" : \
 '--address=[Its address, if the configuration has none]:ADDRESS:_default' \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':name -- The machine'\''s name in the configuration:_default' \
@@ -838,11 +1097,17 @@ json\:"One JSON object per line"))' \
 ;;
 (remove)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--force[Proceed even if etcd loses quorum and unmanaged pods are deleted]' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':name -- The machine'\''s name:_default' \
@@ -882,6 +1147,10 @@ esac
 ;;
 (worker)
 _arguments "${_arguments_options[@]}" : \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ":: :_nodeinit__subcmd__worker_commands" \
@@ -897,10 +1166,16 @@ _arguments "${_arguments_options[@]}" : \
             (add)
 _arguments "${_arguments_options[@]}" : \
 '--address=[Its address, if the configuration has none]:ADDRESS:_default' \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':name -- The machine'\''s name in the configuration:_default' \
@@ -908,11 +1183,17 @@ json\:"One JSON object per line"))' \
 ;;
 (remove)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--force[Proceed even if etcd loses quorum and unmanaged pods are deleted]' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':name -- The machine'\''s name:_default' \
@@ -952,6 +1233,10 @@ esac
 ;;
 (phase)
 _arguments "${_arguments_options[@]}" : \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ":: :_nodeinit__subcmd__phase_commands" \
@@ -966,20 +1251,32 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (list)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
 ;;
 (run)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':name -- The step'\''s name, as `phase list` shows it:_default' \
@@ -1050,6 +1347,14 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (agent)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(version)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(completion)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1383,6 +1688,8 @@ _nodeinit_commands() {
 'status:Show steps, component health, nodes and certificate expiry' \
 'reset:Undo everything that nodeinit did on this machine' \
 'agent:Approve kubelets'\'' certificate requests until stopped; the service nodeinit-agent on masters runs it' \
+'version:Print the version of nodeinit and the supported versions of Kubernetes' \
+'completion:Print a completion script for a shell' \
 'config:Write, check and show the configuration' \
 'artifacts:List, fetch, export and bundle the programs and images that a cluster needs' \
 'secrets:Generate and inspect the cluster'\''s secrets bundle' \
@@ -1603,6 +1910,11 @@ _nodeinit__subcmd__certs__subcmd__renew_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit certs renew commands' commands "$@"
 }
+(( $+functions[_nodeinit__subcmd__completion_commands] )) ||
+_nodeinit__subcmd__completion_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit completion commands' commands "$@"
+}
 (( $+functions[_nodeinit__subcmd__config_commands] )) ||
 _nodeinit__subcmd__config_commands() {
     local commands; commands=(
@@ -1809,6 +2121,8 @@ _nodeinit__subcmd__help_commands() {
 'status:Show steps, component health, nodes and certificate expiry' \
 'reset:Undo everything that nodeinit did on this machine' \
 'agent:Approve kubelets'\'' certificate requests until stopped; the service nodeinit-agent on masters runs it' \
+'version:Print the version of nodeinit and the supported versions of Kubernetes' \
+'completion:Print a completion script for a shell' \
 'config:Write, check and show the configuration' \
 'artifacts:List, fetch, export and bundle the programs and images that a cluster needs' \
 'secrets:Generate and inspect the cluster'\''s secrets bundle' \
@@ -1917,6 +2231,11 @@ _nodeinit__subcmd__help__subcmd__certs__subcmd__check_commands() {
 _nodeinit__subcmd__help__subcmd__certs__subcmd__renew_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit help certs renew commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__completion_commands] )) ||
+_nodeinit__subcmd__help__subcmd__completion_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help completion commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__help__subcmd__config_commands] )) ||
 _nodeinit__subcmd__help__subcmd__config_commands() {
@@ -2104,6 +2423,11 @@ _nodeinit__subcmd__help__subcmd__token__subcmd__list_commands() {
 _nodeinit__subcmd__help__subcmd__up_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit help up commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__version_commands] )) ||
+_nodeinit__subcmd__help__subcmd__version_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help version commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__help__subcmd__worker_commands] )) ||
 _nodeinit__subcmd__help__subcmd__worker_commands() {
@@ -2331,6 +2655,11 @@ _nodeinit__subcmd__token__subcmd__list_commands() {
 _nodeinit__subcmd__up_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit up commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__version_commands] )) ||
+_nodeinit__subcmd__version_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit version commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__worker_commands] )) ||
 _nodeinit__subcmd__worker_commands() {

@@ -107,6 +107,11 @@ impl Screen {
     /// Takes all rows away, and what is drawn of them.
     pub fn clear(&mut self) {
         self.rows.clear();
+        self.erase();
+    }
+
+    /// Takes away what is drawn of the rows, until they are drawn again: something else is about to write to the terminal.
+    pub fn erase(&mut self) {
         let text = self.erased();
         self.write(&text);
     }

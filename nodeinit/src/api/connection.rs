@@ -270,12 +270,13 @@ impl Http2 {
         limit: Duration,
     ) -> Result<(StatusCode, Bytes), HttpError> {
         let address = self.address;
-        let url = request.uri().to_string();
+        let (method, url) = (request.method().clone(), request.uri().to_string());
         let mut sender = self.sender.clone();
         let exchange = async {
             let broke = |source| HttpError::Exchange { address, source };
             sender.ready().await.map_err(broke)?;
             let response = sender.send_request(request).await.map_err(broke)?;
+            tracing::debug!("{method} {url} at {address}: {}", response.status());
             Ok((response.status(), whole(response.into_body(), address, &url, longest).await?))
         };
         tokio::time::timeout(limit, exchange).await.unwrap_or(Err(HttpError::TimedOut { address, limit }))

@@ -220,6 +220,8 @@ impl Client {
             let _ = connection.await;
         }));
         let response = sender.send_request(request).await.map_err(broken)?;
+        // A query may be a login.
+        tracing::debug!("{method} {}{}: {}", server.host, server.uri.path(), response.status());
         Ok(Answer { response, url: url.to_owned(), _connection: connection })
     }
 

@@ -8,7 +8,6 @@ use crate::{
     context::Context,
     engine::{
         error::{Exit, StepError},
-        report::Report,
         step::Step,
     },
     steps::addons::{self, OWN, Objects, Source},
@@ -44,14 +43,14 @@ pub(super) struct Remove {
 }
 
 pub(super) async fn run(command: Addons) -> Exit {
-    let (result, output) = match &command {
-        Addons::List(common) => (list(common).await, common.output),
-        Addons::Apply(args) => (apply(args).await, args.common.output),
-        Addons::Remove(args) => (remove(args).await, args.common.output),
+    let (result, printing) = match &command {
+        Addons::List(common) => (list(common).await, common.printing),
+        Addons::Apply(args) => (apply(args).await, args.common.printing),
+        Addons::Remove(args) => (remove(args).await, args.common.printing),
     };
     result.map_or_else(
         |error| {
-            Report::stdout(output.into()).failed("addons", &error);
+            printing.report().failed("addons", &error);
             error.exit
         },
         |()| Exit::Done,
@@ -81,7 +80,7 @@ async fn list(common: &Common) -> Result<(), StepError> {
     }
     // Of what the configuration no longer names it is only known that it was applied.
     rows.extend(applied.iter().map(|name| row(name, false, true, &[])));
-    print(&rows.iter().map(|row| shown(row, common.output)).collect::<String>())
+    print(&rows.iter().map(|row| shown(row, common.printing.output)).collect::<String>())
 }
 
 fn row(name: &str, configured: bool, applied: bool, lacking: &[String]) -> Value {

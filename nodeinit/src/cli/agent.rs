@@ -1,12 +1,9 @@
 //! `agent`: the service on masters.
 
-use super::{RoleName, load, print};
+use super::{Printing, RoleName, load, print};
 use crate::{
     agent::service::Service,
-    engine::{
-        error::{Exit, StepError},
-        report::{Report, Style},
-    },
+    engine::error::{Exit, StepError},
     host::{facts, files::Files},
     render::{kubeconfig::User, paths},
 };
@@ -28,7 +25,7 @@ pub(super) async fn run(args: Agent) -> Exit {
     match service(&args) {
         Ok(service) => match service.run(|line| drop(print(&format!("{line}\n")))).await {},
         Err(error) => {
-            Report::stdout(Style::Text).failed("agent", &error);
+            Printing::default().report().failed("agent", &error);
             error.exit
         }
     }
@@ -42,8 +39,7 @@ fn service(args: &Agent) -> Result<Service, StepError> {
         return Err(error.hint("run `nodeinit up` on this master: it writes the file and starts the agent"));
     };
     let layers = [vec![Layer::file(path.to_string(), text)], load::releases(&files)?].concat();
-    let cluster =
-        nodeinit_config::load(&layers).map_err(|e| StepError::new(e.to_string()).exit(Exit::BadConfig))?.cluster;
+    let cluster = nodeinit_config::load(&layers)?.cluster;
     let node = cluster.node(&facts::local(), args.role.map(Into::into));
     let node = node.map_err(|e| StepError::new(e.to_string()).exit(Exit::BadConfig))?;
     if node.role == Role::Worker {

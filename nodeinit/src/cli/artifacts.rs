@@ -3,7 +3,7 @@
 mod bundle;
 mod export;
 
-use super::{Output, load, print};
+use super::{Output, Printing, load, print};
 use crate::{
     engine::{
         error::{Exit, StepError},
@@ -67,9 +67,8 @@ pub(super) struct Fetch {
 pub(super) struct Wanted {
     #[command(flatten)]
     meant: Meant,
-    /// Output format
-    #[arg(long, value_enum, default_value = "text")]
-    output: Output,
+    #[command(flatten)]
+    printing: Printing,
 }
 
 /// Which cluster is meant.
@@ -85,18 +84,18 @@ struct Meant {
 
 pub(super) async fn run(command: Artifacts) -> Exit {
     let (result, report) = match command {
-        Artifacts::List(wanted) => (list(&wanted), Report::stdout(wanted.output.into())),
+        Artifacts::List(wanted) => (list(&wanted), wanted.printing.report()),
         Artifacts::Fetch(args) => {
-            let report = Report::stdout(args.wanted.output.into());
+            let report = args.wanted.printing.report();
             (fetch(&args, &report).await, report)
         }
         Artifacts::Export(args) => {
-            let report = Report::stdout(args.common.output.into());
+            let report = args.common.printing.report();
             (export::run(&args, &report).await, report)
         }
-        Artifacts::Bundle(args) => (bundle::write(&args), Report::stdout(Output::Text.into())),
-        Artifacts::Inspect(args) => (bundle::inspect(&args), Report::stdout(args.output.into())),
-        Artifacts::Verify(args) => (bundle::verify(&args), Report::stdout(Output::Text.into())),
+        Artifacts::Bundle(args) => (bundle::write(&args), Printing::default().report()),
+        Artifacts::Inspect(args) => (bundle::inspect(&args), args.printing.report()),
+        Artifacts::Verify(args) => (bundle::verify(&args), Printing::default().report()),
     };
     result.map_or_else(
         |error| {
@@ -130,7 +129,7 @@ async fn fetch(args: &Fetch, report: &Report) -> Result<(), StepError> {
         artifacts.push(etcd);
     }
     fetch.clean()?;
-    write_layer(&files, &directory, &cluster, &digests, &fetch.digests(&artifacts), args.wanted.output)
+    write_layer(&files, &directory, &cluster, &digests, &fetch.digests(&artifacts), args.wanted.printing.output)
 }
 
 /// Writes the layer of configuration, which pins what the cluster needs, and the list of all digests. Then tells how to use the directory.
@@ -181,7 +180,7 @@ fn cluster(meant: &Meant) -> Result<Cluster, StepError> {
         layers.push(Layer::file("the defaults", format!("apiVersion: {API_VERSION}\nkind: {KIND}\n")));
     }
     layers.extend(meant.version.iter().map(|version| Layer::setting("--version", "kubernetes.version", version)));
-    let loaded = nodeinit_config::load(&layers).map_err(|e| StepError::new(e.to_string()).exit(Exit::BadConfig))?;
+    let loaded = nodeinit_config::load(&layers)?;
     load::warn(&loaded.warnings);
     Ok(loaded.cluster)
 }
@@ -191,7 +190,7 @@ fn list(wanted: &Wanted) -> Result<(), StepError> {
     let mut artifacts = cluster.upstream(facts::architecture());
     artifacts.extend(cluster.upstream_for_upgrade());
     let width = artifacts.iter().map(|artifact| artifact.path.len()).max().unwrap_or_default();
-    artifacts.iter().try_for_each(|artifact| match wanted.output {
+    artifacts.iter().try_for_each(|artifact| match wanted.printing.output {
         Output::Text => print(&format!("{:width$}  {}\n", artifact.path, text(&artifact.source))),
         Output::Json => print(&format!("{}\n", json(artifact))),
     })

@@ -1,7 +1,7 @@
 //! `certs`: how long certificates last, and new ones for the same keys.
 
 use super::{
-    Common, Output, print,
+    Common, Output, Printing, print,
     setup::{self, Access},
 };
 use crate::{
@@ -9,10 +9,7 @@ use crate::{
         approve::{Rules, Verdict},
         approver::Approver,
     },
-    engine::{
-        error::{Exit, StepError},
-        report::Report,
-    },
+    engine::error::{Exit, StepError},
     host::{clock::Clock, files::Files},
     steps::{
         cluster,
@@ -43,9 +40,8 @@ pub(super) struct Approve {
 
 #[derive(Args)]
 pub(super) struct Check {
-    /// Output format
-    #[arg(long, value_enum, default_value = "text")]
-    output: Output,
+    #[command(flatten)]
+    printing: Printing,
 }
 
 #[derive(Args)]
@@ -57,13 +53,13 @@ pub(super) struct Renew {
 }
 
 pub(super) async fn run(command: Certs) -> Exit {
-    let (result, output) = match &command {
-        Certs::Check(args) => (check(args.output), args.output),
-        Certs::Renew(args) => (renewed(args).await, args.common.output),
-        Certs::Approve(args) => (approved(args).await, args.common.output),
+    let (result, printing) = match &command {
+        Certs::Check(args) => (check(args.printing.output), args.printing),
+        Certs::Renew(args) => (renewed(args).await, args.common.printing),
+        Certs::Approve(args) => (approved(args).await, args.common.printing),
     };
     result.unwrap_or_else(|error| {
-        Report::stdout(output.into()).failed("certs", &error);
+        printing.report().failed("certs", &error);
         error.exit
     })
 }

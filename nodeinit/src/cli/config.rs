@@ -1,15 +1,18 @@
 //! `config`: write a configuration, check it, show it, and describe it to editors.
 
-use super::{Output, load, print};
+use super::{Output, Printing, load, print};
 use crate::{
-    engine::error::{Exit, StepError},
+    engine::{
+        error::{Exit, StepError},
+        report::ConfigProblem,
+    },
     host::{commands::Commands, facts, files::Files},
     steps::{fanout, preflight},
 };
 use clap::{Args as ClapArgs, Subcommand};
 use nodeinit_config::{Loaded, Origin, Problem, Problems, cluster::Role};
 use nodeinit_screen::tell;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::{path::PathBuf, time::SystemTime};
 
 mod init;
@@ -21,7 +24,7 @@ pub(super) enum Command {
     /// Write a configuration file that explains every key; on a terminal, ask for the settings that matter
     Init(init::Init),
     /// Check the configuration and report every problem
-    Validate(Source),
+    Validate(Validate),
     /// Show the merged configuration and the file that set each value
     Show(Source),
     /// Print the JSON Schema (draft 2020-12) of the configuration
@@ -31,63 +34,68 @@ pub(super) enum Command {
 /// Which configuration is meant, and how the answer is printed.
 #[derive(ClapArgs)]
 pub(super) struct Source {
-    /// A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins
+    /// A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins;
+    /// `-` is standard input
     #[arg(long, value_name = "FILE")]
     config: Vec<PathBuf>,
-    /// Output format
-    #[arg(long, value_enum, default_value = "text")]
-    output: Output,
+    #[command(flatten)]
+    printing: Printing,
+}
+
+#[derive(ClapArgs)]
+pub(super) struct Validate {
+    /// Files to check, as with --config
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    source: Source,
 }
 
 /// Runs one of the commands.
 pub(super) async fn run(command: Command) -> Exit {
-    let done = match command {
-        Command::Init(args) => init::run(&args),
-        Command::Validate(source) => return validate(&source).await,
-        Command::Show(source) => show(&source),
-        Command::Schema => print(&format!("{:#}\n", nodeinit_config::json_schema())),
+    let (result, printing) = match command {
+        Command::Init(args) => (init::run(&args).map(|()| Exit::Done), Printing::default()),
+        Command::Validate(args) => (validate(&args).await, args.source.printing),
+        Command::Show(source) => (show(&source).map(|()| Exit::Done), source.printing),
+        Command::Schema => {
+            let schema = format!("{:#}\n", nodeinit_config::json_schema());
+            (print(&schema).map(|()| Exit::Done), Printing::default())
+        }
     };
-    match done {
-        Ok(()) => Exit::Done,
-        Err(error) => fail(&error),
+    result.unwrap_or_else(|error| {
+        printing.report().failed("config", &error);
+        error.exit
+    })
+}
+
+async fn validate(args: &Validate) -> Result<Exit, StepError> {
+    let named: Vec<PathBuf> = args.source.config.iter().chain(&args.files).cloned().collect();
+    let layers = load::layers(&Files::of_machine(), &named)?;
+    if layers.is_empty() {
+        return Err(load::none());
     }
-}
-
-fn fail(error: &StepError) -> Exit {
-    tell(&format!("error: {error}"));
-    error.causes().iter().for_each(|cause| tell(&format!("  cause: {cause}")));
-    error.advice().iter().for_each(|hint| tell(&format!("  hint:  {hint}")));
-    error.exit
-}
-
-async fn validate(source: &Source) -> Exit {
-    let layers = match load::layers(&Files::of_machine(), &source.config) {
-        Ok(layers) if layers.is_empty() => return fail(&load::none()),
-        Ok(layers) => layers,
-        Err(error) => return fail(&error),
-    };
     let (problems, warnings) = match nodeinit_config::load(&layers) {
         Ok(loaded) => (of_this_machine(&loaded).await, loaded.warnings),
         Err(Problems(problems)) => (problems, Vec::new()),
     };
     let exit = if problems.is_empty() { Exit::Done } else { Exit::BadConfig };
-    let told = match (source.output, exit) {
+    match (args.source.printing.output, exit) {
         (Output::Json, _) => {
-            let list = |problems: &[Problem]| problems.iter().map(as_json).collect::<Vec<_>>();
+            let list = |problems: &[Problem]| problems.iter().map(ConfigProblem::from).collect::<Vec<_>>();
             let ok = problems.is_empty();
-            print(&format!("{}\n", json!({ "ok": ok, "problems": list(&problems), "warnings": list(&warnings) })))
+            print(&format!("{}\n", json!({ "ok": ok, "problems": list(&problems), "warnings": list(&warnings) })))?;
         }
         (Output::Text, Exit::Done) => {
             load::warn(&warnings);
             let names: Vec<&str> = layers.iter().map(|layer| layer.name.as_str()).collect();
-            print(&format!("the configuration is good: {}\n", names.join(", ")))
+            print(&format!("the configuration is good: {}\n", names.join(", ")))?;
         }
-        (Output::Text, _) => {
-            tell(&format!("error: {}", Problems(problems)));
-            Ok(())
-        }
-    };
-    told.map_or_else(|error| fail(&error), |()| exit)
+        (Output::Text, _) => {}
+    }
+    if exit != Exit::Done {
+        tell(&format!("error: {}", Problems(problems)));
+    }
+    Ok(exit)
 }
 
 /// What a good configuration lacks: a machine; and where this is one of its machines, what it names there.
@@ -114,24 +122,12 @@ async fn of_this_machine(loaded: &Loaded) -> Vec<Problem> {
     problems
 }
 
-fn as_json(problem: &Problem) -> Value {
-    let origin = &problem.origin;
-    json!({
-        "file": origin.source, "line": origin.line, "column": origin.column,
-        "path": problem.path, "what": problem.what, "remedy": problem.remedy,
-    })
-}
-
 fn show(source: &Source) -> Result<(), StepError> {
     let layers = load::layers(&Files::of_machine(), &source.config)?;
-    let loaded = nodeinit_config::load(&layers).map_err(bad)?;
+    let loaded = nodeinit_config::load(&layers)?;
     load::warn(&loaded.warnings);
-    match source.output {
+    match source.printing.output {
         Output::Text => print(&loaded.text()),
         Output::Json => print(&format!("{}\n", loaded.json())),
     }
-}
-
-fn bad(problems: Problems) -> StepError {
-    StepError::new(problems.to_string()).exit(Exit::BadConfig)
 }

@@ -5,10 +5,7 @@ use super::{
     setup::{self, Access},
 };
 use crate::{
-    engine::{
-        error::{Exit, StepError},
-        report::Report,
-    },
+    engine::error::{Exit, StepError},
     steps::etcd::{
         View,
         aside::{self, Aside},
@@ -92,18 +89,18 @@ pub(super) struct RemoveAside {
 }
 
 pub(super) async fn run(command: Etcd) -> Exit {
-    let (result, output) = match &command {
-        Etcd::Members(common) => (members(common).await, common.output),
-        Etcd::Remove(args) => (remove_member(args).await, args.common.output),
-        Etcd::Defrag(args) => (defragment(args).await, args.common.output),
-        Etcd::Alarms(args) => (alarms(args).await, args.common.output),
-        Etcd::Aside(AsideCommand::List(common)) => (list_aside(common), common.output),
-        Etcd::Aside(AsideCommand::Remove(args)) => (remove_aside(args), args.common.output),
+    let (result, printing) = match &command {
+        Etcd::Members(common) => (members(common).await, common.printing),
+        Etcd::Remove(args) => (remove_member(args).await, args.common.printing),
+        Etcd::Defrag(args) => (defragment(args).await, args.common.printing),
+        Etcd::Alarms(args) => (alarms(args).await, args.common.printing),
+        Etcd::Aside(AsideCommand::List(common)) => (list_aside(common), common.printing),
+        Etcd::Aside(AsideCommand::Remove(args)) => (remove_aside(args), args.common.printing),
     };
     match result {
         Ok(()) => Exit::Done,
         Err(error) => {
-            Report::stdout(output.into()).failed("etcd", &error);
+            printing.report().failed("etcd", &error);
             error.exit
         }
     }
@@ -112,7 +109,7 @@ pub(super) async fn run(command: Etcd) -> Exit {
 fn list_aside(common: &Common) -> Result<(), StepError> {
     let cx = setup::context(common, Access::Look)?;
     let found = aside::list(&cx)?;
-    print(&match common.output {
+    print(&match common.printing.output {
         Output::Json => found.iter().map(|aside| format!("{}\n", json!(aside))).collect::<String>(),
         Output::Text if found.is_empty() => "no etcd data was moved aside on this machine\n".to_owned(),
         Output::Text => found.iter().map(|aside| format!("{}\n", aside_line(aside))).collect(),
@@ -156,11 +153,11 @@ async fn members(common: &Common) -> Result<(), StepError> {
     let cx = setup::context(common, Access::Look)?;
     let (view, health) = health::health(&cx).await?;
     // A program takes each member that it reads for a fact, so only a quorum's answer is printed to it.
-    let shown = view.filter(|_| health.quorum || common.output == Output::Text);
+    let shown = view.filter(|_| health.quorum || common.printing.output == Output::Text);
     if let Some(view) = shown {
-        print(&rendered(&view, common.output))?;
+        print(&rendered(&view, common.printing.output))?;
     }
-    if common.output == Output::Json && health.problem().is_some() {
+    if common.printing.output == Output::Json && health.problem().is_some() {
         print(&format!("{}\n", json!(health)))?;
     }
     health.error().map_or(Ok(()), Err)
@@ -169,7 +166,7 @@ async fn members(common: &Common) -> Result<(), StepError> {
 async fn remove_member(args: &RemoveMember) -> Result<(), StepError> {
     let cx = setup::context(&args.common, Access::Look)?;
     let removed = leave::remove_member(&cx, &args.member, args.force).await?;
-    print(&match args.common.output {
+    print(&match args.common.printing.output {
         Output::Json => format!("{}\n", json!({"removed": removed})),
         Output::Text => format!("removed etcd member {removed}\n"),
     })
@@ -179,7 +176,7 @@ async fn defragment(args: &Defrag) -> Result<(), StepError> {
     let cx = setup::context(&args.common, Access::Look)?;
     let kib = |bytes: i64| bytes >> 10;
     let done = |member: &Defragmented| {
-        print(&match args.common.output {
+        print(&match args.common.printing.output {
             Output::Json => format!("{}\n", json!(member)),
             Output::Text => {
                 let (before, after) = (kib(member.before_bytes), kib(member.after_bytes));
@@ -197,7 +194,7 @@ async fn alarms(args: &Alarms) -> Result<(), StepError> {
         AlarmAction::Disarm => (maintenance::disarm(&cx).await?, "no alarms to disarm\n"),
     };
     let verb = if matches!(args.action, AlarmAction::Disarm) { "disarmed " } else { "" };
-    print(&match args.common.output {
+    print(&match args.common.printing.output {
         Output::Json => found.iter().map(|alarm| format!("{}\n", json!(alarm))).collect(),
         Output::Text if found.is_empty() => none.to_owned(),
         Output::Text => found.iter().map(|a| format!("{verb}{:16} {}\n", a.member, a.alarm)).collect::<String>(),

@@ -7,14 +7,17 @@ use crate::{
 use nodeinit_config::{Layer, Loaded, Problem, releases};
 use nodeinit_screen::tell;
 use std::{
-    io::ErrorKind,
+    io::{ErrorKind, Read},
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
 /// Read first, where it is there.
 const MAIN: &str = "/etc/nodeinit/config.yaml";
 /// Its `*.yaml` are read next, in the order of their names.
 const DIRECTORY: &str = "/etc/nodeinit/conf.d";
+/// `--config -`.
+const STANDARD_INPUT: &str = "-";
 
 /// Reads and validates the configuration; what is allowed but probably not wanted goes to standard error.
 ///
@@ -25,7 +28,7 @@ pub(crate) fn load(files: &Files, extra: &[PathBuf]) -> Result<Loaded, StepError
     if layers.is_empty() {
         return Err(none());
     }
-    let loaded = nodeinit_config::load(&layers).map_err(|e| StepError::new(e.to_string()).exit(Exit::BadConfig))?;
+    let loaded = nodeinit_config::load(&layers)?;
     warn(&loaded.warnings);
     Ok(loaded)
 }
@@ -51,7 +54,8 @@ pub(crate) fn layers(files: &Files, extra: &[PathBuf]) -> Result<Vec<Layer>, Ste
         layers.extend(files.read(&path)?.map(|bytes| Layer::file(path, bytes)));
     }
     for path in extra.iter().filter(|path| path.as_path() != Path::new(MAIN)) {
-        layers.push(Layer::file(path.display().to_string(), named(path)?));
+        let name = if path == Path::new(STANDARD_INPUT) { "standard input".into() } else { path.display().to_string() };
+        layers.push(Layer::file(name, named(path)?));
     }
     if !layers.is_empty() {
         layers.extend(self::releases(files)?);
@@ -74,9 +78,24 @@ fn yaml_files(files: &Files, directory: &str) -> Result<Vec<String>, StepError> 
     Ok(names.map(|name| format!("{directory}/{name}")).collect())
 }
 
+/// Standard input, to its end; kept, because some commands read the configuration twice. None is as long as the limit.
+fn read_standard_input() -> std::io::Result<Vec<u8>> {
+    static READ: OnceLock<Vec<u8>> = OnceLock::new();
+    if let Some(bytes) = READ.get() {
+        return Ok(bytes.clone());
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().take(16 << 20).read_to_end(&mut bytes)?;
+    Ok(READ.get_or_init(|| bytes).clone())
+}
+
 /// A file that the user named: as the shell means it, not under the root prefix.
 fn named(path: &Path) -> Result<Vec<u8>, StepError> {
-    std::fs::read(path).map_err(|e| {
+    let read = match path == Path::new(STANDARD_INPUT) {
+        true => read_standard_input(),
+        false => std::fs::read(path),
+    };
+    read.map_err(|e| {
         let kind = e.kind();
         let error = StepError::from(failed("read", path)(e));
         match kind {

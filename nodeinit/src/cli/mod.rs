@@ -4,9 +4,13 @@ mod addons;
 mod agent;
 mod artifacts;
 mod certs;
+mod completion;
 mod config;
 mod etcd;
+mod help;
 mod load;
+mod logging;
+mod mistyped;
 mod permit;
 mod phase;
 mod preflight;
@@ -17,31 +21,29 @@ mod setup;
 mod status;
 mod token;
 mod up;
+mod version;
 
 use crate::{
     engine::{
         error::{Exit, StepError},
-        report::Style,
+        report::{Report, Style},
     },
     host::limits,
 };
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use nodeinit_config::cluster::Role;
 use nodeinit_screen::{tell, visible};
 use std::{
     io::{self, Write},
     path::PathBuf,
 };
-use tracing_subscriber::{
-    filter::{LevelFilter, Targets},
-    layer::SubscriberExt,
-    util::SubscriberInitExt,
-};
 
 /// Turn this machine into a Kubernetes master or worker.
 #[derive(Parser)]
 #[command(name = "nodeinit", version, max_term_width = 100, after_help = EXIT_CODES)]
 struct Cli {
+    #[command(flatten)]
+    verbosity: Verbosity,
     #[command(subcommand)]
     command: Command,
 }
@@ -63,6 +65,10 @@ enum Command {
     Reset(reset::Reset),
     /// Approve kubelets' certificate requests until stopped; the service nodeinit-agent on masters runs it
     Agent(agent::Agent),
+    /// Print the version of nodeinit and the supported versions of Kubernetes
+    Version(version::Version),
+    /// Print a completion script for a shell
+    Completion(completion::Completion),
     /// Write, check and show the configuration
     #[command(subcommand)]
     Config(config::Command),
@@ -98,15 +104,50 @@ enum Command {
 /// What commands that work on this machine have in common.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Common {
-    /// A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins
+    /// A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins;
+    /// `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Vec<PathBuf>,
     /// This machine's role; by default taken from the configuration
     #[arg(long, value_enum)]
     pub(crate) role: Option<RoleName>,
+    #[command(flatten)]
+    pub(crate) printing: Printing,
+}
+
+/// How a command prints its results and its progress.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct Printing {
     /// Output format
-    #[arg(long, value_enum, default_value = "text")]
+    #[arg(short, long, value_enum, default_value = "text")]
     pub(crate) output: Output,
+    #[command(flatten)]
+    verbosity: Verbosity,
+}
+
+impl Printing {
+    /// A report of this form on standard output.
+    pub(crate) fn report(self) -> Report {
+        let Verbosity { verbose, quiet } = self.verbosity;
+        let report = Report::stdout(self.output.into());
+        match (quiet, logging::is_verbose(verbose)) {
+            (true, _) => report.quiet(),
+            // Its lines would be drawn over.
+            (_, true) => report.plain(),
+            _ => report,
+        }
+    }
+}
+
+/// How much is printed. All commands take these flags, also in front of the command.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct Verbosity {
+    /// Also write debug detail to standard error and to systemd's journal, as NODEINIT_LOG=debug does
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    verbose: bool,
+    /// Do not report progress: print only results and failures
+    #[arg(short, long, global = true)]
+    quiet: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -155,10 +196,21 @@ fn print(text: &str) -> Result<(), StepError> {
     }
 }
 
+/// Reports how a command ended.
+fn ended(report: Report, command: &str, result: Result<(), StepError>) -> Exit {
+    match result {
+        Ok(()) => Exit::Done,
+        Err(error) => {
+            report.failed(command, &error);
+            error.exit
+        }
+    }
+}
+
 /// The command line as it is described to clap: `docs/cli.md` is made from it.
 #[must_use]
 pub fn command() -> clap::Command {
-    Cli::command()
+    help::with_examples(Cli::command())
 }
 
 /// Turns a panic, which is a defect of ours, into its exit code and a message that says where to report it.
@@ -174,22 +226,20 @@ pub fn report_defects() {
 /// Reads the command line and runs the command.
 #[must_use]
 pub fn run() -> Exit {
-    let cli = match Cli::try_parse() {
+    let parsed = command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
+        Err(e) if e.use_stderr() => {
+            tell(mistyped::explained(&e).trim_end());
+            return Exit::Usage;
+        }
         Err(e) => {
             // Where the terminal is gone there is nobody to tell.
             let _ = e.print();
-            let asked = matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-            return if asked { Exit::Done } else { Exit::Usage };
+            return Exit::Done;
         }
     };
-    // Without journald (a chroot, a container) there is only the terminal.
-    if let Ok(journald) = tracing_journald::layer() {
-        let journald = journald.with_field_prefix(None);
-        // Ours alone: HTTP/2 traces every frame, and journald would be sent all of it.
-        let ours = Targets::new().with_target("nodeinit", LevelFilter::INFO);
-        let _ = tracing_subscriber::registry().with(journald).with(ours).try_init();
-    }
+    logging::start(cli.verbosity.verbose);
     limits::raise_open_files();
     // One thread waits; digests and disks have threads of their own.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -205,6 +255,8 @@ pub fn run() -> Exit {
         Command::Plan(args) => runtime.block_on(up::plan(args)),
         Command::Preflight(common) => runtime.block_on(preflight::run(common)),
         Command::Status(common) => runtime.block_on(status::run(common)),
+        Command::Version(args) => ended(args.printing.report(), "version", version::run(&args)),
+        Command::Completion(args) => ended(Printing::default().report(), "completion", completion::run(&args)),
         Command::Reset(args) => runtime.block_on(reset::run(args)),
         Command::Config(command) => runtime.block_on(config::run(command)),
         Command::Artifacts(command) => runtime.block_on(artifacts::run(command)),

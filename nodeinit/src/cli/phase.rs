@@ -8,7 +8,6 @@ use crate::{
     engine::{
         error::{Exit, StepError},
         plan::Node,
-        report::Report,
         runner,
         step::State,
     },
@@ -44,7 +43,7 @@ pub(super) async fn run(phase: Phase) -> Exit {
         Some(name) => one(common, name).await,
     };
     result.unwrap_or_else(|error| {
-        Report::stdout(common.output.into()).failed(name.unwrap_or("phase list"), &error);
+        common.printing.report().failed(name.unwrap_or("phase list"), &error);
         error.exit
     })
 }
@@ -52,7 +51,7 @@ pub(super) async fn run(phase: Phase) -> Exit {
 fn list(common: &Common) -> Result<Exit, StepError> {
     let cx = setup::context(common, Access::Look)?;
     for Node { step, id, after } in plan::for_role(&cx, &plan::Reach::Everywhere, Permit::None)?.nodes() {
-        print(&match common.output {
+        print(&match common.printing.output {
             Output::Json => {
                 let needs: Vec<String> = after.iter().map(ToString::to_string).collect();
                 format!("{}\n", json!({"step": id.name(), "title": step.title(), "needs": needs}))

@@ -7,7 +7,6 @@ use super::{
 use crate::{
     engine::{
         error::{Exit, StepError},
-        report::Report,
         step_id::StepId,
     },
     steps::preflight::{self, Level},
@@ -18,7 +17,7 @@ pub(super) async fn run(common: Common) -> Exit {
     match attempt(&common).await {
         Ok(exit) => exit,
         Err(error) => {
-            Report::stdout(common.output.into()).failed(&StepId::Preflight.name(), &error);
+            common.printing.report().failed(&StepId::Preflight.name(), &error);
             error.exit
         }
     }
@@ -27,7 +26,7 @@ pub(super) async fn run(common: Common) -> Exit {
 async fn attempt(common: &Common) -> Result<Exit, StepError> {
     let cx = setup::context(common, Access::Look)?;
     let report = preflight::report(&cx).await;
-    print(&rendered(&report, common.output))?;
+    print(&rendered(&report, common.printing.output))?;
     Ok(report.exit())
 }
 

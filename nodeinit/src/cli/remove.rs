@@ -5,10 +5,7 @@ use super::{
     setup::{self, Access},
 };
 use crate::{
-    engine::{
-        error::{Exit, StepError},
-        report::Report,
-    },
+    engine::error::{Exit, StepError},
     steps::removal,
 };
 use clap::Args;
@@ -29,7 +26,7 @@ pub(super) async fn run(args: Remove, role: Role) -> Exit {
     match remove(&args, role).await {
         Ok(()) => Exit::Done,
         Err(error) => {
-            Report::stdout(args.common.output.into()).failed("remove", &error);
+            args.common.printing.report().failed("remove", &error);
             error.exit
         }
     }

@@ -8,7 +8,7 @@ use crate::{
     context::Context,
     engine::{
         error::{Exit, StepError},
-        report::{Event, Report},
+        report::Event,
         runner,
     },
     plan::reset,
@@ -32,7 +32,7 @@ pub(super) struct Reset {
 }
 
 pub(super) async fn run(args: Reset) -> Exit {
-    let report = Report::stdout(args.common.output.into());
+    let report = args.common.printing.report();
     match attempt(&args).await {
         Ok(exit) => exit,
         Err((step, error)) => {

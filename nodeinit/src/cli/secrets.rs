@@ -1,11 +1,10 @@
 //! `secrets`: the bundle of a cluster's secrets, on the operator's side.
 
-use super::{Output, print};
+use super::{Output, Printing, print};
 use crate::{
     engine::{
         error::{Exit, StepError},
         journal::hex,
-        report::Report,
     },
     host::{
         clock::Clock,
@@ -46,21 +45,20 @@ pub(super) struct Location {
 pub(super) struct Inspect {
     #[command(flatten)]
     location: Location,
-    /// Output format
-    #[arg(long, value_enum, default_value = "text")]
-    output: Output,
+    #[command(flatten)]
+    printing: Printing,
 }
 
 pub(super) fn run(command: Secrets) -> Exit {
     let now = Clock::system().now();
-    let (result, output) = match &command {
-        Secrets::Generate(location) => (generate(&location.file, now), Output::Text),
-        Secrets::Inspect(args) => (inspect(&args.location.file, args.output, now), args.output),
+    let (result, printing) = match &command {
+        Secrets::Generate(location) => (generate(&location.file, now), Printing::default()),
+        Secrets::Inspect(args) => (inspect(&args.location.file, args.printing.output, now), args.printing),
     };
     match result {
         Ok(()) => Exit::Done,
         Err(error) => {
-            Report::stdout(output.into()).failed("secrets", &error);
+            printing.report().failed("secrets", &error);
             error.exit
         }
     }

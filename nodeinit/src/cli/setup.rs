@@ -6,7 +6,6 @@ use crate::{
     engine::{
         error::{Exit, StepError},
         journal::{Journal, Record},
-        report::Report,
     },
     host::{
         clock::Clock,
@@ -69,7 +68,7 @@ pub(super) fn context(common: &Common, access: Access) -> Result<Context, StepEr
         commands: Commands,
         clock: Clock::system(),
         journal: Arc::new(journal),
-        report: Report::stdout(common.output.into()),
+        report: common.printing.report(),
         manifests: Arc::new(manifests),
         api: Arc::default(),
         sums: Arc::default(),

@@ -10,7 +10,6 @@ use crate::{
     context::Context,
     engine::{
         error::{Exit, StepError},
-        report::Report,
         step::State,
     },
     host::systemd,
@@ -30,7 +29,7 @@ pub(super) async fn run(common: Common) -> Exit {
     match attempt(&common).await {
         Ok(exit) => exit,
         Err(error) => {
-            Report::stdout(common.output.into()).failed("status", &error);
+            common.printing.report().failed("status", &error);
             error.exit
         }
     }
@@ -56,7 +55,7 @@ async fn attempt(common: &Common) -> Result<Exit, StepError> {
     let aside = etcd::aside::list(&cx)?;
     let agent = agent(&cx).await;
     let etcd = etcd_health(&cx).await;
-    print(&match common.output {
+    print(&match common.printing.output {
         Output::Json => {
             let status = json!({
                 "machine": cx.node.name, "role": cx.node.role.to_string(), "cluster": cx.cluster.name,

@@ -1,15 +1,12 @@
 //! `token`: manage bootstrap tokens.
 
 use super::{
-    Common, Output, load, print,
+    Common, Output, print,
     setup::{self, Access},
 };
 use crate::{
     context::Context,
-    engine::{
-        error::{Exit, StepError},
-        report::Report,
-    },
+    engine::error::{Exit, StepError},
     host::files::{NewFile, failed},
     pki::{expiry::date, random::is_bootstrap_token, worker_secrets::WorkerSecrets},
     steps::tokens::{
@@ -72,15 +69,15 @@ pub(super) struct Delete {
 }
 
 pub(super) async fn run(command: Token) -> Exit {
-    let (result, output) = match &command {
-        Token::Create(args) => (create(args).await, args.common.output),
-        Token::List(args) => (list(args).await, args.common.output),
-        Token::Delete(args) => (delete(args).await, args.common.output),
+    let (result, printing) = match &command {
+        Token::Create(args) => (create(args).await, args.common.printing),
+        Token::List(args) => (list(args).await, args.common.printing),
+        Token::Delete(args) => (delete(args).await, args.common.printing),
     };
     match result {
         Ok(()) => Exit::Done,
         Err(error) => {
-            Report::stdout(output.into()).failed("token", &error);
+            printing.report().failed("token", &error);
             error.exit
         }
     }
@@ -95,7 +92,7 @@ async fn create(args: &Create) -> Result<(), StepError> {
         return for_worker(&cx, args, worker).await;
     }
     let (token, expires) = tokens::create(&cx, None, &args.description, args.ttl.unwrap_or(VALIDITY)).await?;
-    print(&match args.common.output {
+    print(&match args.common.printing.output {
         Output::Json => format!("{}\n", json!({"token": token.expose(), "expires": expires})),
         Output::Text => format!("{}\n", token.expose()),
     })
@@ -103,9 +100,8 @@ async fn create(args: &Create) -> Result<(), StepError> {
 
 /// A token of one worker, with what it must trust.
 async fn for_worker(cx: &Context, args: &Create, worker: &str) -> Result<(), StepError> {
-    let loaded = load::load(&cx.files, &args.common.config)?;
     let trust = tokens::trust(cx)?;
-    let Some(config) = loaded.part_of_worker(worker, &trust) else {
+    let Some(config) = cx.loaded.part_of_worker(worker, &trust) else {
         let names: Vec<&str> = cx.cluster.workers.iter().map(|worker| worker.name.as_str()).collect();
         let what = format!("the configuration has no worker {worker:?}; it has {}", names.join(", "));
         return Err(StepError::new(what).exit(Exit::Usage).hint("add it to `workers` first"));
@@ -122,7 +118,7 @@ async fn for_worker(cx: &Context, args: &Create, worker: &str) -> Result<(), Ste
             NewFile::private(directory.join("secrets.yaml"), secrets.text().expose().as_bytes()),
         ])?;
     }
-    print(&match args.common.output {
+    print(&match args.common.printing.output {
         Output::Json => {
             let object = json!({
                 "token": token.expose(), "expires": expires, "worker": worker, "endpoints": trust.endpoints,
@@ -139,7 +135,7 @@ async fn list(args: &List) -> Result<(), StepError> {
     let live = tokens::list(&cx).await?;
     let ledger = if args.all { Ledger::read(&cx).await? } else { None };
     let closed = ledger.map(|ledger| ledger.entries).unwrap_or_default();
-    print(&rendered(&live, &closed, &date(cx.clock.now()), args.common.output))
+    print(&rendered(&live, &closed, &date(cx.clock.now()), args.common.printing.output))
 }
 
 /// The cluster's tokens, then the closed tokens of the ledger.

@@ -11,7 +11,7 @@ use crate::{
     engine::{
         error::{Exit, StepError},
         journal::Record,
-        report::{Event, LOCK, Report, rounded},
+        report::{Event, LOCK, rounded},
         runner::{self, Outcome},
         timeline::critical_path,
     },
@@ -80,7 +80,7 @@ pub(super) async fn up(args: Up) -> Exit {
 
 /// Brings up one other machine.
 pub(super) async fn add(args: Add, role: Role) -> Exit {
-    let report = Report::stdout(args.common.output.into());
+    let report = args.common.printing.report();
     match setup::context(&args.common, Access::Look).and_then(|cx| listed(&cx, &args.name, role)) {
         Ok(()) => {
             run(&args.common, Reach::Only { name: args.name, address: args.address }, Permits::default(), false).await
@@ -112,7 +112,7 @@ fn listed(cx: &Context, name: &str, role: Role) -> Result<(), StepError> {
 }
 
 async fn run(common: &Common, reach: Reach, permits: Permits, accept_clock: bool) -> Exit {
-    let report = Report::stdout(common.output.into());
+    let report = common.printing.report();
     let _lock = match setup::lock() {
         Ok(lock) => lock,
         Err(error) => {
@@ -250,7 +250,7 @@ fn summary(cx: &Context, outcome: &Outcome) -> Event {
 
 /// Tells what `up` would do.
 pub(super) async fn plan(args: Run) -> Exit {
-    let report = Report::stdout(args.common.output.into());
+    let report = args.common.printing.report();
     match look(&args).await {
         Ok(exit) => exit,
         Err((step, error)) => {

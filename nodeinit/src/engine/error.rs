@@ -5,6 +5,7 @@ use crate::{
     host::{commands::CommandError, files::FileError, lock::LockError, remove::RemoveError},
     render::RenderError,
 };
+use nodeinit_config::{Problem, Problems};
 use std::{error::Error, fmt};
 
 /// The exit codes of the command line. Source: sysexits.h, and `docs/cli.md`.
@@ -41,12 +42,13 @@ pub struct StepError {
     what: String,
     source: Option<Box<dyn Error + Send + Sync>>,
     hint: Option<String>,
+    problems: Vec<Problem>,
 }
 
 impl StepError {
     /// A failure that trying again does not change.
     pub fn new(what: impl Into<String>) -> Self {
-        Self { exit: Exit::Failed, what: what.into(), source: None, hint: None }
+        Self { exit: Exit::Failed, what: what.into(), source: None, hint: None, problems: Vec::new() }
     }
 
     /// A failure with its cause.
@@ -66,6 +68,12 @@ impl StepError {
     pub fn exit(mut self, exit: Exit) -> Self {
         self.exit = exit;
         self
+    }
+
+    /// The problems of the configuration that the failure consists of.
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
     }
 
     /// The advice, where there is some.
@@ -112,6 +120,12 @@ impl From<RemoveError> for StepError {
                 Self::new(error.to_string()).hint(hint)
             }
         }
+    }
+}
+
+impl From<Problems> for StepError {
+    fn from(problems: Problems) -> Self {
+        Self { problems: problems.0.clone(), ..Self::new(problems.to_string()).exit(Exit::BadConfig) }
     }
 }
 

@@ -1,11 +1,12 @@
 //! Progress for people and programs.
 
 use crate::engine::error::StepError;
+use nodeinit_config::Problem;
 use nodeinit_screen::{Screen, visible};
 use serde::{Deserialize, Serialize};
 use std::{
     fmt,
-    io::IsTerminal,
+    io::{IsTerminal, Write},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -52,6 +53,9 @@ pub enum Event {
         causes: Vec<String>,
         /// What to do.
         hint: Option<String>,
+        /// What is wrong with the configuration, if that is the failure.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        problems: Vec<ConfigProblem>,
     },
     /// `plan`: what a step would do.
     Planned {
@@ -88,6 +92,30 @@ impl Event {
     }
 }
 
+/// A problem of the configuration, as JSON shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConfigProblem {
+    /// The file, or another source such as `--set`.
+    pub file: String,
+    /// Counted from 1; 0 where the source has no lines.
+    pub line: usize,
+    /// Counted from 1, in characters; 0 where the source has no lines.
+    pub column: usize,
+    /// The key's path, such as `masters[1].address`; empty where the whole file is meant.
+    pub key: String,
+    /// What is wrong.
+    pub message: String,
+    /// What to write instead.
+    pub hint: String,
+}
+
+impl From<&Problem> for ConfigProblem {
+    fn from(problem: &Problem) -> Self {
+        let Problem { origin, path, what, remedy } = problem.clone();
+        Self { file: origin.source, line: origin.line, column: origin.column, key: path, message: what, hint: remedy }
+    }
+}
+
 /// One step of the critical path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PathPart {
@@ -114,7 +142,12 @@ pub enum Style {
 #[derive(Clone)]
 pub struct Report {
     style: Style,
+    /// Only failures and what a command was asked for are shown.
+    quiet: bool,
+    /// On standard output.
     colour: bool,
+    /// On standard error.
+    error_colour: bool,
     start: Instant,
     /// This machine's name, for the systemd journal.
     host: Arc<str>,
@@ -128,15 +161,19 @@ impl fmt::Debug for Report {
 }
 
 impl Report {
-    /// A report on standard output; on a terminal the steps under way stand at its foot. `NO_COLOR` and `CLICOLOR_FORCE`
-    /// are honoured (no-color.org, bixense.com/clicolors).
+    /// A report on standard output, its failures on standard error; on a terminal the steps under way stand at its foot.
+    /// `NO_COLOR` and `CLICOLOR_FORCE` are honoured (no-color.org, bixense.com/clicolors), and so is `TERM=dumb`.
     #[must_use]
     pub fn stdout(style: Style) -> Self {
         let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        let terminal = std::io::stdout().is_terminal();
+        let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+        let terminal = std::io::stdout().is_terminal() && !dumb;
+        let colour = |terminal| !is_set("NO_COLOR") && !dumb && (terminal || is_set("CLICOLOR_FORCE"));
         Self {
             style,
-            colour: !is_set("NO_COLOR") && (terminal || is_set("CLICOLOR_FORCE")),
+            quiet: false,
+            colour: colour(terminal),
+            error_colour: colour(std::io::stderr().is_terminal()),
             start: Instant::now(),
             host: nix::unistd::gethostname().unwrap_or_default().to_string_lossy().into(),
             screen: Arc::new(Mutex::new(Screen::new(std::io::stdout(), terminal && style == Style::Text))),
@@ -149,6 +186,18 @@ impl Report {
         Self::stdout(Style::Silent)
     }
 
+    /// The same without progress: it shows failures, and what `plan` found.
+    #[must_use]
+    pub fn quiet(self) -> Self {
+        Self { quiet: true, ..self.plain() }
+    }
+
+    /// The same as a plain stream of lines, also on a terminal.
+    #[must_use]
+    pub fn plain(self) -> Self {
+        Self { screen: Arc::new(Mutex::new(Screen::new(std::io::stdout(), false))), ..self }
+    }
+
     /// The time since the run began.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
@@ -159,6 +208,7 @@ impl Report {
     pub fn tell(&self, event: &Event) {
         log(&self.host, event);
         let mut screen = self.screen();
+        self.complain(&mut screen, None, event);
         let Some(line) = self.line(None, event) else { return };
         match event {
             Event::Started { step, title } if screen.is_live() => {
@@ -178,6 +228,7 @@ impl Report {
     pub fn relay(&self, host: &str, event: &Event) {
         log(host, event);
         let mut screen = self.screen();
+        self.complain(&mut screen, Some(host), event);
         let is_row = matches!(event, Event::Started { .. }) && screen.is_live();
         // The figures of another machine's run are its own business.
         if is_row || (self.style == Style::Text && matches!(event, Event::Summary { .. })) {
@@ -193,11 +244,29 @@ impl Report {
         self.screen().detail(step, text);
     }
 
+    /// Prints a failure to standard error, for people and in every style: a program reads the event.
+    fn complain(&self, screen: &mut Screen, host: Option<&str>, event: &Event) {
+        if self.style != Style::Silent && matches!(event, Event::Failed { .. }) {
+            screen.erase();
+            let mut line = self.text(host, event, self.error_colour);
+            line.push('\n');
+            // A reader that is gone is no failure.
+            let _ = std::io::stderr().lock().write_all(line.as_bytes());
+        }
+    }
+
+    /// What standard output shows of an event: an empty line where nothing, `None` where it is silent.
     fn line(&self, host: Option<&str>, event: &Event) -> Option<String> {
-        match self.style {
-            Style::Silent => None,
-            Style::Json => Some(self.json(host, event)),
-            Style::Text => Some(self.text(host, event)),
+        match (self.style, event) {
+            (Style::Silent, _) => None,
+            (_, Event::Started { .. } | Event::Done { .. } | Event::Note { .. } | Event::Summary { .. })
+                if self.quiet =>
+            {
+                None
+            }
+            (Style::Json, _) => Some(self.json(host, event)),
+            (Style::Text, Event::Failed { .. }) => Some(String::new()),
+            (Style::Text, _) => Some(self.text(host, event, self.colour)),
         }
     }
 
@@ -222,6 +291,7 @@ impl Report {
             error: error.to_string(),
             causes: error.causes(),
             hint: error.advice().map(ToOwned::to_owned),
+            problems: error.problems().iter().map(Into::into).collect(),
         });
     }
 
@@ -236,11 +306,10 @@ impl Report {
         visible(&value.to_string()).into_owned()
     }
 
-    fn text(&self, host: Option<&str>, event: &Event) -> String {
+    fn text(&self, host: Option<&str>, event: &Event, colour: bool) -> String {
         let on = |step: &str| visible(&host.map_or(step.to_owned(), |host| format!("{host} {step}"))).into_owned();
         let at = format!("{:7.2}s", self.elapsed().as_secs_f64());
-        let paint =
-            |code: &str, text: &str| if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.into() };
+        let paint = |code: &str, text: &str| if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.into() };
         match event {
             Event::Started { step, title } => {
                 format!("{at}  {} {}: {}", paint("36", "…"), on(step), visible(title))
@@ -250,7 +319,7 @@ impl Report {
             }
             Event::Done { changed: false, .. } => String::new(),
             Event::Note { step, text } => format!("{at}  {} {}: {}", paint("33", "·"), on(step), visible(text)),
-            Event::Failed { step, error, causes, hint } => {
+            Event::Failed { step, error, causes, hint, .. } => {
                 let mut text = format!("{}: {}", paint("31", "error"), visible(error));
                 causes.iter().for_each(|cause| text += &format!("\n  cause: {}", visible(cause)));
                 text += &format!("\n  step:  {}", on(step));
@@ -289,7 +358,7 @@ fn log(host: &str, event: &Event) {
             tracing::info!(nodeinit_host = host, nodeinit_step = %step, nodeinit_changed = changed, "done after {seconds:.2} s");
         }
         Event::Note { step, text } => tracing::info!(nodeinit_host = host, nodeinit_step = %step, "{text}"),
-        Event::Failed { step, error, causes, hint } => {
+        Event::Failed { step, error, causes, hint, .. } => {
             let causes = causes.join(": ");
             let hint = hint.as_deref().unwrap_or_default();
             tracing::error!(nodeinit_host = host, nodeinit_step = %step, nodeinit_hint = %hint, "{error}: {causes}");
@@ -305,8 +374,7 @@ mod tests {
 
     #[test]
     fn what_other_machines_report_has_no_control_characters() {
-        let mut report = Report::silent();
-        report.colour = true;
+        let report = Report::silent();
         let hostile = "\x1b]0;title\x07\x1b[2J\r\u{9b}31m\u{202e}";
         let text = || hostile.to_owned();
         let failed = Event::Failed {
@@ -314,6 +382,7 @@ mod tests {
             error: text(),
             causes: vec![text(), "two\nlines".into()],
             hint: Some(text()),
+            problems: Vec::new(),
         };
         let events = [
             Event::Started { step: text(), title: text() },
@@ -323,7 +392,7 @@ mod tests {
             Event::Planned { step: text(), changes: vec![text()] },
         ];
         for event in &events {
-            let line = report.text(Some(hostile), event);
+            let line = report.text(Some(hostile), event, true);
             let own = line.replace("\x1b[0m", "").replace("\x1b[1m", "");
             let own =
                 ["31", "32", "33", "36"].iter().fold(own, |line, colour| line.replace(&format!("\x1b[{colour}m"), ""));
@@ -337,6 +406,6 @@ mod tests {
                 "JSON has it unchanged"
             );
         }
-        assert!(report.text(None, &events[3]).contains("two\nlines"));
+        assert!(report.text(None, &events[3], true).contains("two\nlines"));
     }
 }

@@ -97,8 +97,12 @@ pub async fn step(step: &dyn Step, cx: &Context) -> Result<bool, StepError> {
     let start = cx.report.elapsed();
     let name = step.name();
     let changed = match step.check(cx).await? {
-        State::Done => false,
-        State::Needed(_) => {
+        State::Done => {
+            tracing::debug!("{name}: up to date");
+            false
+        }
+        State::Needed(changes) => {
+            tracing::debug!("{name}: {}", changes.join(", "));
             cx.report.tell(&Event::Started { step: name.clone(), title: step.title() });
             cx.journal.note(Record::Begin { step: name.clone() })?;
             crate::host::failpoint("step-begin", &name);

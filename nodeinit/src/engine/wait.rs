@@ -53,7 +53,11 @@ impl Wait {
         loop {
             match tokio::time::timeout_at(deadline, look()).await {
                 Ok(ControlFlow::Break(value)) => return Ok(value),
-                Ok(ControlFlow::Continue(what)) => seen = what,
+                Ok(ControlFlow::Continue(what)) if what != seen => {
+                    tracing::debug!("waiting for {}: {what}", self.what);
+                    seen = what;
+                }
+                Ok(ControlFlow::Continue(_)) => {}
                 Err(_) => {}
             }
             if Instant::now() + pause >= deadline {

@@ -204,6 +204,7 @@ impl Files {
         let result = self.write_temporaries(new).and_then(|()| {
             for file in new {
                 self.rename_temporary(&file.path)?;
+                tracing::debug!("wrote {}", file.path.display());
             }
             let directories: BTreeSet<&Path> = new.iter().filter_map(|f| f.path.parent()).collect();
             directories.into_iter().try_for_each(|dir| self.sync_directory(dir))

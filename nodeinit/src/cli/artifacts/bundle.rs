@@ -1,6 +1,9 @@
 //! `artifacts bundle`, `inspect` and `verify`: all artifacts in one file.
 
-use super::{super::Output, Meant, absolute, cluster, print};
+use super::{
+    super::{Output, Printing},
+    Meant, absolute, cluster, print,
+};
 use crate::{
     bundle::{self, Bundle, Entry, Index, NAMESPACE},
     engine::{
@@ -19,7 +22,7 @@ use std::path::{Path, PathBuf};
 #[derive(Args)]
 pub(in crate::cli) struct Write {
     /// The file to write, whose name ends in .tar; it serves as artifacts.source
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// The directory that `artifacts fetch` filled; if not given, artifacts.source
     #[arg(long, value_name = "DIR")]
@@ -38,9 +41,8 @@ pub(in crate::cli) struct Write {
 pub(in crate::cli) struct Inspect {
     /// The bundle
     file: PathBuf,
-    /// Output format
-    #[arg(long, value_enum, default_value = "text")]
-    pub(super) output: Output,
+    #[command(flatten)]
+    pub(super) printing: Printing,
 }
 
 #[derive(Args)]
@@ -188,7 +190,7 @@ fn open(file: &Path) -> Result<Bundle, StepError> {
 
 pub(super) fn inspect(args: &Inspect) -> Result<(), StepError> {
     let Bundle { index, signature, .. } = open(&args.file)?;
-    if let Output::Json = args.output {
+    if let Output::Json = args.printing.output {
         let signature =
             signature.map(|signature| json!({"key": signature.key(), "fingerprint": signature.fingerprint()}));
         return print(&format!("{}\n", json!({"file": args.file, "index": index, "signature": signature})));

@@ -73,7 +73,7 @@ pub(super) async fn run(args: &Export, report: &Report) -> Result<(), StepError>
     let parents: BTreeSet<PathBuf> =
         digests.keys().filter_map(|path| Some(directory.join(path).parent()?.to_owned())).collect();
     parents.iter().try_for_each(|parent| cx.files.sync_directory(parent))?;
-    write_layer(&cx.files, &directory, &cx.cluster, &digests, &digests, args.common.output)
+    write_layer(&cx.files, &directory, &cx.cluster, &digests, &digests, args.common.printing.output)
 }
 
 /// The artifacts of this machine. Refused if one is missing, or is not what nodeinit placed here.

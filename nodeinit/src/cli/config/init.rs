@@ -1,6 +1,6 @@
 //! `config init`: writes a configuration file that explains every key.
 
-use super::{bad, load, print, wizard};
+use super::{load, print, wizard};
 use crate::{
     engine::error::{Exit, StepError},
     host::{
@@ -53,7 +53,7 @@ pub(super) fn run(args: &Init) -> Result<(), StepError> {
     if sets("openstack.") && !sets("openstack.clusterID=") {
         layers.push(Layer::setting("generated", "openstack.clusterID", fresh_cluster_id()));
     }
-    let mut text = template(&layers).map_err(bad)?;
+    let mut text = template(&layers)?;
     if !args.yes {
         if !io::stdin().is_terminal() {
             let error =

@@ -92,7 +92,7 @@ pub(super) fn ask(
     output: &mut impl Write,
 ) -> Result<String, StepError> {
     let lost = |e: io::Error| StepError::caused("cannot ask", e);
-    let mut text = template(layers).map_err(super::bad)?;
+    let mut text = template(layers)?;
     writeln!(output, "Press Enter to accept the default in brackets.\n").map_err(lost)?;
     for question in QUESTIONS.iter().filter(|q| !set.iter().any(|path| concerns(path, q.path))) {
         let default = default(question);

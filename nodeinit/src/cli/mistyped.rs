@@ -1,0 +1,26 @@
+//! Commands of other tools, typed here: which command of nodeinit does that.
+
+use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
+
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("init", "write a configuration with `nodeinit config init`, then create the cluster with `nodeinit up`"),
+    (
+        "join",
+        "list the machine in the configuration, then run `nodeinit up` or `nodeinit worker add NAME` on the first master; \
+         a self-joining worker runs `nodeinit up`",
+    ),
+    ("upgrade", "nodeinit cannot upgrade a cluster yet; `nodeinit version` lists the versions that it installs"),
+    ("validate", "check a configuration with `nodeinit config validate FILE`"),
+];
+
+/// The text of an error of the command line, with the right command where another tool's was typed.
+pub(super) fn explained(error: &Error) -> String {
+    let typed = match (error.kind(), error.get(ContextKind::InvalidSubcommand)) {
+        (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) => word.as_str(),
+        _ => "",
+    };
+    match ELSEWHERE.iter().find(|(word, _)| *word == typed) {
+        Some((word, hint)) => format!("error: nodeinit has no command `{word}`\n  hint:  {hint}"),
+        None => error.to_string(),
+    }
+}
