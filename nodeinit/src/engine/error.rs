@@ -5,6 +5,7 @@ use crate::{
     host::{commands::CommandError, files::FileError, remove::RemoveError},
     render::RenderError,
 };
+use nodeinit_base::causes::causes;
 use std::{error::Error, fmt};
 
 /// The exit codes of the command line. Source: sysexits.h, and `docs/cli.md`.
@@ -77,13 +78,7 @@ impl StepError {
     /// The causes, outermost first.
     #[must_use]
     pub fn causes(&self) -> Vec<String> {
-        let mut causes = Vec::new();
-        let mut next = self.source();
-        while let Some(cause) = next {
-            causes.push(cause.to_string());
-            next = cause.source();
-        }
-        causes
+        causes(self)
     }
 }
 

@@ -5,5 +5,5 @@ pub mod journal;
 pub mod report;
 pub mod runner;
 pub mod step;
-pub mod timeline;
-pub mod wait;
+
+pub use nodeinit_base::wait;

@@ -7,17 +7,17 @@ use crate::{
         journal::Record,
         report::{Event, rounded},
         step::{Plan, State, Step},
-        timeline::Bar,
     },
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
+use nodeinit_base::critical_path::Bar;
 use std::{collections::BTreeSet, time::Duration};
 
 /// How a run ended.
 #[derive(Debug)]
 pub struct Outcome {
     /// The times of all steps that ended.
-    pub bars: Vec<Bar>,
+    pub bars: Vec<Bar<String>>,
     /// The steps that changed something.
     pub changed: Vec<String>,
     /// The first failure on this machine, with its step's name.
@@ -27,7 +27,7 @@ pub struct Outcome {
 }
 
 struct Ended {
-    bar: Bar,
+    bar: Bar<String>,
     is_elsewhere: bool,
     result: Result<bool, StepError>,
 }
@@ -56,7 +56,7 @@ pub async fn run(plan: &Plan, cx: &Context) -> Outcome {
             }
         };
         let Some(ended) = ended else { break };
-        let name = ended.bar.step.clone();
+        let name = ended.bar.name.clone();
         match ended.result {
             Ok(changed) => {
                 done.insert(name.clone());
@@ -87,7 +87,7 @@ pub async fn run(plan: &Plan, cx: &Context) -> Outcome {
 async fn one(step: &dyn Step, cx: &Context) -> Ended {
     let start = cx.report.elapsed();
     let result = self::step(step, cx).await;
-    let bar = Bar { step: step.name(), needs: step.needs(), start, end: cx.report.elapsed() };
+    let bar = Bar { name: step.name(), needs: step.needs(), start, end: cx.report.elapsed() };
     Ended { bar, is_elsewhere: step.is_elsewhere(), result }
 }
 
