@@ -25,6 +25,7 @@ use crate::{
 };
 use futures_util::future::join_all;
 use made::Made;
+use nodeinit_base::critical_path::{Bar, critical_path};
 use nodeinit_config::{Loaded, OpenStack};
 use serde_json::json;
 use std::{
@@ -68,6 +69,18 @@ pub struct Apply<'a> {
 /// What is done at once: one item, or several that one request makes.
 struct Task<'p> {
     items: Vec<&'p Item>,
+}
+
+impl Task<'_> {
+    /// The times of its parts that are finished.
+    fn bars<'t>(&'t self, finished: &BTreeMap<Part, Duration>) -> impl Iterator<Item = Bar<&'t Part>> {
+        let wants = self.items.iter().filter_map(|item| item.want.as_ref());
+        let needs: Vec<&Part> = wants.flat_map(|want| &want.needs).collect();
+        self.items.iter().filter_map(move |item| {
+            let end = *finished.get(&item.part)?;
+            Some(Bar { name: &item.part, needs: needs.clone(), start: Duration::ZERO, end })
+        })
+    }
 }
 
 impl<'a> Apply<'a> {
@@ -170,27 +183,14 @@ impl<'a> Apply<'a> {
     /// What everything had to wait for, from the last that was done back to the first.
     fn tell_critical_path(&self, tasks: &[Task<'_>]) {
         let finished = self.finished.borrow();
-        let Some((mut part, end)) = finished.iter().max_by_key(|(_, at)| **at).map(|(part, at)| (part.clone(), *at))
-        else {
-            return;
-        };
-        let mut path = vec![part.clone()];
-        loop {
-            let task = tasks.iter().find(|task| task.items.iter().any(|item| item.part == part));
-            let wants = task.into_iter().flat_map(|task| &task.items).filter_map(|item| item.want.as_ref());
-            let last = wants
-                .flat_map(|want| &want.needs)
-                .filter(|need| !path.contains(need))
-                .filter_map(|need| Some((finished.get(need)?, need)))
-                .max();
-            let Some((_, need)) = last else { break };
-            part = need.clone();
-            path.insert(0, part.clone());
-        }
+        let bars: Vec<Bar<&Part>> = tasks.iter().flat_map(|task| task.bars(&finished)).collect();
+        let path = critical_path(&bars);
+        let Some(last) = path.last() else { return };
+        let end = last.end;
         let steps: Vec<String> =
-            path.iter().map(|part| format!("{part} {:.1} s", finished[part].as_secs_f64())).collect();
+            path.iter().map(|bar| format!("{} {:.1} s", bar.name, bar.end.as_secs_f64())).collect();
         self.output.tell(&format!("{:6.1} s  in all; the last waited for {}", end.as_secs_f64(), steps.join(" → ")), || {
-            json!({ "event": "critical_path", "seconds": end.as_secs_f64(), "parts": path.iter().map(ToString::to_string).collect::<Vec<_>>() })
+            json!({ "event": "critical_path", "seconds": end.as_secs_f64(), "parts": path.iter().map(|bar| bar.name.to_string()).collect::<Vec<_>>() })
         });
     }
 

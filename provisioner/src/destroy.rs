@@ -2,7 +2,7 @@
 
 use crate::{
     error::Error,
-    openstack::{Client, Method, Service, backoff::Backoff, listing::Listing},
+    openstack::{Client, Method, Service, backoff, listing::Listing},
     output::Output,
     resources::{Found, Kind, Marker, body::collection, observe},
 };
@@ -158,7 +158,7 @@ impl Destroy<'_> {
 
     /// A thing may be held for a moment by what was just deleted.
     async fn patient(&self, service: Service, path: &str) -> Result<(), Error> {
-        let mut backoff = Backoff::new(self.client.limit());
+        let mut backoff = backoff::within(self.client.limit());
         loop {
             match self.client.delete(service, path).await {
                 Err(error) if matches!(error.status(), Some(400 | 409)) && backoff.pause().await => {}
@@ -174,7 +174,7 @@ impl Destroy<'_> {
         }
         let path = format!("/routers/{router}/remove_router_interface");
         let body = json!({ "port_id": found.id });
-        let mut backoff = Backoff::new(self.client.limit());
+        let mut backoff = backoff::within(self.client.limit());
         loop {
             match self.client.send(Method::PUT, Service::Network, &path, Some(&body)).await {
                 Err(error) if error.status() == Some(404) => return Ok(()),

@@ -13,7 +13,7 @@ mod holder;
 
 use crate::{
     error::Error,
-    openstack::{Client, Method, backoff::Backoff},
+    openstack::{Client, Method, backoff},
     resources::{Found, Kind, Marker, Part, body::collection, observe},
 };
 use holder::{Holder, State};
@@ -238,7 +238,7 @@ async fn create(client: &Client, marker: &Marker, holder: &Holder, mark: &str) -
     let description = format!("{mark} {}", holder.description(0));
     let body = json!({ "security_group": { "name": "nodeinit-lock", "description": description } });
     let (service, path, key) = collection(Kind::Lock);
-    let mut backoff = Backoff::new(client.limit());
+    let mut backoff = backoff::within(client.limit());
     loop {
         match client.once(service, path, &body).await {
             Ok(answer) => {

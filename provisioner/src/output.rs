@@ -2,15 +2,14 @@
 
 use crate::{error::Error, timeline::Timeline};
 use clap::ValueEnum;
+use nodeinit_base::atomic_file;
 use nodeinit_screen::{Screen, visible};
 use serde_json::{Value, json};
 use std::{
     cell::RefCell,
     collections::BTreeMap,
     convert::Infallible,
-    fs,
     io::{self, IsTerminal, Write},
-    os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::Path,
     rc::Rc,
     time::{Duration, Instant},
@@ -150,20 +149,7 @@ pub fn line(text: &str) {
 /// # Errors
 /// Where there is no room, or no such directory.
 pub fn write_private(path: &Path, text: &str) -> Result<(), Error> {
-    let is_private = fs::metadata(path).is_ok_and(|there| there.permissions().mode() & 0o077 == 0);
-    if is_private && fs::read_to_string(path).is_ok_and(|there| there == text) {
-        return Ok(());
-    }
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let part = path.with_file_name(format!(".{name}.nodeinit-new"));
-    let write = || {
-        let _ = fs::remove_file(&part);
-        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&part)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&part, path)
-    };
-    write().map_err(|e: io::Error| Error::Refused {
+    atomic_file::write_private(path, text.as_bytes()).map_err(|e| Error::Refused {
         what: format!("cannot write {}: {e}", path.display()),
         remedy: "make room, or name another place".to_owned(),
     })

@@ -5,6 +5,7 @@ use base64::{
     Engine as _,
     engine::general_purpose::{STANDARD, STANDARD_NO_PAD},
 };
+use nodeinit_base::hex;
 use nodeinit_config::{
     Secret, Trust,
     format::HOST_KEY,
@@ -18,7 +19,6 @@ use ring::{
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
-    fmt::Write,
     io::Read,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
@@ -249,16 +249,6 @@ fn pin(certificate: &str) -> Option<String> {
     let (_, pem) = pem::parse_x509_pem(certificate.as_bytes()).ok()?;
     let (_, read) = x509_parser::certificate::X509Certificate::from_der(&pem.contents).ok()?;
     Some(format!("sha256:{}", hex(digest::digest(&digest::SHA256, read.public_key().raw).as_ref())))
-}
-
-/// In lower case.
-#[must_use]
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a String does not fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 fn wrong(path: &Path, what: &str) -> Error {

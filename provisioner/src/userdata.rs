@@ -3,8 +3,9 @@
 
 use crate::{
     resources::{Found, Kind, desired::API},
-    secrets::{Secrets, hex},
+    secrets::Secrets,
 };
+use nodeinit_base::hex;
 use nodeinit_config::{
     Cluster, Loaded, Made, OpenStack, Problems, Secret,
     cluster::{Machine, Role, SecretsDelivery},

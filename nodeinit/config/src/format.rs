@@ -569,24 +569,9 @@ const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
 pub(crate) fn duration(text: &str) -> Result<Duration, Flaw> {
     let wrong = || Flaw::new(format!("{text:?} is not a duration"), "write a number and a unit: 500ms, 90s, 5m, 1h30m");
-    let mut total = Duration::ZERO;
-    let mut rest = text;
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
-        let number: u64 = rest[..digits].parse().map_err(|_| wrong())?;
-        let unit = &rest[digits..];
-        let unit = &unit[..unit.find(|c: char| c.is_ascii_digit()).unwrap_or(unit.len())];
-        let millis = match unit {
-            "ms" => 1,
-            "s" => 1000,
-            "m" => 60_000,
-            "h" => 3_600_000,
-            _ => return Err(wrong()),
-        };
-        total = total.saturating_add(Duration::from_millis(number.saturating_mul(millis)));
-        rest = &rest[digits + unit.len()..];
-    }
-    match total {
+    // No wait takes days.
+    let read = nodeinit_base::duration::parse(text).filter(|_| !text.contains('d'));
+    match read.ok_or_else(wrong)? {
         Duration::ZERO => Err(Flaw::new(format!("{text:?} leaves no time at all"), "write at least 1s")),
         total if total > LONGEST => Err(Flaw::new(format!("{text:?} is longer than a day"), "write at most 24h")),
         total => Ok(total),

@@ -1,10 +1,7 @@
 //! Watches certificate requests and does what the rules say.
 
 use super::approve::{Kind, Nodes, PUBLIC_KEY, Request, Rules, Stored, Verdict, plain};
-use crate::{
-    api::kube::{ApiError, KubeClient},
-    engine::wait::random,
-};
+use crate::api::kube::{ApiError, KubeClient};
 use futures_util::{StreamExt, stream};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -140,7 +137,7 @@ impl<'a> Approver<'a> {
 
     /// Decides about one request, again after a while where that may help.
     async fn settle(&self, mut request: Request) {
-        sleep(self.patience.mul_f64(1.0 - random() / 4.0)).await;
+        sleep(self.patience.mul_f64(1.0 - nodeinit_base::backoff::random() / 4.0)).await;
         let mut is_fresh = self.patience.is_zero();
         let mut last = Verdict::Leave("it was not looked at".into());
         for pause in PAUSES {

@@ -9,9 +9,9 @@ use crate::{
         http::with_causes,
         kube::{KubeClient, local_api},
     },
-    engine::wait::random,
     host::{files::Files, systemd},
 };
+use nodeinit_base::Backoff;
 use nodeinit_config::cluster::{Cluster, Node};
 use std::{cell::Cell, convert::Infallible, path::PathBuf, time::Duration};
 
@@ -67,7 +67,7 @@ impl Service {
         };
         // The API server may start later; the status says so until then.
         systemd::ready();
-        let (mut pause, mut last) = (FIRST_PAUSE, None);
+        let (mut backoff, mut last) = (Backoff::new(FIRST_PAUSE, LAST_PAUSE), None);
         loop {
             let watched = async {
                 let api = self.client()?;
@@ -83,20 +83,19 @@ impl Service {
                 Approver::new(&api, &self.rules, self.patience, &report).watch().await.map_err(|e| with_causes(&e))
             };
             match watched.await {
-                Ok(()) => pause = FIRST_PAUSE,
+                Ok(()) => backoff.reset(),
                 Err(why) => {
                     systemd::status(&format!("cannot watch certificate requests, and retries: {why}"));
                     if last.as_ref() != Some(&why) {
                         log(&format!("cannot watch certificate requests, and retries: {why}"));
                         if last.as_deref() == Some("") {
-                            pause = FIRST_PAUSE;
+                            backoff.reset();
                         }
                     }
                     last = Some(why);
                 }
             }
-            tokio::time::sleep(pause.mul_f64(1.0 - random() / 4.0)).await;
-            pause = (pause * 2).min(LAST_PAUSE);
+            backoff.pause().await;
         }
     }
 

@@ -12,11 +12,12 @@ use hyper::{
     body::{Body, Bytes, Incoming},
     header::CONTENT_RANGE,
 };
+use nodeinit_base::Backoff;
+pub use nodeinit_base::sha256_of;
 use nodeinit_config::format;
-use ring::digest::{Context as Digest, SHA256};
 use std::{
     fs::{File, OpenOptions},
-    io::{self, Read, Write},
+    io::{self, Write},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -170,7 +171,7 @@ impl Download {
             };
             let have = size(files, to);
             if have > before {
-                retries.pause = FIRST_PAUSE;
+                retries.backoff.reset();
             }
             retries.again(last, have, &tell).await?;
         }
@@ -280,25 +281,26 @@ struct Retries<'a> {
     url: &'a str,
     limit: Duration,
     deadline: Instant,
-    pause: Duration,
+    backoff: Backoff,
     last: String,
 }
 
 impl<'a> Retries<'a> {
     fn until(url: &'a str, limit: Duration) -> Self {
-        Self { url, limit, deadline: Instant::now() + limit, pause: FIRST_PAUSE, last: "no answer".into() }
+        let deadline = Instant::now() + limit;
+        let backoff = Backoff::new(FIRST_PAUSE, LONGEST_PAUSE).until(deadline);
+        Self { url, limit, deadline, backoff, last: "no answer".into() }
     }
 
     /// Waits before the next try, unless that would be too late. `last` is what broke this one, `bytes` what has come so far.
     async fn again(&mut self, last: Option<String>, bytes: u64, tell: &impl Fn(String)) -> Result<(), DownloadError> {
         self.last = last.unwrap_or(std::mem::take(&mut self.last));
-        if Instant::now() + self.pause >= self.deadline {
+        if !self.backoff.has_time() {
             let (url, last) = (self.url.to_owned(), std::mem::take(&mut self.last));
             return Err(DownloadError::TimedOut { url, limit: self.limit, bytes, last });
         }
         tell(format!("{}; trying again", self.last));
-        tokio::time::sleep(self.pause).await;
-        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        self.backoff.pause().await;
         Ok(())
     }
 }
@@ -376,24 +378,6 @@ async fn digest(files: &Files, path: &Path) -> Result<[u8; 32], DownloadError> {
 /// Where it cannot be read.
 pub fn file_sha256(files: &Files, path: &Path) -> Result<[u8; 32], FileError> {
     File::open(files.real(path)).and_then(sha256_of).map_err(failed("read", path))
-}
-
-/// The SHA-256 of what is read, in pieces. Blocks on the disk.
-///
-/// # Errors
-/// Where it cannot be read.
-pub fn sha256_of(mut from: impl Read) -> io::Result<[u8; 32]> {
-    let mut digest = Digest::new(&SHA256);
-    let mut buffer = vec![0; 256 << 10];
-    loop {
-        match from.read(&mut buffer)? {
-            0 => break,
-            n => digest.update(&buffer[..n]),
-        }
-    }
-    let mut sum = [0; 32];
-    sum.copy_from_slice(digest.finish().as_ref());
-    Ok(sum)
 }
 
 /// The lines of a text as `sha256sum` writes it: each digest with its path.

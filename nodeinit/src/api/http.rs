@@ -400,11 +400,7 @@ fn elsewhere(from: &str, location: &str) -> Result<String, AskError> {
     Ok(next)
 }
 
-/// An error and its causes in one line.
-pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(error.source(), |cause| cause.source());
-    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
-}
+pub(crate) use nodeinit_base::with_causes;
 
 #[cfg(test)]
 mod tests {

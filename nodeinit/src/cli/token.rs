@@ -202,19 +202,10 @@ async fn delete(args: &Delete) -> Result<(), StepError> {
     }
 }
 
-/// A whole number with its unit: `s`, `m`, `h` or `d`.
+/// A lifetime of at least a second.
 fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || format!("{text:?} is no duration; write it as 30m, 24h or 7d");
-    let unit = text.chars().next_back().ok_or_else(wrong)?;
-    let seconds = match unit {
-        's' => 1,
-        'm' => 60,
-        'h' => 3600,
-        'd' => 24 * 3600,
-        _ => return Err(wrong()),
-    };
-    let number: u32 = text[..text.len() - 1].parse().map_err(|_| wrong())?;
-    if number == 0 { Err(wrong()) } else { Ok(Duration::from_secs(u64::from(number) * seconds)) }
+    nodeinit_base::duration::parse(text).filter(|time| *time >= Duration::from_secs(1)).ok_or_else(wrong)
 }
 
 #[cfg(test)]

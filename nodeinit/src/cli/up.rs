@@ -11,9 +11,8 @@ use crate::{
     engine::{
         error::{Exit, StepError},
         journal::Record,
-        report::{Event, LOCK, rounded},
+        report::{Event, LOCK, PathPart, rounded},
         runner::{self, Outcome},
-        timeline::critical_path,
     },
     host::files::temporary,
     pki::bundle::SENT_SECRETS,
@@ -22,6 +21,7 @@ use crate::{
 };
 use clap::{Args, Subcommand};
 use nix::sys::resource::{UsageWho, getrusage};
+use nodeinit_base::critical_path::critical_path;
 use nodeinit_config::{Made, cluster::Role};
 use std::{net::IpAddr, sync::Arc, time::SystemTime};
 use tokio::signal::unix::{SignalKind, signal};
@@ -241,7 +241,7 @@ fn summary(cx: &Context, outcome: &Outcome) -> Event {
     let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
     Event::Summary {
         seconds: rounded(cx.report.elapsed()),
-        critical_path: critical_path(&outcome.bars),
+        critical_path: critical_path(&outcome.bars).into_iter().map(PathPart::of).collect(),
         cpu_seconds: usage.as_ref().map_or(0.0, |u| seconds(u.user_time()) + seconds(u.system_time())),
         // The kernel tells KiB.
         peak_memory_bytes: usage.as_ref().map_or(0, |u| u.max_rss() as u64 * 1024),

@@ -5,6 +5,7 @@ use crate::{
     host::{commands::CommandError, files::FileError, lock::LockError, remove::RemoveError},
     render::RenderError,
 };
+use nodeinit_base::causes::causes;
 use nodeinit_config::{Problem, Problems};
 use std::{error::Error, fmt};
 
@@ -85,13 +86,7 @@ impl StepError {
     /// The causes, outermost first.
     #[must_use]
     pub fn causes(&self) -> Vec<String> {
-        let mut causes = Vec::new();
-        let mut next = self.source();
-        while let Some(cause) = next {
-            causes.push(cause.to_string());
-            next = cause.source();
-        }
-        causes
+        causes(self)
     }
 }
 

@@ -4,7 +4,6 @@
 //! Records of steps are only appended: what a power cut takes of them, the next run's checks find again.
 
 use crate::host::files::{FileError, Files, failed};
-use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -366,17 +365,7 @@ pub enum JournalError {
     },
 }
 
-/// The SHA-256 of some bytes, in hex.
-#[must_use]
-pub fn sha256(bytes: &[u8]) -> String {
-    hex(digest(&SHA256, bytes).as_ref())
-}
-
-/// Bytes in hex.
-#[must_use]
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
-}
+pub use nodeinit_base::{hex, sha256_hex as sha256};
 
 impl Journal {
     /// Reads the journal and opens it for appending; makes it where there is none.

@@ -7,5 +7,5 @@ pub mod report;
 pub mod runner;
 pub mod step;
 pub mod step_id;
-pub mod timeline;
-pub mod wait;
+
+pub use nodeinit_base::wait;

@@ -1,6 +1,7 @@
 //! Progress for people and programs.
 
 use crate::engine::error::StepError;
+use nodeinit_base::critical_path::Bar;
 use nodeinit_config::Problem;
 use nodeinit_screen::{Screen, visible};
 use serde::{Deserialize, Serialize};
@@ -125,6 +126,15 @@ pub struct PathPart {
     pub start: f64,
     /// How long it took.
     pub seconds: f64,
+}
+
+impl PathPart {
+    /// The times of one step.
+    #[must_use]
+    pub fn of(bar: &Bar<String>) -> Self {
+        let took = bar.end.saturating_sub(bar.start);
+        Self { step: bar.name.clone(), start: rounded(bar.start), seconds: rounded(took) }
+    }
 }
 
 /// How progress is shown.

@@ -8,17 +8,17 @@ use crate::{
         plan::Plan,
         report::{Event, rounded},
         step::{State, Step},
-        timeline::Bar,
     },
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
+use nodeinit_base::critical_path::Bar;
 use std::time::Duration;
 
 /// How a run ended.
 #[derive(Debug)]
 pub struct Outcome {
     /// The times of all steps that ended.
-    pub bars: Vec<Bar>,
+    pub bars: Vec<Bar<String>>,
     /// The steps that changed something.
     pub changed: Vec<String>,
     /// The first failure on this machine, with its step's name.
@@ -30,7 +30,7 @@ pub struct Outcome {
 struct Ended {
     /// The step's position in the plan.
     position: usize,
-    bar: Bar,
+    bar: Bar<String>,
     result: Result<bool, StepError>,
 }
 
@@ -53,7 +53,7 @@ pub async fn run(plan: &Plan, cx: &Context) -> Outcome {
             }
         };
         let Some(Ended { position, bar, result }) = ended else { break };
-        let name = bar.step.clone();
+        let name = bar.name.clone();
         match result {
             Ok(changed) => {
                 if changed {
@@ -85,7 +85,7 @@ async fn one(plan: &Plan, position: usize, cx: &Context) -> Ended {
     let start = cx.report.elapsed();
     let result = self::step(node.step.as_ref(), cx).await;
     let needs = node.after.iter().map(ToString::to_string).collect();
-    let bar = Bar { step: node.id.to_string(), needs, start, end: cx.report.elapsed() };
+    let bar = Bar { name: node.id.to_string(), needs, start, end: cx.report.elapsed() };
     Ended { position, bar, result }
 }
 

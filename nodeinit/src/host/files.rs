@@ -1,10 +1,13 @@
 //! Files under a root prefix. A file is written whole or not at all.
 
+pub use nodeinit_base::atomic_file::temporary;
+
+use nodeinit_base::atomic_file;
 use std::{
     collections::BTreeSet,
-    fs::{self, File, OpenOptions, Permissions},
+    fs::{self, File, Permissions},
     io::{self, Read, Write},
-    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
+    os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 
@@ -62,13 +65,6 @@ impl NewFile {
     pub fn private(path: impl Into<PathBuf>, content: impl Into<Vec<u8>>) -> Self {
         Self { path: path.into(), content: content.into(), mode: 0o600 }
     }
-}
-
-/// What stands at the end of a name while its file is being written. The leading dot keeps the kubelet from reading it.
-#[must_use]
-pub fn temporary(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.nodeinit-new"))
 }
 
 impl Files {
@@ -246,15 +242,7 @@ impl Files {
     /// # Errors
     /// Where it cannot be made.
     pub fn open_temporary(&self, path: &Path, mode: u32) -> Result<File, FileError> {
-        let real = self.real(&temporary(path));
-        let make = || -> io::Result<File> {
-            // A leftover of a killed run may have another mode.
-            optional(fs::remove_file(&real))?;
-            let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&real)?;
-            file.set_permissions(Permissions::from_mode(mode))?;
-            Ok(file)
-        };
-        make().map_err(failed("write", path))
+        atomic_file::create_temporary(&self.real(path), mode).map_err(failed("write", path))
     }
 
     /// Gives the temporary file for `path` its name. The caller has synced it.
@@ -292,7 +280,7 @@ impl Files {
     /// # Errors
     /// Where it cannot be opened or synced.
     pub fn sync_directory(&self, path: &Path) -> Result<(), FileError> {
-        File::open(self.real(path)).and_then(|d| d.sync_all()).map_err(failed("sync directory", path))
+        atomic_file::sync_directory(&self.real(path)).map_err(failed("sync directory", path))
     }
 
     /// Removes a file; nothing happens where there is none.

@@ -17,10 +17,10 @@ pub use trust::Trust;
 
 use crate::{
     api::kube::KubeClient,
-    engine::wait::random,
     pki::{Key, catalog::Leaf},
 };
 use attempt::{Attempt, Stop};
+use nodeinit_base::{Backoff, backoff::random};
 use nodeinit_config::{Secret, cluster::Endpoint};
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
@@ -91,7 +91,8 @@ impl Join<'_> {
         let seen = Arc::default();
         let mut clients: Vec<Option<KubeClient>> = self.endpoints.iter().map(|_| None).collect();
         let mut attempt = Attempt::new(self)?;
-        let (mut pause, mut told) = (FIRST_PAUSE, String::new());
+        let mut backoff = Backoff::new(FIRST_PAUSE, BUSY_PAUSE).jitter(0.5).until(deadline);
+        let mut told = String::new();
         loop {
             let mut obstacles = Vec::new();
             for (endpoint, client) in self.endpoints.iter().zip(&mut clients) {
@@ -108,7 +109,7 @@ impl Join<'_> {
                 }
             }
             let late = JoinError::Late { node: self.node.to_owned(), limit: self.limit, obstacles };
-            if Instant::now() + pause >= deadline {
+            if !backoff.has_time() {
                 return Err(late);
             }
             let what = late.obstacles();
@@ -116,9 +117,8 @@ impl Join<'_> {
                 note(&what);
                 told = what;
             }
-            let ceiling = if late.is_unreachable() { UNREACHABLE_PAUSE } else { BUSY_PAUSE };
-            tokio::time::sleep(pause.mul_f64(0.5 + random() / 2.0)).await;
-            pause = (pause * 2).min(ceiling);
+            backoff.grow_to(if late.is_unreachable() { UNREACHABLE_PAUSE } else { BUSY_PAUSE });
+            backoff.pause().await;
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::Apply;
 use crate::{
     error::Error,
-    openstack::{Method, backoff::Backoff},
+    openstack::{Method, backoff},
     permit::{self, Permission},
     resources::{
         Found, Kind, Part,
@@ -98,7 +98,7 @@ impl Apply<'_> {
     /// Sends what creates, until it is certain that it was done once.
     async fn post(&self, kind: Kind, parts: &[Part], path: &str, body: &Value) -> Result<Vec<Found>, Error> {
         let (service, _, key) = collection(kind);
-        let mut backoff = Backoff::new(self.client.limit());
+        let mut backoff = backoff::within(self.client.limit());
         loop {
             let error = match self.client.once(service, path, body).await {
                 Ok(mut answer) => return read(parts, key, &mut answer),

@@ -5,19 +5,18 @@ use super::{
     state::{self, State},
 };
 use crate::{
-    error::{Error, causes},
+    error::Error,
     permit::{self, Permission},
     resources::{Found, Kind, Part},
-    secrets::hex,
     userdata::Inputs,
 };
 use futures_util::future;
+use nodeinit_base::{sha256_hex, with_causes};
 use nodeinit_config::{
     Secret,
     cluster::{Machine, Role},
 };
 use nodeinit_ssh::{ClientKey, Output, RemoteFile, Session, SshError, Target, hex_word};
-use ring::digest;
 use serde_json::{Value, json};
 use std::{
     cell::Cell,
@@ -113,7 +112,7 @@ impl<'a> FirstMaster<'a> {
     }
 
     async fn place(&self, path: &str, mode: u32, content: Vec<u8>) -> Result<(), Error> {
-        let sha256 = hex(digest::digest(&digest::SHA256, &content).as_ref());
+        let sha256 = sha256_hex(&content);
         if hex_word(&self.must(&format!("sha256sum <{path} 2>/dev/null || true")).await?, 64) == Some(&sha256) {
             return Ok(());
         }
@@ -254,7 +253,11 @@ impl<'a> FirstMaster<'a> {
                 }
                 Err(e @ SshError::Broken { .. }) => {
                     connections += 1;
-                    self.work.tell(&format!("{}; {} continues on its own; reconnecting", causes(&e), self.target.name));
+                    self.work.tell(&format!(
+                        "{}; {} continues on its own; reconnecting",
+                        with_causes(&e),
+                        self.target.name
+                    ));
                     self.session = connect(&self.key, &self.target, self.jump.as_ref(), self.work.patience).await?;
                 }
                 Err(e) => return Err(self.failed(&e)),
@@ -344,7 +347,10 @@ impl<'a> FirstMaster<'a> {
     }
 
     fn failed(&self, error: &SshError) -> Error {
-        Error::Machine { what: format!("the connection to {} failed: {}", self.target.name, causes(error)), code: 75 }
+        Error::Machine {
+            what: format!("the connection to {} failed: {}", self.target.name, with_causes(error)),
+            code: 75,
+        }
     }
 }
 
@@ -413,10 +419,10 @@ async fn connect(key: &ClientKey, target: &Target, jump: Option<&Target>, limit:
         };
         // Until cloud-init has made the user, nobody is let in.
         if let SshError::WrongHostKey { name, .. } | SshError::UnknownHostKey { name, .. } = &error {
-            return Err(Error::HostKey { machine: name.clone(), what: causes(&error), code: 1 });
+            return Err(Error::HostKey { machine: name.clone(), what: with_causes(&error), code: 1 });
         }
         if !error.is_temporary() && !matches!(error, SshError::Refused { .. }) {
-            return Err(Error::Machine { what: causes(&error), code: 1 });
+            return Err(Error::Machine { what: with_causes(&error), code: 1 });
         }
         if begun.elapsed() > limit {
             return Err(Error::Deadline {
@@ -424,7 +430,7 @@ async fn connect(key: &ClientKey, target: &Target, jump: Option<&Target>, limit:
                 what: "it lets us in (see its security group and floating IP, or describe a bastion or `ssh.jumpHost`)"
                     .to_owned(),
                 seconds: limit.as_secs(),
-                last: causes(&error),
+                last: with_causes(&error),
             });
         }
         tokio::time::sleep(PAUSE).await;

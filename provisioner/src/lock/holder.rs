@@ -1,7 +1,8 @@
 //! Who holds the lock, as its description says.
 
-use crate::{error::Error, secrets::hex};
+use crate::error::Error;
 use nix::{errno::Errno, sys::signal::kill, unistd::Pid};
+use nodeinit_base::hex;
 use ring::{
     digest,
     rand::{SecureRandom as _, SystemRandom},

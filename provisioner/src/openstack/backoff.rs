@@ -1,7 +1,7 @@
 //! How long to wait before the next try: of one request, and of all requests to a cloud that is overloaded.
 
+use nodeinit_base::{Backoff, backoff::random};
 use std::{
-    hash::{BuildHasher, RandomState},
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -10,42 +10,9 @@ use tokio::time::Instant;
 const FIRST: Duration = Duration::from_millis(300);
 const LONGEST: Duration = Duration::from_secs(8);
 
-/// Growing pauses with jitter, up to a deadline.
-#[derive(Debug)]
-pub struct Backoff {
-    next: Duration,
-    deadline: Instant,
-    /// How many pauses there were.
-    pub pauses: u32,
-}
-
-impl Backoff {
-    /// `limit` counts from now.
-    pub fn new(limit: Duration) -> Self {
-        Self { next: FIRST, deadline: Instant::now() + limit, pauses: 0 }
-    }
-
-    /// Waits. `false`: the deadline would pass, and nothing was waited.
-    pub async fn pause(&mut self) -> bool {
-        self.pause_at_least(Duration::ZERO).await
-    }
-
-    /// As [`Self::pause`], but for no less than `least`, which the service asked for.
-    pub async fn pause_at_least(&mut self, least: Duration) -> bool {
-        let pause = jittered(self.next).max(least);
-        if Instant::now() + pause >= self.deadline {
-            return false;
-        }
-        tokio::time::sleep(pause).await;
-        self.next = (self.next * 2).min(LONGEST);
-        self.pauses += 1;
-        true
-    }
-
-    /// How long until the deadline.
-    pub fn left(&self) -> Duration {
-        self.deadline.saturating_duration_since(Instant::now())
-    }
+/// The pauses between tries of one request; `limit` counts from now. Half of a pause is jitter.
+pub fn within(limit: Duration) -> Backoff {
+    Backoff::new(FIRST, LONGEST).jitter(0.5).within(limit)
 }
 
 /// The pause of a whole cloud: a service that is overloaded slows down the requests to all of them, for they share
@@ -102,13 +69,4 @@ impl Pace {
 /// Half of a pause is jitter, so that many who failed at once do not come again at once.
 fn jittered(pause: Duration) -> Duration {
     pause / 2 + pause.mul_f64(random() / 2.0)
-}
-
-/// From 0 to 1, from the seeds of the standard library's hash maps.
-fn random() -> f64 {
-    let bits = RandomState::new().hash_one(0) >> 11;
-    // 53 bits fit into a double exactly.
-    #[allow(clippy::cast_precision_loss)]
-    let fraction = bits as f64 / (1_u64 << 53) as f64;
-    fraction
 }

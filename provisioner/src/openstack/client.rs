@@ -2,13 +2,13 @@
 
 use super::{
     Service,
-    backoff::{Backoff, Pace},
+    backoff::{self, Pace},
     catalogue::Catalogue,
     transport,
 };
 use crate::{
     cloud::Cloud,
-    error::{self, ApiError, Error},
+    error::{ApiError, Error},
 };
 use nodeinit_config::Secret;
 use serde_json::Value;
@@ -162,7 +162,7 @@ impl Client {
         path: &str,
         body: Option<&Value>,
     ) -> Result<Value, ApiError> {
-        let mut backoff = Backoff::new(self.limit);
+        let mut backoff = backoff::within(self.limit);
         loop {
             let left = backoff.left().max(Duration::from_secs(1));
             let error = match self.attempt(&method, service, path, body, left).await {
@@ -297,7 +297,7 @@ impl Client {
 }
 
 async fn login(http: &reqwest::Client, cloud: &Cloud, limit: Duration) -> Result<Session, ApiError> {
-    let mut backoff = Backoff::new(limit);
+    let mut backoff = backoff::within(limit);
     let (body, token) = loop {
         let request = http.post(format!("{}/auth/tokens", cloud.auth_url)).header("Accept", "application/json");
         let request = with_body(request, Some(cloud.identity.expose()))
@@ -326,7 +326,7 @@ fn with_body(request: reqwest::RequestBuilder, body: Option<&Value>) -> reqwest:
 async fn answer(request: String, builder: reqwest::RequestBuilder) -> Result<(Value, Option<String>), ApiError> {
     let failed = |e: reqwest::Error| {
         let is_redirect = e.is_redirect();
-        let (request, cause) = (request.clone(), error::causes(&e.without_url()));
+        let (request, cause) = (request.clone(), nodeinit_base::with_causes(&e.without_url()));
         match is_redirect {
             true => ApiError::Redirected { request, cause },
             // rustls' own words; its error lies too deep to be looked at.

@@ -39,7 +39,7 @@ pub(super) fn http(cloud: &Cloud) -> Result<reqwest::Client, Error> {
             builder = builder.add_root_certificate(certificate);
         }
     }
-    builder.build().map_err(|e| Error::Defect(format!("no HTTP client: {}", crate::error::causes(&e))))
+    builder.build().map_err(|e| Error::Defect(format!("no HTTP client: {}", nodeinit_base::with_causes(&e))))
 }
 
 /// Follows a redirect that stays with the service. The HTTP client would send the token, and the password in a login, to any

@@ -108,7 +108,7 @@ fn content() -> Vec<u8> {
 
 impl Machine {
     async fn fetch(&self, mirror: &Mirror, sha256: &[u8], limit: Duration) -> Result<(), DownloadError> {
-        let sha256 = ring::digest::digest(&SHA256, sha256).as_ref().try_into().unwrap();
+        let sha256 = ring::digest::digest(&ring::digest::SHA256, sha256).as_ref().try_into().unwrap();
         let download = Download { url: mirror.url.clone(), sha256, largest: LARGEST, limit };
         let client = http::Client::new(&self.files, None);
         let ask = async |from| client.get(&mirror.url, from).await;

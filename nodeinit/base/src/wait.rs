@@ -1,5 +1,6 @@
 //! Waits with a name and a deadline.
 
+use crate::Backoff;
 use std::{ops::ControlFlow, time::Duration};
 use tokio::time::Instant;
 
@@ -48,7 +49,7 @@ impl Wait {
     /// [`WaitError`] at the deadline.
     pub async fn until<T>(self, mut look: impl AsyncFnMut() -> ControlFlow<T, String>) -> Result<T, WaitError> {
         let deadline = Instant::now() + self.limit;
-        let mut pause = FIRST_PAUSE.min(self.ceiling);
+        let mut backoff = Backoff::new(FIRST_PAUSE, self.ceiling).until(deadline);
         let mut seen = String::from("no answer");
         loop {
             match tokio::time::timeout_at(deadline, look()).await {
@@ -60,21 +61,11 @@ impl Wait {
                 Ok(ControlFlow::Continue(_)) => {}
                 Err(_) => {}
             }
-            if Instant::now() + pause >= deadline {
+            if !backoff.pause().await {
                 return Err(WaitError { what: self.what, limit: self.limit, seen });
             }
-            tokio::time::sleep(pause.mul_f64(1.0 - random() / 4.0)).await;
-            pause = (pause * 2).min(self.ceiling);
         }
     }
-}
-
-/// A number from 0 to 1. Not for secrets.
-pub(crate) fn random() -> f64 {
-    let mut byte = [0u8; 1];
-    // Without randomness there is no jitter, and no harm.
-    let _ = ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut byte);
-    f64::from(byte[0]) / 255.0
 }
 
 #[cfg(test)]

@@ -1,0 +1,15 @@
+//! What both programs need and what knows nothing of clusters: waits, back-off, atomic files, digests, durations, the causes of
+//! errors, the critical path.
+
+pub mod atomic_file;
+pub mod backoff;
+pub mod causes;
+pub mod critical_path;
+pub mod digest;
+pub mod duration;
+pub mod wait;
+
+pub use backoff::Backoff;
+pub use causes::with_causes;
+pub use digest::{hex, sha256_hex, sha256_of};
+pub use wait::{Wait, WaitError};
