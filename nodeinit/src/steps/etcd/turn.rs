@@ -2,7 +2,7 @@
 
 use super::{
     health,
-    member::{end_api_server, manifest_path},
+    pod::{end_api_server, manifest_path},
     view::{Peers, View, shown},
 };
 use crate::{
