@@ -40,6 +40,7 @@ test: ## the same, real hosts with real Kubernetes, and a real OpenStack API, wi
 	$(MAKE) --jobs=3 build lint lab
 	tests/lab/selftest.sh
 	$(call host-tests,--workspace --features nodeinit-tests/lab)
+	cargo test --locked -p nodeinit --lib -- --ignored
 	$(call cloud-tests,at_once refused terminal whole)
 
 test-hosts: build ## the tests on hosts; NAME=reset selects those whose name contains it (root)

@@ -1,9 +1,10 @@
 //! What steps are lent: the configuration, this machine, the journal, the report.
 
+pub use crate::engine::blocking::blocking;
 use crate::{
     api::{kube::KubeClient, lent::Lender},
     engine::{
-        error::StepError,
+        error::{Exit, StepError},
         journal::{Journal, ORIGINALS, Original, Record, sha256},
         report::Report,
     },
@@ -11,17 +12,24 @@ use crate::{
         clock::Clock,
         commands::Commands,
         files::{Files, NewFile},
-        systemd,
+        net, systemd,
     },
-    render::{self, HostFacts, Manifests, Renderer, paths},
+    render::{self, HostFacts, Manifests, RenderError, Renderer, paths},
 };
-use nodeinit_config::{Cluster, Loaded, cluster::Node};
+use nodeinit_config::{Cluster, Loaded, Local, cluster::Node};
 use std::{
     collections::BTreeSet,
+    net::IpAddr,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, OnceLock},
 };
+
+impl From<RenderError> for StepError {
+    fn from(error: RenderError) -> Self {
+        Self::caused("cannot make the text from the configuration", error).exit(Exit::BadConfig)
+    }
+}
 
 /// Lent to every step. Cheap to clone.
 #[derive(Clone)]
@@ -225,16 +233,16 @@ impl Context {
     }
 }
 
-/// Runs work that blocks on the disk beside the async tasks; it ends even where the caller is dropped.
-///
-/// # Errors
-/// The work's own.
-pub async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, StepError> + Send + 'static,
-) -> Result<T, StepError> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(result) => result,
-        Err(e) => Err(StepError::caused("a task of nodeinit ended early", e).exit(crate::engine::error::Exit::Defect)),
+/// What the text for this machine depends on, as kubeadm looks it up.
+#[must_use]
+pub fn host_facts(files: &Files, local: &Local, node_address: IpAddr) -> HostFacts {
+    let pki = Path::new(paths::PKI);
+    HostFacts {
+        host_name: local.host_name.clone(),
+        interface: net::interface_of(node_address).ok().flatten(),
+        ca_directories: render::CA_DIRECTORIES.into_iter().filter(|directory| files.exists(directory)).collect(),
+        external_ca: files.exists(pki.join("ca.crt")) && !files.exists(pki.join("ca.key")),
+        systemd_resolved: files.exists("/run/systemd/resolve/resolv.conf"),
     }
 }
 
@@ -242,7 +250,7 @@ pub async fn blocking<T: Send + 'static>(
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
-    use nodeinit_config::{Layer, Local};
+    use nodeinit_config::Layer;
 
     /// A first master `m1` at 10.0.0.11, with nothing on it.
     pub(crate) fn context() -> (tempfile::TempDir, Context) {

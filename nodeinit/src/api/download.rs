@@ -2,8 +2,7 @@
 
 use super::http::{self, Answer, AskError};
 use crate::{
-    context::blocking,
-    engine::{error::StepError, journal::hex},
+    engine::{blocking::blocking, error::StepError, journal::hex},
     host::files::{FileError, Files, failed},
 };
 use http_body_util::{BodyExt, LengthLimitError, Limited};

@@ -2,7 +2,7 @@
 
 use super::{Common, load};
 use crate::{
-    context::Context,
+    context::{self, Context},
     engine::{
         error::{Exit, StepError},
         journal::{Journal, Record},
@@ -60,7 +60,7 @@ pub(super) fn context(common: &Common, access: Access) -> Result<Context, StepEr
         Access::Look => Journal::read_only(&files)?,
     };
     Ok(Context {
-        facts: Arc::new(facts::gather(&files, &local, node.address)),
+        facts: Arc::new(context::host_facts(&files, &local, node.address)),
         cluster: Arc::new(cluster),
         loaded: Arc::new(loaded),
         node: Arc::new(node),

@@ -3,7 +3,6 @@
 use crate::{
     engine::{journal::JournalError, wait::WaitError},
     host::{commands::CommandError, files::FileError, lock::LockError, remove::RemoveError},
-    render::RenderError,
 };
 use nodeinit_base::causes::causes;
 use nodeinit_config::{Problem, Problems};
@@ -184,11 +183,5 @@ impl From<JournalError> for StepError {
 impl From<WaitError> for StepError {
     fn from(error: WaitError) -> Self {
         Self::new(error.to_string()).exit(Exit::TryAgain)
-    }
-}
-
-impl From<RenderError> for StepError {
-    fn from(error: RenderError) -> Self {
-        Self::caused("cannot make the text from the configuration", error).exit(Exit::BadConfig)
     }
 }

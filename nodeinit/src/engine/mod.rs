@@ -1,5 +1,6 @@
 //! Runs steps: in the order of their needs, what is independent at once, with a journal and a report. Of the steps, it knows only their names.
 
+pub mod blocking;
 pub mod error;
 pub mod journal;
 pub mod plan;

@@ -15,8 +15,8 @@ use crate::{
         http::{AskError, Client},
         oci::Repository,
     },
-    context::blocking,
     engine::{
+        blocking::blocking,
         error::{Exit, StepError},
         journal::{hex, sha256},
         report::{Event, Report},

@@ -1,18 +1,8 @@
 //! What is looked up on this machine before anything is planned.
 
-use crate::{
-    host::{
-        files::{FileError, Files},
-        net,
-    },
-    join::Machine,
-    render::{CA_DIRECTORIES, HostFacts, paths},
-};
+use crate::host::files::{FileError, Files};
 use nodeinit_config::Local;
-use std::{
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket},
-    path::Path,
-};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 /// This machine's processor as Go names it: machines of a cluster are of the kind that nodeinit was built for.
 #[must_use]
@@ -57,27 +47,23 @@ fn default_route(any: IpAddr) -> Option<IpAddr> {
     Some(socket.local_addr().ok()?.ip()).filter(|address| !address.is_loopback())
 }
 
-/// Which machine this is, as its kubelet will tell (cadvisor, `machine/info.go` and `utils/sysfs/sysfs.go`).
+/// Which machine this is, as a kubelet reports it in `status.nodeInfo`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MachineIdentity {
+    /// Of `/etc/machine-id`.
+    pub id: String,
+    /// The firmware's, if it has one.
+    pub system_uuid: Option<String>,
+}
+
+/// The identity that this machine's kubelet will report (cadvisor, `machine/info.go` and `utils/sysfs/sysfs.go`).
 ///
 /// # Errors
 /// Where a file is there but cannot be read.
-pub fn machine(files: &Files) -> Result<Machine, FileError> {
+pub fn machine(files: &Files) -> Result<MachineIdentity, FileError> {
     let text = |path: &str| -> Result<Option<String>, FileError> {
         Ok(files.read_text(path)?.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()))
     };
     let id = text("/etc/machine-id")?.or(text("/var/lib/dbus/machine-id")?).unwrap_or_default();
-    Ok(Machine { id, system_uuid: text("/sys/class/dmi/id/product_uuid")? })
-}
-
-/// What the text for this machine depends on, as kubeadm looks it up.
-#[must_use]
-pub fn gather(files: &Files, local: &Local, node_address: IpAddr) -> HostFacts {
-    let pki = Path::new(paths::PKI);
-    HostFacts {
-        host_name: local.host_name.clone(),
-        interface: net::interface_of(node_address).ok().flatten(),
-        ca_directories: CA_DIRECTORIES.into_iter().filter(|directory| files.exists(directory)).collect(),
-        external_ca: files.exists(pki.join("ca.crt")) && !files.exists(pki.join("ca.key")),
-        systemd_resolved: files.exists("/run/systemd/resolve/resolv.conf"),
-    }
+    Ok(MachineIdentity { id, system_uuid: text("/sys/class/dmi/id/product_uuid")? })
 }

@@ -1,7 +1,7 @@
 //! The protocol at one endpoint, as far as it goes.
 
 use super::{
-    Join, Joined, Machine,
+    Join, Joined, MachineIdentity,
     error::{JoinError, Obstacle},
     trust::{Seen, tls},
 };
@@ -230,7 +230,7 @@ fn verdict(name: &str, object: &Value) -> Option<Result<String, JoinError>> {
     Some(pem.ok_or_else(|| JoinError::Certificate("it is not PEM".into())))
 }
 
-impl Machine {
+impl MachineIdentity {
     /// Whether a Node is this machine. Images are cloned with their machine-id, and firmware has the same UUID in many
     /// machines: both must fit.
     fn is(&self, node: &Value) -> bool {
@@ -287,11 +287,11 @@ mod tests {
     #[test]
     fn a_node_is_this_machine_only_where_both_ids_fit() {
         let node = |id: &str, uuid: &str| json!({"status": {"nodeInfo": {"machineID": id, "systemUUID": uuid}}});
-        let here = Machine { id: "aa".into(), system_uuid: Some("F0".into()) };
+        let here = MachineIdentity { id: "aa".into(), system_uuid: Some("F0".into()) };
         assert!(here.is(&node("aa", "f0")) && here.is(&node("aa", "")) && here.is(&json!({})));
         assert!(!here.is(&node("bb", "f0")), "the same firmware, another disk");
         assert!(!here.is(&node("aa", "f1")), "a clone");
-        assert!(Machine { id: "aa".into(), system_uuid: None }.is(&node("aa", "f1")));
+        assert!(MachineIdentity { id: "aa".into(), system_uuid: None }.is(&node("aa", "f1")));
     }
 
     #[test]
@@ -344,7 +344,7 @@ mod tests {
         let endpoints = [server_of_a_large_cluster_info().await];
         let trust = super::super::Trust::new(None, vec![[7; 32]]).unwrap();
         let (token, key) = (Secret::new("abcdef.0123456789abcdef".to_owned()), crate::pki::Key::generate().unwrap());
-        let machine = Machine { id: "aa".into(), system_uuid: None };
+        let machine = MachineIdentity { id: "aa".into(), system_uuid: None };
         let join = Join {
             node: "w1",
             endpoints: &endpoints,

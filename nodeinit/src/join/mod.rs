@@ -12,6 +12,7 @@ mod attempt;
 mod error;
 mod trust;
 
+pub use crate::host::facts::MachineIdentity;
 pub use error::{JoinError, Obstacle};
 pub use trust::Trust;
 
@@ -32,15 +33,6 @@ const UNREACHABLE_PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause while an API server answers and has to work for it.
 const BUSY_PAUSE: Duration = Duration::from_secs(5);
 
-/// Which machine this is, as a kubelet reports it in `status.nodeInfo`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Machine {
-    /// Of `/etc/machine-id`.
-    pub id: String,
-    /// The firmware's, where it has one.
-    pub system_uuid: Option<String>,
-}
-
 /// One worker about to join.
 #[derive(Debug)]
 pub struct Join<'a> {
@@ -55,7 +47,7 @@ pub struct Join<'a> {
     /// The kubelet's private key, which is on disk already.
     pub key: &'a Key,
     /// This machine.
-    pub machine: &'a Machine,
+    pub machine: &'a MachineIdentity,
     /// How long all of it may take.
     pub limit: Duration,
     /// The start is put off by up to this at random, so that workers which boot at once do not ask at once.

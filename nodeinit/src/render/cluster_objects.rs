@@ -1,7 +1,6 @@
 //! What a fresh cluster holds besides addons, as objects for server-side apply.
 
 use super::{Manifest, RenderError, Renderer, kubeadm_config, kubeconfig, kubelet};
-use crate::engine::journal::hex;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use nodeinit_config::{Cluster, Secret, cluster::Role};
 use ring::digest::{SHA256, digest};
@@ -64,7 +63,7 @@ pub const WORKER_LABEL: &str = "nodeinit.dev/worker";
 /// The value of the label [`WORKER_LABEL`] for a worker.
 #[must_use]
 pub fn worker_label(worker: &str) -> String {
-    hex(&digest(&SHA256, worker.as_bytes()).as_ref()[..16])
+    digest(&SHA256, worker.as_bytes()).as_ref()[..16].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The Secret of a token that lets machines join and that signs `cluster-info` (kubeadm:

@@ -1,6 +1,5 @@
 //! What can go wrong when text is made.
 
-use super::manifests::Manifest;
 use nodeinit_config::yaml::YamlError;
 
 /// A manifest that cannot be turned into text or objects. With the embedded manifests none of these can happen; each
@@ -8,10 +7,12 @@ use nodeinit_config::yaml::YamlError;
 #[derive(Debug, thiserror::Error)]
 pub enum RenderError {
     /// A file in the override directory has a name that no manifest has.
-    #[error("{file}: no manifest has this name, so it would replace nothing; known are {}", Manifest::file_names())]
+    #[error("{file}: no manifest has this name, so it would replace nothing; known are {known}")]
     UnknownManifest {
         /// The file's name.
         file: String,
+        /// Every name that a manifest has.
+        known: String,
     },
     /// A manifest is not YAML.
     #[error("{manifest}: not valid YAML: {source}")]

@@ -151,7 +151,7 @@ impl Manifests {
         for (file, text) in overrides {
             match Manifest::ALL.iter().find(|manifest| manifest.file_name() == file) {
                 Some(manifest) => known.insert(manifest.file_name(), text),
-                None => return Err(RenderError::UnknownManifest { file }),
+                None => return Err(RenderError::UnknownManifest { file, known: Manifest::file_names() }),
             };
         }
         Ok(Self { overrides: known })

@@ -2,12 +2,7 @@
 
 mod restore;
 
-use super::{
-    artifacts,
-    kubelet::reason_to_restart,
-    preflight::{self, Finding, Level},
-    undo,
-};
+use super::{artifacts, kubelet::reason_to_restart, preflight::runtime_config, undo};
 use crate::{
     api::cri::{Cri, CriError, SOCKET},
     context::{Context, blocking},
@@ -355,7 +350,7 @@ async fn refuse_another_cgroup_driver(cx: &Context, files: &[NewFile]) -> Result
             ));
         }
     };
-    let by_systemd = preflight::systemd_cgroup(&config);
+    let by_systemd = runtime_config::systemd_cgroup(&config);
     let wanted = render_containerd::uses_systemd_cgroups(&cx.cluster);
     if pods.is_empty() || by_systemd.is_none_or(|found| found == wanted) {
         return Ok(());
@@ -403,10 +398,9 @@ async fn serves(cx: &Context) -> Result<(), StepError> {
 
 /// A file that the configuration imports may set the same keys, and wins.
 async fn refuse_overridden(cx: &Context) -> Result<(), StepError> {
-    let findings = preflight::runtime_settings(cx).await;
-    let is_overridden =
-        |finding: &Finding| finding.level == Level::Failure || finding.check == preflight::RUNTIME_CONFIG;
-    let Some(finding) = findings.into_iter().find(is_overridden) else { return Ok(()) };
+    let findings = runtime_config::settings(cx).await;
+    let overridden = findings.into_iter().find(|each| each.is_failure() || each.check == runtime_config::CHECK);
+    let Some(finding) = overridden else { return Ok(()) };
     let what = format!("containerd is configured, but {}", finding.what);
     let imports = format!("a file that {} imports may set this: correct that one", paths::CONTAINERD_CONFIG);
     let hint = format!("{imports}; else {}", finding.remedy);
@@ -547,7 +541,7 @@ mod tests {
             &["/usr/bin/containerd"],
         );
         let found = async || {
-            let report = preflight::report(&cx).await;
+            let report = crate::steps::preflight::report(&cx).await;
             let found = report.failures().filter(|f| f.check == "containerd-config").cloned();
             found.map(|f| format!("{}; {}", f.what, f.remedy)).collect::<Vec<_>>()
         };

@@ -2,7 +2,7 @@
 
 use super::{
     containerd::{self as runtime, Duty},
-    images,
+    images::audience,
     source::Local,
 };
 use crate::{
@@ -99,7 +99,7 @@ fn unfetched(cx: &Context) -> Result<Vec<Artifact>, StepError> {
     let lent = cx.lent.list(&cx.files)?.filter(|_| cluster.artifacts.lend);
     let source = Local::open(&cx.files, cluster)?;
     let is_wanted = |artifact: &Artifact| match &artifact.source {
-        Source::Image(image) => images::is_for(cluster, &image.name, cx.node.role),
+        Source::Image(image) => audience::is_for(cluster, &image.name, cx.node.role),
         _ => true,
     };
     let is_fetched = |artifact: &Artifact| source.as_ref().is_some_and(|source| source.find(&artifact.path).is_some());

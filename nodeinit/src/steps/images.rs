@@ -1,6 +1,7 @@
 //! The images: each archive imported into containerd by a step of its own, in the order of need, so that a static pod
 //! waits for its own image only.
 
+pub(super) mod audience;
 mod pull;
 mod remove;
 
@@ -45,18 +46,8 @@ const AT_ONCE: usize = 3;
 /// A worker has none of the control plane's.
 #[must_use]
 pub fn steps(cluster: &Cluster, role: Role) -> Vec<Image> {
-    of(cluster, |image| is_for(cluster, image, role))
+    of(cluster, |image| audience::is_for(cluster, image, role))
 }
-
-/// Whether a machine of this role uses the image.
-#[must_use]
-pub fn is_for(cluster: &Cluster, image: &str, role: Role) -> bool {
-    role != Role::Worker || CONTROL_PLANE.iter().all(|each| cluster.image(*each) != image)
-}
-
-/// What only masters run.
-const CONTROL_PLANE: [KubernetesImage; 4] =
-    [KubernetesImage::Etcd, KubernetesImage::ApiServer, KubernetesImage::ControllerManager, KubernetesImage::Scheduler];
 
 fn of(cluster: &Cluster, wanted: impl Fn(&str) -> bool) -> Vec<Image> {
     let shared = Rc::new(Shared { present: OnceCell::new(), slots: Semaphore::new(AT_ONCE) });

@@ -1,6 +1,7 @@
 //! The static pods of the control plane: the files that they read, their manifests, their health.
 
 pub(super) mod back_off;
+mod kubelet_ca;
 
 use crate::{
     api::{
@@ -19,7 +20,7 @@ use crate::{
         self,
         static_pod::{self, StaticPod},
     },
-    steps::{cluster, encryption_config, etcd, verify_kubelets},
+    steps::{cluster, encryption_config, etcd},
 };
 use async_trait::async_trait;
 use back_off::BackOffWatch;
@@ -132,7 +133,7 @@ impl Step for Manifest {
         match self.0 {
             Component::Etcd => return etcd::place(cx, manifest).await,
             Component::ApiServer if cx.renderer().verify_kubelets && !cx.files.exists(&manifest.path) => {
-                let verify_kubelets = verify_kubelets::from_the_start(cx).await;
+                let verify_kubelets = kubelet_ca::from_the_start(cx).await;
                 manifest = api_server_manifest(&render::Renderer { verify_kubelets, ..cx.renderer() })?;
             }
             _ => {}

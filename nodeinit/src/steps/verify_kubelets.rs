@@ -2,7 +2,7 @@
 //! every kubelet has a certificate of the cluster's CA. Before that, `kubectl logs` would fail.
 
 use super::{
-    cluster::{self, Objects, client},
+    cluster::{Objects, client},
     kubelet,
     node::is_ready,
     static_pods::{self, Healthy},
@@ -21,14 +21,11 @@ use crate::{
         wait::Wait,
     },
     pki::catalog,
-    render::{Renderer, kubeadm_config},
+    render::Renderer,
     steps::pki::{certificate_path, key_path},
 };
 use async_trait::async_trait;
-use futures_util::{
-    StreamExt,
-    stream::{self, FuturesUnordered},
-};
+use futures_util::{StreamExt, stream};
 use nodeinit_config::{Component, cluster::Role};
 use rustls::ClientConfig;
 use serde_json::Value;
@@ -43,11 +40,8 @@ use std::{
 /// at once. One that does not request any would never have it.
 const GRACE: Duration = Duration::from_secs(20);
 
-/// A kubelet of a Ready node, or an API server, answers within this time.
+/// A kubelet of a Ready node answers within this time.
 const LOOK_LIMIT: Duration = Duration::from_secs(5);
-
-/// The same for API servers that the first master asks.
-const FIRST_LIMIT: Duration = Duration::from_secs(1);
 
 /// How many kubelets are asked at once.
 const AT_ONCE: usize = 32;
@@ -112,31 +106,6 @@ impl Step for VerifyKubelets {
         Healthy(Component::ApiServer).apply(cx).await?;
         // `kubeadm-config` has the flags of the API server.
         if cx.node.role == Role::FirstMaster { Objects::Bootstrap.apply(cx).await } else { Ok(()) }
-    }
-}
-
-/// Whether the first API server of this machine verifies kubelets: if the others of its cluster do, or there is no cluster yet. One that
-/// did so earlier than the others would lose `kubectl logs`, and nobody would have looked at the kubelets.
-pub(super) async fn from_the_start(cx: &Context) -> bool {
-    // The first master of a new cluster must not wait for machines that are off; the others know that there is a cluster.
-    let limit = if cx.node.role == Role::FirstMaster { FIRST_LIMIT } else { LOOK_LIMIT };
-    let others = cx.cluster.masters.iter().filter(|master| master.name != cx.node.name);
-    let mut answers: FuturesUnordered<_> = others
-        .filter_map(|master| master.address)
-        .map(|address| cluster::kubeadm_config_at(cx, address, limit))
-        .collect();
-    let mut known = None;
-    while let (None, Some(answer)) = (&known, answers.next().await) {
-        known = answer;
-    }
-    decide(known.as_deref(), cx.node.role)
-}
-
-/// The same by `kubeadm-config`. A further master whose cluster does not answer begins without; a first one begins a cluster.
-fn decide(known: Option<&str>, role: Role) -> bool {
-    match known {
-        Some(config) => config.is_empty() || kubeadm_config::verifies_kubelets(config),
-        None => role == Role::FirstMaster,
     }
 }
 
@@ -237,18 +206,6 @@ mod tests {
         let external = json!([{"type": "Hostname", "address": "w1"}, {"type": "ExternalIP", "address": "192.0.2.1"}]);
         assert_eq!(address(&node(external, Value::Null)), Some("192.0.2.1:10250".parse().unwrap()));
         assert_eq!(address(&json!({})), None);
-    }
-
-    #[test]
-    fn a_new_api_server_verifies_kubelets_as_the_others_do() {
-        let with = "apiServer: {extraArgs: [{name: kubelet-certificate-authority, value: /etc/kubernetes/pki/ca.crt}]}";
-        for role in [Role::FirstMaster, Role::Master] {
-            assert!(decide(Some(with), role));
-            assert!(decide(Some(""), role), "the cluster is being made");
-            assert!(!decide(Some("apiServer: {extraArgs: [{name: profiling, value: \"false\"}]}"), role));
-        }
-        assert!(decide(None, Role::FirstMaster), "there is no other");
-        assert!(!decide(None, Role::Master), "the step looks at the kubelets later");
     }
 
     #[tokio::test]

@@ -3,7 +3,7 @@
 use futures_util::{StreamExt, stream};
 use nodeinit::{
     api::kube::KubeClient,
-    join::{Join, Joined, Machine, Trust},
+    join::{Join, Joined, MachineIdentity, Trust},
     pki::{Key, random},
     render::cluster_objects::{BootstrapToken, NODE_TOKEN_GROUP, WORKER_TOKEN_GROUP, bootstrap_token},
 };
@@ -50,7 +50,7 @@ async fn measure(directory: &Path, address: &str, count: usize, group: &'static 
     let joins = workers.iter().map(|worker| {
         let (trust, endpoint) = (&trust, &endpoint);
         async move {
-            let machine = Machine { id: worker.name.clone(), system_uuid: None };
+            let machine = MachineIdentity { id: worker.name.clone(), system_uuid: None };
             let join = Join {
                 node: &worker.name,
                 endpoints: endpoint,

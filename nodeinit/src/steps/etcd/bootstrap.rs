@@ -4,7 +4,7 @@
 use super::{
     data::{self, Data},
     evidence::{self, Authority, Known},
-    member,
+    pod,
 };
 use crate::{
     context::Context,
@@ -279,7 +279,7 @@ pub(super) async fn action(cx: &Context, permit: Permit) -> Result<Action, StepE
 fn here(cx: &Context) -> Result<Here, StepError> {
     let mut history = cx.journal.etcd().history;
     // The manifest of an etcd that joined others, without a journal that knows of it.
-    if history == EtcdHistory::None && member::membership(cx)?.joined.is_some() {
+    if history == EtcdHistory::None && pod::membership(cx)?.joined.is_some() {
         history = EtcdHistory::Member;
     }
     Ok(Here { data: data::look(cx)? != Data::None, history, own_authority: pki::is_own_authority(cx)? })
@@ -470,7 +470,7 @@ mod tests {
         assert!(first.len() == 41 && first.starts_with("nodeinit-"), "{first}");
         record(&cx).unwrap();
         assert_eq!(token(), first, "resumed");
-        assert_eq!(member::membership(&cx).unwrap().token.as_deref(), Some(first.as_str()));
+        assert_eq!(pod::membership(&cx).unwrap().token.as_deref(), Some(first.as_str()));
         cx.journal.intend(vec![Record::EtcdHealthy]).unwrap();
         let error = action(&cx, Permit::None).await.unwrap_err();
         assert_eq!(error.exit, Exit::Failed, "{error}");

@@ -6,12 +6,14 @@ use super::{
     data::{self, Data},
     decide::{self, Next, Own, next},
     health::Watch,
-    marker, turn,
+    marker,
+    pod::{end_api_server, manifest, manifest_path, membership},
+    turn,
     view::{self, Peers, View, shown, url},
 };
 use crate::{
     api::{
-        cri::{self, ContainerState, Cri},
+        cri::{self, Cri},
         etcd::{Etcd, EtcdError, Member, Members, PEER_PORT, Past, Refusal},
     },
     context::{Context, blocking},
@@ -22,21 +24,17 @@ use crate::{
         step_id::StepId,
         wait::Wait,
     },
-    host::{failpoint, files::NewFile, processes},
-    render::{
-        self,
-        static_pod::{self, Membership},
-    },
+    host::{failpoint, processes},
+    render::static_pod::Membership,
     steps::{
         encryption_config, kubelet,
-        static_pods::{back_off::BackOffWatch, command, containers, explain},
+        static_pods::{back_off::BackOffWatch, command, explain},
     },
 };
 use async_trait::async_trait;
-use nodeinit_config::{Cluster, Component, cluster::Role, versions::KubernetesVersion, yaml};
+use nodeinit_config::{Cluster, Component, cluster::Role, versions::KubernetesVersion};
 use std::{
     ops::ControlFlow,
-    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
@@ -77,37 +75,6 @@ impl EtcdMember {
     fn must_decide(&self, cx: &Context) -> Result<bool, StepError> {
         Ok(self.role == Role::FirstMaster && (data::look(cx)? == Data::None || self.permit == Permit::Operator))
     }
-}
-
-pub(super) fn manifest_path() -> PathBuf {
-    Path::new(render::paths::STATIC_PODS).join("etcd.yaml")
-}
-
-/// How etcd on this machine began, by the journal, else by the manifest on the disk. The members with which it joined others are
-/// written once: etcd reads them at its first start only, and the next to join must not make it restart.
-pub(in crate::steps) fn membership(cx: &Context) -> Result<Membership, StepError> {
-    let records = cx.journal.etcd();
-    let text = cx.files.read_text(manifest_path())?.unwrap_or_default();
-    // A manifest that cannot be read is written again.
-    let pod = yaml::document(&text).unwrap_or_default();
-    let flags = static_pod::command(&pod);
-    let value = |prefix: &str| flags.iter().find_map(|flag| flag.strip_prefix(prefix)).map(str::to_owned);
-    let joined = !records.history.is_bootstrap() && flags.iter().any(|flag| flag == "--initial-cluster-state=existing");
-    Ok(Membership {
-        token: records.token.or_else(|| value("--initial-cluster-token=")),
-        joined: value("--initial-cluster=").filter(|_| joined),
-        marked: marker::is_mounted(cx, &pod)?,
-    })
-}
-
-/// etcd's `--initial-cluster-token`, where this machine knows one.
-pub(in crate::steps) fn token(cx: &Context) -> Result<Option<String>, StepError> {
-    membership(cx).map(|membership| membership.token)
-}
-
-fn manifest(cx: &Context, membership: &Membership) -> Result<NewFile, StepError> {
-    let pod = static_pod::etcd(&cx.renderer(), membership)?;
-    Ok(NewFile::private(manifest_path(), pod.text))
 }
 
 fn own(cx: &Context) -> Result<Own, StepError> {
@@ -466,24 +433,6 @@ impl<'a> Joining<'a> {
         if let Err(e) = withdraw.await {
             self.cx.report.note(&ID.name(), format!("{e}: {}", e.causes().join(": ")));
         }
-    }
-}
-
-/// Ends an API server of this machine that was left without its etcd: the kubelet asks it before it starts a static pod, and it
-/// answers nobody. The kubelet starts another.
-pub(super) async fn end_api_server(cx: &Context) {
-    let end = async {
-        let cri = Cri::connect(cri::SOCKET).await?;
-        let mut containers = containers(Component::ApiServer).await?;
-        containers.retain(|container| container.state == ContainerState::Running);
-        for container in containers {
-            cx.report.note(&ID.name(), "an API server without its etcd is ended");
-            cri.kill_container(&container.id).await?;
-        }
-        Ok::<_, cri::CriError>(())
-    };
-    if let Err(e) = end.await {
-        cx.report.note(&ID.name(), e.to_string());
     }
 }
 

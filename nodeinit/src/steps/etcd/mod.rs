@@ -10,6 +10,7 @@ pub mod leave;
 pub mod maintenance;
 mod marker;
 mod member;
+mod pod;
 mod turn;
 mod view;
 
@@ -17,6 +18,7 @@ pub use bootstrap::{OtherMasters, Permit};
 pub(crate) use evidence::others;
 pub(super) use marker::has_data;
 pub use member::EtcdMember;
-pub(super) use member::{is_settled, membership, settle, token};
+pub(super) use member::{is_settled, settle};
+pub(super) use pod::{membership, token};
 pub(super) use turn::place;
 pub use view::{Peers, View};

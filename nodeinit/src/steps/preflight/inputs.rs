@@ -5,7 +5,7 @@ use crate::{
     api::lent::Lent,
     context::{Context, blocking},
     host::{archive, commands::Commands, containerd, files::Files, kernel, section::Section},
-    steps::{images, source::Local},
+    steps::{images::audience, source::Local},
 };
 use nodeinit_config::{
     Cluster,
@@ -79,7 +79,7 @@ pub(super) fn archives(files: &Files, cluster: &Cluster, role: Role) -> Vec<(Str
         return Vec::new();
     }
     let Ok(Some(source)) = Local::open(files, cluster) else { return Vec::new() };
-    let each = cluster.artifacts.images.iter().filter(|each| images::is_for(cluster, &each.image, role));
+    let each = cluster.artifacts.images.iter().filter(|each| audience::is_for(cluster, &each.image, role));
     let problem = |each: &ImageArchive| {
         archive_problem(&source.name(&each.path), source.find(&each.path).map(|(section, _)| section), &each.image)
     };

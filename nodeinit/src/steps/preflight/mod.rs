@@ -11,7 +11,7 @@ mod peers;
 mod programs;
 mod protection;
 mod release;
-mod runtime_config;
+pub(super) mod runtime_config;
 
 use crate::{
     context::{Context, blocking},
@@ -28,7 +28,6 @@ use serde::Serialize;
 use std::time::UNIX_EPOCH;
 
 pub use inputs::{images_of, sysctls_of};
-pub(super) use runtime_config::{CHECK as RUNTIME_CONFIG, systemd_cgroup};
 
 /// What to do where `artifacts.source` names nothing.
 const ABSENT: &str =
@@ -58,6 +57,12 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// Whether the machine cannot be used as it is.
+    #[must_use]
+    pub fn is_failure(&self) -> bool {
+        self.level == Level::Failure
+    }
+
     fn failure(check: &'static str, what: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { check, level: Level::Failure, what: what.into(), remedy: remedy.into() }
     }
@@ -150,14 +155,8 @@ async fn runtime(cx: &Context) -> Vec<Finding> {
     if duty != Duty::Check {
         return containerd::obstacle(cx, duty).await.map(|e| runtime_config::obstacle(&e)).into_iter().collect();
     }
-    let (answers, settings) = tokio::join!(programs::runtime(cx), runtime_settings(cx));
+    let (answers, settings) = tokio::join!(programs::runtime(cx), runtime_config::settings(cx));
     [answers, settings, programs::unmanaged(cx)].concat()
-}
-
-/// What of containerd's settings does not fit.
-pub(super) async fn runtime_settings(cx: &Context) -> Vec<Finding> {
-    let (config, release) = tokio::join!(runtime_config::check(cx), release::runtime(cx));
-    [config, release].concat()
 }
 
 /// The checks that read files, and no more.

@@ -6,7 +6,7 @@ use crate::{
     context::Context,
     host::{commands::Commands, containerd},
     render::paths,
-    steps::{artifacts, images},
+    steps::{artifacts, images::audience},
 };
 use nodeinit_config::{
     cluster::{ArtifactSource, KubernetesImage},
@@ -124,7 +124,7 @@ fn other_images(cx: &Context) -> Vec<Finding> {
     let listed = &cx.cluster.artifacts.images;
     let wanted = KubernetesImage::ALL.map(|image| cx.cluster.image(image));
     let missing = wanted.iter().filter(|image| {
-        images::is_for(&cx.cluster, image, cx.node.role) && !listed.iter().any(|each| each.image == **image)
+        audience::is_for(&cx.cluster, image, cx.node.role) && !listed.iter().any(|each| each.image == **image)
     });
     let finding = |wanted: &String| {
         let other = listed.iter().find(|each| name(&each.image) == name(wanted))?;

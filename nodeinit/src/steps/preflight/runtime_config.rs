@@ -1,6 +1,6 @@
 //! Settings of containerd that would keep every pod from starting.
 
-use super::Finding;
+use super::{Finding, release};
 use crate::{
     api::cri::{Cri, SOCKET},
     context::Context,
@@ -20,8 +20,14 @@ pub(in crate::steps) const CHECK: &str = "containerd-config";
 /// Where CNI plugins are placed by us and by flannel.
 const PLUGINS: &str = "/opt/cni/bin";
 
+/// Which settings of containerd are not suitable.
+pub(in crate::steps) async fn settings(cx: &Context) -> Vec<Finding> {
+    let (config, release) = tokio::join!(check(cx), release::runtime(cx));
+    [config, release].concat()
+}
+
 /// Looks at the configuration that containerd runs with. Whether containerd answers at all is another check's matter.
-pub(super) async fn check(cx: &Context) -> Vec<Finding> {
+async fn check(cx: &Context) -> Vec<Finding> {
     let ask = async { Cri::connect(cx.files.real(Path::new(SOCKET))).await?.config().await };
     ask.await.map_or_else(|_| Vec::new(), |config| findings(&config, &cx.cluster))
 }

@@ -182,6 +182,7 @@ impl Step for Journal {
 mod tests {
     use super::*;
     use crate::{context::testing::context_of, engine::journal::Record, host::files::NewFile};
+    use std::os::unix::fs::PermissionsExt;
 
     /// A cluster's data, live and moved aside, in a directory whose parent `up` made as well.
     async fn with_data() -> (tempfile::TempDir, Context) {
@@ -215,6 +216,59 @@ mod tests {
         let files = Files { remove_aside: true };
         remove(&cx, &files.kept(&cx).unwrap()).unwrap();
         assert!(!cx.files.exists("/data"));
+    }
+
+    /// Every file below `directory` with its mode and its content, and every directory.
+    fn tree(cx: &Context, directory: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        for name in cx.files.list(directory).unwrap() {
+            let path = format!("{directory}/{name}");
+            let mode = cx.files.real(Path::new(&path)).metadata().unwrap().permissions().mode() & 0o777;
+            if cx.files.real(Path::new(&path)).is_dir() {
+                found.push(format!("{path}/"));
+                found.extend(tree(cx, &path));
+            } else {
+                found.push(format!("{path} {mode:o} {}", cx.files.read_text(&path).unwrap().unwrap()));
+            }
+        }
+        found
+    }
+
+    #[tokio::test]
+    async fn what_nodeinit_wrote_goes_and_everything_else_is_as_before() {
+        let (_dir, cx) =
+            context_of("apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\n");
+        let files = Files { remove_aside: false };
+        let directory = |path: &str| fs::create_dir_all(cx.files.real(Path::new(path))).unwrap();
+        directory("/etc/kubernetes/manifests");
+        cx.files.write(&[NewFile { path: "/etc/theirs".into(), content: b"theirs".to_vec(), mode: 0o640 }]).unwrap();
+        cx.files.write(&[NewFile::public("/etc/kubernetes/manifests/theirs.yaml", "theirs")]).unwrap();
+        let before = tree(&cx, "/etc");
+
+        cx.claim_trees(vec!["/etc/kubernetes".into(), "/var/lib/kubelet".into()]).await.unwrap();
+        cx.place(vec![NewFile::public("/etc/theirs", "ours"), NewFile::private("/etc/new/deep/ours", "ours")])
+            .await
+            .unwrap();
+        cx.place(vec![NewFile::public("/etc/theirs", "ours again"), NewFile::public("/opt/changed", "ours")])
+            .await
+            .unwrap();
+        directory("/var/lib/kubelet/pods/1");
+        cx.files.write(&[NewFile::public("/etc/kubernetes/admin.conf", "of Kubernetes")]).unwrap();
+        cx.files.write(&[NewFile::public("/opt/changed", "changed by somebody else")]).unwrap();
+        cx.files.write(&[NewFile::private(temporary(Path::new("/etc/theirs")), "half a fi")]).unwrap();
+
+        let State::Needed(changes) = files.check(&cx).await.unwrap() else { panic!("nothing to do") };
+        for change in
+            ["put /etc/theirs back as it was", "remove /etc/new/deep/ours", "keep /opt/changed: it was changed since"]
+        {
+            assert!(changes.iter().any(|found| found == change), "{change}: {changes:?}");
+        }
+        remove(&cx, &[]).unwrap();
+        assert_eq!(tree(&cx, "/etc"), before);
+        assert_eq!(cx.files.list("/var/lib").unwrap(), ["nodeinit"], "a tree that was not there before is gone");
+        assert_eq!(tree(&cx, "/opt"), ["/opt/changed 644 changed by somebody else"]);
+        remove(&cx, &[]).unwrap();
+        assert_eq!(tree(&cx, "/etc"), before, "an interrupted reset runs again");
     }
 
     #[tokio::test]
