@@ -1,15 +1,20 @@
 //! From layers of text to a [`Cluster`]: all that is wrong in any of them comes in one report.
 
 use crate::{
-    assemble, check,
     cluster::Cluster,
-    defaults,
-    merge::merge,
-    node::{Node, Value},
-    parse,
+    model::{
+        self, check,
+        declare::{Form, Verdict},
+        defaults,
+        place::{Place, keys},
+    },
     problem::{Findings, Mark, Origin, Problem, Problems, Source},
     releases::Releases,
-    rules::{self, Verdict},
+    text::{
+        merge::merge,
+        reader,
+        tree::{Node, Value},
+    },
 };
 
 /// A file's text, or another source of settings, under the name that reports call it by.
@@ -56,11 +61,11 @@ impl Layer {
 
     pub(crate) fn parse(&self, number: usize, findings: &mut Findings) -> Option<Node> {
         match &self.content {
-            Content::File(bytes) | Content::Release(bytes) => parse::parse(number, bytes, findings),
+            Content::File(bytes) | Content::Release(bytes) => reader::parse(number, bytes, findings),
             Content::Setting { path, value } => {
                 let at = Mark { layer: number, line: 0, column: 0 };
                 let mut root = Node::map(at);
-                root.set(path, parse::parse(number, value.as_bytes(), findings)?);
+                root.set(path, reader::parse(number, value.as_bytes(), findings)?);
                 Some(root)
             }
         }
@@ -115,11 +120,12 @@ impl Loaded {
 pub fn load(layers: &[Layer]) -> Result<Loaded, Problems> {
     let mut sources = vec![Source { name: "default".to_owned(), lines: false }];
     sources.extend(layers.iter().map(Layer::source));
-    let mut verdict = Verdict { errors: Findings::default(), warnings: Findings::default() };
-    let releases = Releases::read(layers, &mut verdict.errors);
+    let mut errors = Findings::default();
+    let releases = Releases::read(layers, &mut errors);
+    let mut verdict = Verdict { errors, warnings: Findings::default(), releases: &releases };
     let mut tree = defaults::layer();
     // Their defaults mean nothing where no layer says that there is such a thing.
-    let mut absent = vec!["openstack", "openstack.bastion"];
+    let mut absent = vec![keys().openstack().path, keys().openstack().bastion().path];
     let (mut first, mut readable) = (None, true);
     for (index, layer) in layers.iter().enumerate().filter(|(_, layer)| !layer.is_release()) {
         let before = verdict.errors.len();
@@ -133,16 +139,20 @@ pub fn load(layers: &[Layer]) -> Result<Loaded, Problems> {
             merge(&mut tree, checked);
         }
     }
-    absent.into_iter().for_each(|section| tree.remove(section));
+    absent.iter().for_each(|section| tree.remove(section));
+    let all = Place::document(&tree);
     if readable {
         // An empty file names nothing either: the first layer has to be completed.
-        rules::check(&tree, first.or((!layers.is_empty()).then_some(1)), &releases, &mut verdict);
+        if let Some(layer) = first.or((!layers.is_empty()).then_some(1)) {
+            header(&all, layer, &mut verdict.errors);
+        }
+        Form::check(&all, &mut verdict);
     }
-    let Verdict { mut errors, warnings } = verdict;
-    if let Some(cluster) = assemble::cluster(&tree, &releases).filter(|_| readable) {
-        rules::artifacts::digests(&tree, &cluster.artifacts, &mut errors);
+    let Verdict { mut errors, warnings, .. } = verdict;
+    if let Some(cluster) = Cluster::read(&all, &releases).filter(|_| readable) {
+        model::digests(&all, &cluster.artifacts, &mut errors);
         if errors.is_empty() {
-            crate::show::complete(&mut tree, &cluster);
+            defaults::complete(&mut tree, &cluster);
             let warnings = warnings.into_problems(&sources);
             let releases = layers.iter().filter(|layer| layer.is_release()).cloned().collect();
             return Ok(Loaded { cluster, warnings, tree, sources, releases });
@@ -152,4 +162,16 @@ pub fn load(layers: &[Layer]) -> Result<Loaded, Problems> {
         errors.add(Mark::DEFAULT, "", what, "please report it with the configuration");
     }
     Err(Problems(errors.into_problems(&sources)))
+}
+
+/// A file of another format must not be taken for one of ours, so that one of the layers has to say what they are.
+fn header(all: &Place<'_, model::Document>, layer: usize, errors: &mut Findings) {
+    let first = Mark { layer, line: 1, column: 1 };
+    let written = [
+        (all.api_version().path, all.api_version().written(), model::API_VERSION),
+        (all.kind().path, all.kind().written(), model::KIND),
+    ];
+    for (key, _, value) in written.iter().filter(|(_, node, _)| node.is_none()) {
+        errors.add(first, key, "missing", format!("begin the file with `{key}: {value}`"));
+    }
 }

@@ -3,7 +3,7 @@
 use crate::{
     DOCKER_HUB,
     cluster::{ArtifactSource, Cluster, KubernetesImage},
-    defaults,
+    model::defaults,
 };
 use std::{
     collections::BTreeMap,
@@ -127,10 +127,10 @@ impl Cluster {
         let mut binaries = if is_baked {
             defaults::binaries()
         } else {
-            artifacts.binaries.iter().map(|b| (b.path.clone(), b.to.to_string_lossy().into_owned())).collect()
+            artifacts.binaries.iter().map(|b| (b.path.clone(), b.to.clone())).collect()
         };
         if runtime {
-            let listed = artifacts.runtime.iter().map(|b| (b.path.clone(), b.to.to_string_lossy().into_owned()));
+            let listed = artifacts.runtime.iter().map(|b| (b.path.clone(), b.to.clone()));
             let all: Vec<_> = if is_baked { defaults::runtime() } else { listed.collect() };
             let unlisted = all.into_iter().filter(|each| !binaries.contains(each)).collect::<Vec<_>>();
             binaries.extend(unlisted);
@@ -140,9 +140,9 @@ impl Cluster {
         } else {
             artifacts.images.iter().map(|i| (i.path.clone(), i.image.clone())).collect()
         };
-        let program = |(path, to): (String, String)| {
-            let source = self.program(&to, arch);
-            Artifact { path, to: Some(to.into()), source }
+        let program = |(path, to): (String, PathBuf)| {
+            let source = self.program(&to.to_string_lossy(), arch);
+            Artifact { path, to: Some(to), source }
         };
         let image = |(path, name): (String, String)| {
             let source = Source::Image(self.upstream_image(&name));

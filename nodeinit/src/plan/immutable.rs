@@ -15,21 +15,15 @@ const ENDPOINT: &str = "controlPlane.endpoint";
 pub fn values(cx: &Context) -> BTreeMap<String, String> {
     let cluster = &cx.cluster;
     let address = cluster.control_plane.virtual_address.map(|address| address.to_string());
-    let mut values: BTreeMap<String, String> = [
-        ("name", cluster.name.clone()),
-        ("kubernetes.version", cluster.version.to_string()),
-        ("network.podCIDR", cluster.network.pod_cidr.to_string()),
-        ("network.serviceCIDR", cluster.network.service_cidr.to_string()),
-        ("network.dnsDomain", cluster.network.dns_domain.clone()),
-        ("etcd.dataDirectory", cluster.etcd.data_directory.display().to_string()),
+    let mut values = cluster.immutable.clone();
+    let own = [
         (ENDPOINT, cluster.endpoint(cx.node.address).to_string()),
         (virtual_address::RECORDED_AS, address.unwrap_or_else(|| "none".to_owned())),
         ("this machine's node name", cx.node.name.clone()),
         ("this machine's address", cx.node.address.to_string()),
         ("this machine's role", cx.node.role.to_string()),
-    ]
-    .map(|(key, value)| (key.to_owned(), value))
-    .into();
+    ];
+    values.extend(own.map(|(key, value)| (key.to_owned(), value)));
     if cx.node.role == Role::Worker {
         // Only its kubeconfig contains the endpoint, and a wrong one must be correctable.
         values.remove(ENDPOINT);

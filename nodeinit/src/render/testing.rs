@@ -1,9 +1,12 @@
 //! A cluster to render, for tests.
 
 use super::{HostFacts, Manifests, Renderer, static_pod::Membership};
-use nodeinit_config::{Cluster, Release, cluster::*, releases};
-use serde_json::Map;
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use nodeinit_config::{
+    Cluster, Layer, Release,
+    cluster::{Node, Role},
+    load, releases,
+};
+use std::path::PathBuf;
 
 /// What a renderer borrows.
 pub(crate) struct Fixture {
@@ -21,88 +24,14 @@ impl Fixture {
 
     /// The same with the tested version of another release.
     pub(crate) fn of(release: Release) -> Self {
-        let machine = Machine {
-            name: "m1".into(),
-            address: Some([10, 77, 0, 11].into()),
-            labels: BTreeMap::new(),
-            taints: Vec::new(),
-            host_keys: Vec::new(),
-            ssh: MachineSsh::default(),
-            flavor: None,
-            availability_zone: None,
-        };
-        let minute = Duration::from_secs(60);
-        let cluster = Cluster {
-            name: "kubernetes".into(),
-            version: release.tested,
-            release,
-            image_repository: DEFAULT_IMAGE_REPOSITORY.into(),
-            registry_mirrors: Vec::new(),
-            registry_auth: None,
-            container_runtime: nodeinit_config::cluster::ContainerRuntime::default(),
-            control_plane: ControlPlane {
-                endpoint: None,
-                virtual_address: None,
-                cert_sans: Vec::new(),
-                schedulable: false,
-            },
-            masters: Vec::new(),
-            workers: Vec::new(),
-            ssh: Ssh {
-                user: "root".into(),
-                port: 22,
-                key_file: None,
-                trust_on_first_use: false,
-                parallel: 50,
-                jump_host: None,
-            },
-            join: Join::default(),
-            agent: Agent { enabled: true },
-            network: Network {
-                pod_cidr: "10.244.0.0/16".parse().unwrap(),
-                service_cidr: "10.96.0.0/12".parse().unwrap(),
-                dns_domain: "cluster.local".into(),
-                pods_may_read_metadata: true,
-            },
-            etcd: Etcd { data_directory: PathBuf::from("/var/lib/etcd"), extra_args: BTreeMap::new() },
-            api_server: Component::default(),
-            controller_manager: Component::default(),
-            scheduler: Component::default(),
-            kubelet: Map::new(),
-            kube_proxy: Map::new(),
-            addons: Addons {
-                kube_proxy: true,
-                coredns: true,
-                cni: Cni::Flannel,
-                optional: Vec::new(),
-                manifests: None,
-            },
-            artifacts: Artifacts {
-                source: ArtifactSource::Image,
-                binaries: Vec::new(),
-                runtime: Vec::new(),
-                images: Vec::new(),
-                lend: true,
-                sha256sums: None,
-                bundle_key: None,
-                mirrors: BTreeMap::new(),
-                ca_certificate: None,
-            },
-            os: Os { swap: Swap::Off, sysctls: BTreeMap::new(), modules: Vec::new() },
-            manifests_directory: None,
-            secrets_delivery: SecretsDelivery::Ssh,
-            openstack: None,
-            timeouts: Timeouts {
-                download: minute,
-                image_import: minute,
-                kubelet: minute,
-                etcd: minute,
-                control_plane: minute,
-                ssh: minute,
-                join: minute,
-                node: minute,
-            },
-        };
+        let text = format!(
+            "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {{version: {}}}\nmasters: [{{name: m1, address: 10.77.0.11}}]\n\
+             timeouts: {{download: 1m, imageImport: 1m, kubelet: 1m, etcd: 1m, controlPlane: 1m, ssh: 1m, join: 1m, node: 1m}}\n",
+            release.tested
+        );
+        let mut cluster = load(&[Layer::file("fixture.yaml", text)]).unwrap().cluster;
+        let machine = cluster.masters.remove(0);
+        cluster.release = release;
         let node = Node { name: "m1".into(), address: [10, 77, 0, 11].into(), role: Role::FirstMaster, machine };
         let facts = HostFacts { host_name: "m1".into(), ..HostFacts::default() };
         Self { cluster, node, facts, manifests: Manifests::default() }

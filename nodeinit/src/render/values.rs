@@ -3,10 +3,10 @@
 use super::{Renderer, components::extra_args, paths, template::Values};
 use nodeinit_config::{
     Component,
-    cluster::{API_PORT, KubernetesImage},
+    cluster::{API_PORT, KubernetesImage, Network},
 };
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, net::IpAddr};
 
 impl Renderer<'_> {
     pub(super) fn values(&self) -> Values {
@@ -46,7 +46,7 @@ impl Renderer<'_> {
             ("etcdProbePort", json!(probe.port)),
             ("etcdProbeScheme", json!(probe.scheme)),
             ("etcdServers", json!(etcd_servers)),
-            ("flannelNetwork", json!(flannel_network(&network.pod_cidr.to_string()))),
+            ("flannelNetwork", json!(flannel_network(network))),
             ("flexVolumeDirectory", json!(self.flex_volume_directory())),
             ("kubeProxyImage", image(KubernetesImage::Proxy)),
             ("kubeProxyLooks", json!(if cluster.addons.kube_proxy { KUBE_PROXY_LOOKS } else { 0 }.to_string())),
@@ -120,16 +120,17 @@ fn etcd_probe(args: &BTreeMap<String, String>, localhost: &str) -> Probe {
 const KUBE_PROXY_LOOKS: u32 = 50;
 
 /// The part of flannel's `net-conf.json` that depends on the family of the pods' addresses.
-fn flannel_network(pods: &str) -> String {
-    match pods.contains(':') {
-        false => format!("\"Network\": \"{pods}\""),
-        true => format!("\"EnableIPv4\": false, \"EnableIPv6\": true, \"IPv6Network\": \"{pods}\""),
+fn flannel_network(network: &Network) -> String {
+    let pods = network.pod_cidr;
+    match pods.addr() {
+        IpAddr::V4(_) => format!("\"Network\": \"{pods}\""),
+        IpAddr::V6(_) => format!("\"EnableIPv4\": false, \"EnableIPv6\": true, \"IPv6Network\": \"{pods}\""),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::testing::Fixture, *};
 
     #[test]
     fn etcds_probe_follows_its_metrics_url() {
@@ -149,7 +150,9 @@ mod tests {
 
     #[test]
     fn flannel_knows_both_families() {
-        assert_eq!(flannel_network("10.244.0.0/16"), "\"Network\": \"10.244.0.0/16\"");
-        assert!(flannel_network("fd00::/56").contains("\"IPv6Network\": \"fd00::/56\""));
+        let mut network = Fixture::new().cluster.network;
+        assert_eq!(flannel_network(&network), "\"Network\": \"10.244.0.0/16\"");
+        network.pod_cidr = "fd00::/56".parse().unwrap();
+        assert!(flannel_network(&network).contains("\"IPv6Network\": \"fd00::/56\""));
     }
 }

@@ -1,0 +1,24 @@
+//! What a worker needs to join the cluster.
+
+use super::{
+    declare::keys,
+    texts::{CaPin, PemCertificate},
+    values::Endpoint,
+};
+
+keys! {
+    /// What a worker trusts when it joins.
+    #[derive(Default, Eq)]
+    pub struct Join {
+        /// The cluster's CA. With `caPins` it must have one of them. Without it, the worker asks the API for the ConfigMap `cluster-info`,
+        /// anonymously, over unverified TLS, and accepts the CA in it only if it has one of `caPins`. Without both, the worker connects to
+        /// nothing.
+        "caCertificate" ca_certificate: Option<String> as Option<PemCertificate>,
+            else "asked from the API, and then held against `caPins`", example "\"-----BEGIN CERTIFICATE-----\\nMIIB\\n-----END CERTIFICATE-----\\n\"", to all;
+        /// Digests of the CA's public key, as `kubeadm token create --print-join-command` prints them. The CA must have one.
+        "caPins" ca_pins: Vec<[u8; 32]> as Vec<CaPin>,
+            example "[\"sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\"]", to all;
+        /// Addresses of the API, tried in turn.
+        "endpoints" endpoints: Vec<Endpoint>, else "`controlPlane.endpoint`", example "[10.0.0.11:6443, 10.0.0.12:6443]", to all;
+    }
+}

@@ -1,0 +1,73 @@
+//! The version of Kubernetes, and what its release allows.
+
+use super::{
+    Document,
+    declare::{Verdict, keys},
+    place::Place,
+};
+use crate::{
+    model::versions::KubernetesVersion,
+    releases::{DIRECTORY, Program, Release, Releases},
+    text::tree::{Entry, below},
+};
+
+keys! {
+    /// The Kubernetes release.
+    pub(crate) struct Kubernetes {
+        /// The version of Kubernetes. Its minor version selects the release, which determines all other versions and flags: see
+        /// `docs/releases.md`.
+        "version" version: KubernetesVersion = (crate::releases::DEFAULT), to all, immutable => known;
+    }
+}
+
+impl Place<'_, Document> {
+    /// The release that the version belongs to. `None`: there is none, or the version was reported as wrong.
+    pub(super) fn release<'r>(&self, releases: &'r Releases) -> Option<&'r Release> {
+        releases.of(self.kubernetes().version().value()?)
+    }
+}
+
+fn known(place: &Place<'_, KubernetesVersion>, verdict: &mut Verdict<'_>) {
+    let (Some(version), releases) = (place.value(), verdict.releases) else { return };
+    let Some(release) = releases.of(version) else {
+        // The file that cannot be understood may be the one that describes it.
+        if !releases.incomplete {
+            let known: Vec<String> = releases.all.iter().map(|release| release.tested.to_string()).collect();
+            let what = format!("nodeinit does not know Kubernetes {version}; it knows {}", known.join(", "));
+            let (major, minor) = version.minor_version();
+            let remedy = format!(
+                "write one of these, or describe {major}.{minor} in {DIRECTORY}/{major}.{minor}.yaml (see docs/releases.md)"
+            );
+            place.report(&mut verdict.errors, what, remedy);
+        }
+        return;
+    };
+    if version.patch > release.tested.patch {
+        let what =
+            format!("{version} is newer than {}, the newest version that nodeinit is tested with", release.tested);
+        place.report(&mut verdict.warnings, what, "check that this version exists, or use a newer nodeinit");
+    }
+    let all = place.all();
+    for program in Program::ALL {
+        let flags = match program {
+            // Its flags are those of kubeadm.
+            Program::Kubelet => continue,
+            Program::ApiServer => all.api_server().extra_args(),
+            Program::ControllerManager => all.controller_manager().extra_args(),
+            Program::Scheduler => all.scheduler().extra_args(),
+            Program::Etcd => all.etcd().extra_args(),
+        };
+        missing_flags((&flags.path, flags.entries()), release, program, verdict);
+    }
+}
+
+fn missing_flags((path, flags): (&str, &[Entry]), release: &Release, program: Program, verdict: &mut Verdict<'_>) {
+    for entry in flags {
+        let (what, missing) = match (release.lost(program, &entry.key), release.lacks(program, &entry.key)) {
+            (Some(lost), _) => (format!("Kubernetes {} removed this flag from {program}", lost.by), lost),
+            (_, Some(lacks)) => (format!("{program} has this flag from Kubernetes {} on", lacks.by), lacks),
+            (None, None) => continue,
+        };
+        verdict.errors.add(entry.at, &below(path, &entry.key), what, &missing.remedy);
+    }
+}

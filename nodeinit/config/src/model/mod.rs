@@ -1,0 +1,320 @@
+//! The keys of `cluster.yaml`: one file per area, in which each key is declared once.
+
+pub(crate) mod addon;
+mod addons;
+mod agent;
+mod artifacts;
+pub(crate) mod check;
+pub(crate) mod cluster_id;
+mod container_runtime;
+mod control_plane;
+pub(crate) mod declare;
+pub mod defaults;
+mod etcd;
+pub mod field;
+pub mod format;
+mod images;
+mod join;
+mod kubelet;
+mod kubernetes;
+mod machines;
+pub(crate) mod names;
+mod network;
+pub mod openstack;
+mod os;
+pub(crate) mod place;
+mod reserved;
+mod ssh;
+pub(crate) mod suggest;
+pub(crate) mod texts;
+mod timeouts;
+pub(crate) mod values;
+pub mod versions;
+
+pub use addons::{Addons, Cni};
+pub use agent::Agent;
+pub use artifacts::{Artifacts, Binary, ImageArchive};
+pub use container_runtime::{ContainerRuntime, Proxy};
+pub use control_plane::{ApiServer, ControlPlane, ControllerManager, Scheduler};
+pub use etcd::Etcd;
+pub use images::{DEFAULT_IMAGE_REPOSITORY, KubernetesImage, RegistryMirrors};
+pub use join::Join;
+pub use machines::{Machine, MachineSsh, Node, Role};
+pub use network::Network;
+pub use os::{Os, Swap};
+pub use ssh::{JumpHost, Ssh};
+pub use timeouts::Timeouts;
+pub use values::{API_PORT, ArtifactSource, Endpoint, FETCHED, Taint};
+
+pub(crate) use artifacts::digests;
+
+use crate::{
+    model::versions::KubernetesVersion,
+    releases::{Release, Releases},
+};
+use addons::AddonKeys;
+use artifacts::ArtifactKeys;
+use declare::{Form, Verdict, choice, keys};
+use images::Images;
+use kubelet::{KubeProxy, Kubelet};
+use kubernetes::Kubernetes;
+use openstack::OpenStack;
+use place::Place;
+use serde_json::{Map, Value};
+use std::{collections::BTreeMap, net::IpAddr, path::PathBuf};
+use texts::Label;
+
+keys! {
+    /// `cluster.yaml` with all layers and defaults, as it is written.
+    pub(crate) struct Document {
+        /// The version of this format. Required in the first file, optional in others.
+        "apiVersion" api_version: Option<ApiVersion> = required, to all;
+        /// What the file describes. Required in the first file, optional in others.
+        "kind" kind: Option<DocumentKind> = required, to all;
+        /// The cluster's name; used in kubeconfigs and in `kubeadm-config`.
+        "name" name: String as Label = "kubernetes", to all, immutable;
+        /// The Kubernetes release.
+        "kubernetes" kubernetes: Kubernetes, to all;
+        /// Registries and mirrors of images.
+        "images" images: Images, to all;
+        /// containerd on every machine. See `docs/containerd.md`.
+        "containerRuntime" container_runtime: ContainerRuntime, to all => container_runtime::unmanaged;
+        /// Settings that all masters share.
+        "controlPlane" control_plane: ControlPlane, to all;
+        /// The masters; the first entry is the first master. A machine is a first master only if it is listed here.
+        "masters" masters: Vec<Machine>, example "[{name: master-1, address: 10.0.0.11}]", to masters => machines::check;
+        /// The workers.
+        "workers" workers: Vec<Machine>, example "[{name: worker-1, address: 10.0.0.21}]", to all;
+        /// SSH access from the first master to the other machines. Workers without an address join on their own.
+        "ssh" ssh: Ssh, to masters;
+        /// Trust settings of a self-joining worker. The first master and the provisioner write them into the worker's own configuration.
+        "join" join: Join, to all;
+        /// The service `nodeinit-agent` on every master, which approves the certificates of kubelets.
+        "agent" agent: Agent, to all;
+        /// Addresses inside the cluster.
+        "network" network: Network, to all => network::apart;
+        /// etcd, a static pod on every master.
+        "etcd" etcd: Etcd, to masters;
+        /// kube-apiserver, a static pod on every master.
+        "apiServer" api_server: ApiServer, to masters;
+        /// kube-controller-manager, a static pod on every master.
+        "controllerManager" controller_manager: ControllerManager, to masters;
+        /// kube-scheduler, a static pod on every master.
+        "scheduler" scheduler: Scheduler, to masters;
+        /// The kubelet of every machine.
+        "kubelet" kubelet: Map<String, Value> as Kubelet, to all;
+        /// kube-proxy of every machine.
+        "kubeProxy" kube_proxy: Map<String, Value> as KubeProxy, to masters;
+        /// Addons, applied when the API server is ready.
+        "addons" addons: Addons as AddonKeys, to all;
+        /// Source of programs and image archives.
+        "artifacts" artifacts: ArtifactKeys, to all;
+        /// Settings of the operating system.
+        "os" os: Os, to all;
+        /// Directory with files that replace built-in manifests of the same name.
+        "manifestsDirectory" manifests_directory: Option<PathBuf>,
+            else "the built-in manifests", example "/etc/nodeinit/manifests", to all;
+        /// How secrets reach a machine.
+        "secretsDelivery" secrets_delivery: SecretsDelivery = "ssh", to all => exposed_secrets;
+        /// The cloud in which `provisioner` creates the machines. Omit it if the machines exist. Machines do not receive this section.
+        "openstack" openstack: Option<OpenStack>, to nobody => openstack::check;
+        /// Deadlines, one for each kind of wait.
+        "timeouts" timeouts: Timeouts, to all;
+    }
+}
+
+choice! {
+    /// The versions of the format.
+    pub(crate) enum ApiVersion {
+        /// the only one so far
+        "nodeinit.dev/v1alpha1" V1alpha1,
+    }
+}
+
+choice! {
+    /// What a file describes.
+    pub(crate) enum DocumentKind {
+        /// the configuration of a cluster
+        "Cluster" Cluster,
+    }
+}
+
+/// What `apiVersion` must say.
+pub const API_VERSION: &str = ApiVersion::WORDS[0].0;
+/// What `kind` must say.
+pub const KIND: &str = DocumentKind::WORDS[0].0;
+/// The keys of `cluster.yaml`.
+pub const CLUSTER: &[field::Field] = Document::KEYS;
+
+choice! {
+    /// How secrets reach a machine.
+    pub enum SecretsDelivery {
+        /// over SSH; only a worker's own single-use token may be in user-data
+        "ssh" Ssh,
+        /// over SSH, even a worker's token
+        "ssh-only" SshOnly,
+        /// in user-data, which every process of the machine can read; warned about
+        "user-data" UserData,
+    }
+}
+
+fn exposed_secrets(place: &Place<'_, SecretsDelivery>, verdict: &mut Verdict<'_>) {
+    if place.value() == Some(SecretsDelivery::UserData) {
+        let what =
+            "every process on a machine, and every user of the cloud who can read its user-data, can read its secrets";
+        place.report(&mut verdict.warnings, what, "leave it at `ssh` unless no machine can be reached by SSH");
+    }
+}
+
+/// One cluster, as its `cluster.yaml` and the layers over it describe it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cluster {
+    /// `name`: a DNS label; used in kubeconfigs and in `kubeadm-config`. Default `kubernetes`.
+    pub name: String,
+    /// `kubernetes.version`.
+    pub version: KubernetesVersion,
+    /// The release that the version belongs to: embedded, or of a file in `/etc/nodeinit/releases`.
+    pub release: Release,
+    /// `images.repository`: where Kubernetes' own images come from. Default `registry.k8s.io`.
+    pub image_repository: String,
+    /// `images.mirrors`.
+    pub registry_mirrors: Vec<RegistryMirrors>,
+    /// `images.registryAuthFile`.
+    pub registry_auth: Option<PathBuf>,
+    /// `containerRuntime`.
+    pub container_runtime: ContainerRuntime,
+    /// `controlPlane`.
+    pub control_plane: ControlPlane,
+    /// `masters`: the first entry is the first master. Empty: the machine that `up` runs on is the only master.
+    pub masters: Vec<Machine>,
+    /// `workers`.
+    pub workers: Vec<Machine>,
+    /// `ssh`.
+    pub ssh: Ssh,
+    /// `join`.
+    pub join: Join,
+    /// `agent`.
+    pub agent: Agent,
+    /// `network`.
+    pub network: Network,
+    /// `etcd`.
+    pub etcd: Etcd,
+    /// `apiServer`.
+    pub api_server: ApiServer,
+    /// `controllerManager`.
+    pub controller_manager: ControllerManager,
+    /// `scheduler`.
+    pub scheduler: Scheduler,
+    /// `kubelet.config`: merged over our `KubeletConfiguration`, on every machine.
+    pub kubelet: Map<String, Value>,
+    /// `kubeProxy.config`: merged over our `KubeProxyConfiguration`.
+    pub kube_proxy: Map<String, Value>,
+    /// `addons`.
+    pub addons: Addons,
+    /// `artifacts`.
+    pub artifacts: Artifacts,
+    /// `os`.
+    pub os: Os,
+    /// `manifestsDirectory`: files here replace our own manifests of the same name.
+    pub manifests_directory: Option<PathBuf>,
+    /// `secretsDelivery`.
+    pub secrets_delivery: SecretsDelivery,
+    /// `openstack`. `None`: the machines are there already.
+    pub openstack: Option<OpenStack>,
+    /// `timeouts`.
+    pub timeouts: Timeouts,
+    /// What cannot change on a machine that was set up with it, by key.
+    pub immutable: BTreeMap<String, String>,
+}
+
+impl Cluster {
+    /// `None` only for a configuration that holds something which was reported as wrong.
+    pub(crate) fn read(place: &Place<'_, Document>, releases: &Releases) -> Option<Self> {
+        let keys = place.value()?;
+        let mut immutable = BTreeMap::new();
+        Document::immutable(place, &mut immutable);
+        let Document { api_version: _, kind: _, kubernetes: Kubernetes { version }, artifacts, .. } = keys;
+        let mut cluster = Self {
+            name: keys.name,
+            version,
+            release: releases.of(version)?.clone(),
+            image_repository: keys.images.repository,
+            registry_mirrors: keys.images.mirrors,
+            registry_auth: keys.images.registry_auth_file,
+            container_runtime: keys.container_runtime,
+            control_plane: keys.control_plane,
+            masters: keys.masters,
+            workers: keys.workers,
+            ssh: keys.ssh,
+            join: keys.join,
+            agent: keys.agent,
+            network: keys.network,
+            etcd: keys.etcd,
+            api_server: keys.api_server,
+            controller_manager: keys.controller_manager,
+            scheduler: keys.scheduler,
+            kubelet: keys.kubelet,
+            kube_proxy: keys.kube_proxy,
+            addons: keys.addons,
+            artifacts: Artifacts::unlisted(&artifacts),
+            os: keys.os,
+            manifests_directory: keys.manifests_directory,
+            secrets_delivery: keys.secrets_delivery,
+            openstack: keys.openstack,
+            timeouts: keys.timeouts,
+            immutable,
+        };
+        cluster.list_artifacts(artifacts);
+        Some(cluster)
+    }
+
+    /// Whether containerd needs files of registries: `images` has mirrors or logins.
+    #[must_use]
+    pub fn sets_registries(&self) -> bool {
+        !self.registry_mirrors.is_empty() || self.registry_auth.is_some()
+    }
+
+    /// What workers and people connect to: the configured endpoint, else the virtual address, else the first master's
+    /// address (`fallback`, where none is configured).
+    #[must_use]
+    pub fn endpoint(&self, fallback: IpAddr) -> Endpoint {
+        let address = || self.control_plane.virtual_address.or(self.masters.first().and_then(|m| m.address));
+        let otherwise = || Endpoint { host: address().unwrap_or(fallback).to_string(), port: API_PORT };
+        self.control_plane.endpoint.clone().unwrap_or_else(otherwise)
+    }
+
+    /// Where a worker looks for the API: at the [endpoint](Self::endpoint), then at those of `join`; where nothing stands before
+    /// the masters, at each of them.
+    #[must_use]
+    pub fn join_endpoints(&self, fallback: IpAddr) -> Vec<Endpoint> {
+        let first = self.endpoint(fallback);
+        let others = if self.control_plane.endpoint.is_none() && self.control_plane.virtual_address.is_none() {
+            let addresses = self.masters.iter().filter_map(|master| master.address);
+            addresses.map(|address| Endpoint { host: address.to_string(), port: API_PORT }).collect()
+        } else {
+            self.join.endpoints.clone()
+        };
+        let others = others.into_iter().filter(|other| *other != first);
+        std::iter::once(first.clone()).chain(others).collect()
+    }
+
+    /// The full name of an image of Kubernetes itself, such as `registry.k8s.io/kube-apiserver:v1.37.1`.
+    #[must_use]
+    pub fn image(&self, component: KubernetesImage) -> String {
+        let repository = &self.image_repository;
+        let Self { version, release, .. } = self;
+        match component {
+            KubernetesImage::Pause => format!("{repository}/pause:{}", release.pause),
+            KubernetesImage::Etcd => format!("{repository}/etcd:{}", release.etcd),
+            KubernetesImage::ApiServer => format!("{repository}/kube-apiserver:{version}"),
+            KubernetesImage::ControllerManager => format!("{repository}/kube-controller-manager:{version}"),
+            KubernetesImage::Scheduler => format!("{repository}/kube-scheduler:{version}"),
+            KubernetesImage::Proxy => format!("{repository}/kube-proxy:{version}"),
+            // kubeadm: the default repository holds CoreDNS in a folder of its own, any other beside the rest.
+            KubernetesImage::CoreDns if repository == DEFAULT_IMAGE_REPOSITORY => {
+                format!("{repository}/coredns/coredns:{}", release.coredns)
+            }
+            KubernetesImage::CoreDns => format!("{repository}/coredns:{}", release.coredns),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! SSH access to the other machines.
+
+use super::{
+    Document,
+    declare::{Verdict, keys},
+    place::Place,
+    texts::{HostKey, User},
+};
+use std::{net::IpAddr, path::PathBuf};
+
+keys! {
+    /// How the first master reaches other machines.
+    #[derive(Eq)]
+    pub struct Ssh {
+        /// Login user. A user other than root needs sudo without a password.
+        "user" user: String as User = "root", to masters;
+        /// The port of the SSH servers.
+        "port" port: u16 = "22", to masters;
+        /// A private key on the first master, ed25519 or ECDSA, without a passphrase.
+        "keyFile" key_file: Option<PathBuf>, else "the secrets bundle's key", example "/root/.ssh/id_ed25519", to masters;
+        /// Accept an unknown host key at the first contact, and pin it. A man in the middle at first contact obtains the cluster's keys.
+        "trustOnFirstUse" trust_on_first_use: bool = "false", to masters;
+        /// Maximum number of machines brought up in parallel.
+        "parallel" parallel: usize = "50", to masters;
+        /// A jump host through which all other machines are reached.
+        "jumpHost" jump_host: Option<JumpHost>, else "none", example "{address: 192.0.2.1}", to masters => jump_host;
+    }
+}
+
+keys! {
+    /// A machine through which others are reached.
+    #[derive(Eq)]
+    pub struct JumpHost {
+        /// Address of its SSH server.
+        "address" address: IpAddr = required, to masters;
+        /// The port of its SSH server.
+        "port" port: u16, else "22" (|_| Some(22)), example "2222", to masters;
+        /// Login user.
+        "user" user: String as User, else "`ssh.user`" (ssh_user), example "debian", to masters;
+        /// Its SSH host keys; one match is enough.
+        "hostKeys" host_keys: Vec<String> as Vec<HostKey>,
+            else "those of the secrets bundle under the name `jump-host`", example "[ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKSJP7bvRVpAlmJMb4lLdWVlqsA4FxgYDbSw1LRxlPyo]", to masters;
+    }
+}
+
+fn ssh_user(all: &Place<'_, Document>) -> Option<String> {
+    all.ssh().user().value()
+}
+
+fn jump_host(place: &Place<'_, JumpHost>, verdict: &mut Verdict<'_>) {
+    if place.is_written() && !place.address().is_written() {
+        verdict.errors.add(place.at(), &place.address().path, "missing", "write the address of the jump host");
+    }
+}

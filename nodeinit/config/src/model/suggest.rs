@@ -1,0 +1,69 @@
+//! Which known word was probably meant.
+
+use crate::schema::{Field, Kind};
+
+/// The known word nearest to `written`, if one is near enough to be meant.
+pub(crate) fn nearest<'w>(written: &str, known: impl Iterator<Item = &'w str>) -> Option<&'w str> {
+    let lower = written.to_lowercase();
+    let scored = known.map(|word| (distance(&lower, &word.to_lowercase()), word));
+    let (distance, word) = scored.min_by_key(|(distance, _)| *distance)?;
+    (distance <= 1 + word.len().min(written.len()) / 4).then_some(word)
+}
+
+/// The path of the group that knows `key`, if it is another one than where it was written.
+pub(crate) fn elsewhere(key: &str, fields: &[Field], path: &str) -> Option<String> {
+    fields.iter().find_map(|field| {
+        let here = crate::text::tree::below(path, field.key);
+        let inner = match field.kind {
+            Kind::List(kind) => kind.fields(),
+            kind => kind.fields(),
+        };
+        match inner.iter().any(|f| f.key.eq_ignore_ascii_case(key)) {
+            true => Some(here),
+            false => elsewhere(key, inner, &here),
+        }
+    })
+}
+
+/// How many letters were added, left out, changed, or swapped with their neighbour (optimal string alignment).
+fn distance(a: &str, b: &str) -> usize {
+    // Long texts are no misspelt keys; the table below grows with both.
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().take(64).collect());
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            if i == 0 || j == 0 {
+                rows[i][j] = i + j;
+                continue;
+            }
+            let changed = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            rows[i][j] = changed.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                rows[i][j] = rows[i][j].min(rows[i - 2][j - 2] + 1);
+            }
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::CLUSTER;
+
+    #[test]
+    fn near_words_are_found_and_far_ones_are_not() {
+        let keys = || ["podCIDR", "serviceCIDR", "dnsDomain"].into_iter();
+        assert_eq!(nearest("podCidr", keys()), Some("podCIDR"));
+        assert_eq!(nearest("podCDIR", keys()), Some("podCIDR"));
+        assert_eq!(nearest("domain", keys()), None);
+        assert_eq!(nearest("servicesCIDR", keys()), Some("serviceCIDR"));
+    }
+
+    #[test]
+    fn a_key_in_the_wrong_group_is_found() {
+        assert_eq!(elsewhere("podCIDR", CLUSTER, "").as_deref(), Some("network"));
+        assert_eq!(elsewhere("directory", CLUSTER, "").as_deref(), Some("addons.cni"));
+        assert_eq!(elsewhere("nowhere", CLUSTER, ""), None);
+    }
+}

@@ -1,0 +1,24 @@
+//! Layers over layers: later wins, maps merge deeply, lists and single values replace.
+
+use crate::text::tree::{Node, Value};
+
+/// Lays `over` on `base`.
+pub(crate) fn merge(base: &mut Node, over: Node) {
+    match (&mut base.value, over) {
+        (Value::Map(below), Node { at, value: Value::Map(above) }) => {
+            if base.at.line == 0 {
+                base.at = at;
+            }
+            for entry in above {
+                match below.iter_mut().find(|e| e.key == entry.key) {
+                    Some(found) => {
+                        merge(&mut found.node, entry.node);
+                        found.at = entry.at;
+                    }
+                    None => below.push(entry),
+                }
+            }
+        }
+        (_, over) => *base = over,
+    }
+}

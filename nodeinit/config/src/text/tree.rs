@@ -1,0 +1,184 @@
+//! The tree of values that a layer holds; each knows where it was written.
+
+use crate::problem::Mark;
+use serde_json::{Map, Value as Json};
+
+/// A value and its place.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Node {
+    pub(crate) at: Mark,
+    pub(crate) value: Value,
+}
+
+/// What a layer can contain.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value {
+    /// Written, but reported as wrong: stands for "unknown" so that no second problem follows from the first.
+    Bad,
+    /// A single value as written. `quoted`: in quotes, so it is text whatever it looks like.
+    Scalar {
+        text: String,
+        quoted: bool,
+    },
+    List(Vec<Node>),
+    Map(Vec<Entry>),
+}
+
+/// A key of a map with its value. Keys are unique: the reader of the text has refused a second one.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Entry {
+    pub(crate) key: String,
+    pub(crate) at: Mark,
+    pub(crate) node: Node,
+}
+
+impl Node {
+    pub(crate) fn map(at: Mark) -> Self {
+        Self { at, value: Value::Map(Vec::new()) }
+    }
+
+    pub(crate) fn text(at: Mark, text: impl Into<String>) -> Self {
+        Self { at, value: Value::Scalar { text: text.into(), quoted: false } }
+    }
+
+    pub(crate) fn entries(&self) -> &[Entry] {
+        match &self.value {
+            Value::Map(entries) => entries,
+            _ => &[],
+        }
+    }
+
+    pub(crate) fn items(&self) -> &[Node] {
+        match &self.value {
+            Value::List(items) => items,
+            _ => &[],
+        }
+    }
+
+    pub(crate) fn scalar(&self) -> Option<&str> {
+        match &self.value {
+            Value::Scalar { text, .. } => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_null(&self) -> bool {
+        self.json() == Json::Null && self.value != Value::Bad
+    }
+
+    /// The value below a path of plain keys, such as `network.podCIDR`.
+    pub(crate) fn get(&self, path: &str) -> Option<&Self> {
+        path.split('.').try_fold(self, |node, key| node.entries().iter().find(|e| e.key == key).map(|e| &e.node))
+    }
+
+    /// The value of a key of this map.
+    pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Self> {
+        let Value::Map(entries) = &mut self.value else { return None };
+        entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.node)
+    }
+
+    /// Sets the value below a path of plain keys, with the maps that lead to it.
+    pub(crate) fn set(&mut self, path: &str, node: Self) {
+        let (key, rest) = path.split_once('.').map_or((path, None), |(key, rest)| (key, Some(rest)));
+        if !matches!(self.value, Value::Map(_)) {
+            self.value = Value::Map(Vec::new());
+        }
+        let Value::Map(entries) = &mut self.value else { return };
+        let position = entries.iter().position(|e| e.key == key).unwrap_or_else(|| {
+            entries.push(Entry { key: key.to_owned(), at: node.at, node: Self::map(node.at) });
+            entries.len() - 1
+        });
+        match rest {
+            Some(rest) => entries[position].node.set(rest, node),
+            None => entries[position].node = node,
+        }
+    }
+
+    /// Takes the value below a path of plain keys out of its map, if it is there.
+    pub(crate) fn remove(&mut self, path: &str) {
+        let Value::Map(entries) = &mut self.value else { return };
+        match path.split_once('.') {
+            Some((key, rest)) => entries.iter_mut().filter(|e| e.key == key).for_each(|e| e.node.remove(rest)),
+            None => entries.retain(|entry| entry.key != path),
+        }
+    }
+
+    /// The value as JSON, by the core schema of YAML 1.2.
+    pub(crate) fn json(&self) -> Json {
+        match &self.value {
+            Value::Bad => Json::Null,
+            Value::Scalar { text, quoted: true } => Json::from(text.as_str()),
+            Value::Scalar { text, quoted: false } => resolve(text),
+            Value::List(items) => items.iter().map(Self::json).collect(),
+            Value::Map(_) => Json::Object(self.json_map()),
+        }
+    }
+
+    /// The entries as JSON; empty for anything but a map.
+    pub(crate) fn json_map(&self) -> Map<String, Json> {
+        self.entries().iter().map(|e| (e.key.clone(), e.node.json())).collect()
+    }
+}
+
+/// What an unquoted text means. Source: YAML 1.2.2, 10.3.2 "Tag resolution" of the core schema.
+pub(crate) fn resolve(text: &str) -> Json {
+    match text {
+        "" | "~" | "null" | "Null" | "NULL" => return Json::Null,
+        "true" | "True" | "TRUE" => return Json::Bool(true),
+        "false" | "False" | "FALSE" => return Json::Bool(false),
+        _ => {}
+    }
+    let number = if let Some(octal) = text.strip_prefix("0o") {
+        u64::from_str_radix(octal, 8).ok().map(Json::from)
+    } else if let Some(hex) = text.strip_prefix("0x") {
+        u64::from_str_radix(hex, 16).ok().map(Json::from)
+    } else if text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')) {
+        let integer = text.parse::<i64>().map(Json::from).or_else(|_| text.parse::<u64>().map(Json::from));
+        integer.ok().or_else(|| text.parse::<f64>().ok().filter(|f| f.is_finite()).map(Json::from))
+    } else {
+        None
+    };
+    number.unwrap_or_else(|| Json::from(text))
+}
+
+/// `path` and a key below it, as messages write it: `network.podCIDR`, `os.sysctls["vm.swappiness"]`.
+pub(crate) fn below(path: &str, key: &str) -> String {
+    let plain = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+    match (path.is_empty(), plain) {
+        (true, true) => key.to_owned(),
+        (false, true) => format!("{path}.{key}"),
+        _ => format!("{path}[{key:?}]"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn unquoted_text_means_what_the_core_schema_says() {
+        for (text, meaning) in [
+            ("~", Json::Null),
+            ("True", json!(true)),
+            ("off", json!("off")),
+            ("12", json!(12)),
+            ("-1", json!(-1)),
+            ("0x10", json!(16)),
+            ("1.5", json!(1.5)),
+            ("1.2.3", json!("1.2.3")),
+            ("10.0.0.0/8", json!("10.0.0.0/8")),
+            ("1e999", json!("1e999")),
+            ("18446744073709551615", json!(u64::MAX)),
+        ] {
+            assert_eq!(resolve(text), meaning, "{text}");
+        }
+    }
+
+    #[test]
+    fn paths_are_written_as_a_reader_expects() {
+        assert_eq!(below("", "network"), "network");
+        assert_eq!(below("network", "podCIDR"), "network.podCIDR");
+        assert_eq!(below("os.sysctls", "vm.swappiness"), "os.sysctls[\"vm.swappiness\"]");
+    }
+}

@@ -1,0 +1,284 @@
+//! What one machine gets of the configuration.
+
+use crate::{
+    keys::{API_VERSION, CLUSTER, KIND},
+    load::{Layer, Loaded, load},
+    model::{
+        Machine,
+        field::{Audience, Field, Kind},
+        place::{Place, keys},
+    },
+    problem::{Mark, Problems},
+    text::{
+        emit,
+        tree::{Node, Value},
+    },
+};
+use std::{collections::BTreeMap, fmt::Write, net::IpAddr};
+
+/// The place of a value that is in no file but is no default either.
+const WRITTEN: Mark = Mark { layer: 0, line: 1, column: 1 };
+
+/// What a worker has to know beside the configuration to join. Nothing of it is secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trust {
+    /// Where the API is, as `host:port`, tried in turn. The first becomes `controlPlane.endpoint`.
+    pub endpoints: Vec<String>,
+    /// The cluster's CA, as PEM.
+    pub ca_certificate: String,
+    /// The digest of its public key: `sha256:` and hex.
+    pub ca_pin: String,
+}
+
+/// What only a cloud knows, once it has made the machines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Made {
+    /// Machines' addresses by their names, for those that the configuration leaves open.
+    pub addresses: BTreeMap<String, IpAddr>,
+    /// What stands before the masters, for a configuration without `controlPlane.endpoint`.
+    pub endpoint: Option<IpAddr>,
+    /// Further addresses of the API.
+    pub cert_sans: Vec<IpAddr>,
+    /// Workers join on their own: the first master does not reach for them. It keeps the addresses that the configuration has, as no
+    /// other machine may get a certificate for them.
+    pub workers_come: bool,
+}
+
+impl Loaded {
+    /// The same cluster with what the cloud has made of it.
+    ///
+    /// # Errors
+    /// Where both do not fit, such as an address that two machines have.
+    pub fn made(&self, made: &Made) -> Result<Self, Problems> {
+        let mut tree = self.tree.clone();
+        let plain = |text: &dyn ToString| Node::text(WRITTEN, text.to_string());
+        let lists = [(keys().masters().path, false), (keys().workers().path, made.workers_come)];
+        for (list, join_on_their_own) in lists {
+            let Some(Value::List(machines)) = tree.get_mut(&list).map(|node| &mut node.value) else { continue };
+            for node in machines {
+                let machine = Place::<Machine>::of_tree(node);
+                let known = made.addresses.get(&machine.name().value().unwrap_or_default());
+                let (own, ssh) = (machine.address(), machine.ssh());
+                let is_written = own.written().is_some();
+                let set = match known {
+                    _ if join_on_their_own && (is_written || ssh.address().written().is_some()) => {
+                        Some((ssh.enabled().path, plain(&false)))
+                    }
+                    Some(address) if !join_on_their_own && !is_written => Some((own.path, plain(address))),
+                    _ => None,
+                };
+                if let Some((path, value)) = set {
+                    node.set(&path, value);
+                }
+            }
+        }
+        let (control_plane, plane) = (&self.cluster.control_plane, keys().control_plane());
+        if let (None, Some(endpoint)) = (&control_plane.endpoint, made.endpoint) {
+            tree.set(&plane.endpoint().path, plain(&endpoint));
+        }
+        if !made.cert_sans.is_empty() {
+            let named = control_plane.cert_sans.iter().map(|name| plain(name));
+            let all = named.chain(made.cert_sans.iter().map(|address| plain(address))).collect();
+            tree.set(&plane.cert_sans().path, Node { value: Value::List(all), ..plain(&"") });
+        }
+        let made = Layer::file("what the cloud has made of it", text(tree));
+        load(&[vec![made], self.releases.clone()].concat())
+    }
+
+    /// A master's configuration: what masters receive, less what is default anyway.
+    #[must_use]
+    pub fn part_of_master(&self) -> String {
+        text(self.part(Audience::Masters))
+    }
+
+    /// A worker's configuration: what workers receive, its own entry, and whom to trust. `None`: no worker has this name.
+    #[must_use]
+    pub fn part_of_worker(&self, name: &str, trust: &Trust) -> Option<String> {
+        let mut tree = self.part(Audience::Workers);
+        let all = keys();
+        let workers = Place::document(&tree).workers().items();
+        let own = workers.iter().find(|worker| worker.name().value().as_deref() == Some(name))?.written()?.clone();
+        let at = own.at;
+        let quoted = |text: &str| Node { at, value: Value::Scalar { text: text.to_owned(), quoted: true } };
+        let list = |items: Vec<Node>| Node { at, value: Value::List(items) };
+        tree.set(&all.workers().path, list(vec![own]));
+        tree.set(&all.control_plane().endpoint().path, quoted(trust.endpoints.first()?));
+        let join = all.join();
+        tree.set(&join.path, Node::map(at));
+        tree.set(&join.ca_certificate().path, quoted(&trust.ca_certificate));
+        tree.set(&join.ca_pins().path, list(vec![quoted(&trust.ca_pin)]));
+        if trust.endpoints.len() > 1 {
+            let endpoints = trust.endpoints.iter().map(|endpoint| quoted(endpoint));
+            tree.set(&join.endpoints().path, list(endpoints.collect()));
+        }
+        Some(text(tree))
+    }
+
+    /// What a kind of machines receives. A default that follows from the cloud is written out, and one that all machines of a cluster
+    /// must share, since they may run different versions of nodeinit.
+    fn part(&self, audience: Audience) -> Node {
+        let mut tree = self.tree.clone();
+        let all = keys();
+        let metadata = all.network().pods_may_read_metadata().path;
+        if self.cluster.openstack.is_some() && tree.get(&metadata).is_none() {
+            tree.set(&metadata, Node::text(WRITTEN, "false"));
+        }
+        for key in [all.agent().enabled().path, all.kubernetes().version().path] {
+            if let Some(text) = tree.get(&key).and_then(Node::scalar).map(str::to_owned) {
+                tree.set(&key, Node::text(WRITTEN, text));
+            }
+        }
+        retain(&mut tree, CLUSTER, audience);
+        tree
+    }
+}
+
+/// Keeps the keys that these machines receive.
+fn retain(node: &mut Node, fields: &[Field], audience: Audience) {
+    let Value::Map(entries) = &mut node.value else { return };
+    entries.retain_mut(|entry| {
+        let Some(field) = fields.iter().find(|field| field.key == entry.key) else { return false };
+        match (field.kind, &mut entry.node.value) {
+            (Kind::List(Kind::Group(inner)), Value::List(items)) => {
+                items.iter_mut().for_each(|item| retain(item, inner, audience));
+            }
+            (Kind::Group(inner), _) => retain(&mut entry.node, inner, audience),
+            _ => {}
+        }
+        field.audience == Audience::All || field.audience == audience
+    });
+}
+
+/// The tree as YAML, without what every machine takes for default.
+fn text(mut tree: Node) -> String {
+    prune(&mut tree);
+    if let Value::Map(entries) = &mut tree.value {
+        entries.retain(|entry| !["apiVersion", "kind"].contains(&entry.key.as_str()));
+    }
+    let mut lines = Vec::new();
+    emit::lines(&tree, 0, &mut lines);
+    let head = format!("apiVersion: {API_VERSION}\nkind: {KIND}\n");
+    lines.into_iter().fold(head, |mut text, line| {
+        // Writing to a String does not fail.
+        let _ = writeln!(text, "{}", line.text);
+        text
+    })
+}
+
+/// Drops what comes from the built-in defaults.
+fn prune(node: &mut Node) {
+    if let Value::Map(entries) = &mut node.value {
+        entries.iter_mut().for_each(|entry| prune(&mut entry.node));
+        entries.retain(|entry| match &entry.node.value {
+            Value::Map(inner) => !inner.is_empty(),
+            _ => entry.node.at != Mark::DEFAULT,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: &str = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nname: demo\n\
+        controlPlane: {endpoint: \"api.example.org:6443\"}\n\
+        masters: [{name: m1, address: 10.9.0.1}, {name: m2, address: 10.9.0.2, labels: {rack: \"07\"}}]\n\
+        workers: [{name: w1, address: 10.9.0.3, ssh: {port: 23}}, {name: w2, labels: {a: \"true\"}}]\n\
+        etcd: {extraArgs: {snapshot-count: 5}}\nkubelet: {config: {maxPods: 50, featureGates: {A: true}}}\n";
+
+    fn part(text: &str) -> crate::cluster::Cluster {
+        load(&[Layer::file("part.yaml", text)]).unwrap_or_else(|p| panic!("{p}\n{text}")).cluster
+    }
+
+    #[test]
+    fn a_master_gets_all() {
+        let whole = load(&[Layer::file("cluster.yaml", WHOLE)]).unwrap();
+        assert_eq!(part(&whole.part_of_master()), whole.cluster);
+        assert!(whole.cluster.network.pods_may_read_metadata);
+        assert!(!whole.part_of_master().contains("timeouts"));
+    }
+
+    #[test]
+    fn every_machine_reads_whether_there_is_an_agent() {
+        let trust = Trust { endpoints: vec!["a:6443".into()], ca_certificate: "x".into(), ca_pin: "x".into() };
+        for (own, wanted) in [("", "enabled: true"), ("agent: {enabled: false}\n", "enabled: false")] {
+            let whole = load(&[Layer::file("cluster.yaml", format!("{WHOLE}{own}"))]).unwrap();
+            for text in [whole.part_of_master(), whole.part_of_worker("w2", &trust).unwrap()] {
+                assert!(text.contains(&format!("agent:\n  {wanted}\n")), "{text}");
+                assert!(text.contains(&format!("kubernetes:\n  version: {}\n", crate::releases::DEFAULT)), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_cloud_has_made_fills_the_gaps() {
+        let whole = load(&[Layer::file(
+            "cluster.yaml",
+            WHOLE.replace(
+                "controlPlane: {endpoint: \"api.example.org:6443\"}\n",
+                "controlPlane: {certSANs: [a.example.org]}\n",
+            ),
+        )])
+        .unwrap();
+        let mut made = Made {
+            addresses: [("m1", "10.9.0.99"), ("w2", "10.9.0.4")].map(|(n, a)| (n.into(), a.parse().unwrap())).into(),
+            endpoint: "10.9.0.100".parse().ok(),
+            cert_sans: vec!["192.0.2.7".parse().unwrap()],
+            workers_come: false,
+        };
+        let cluster = whole.made(&made).unwrap().cluster;
+        let addresses = |machines: &[crate::cluster::Machine]| -> Vec<_> {
+            machines.iter().map(|m| m.address.map(|a| a.to_string()).unwrap_or_default()).collect()
+        };
+        assert_eq!(addresses(&cluster.masters), ["10.9.0.1", "10.9.0.2"], "the configuration's own address went");
+        assert_eq!(addresses(&cluster.workers), ["10.9.0.3", "10.9.0.4"]);
+        assert_eq!(cluster.control_plane.endpoint.unwrap().to_string(), "10.9.0.100:6443");
+        assert_eq!(cluster.control_plane.cert_sans, ["a.example.org", "192.0.2.7"]);
+        made.workers_come = true;
+        let cluster = whole.made(&made).unwrap().cluster;
+        assert_eq!(addresses(&cluster.workers), ["10.9.0.3", ""]);
+        let over_ssh = |machine: &crate::cluster::Machine| machine.ssh.enabled;
+        assert!(!over_ssh(&cluster.workers[0]) && cluster.masters.iter().all(over_ssh));
+    }
+
+    #[test]
+    fn no_machine_gets_the_cloud() {
+        let cloud =
+            "openstack: {clusterID: c7d0bd8a-6f0d-4b5e-9a53-0b3d6f1f2a10, image: i, flavor: f, network: {name: n}}\n";
+        let whole = format!("{WHOLE}{cloud}").replace("{name: w2,", "{name: w2, flavor: large, availabilityZone: az1,");
+        let loaded = load(&[Layer::file("cluster.yaml", whole)]).unwrap();
+        let trust = Trust {
+            endpoints: vec!["api:6443".into()],
+            ca_certificate: "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n".into(),
+            ca_pin: format!("sha256:{}", "0".repeat(64)),
+        };
+        for text in [loaded.part_of_master(), loaded.part_of_worker("w2", &trust).unwrap()] {
+            assert_eq!(part(&text).openstack, None);
+            assert!(!part(&text).network.pods_may_read_metadata, "{text}");
+            for word in ["openstack", "flavor", "availabilityZone"] {
+                assert!(!text.contains(word), "{word} in {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_worker_gets_its_own() {
+        let whole = load(&[Layer::file("cluster.yaml", WHOLE)]).unwrap();
+        let trust = Trust {
+            endpoints: vec!["api.example.org:6443".into(), "10.9.0.1:6443".into()],
+            ca_certificate: "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n".into(),
+            ca_pin: format!("sha256:{}", "0".repeat(64)),
+        };
+        let text = whole.part_of_worker("w2", &trust).unwrap();
+        for other in ["m1", "m2", "w1", "etcd", "snapshot"] {
+            assert!(!text.contains(other), "{other} in {text}");
+        }
+        let own = part(&text);
+        assert_eq!(own.workers, whole.cluster.workers[1..]);
+        assert_eq!(own.join.ca_certificate.as_ref(), Some(&trust.ca_certificate));
+        assert_eq!(own.join.endpoints.len(), 2);
+        assert_eq!(own.kubelet, whole.cluster.kubelet);
+        assert_eq!(own.control_plane.endpoint, whole.cluster.control_plane.endpoint);
+        assert_eq!(whole.part_of_worker("w3", &trust), None);
+    }
+}
