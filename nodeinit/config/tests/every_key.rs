@@ -25,31 +25,30 @@ fn with_what_is_excluded() -> String {
 
 #[test]
 fn every_key_is_in_the_example() {
-    let texts = [FULL.to_owned(), with_what_is_excluded()];
-    let all = texts.map(|text| load(&complete(text)).unwrap_or_else(|p| panic!("{p}")).json());
-    let mut missing = Vec::new();
-    leaves("", CLUSTER, &mut |path, _| {
-        let mut origins = all.iter().flat_map(|json| json["origins"].as_object().unwrap());
-        let written = origins.any(|(p, o)| p.starts_with(&path) && o["file"] != "default");
-        if !written {
-            missing.push(path);
-        }
-    });
+    let missing = missing(&complete);
     assert!(missing.is_empty(), "not in every_key.yaml: {missing:?}");
 }
 
-/// The text, over the declared examples of the keys that the file lacks.
-fn complete(text: String) -> Vec<Layer> {
-    let mut layers = Vec::new();
+/// The keys that are not written in the layers of either text, each with an example.
+fn missing(layers: &dyn Fn(String) -> Vec<Layer>) -> Vec<(String, String)> {
+    let texts = [FULL.to_owned(), with_what_is_excluded()];
+    let all = texts.map(|text| load(&layers(text)).unwrap_or_else(|p| panic!("{p}")).json());
+    let mut missing = Vec::new();
     leaves("", CLUSTER, &mut |path, field| {
-        let own_line =
-            |line: &str| line.trim_start_matches([' ', '#', '-', '{']).starts_with(&format!("{}:", field.key));
-        if !path.contains('[') && !FULL.lines().any(own_line) {
-            layers.push(Layer::setting("example", path, example(field)));
+        let mut origins = all.iter().flat_map(|json| json["origins"].as_object().into_iter().flatten());
+        if !origins.any(|(p, o)| p.starts_with(&path) && o["file"] != "default") {
+            missing.push((path, example(field)));
         }
     });
-    layers.push(Layer::file("every_key.yaml", text));
-    layers
+    missing
+}
+
+/// The text, over the declared examples of the keys that the file lacks. An entry of a list needs its own line in the file.
+fn complete(text: String) -> Vec<Layer> {
+    let file = |text: String| Layer::file("every_key.yaml", text);
+    let lacking = missing(&|text| vec![file(text)]).into_iter().filter(|(path, _)| !path.contains('['));
+    let examples = lacking.map(|(path, example)| Layer::setting("example", path, example));
+    examples.chain([file(text)]).collect()
 }
 
 /// A value that is not the default.
