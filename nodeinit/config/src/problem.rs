@@ -135,6 +135,11 @@ impl Findings {
         self.0.push((at, shortened(path), Flaw { what: shortened(&flaw.what), remedy: shortened(&flaw.remedy) }));
     }
 
+    /// The problem that was found first.
+    pub(crate) fn first(&self) -> Option<(Mark, &Flaw)> {
+        self.0.first().map(|(at, _, flaw)| (*at, flaw))
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

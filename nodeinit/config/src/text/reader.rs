@@ -1,15 +1,34 @@
-//! From a layer's text to its tree of values.
+//! The one reader of YAML: from a text to its trees of values, in two dialects.
 
 use crate::{
     problem::{Findings, Mark},
     text::tree::{Entry, Node, Value, resolve},
 };
-use granit_parser::{Event, Parser, ScalarStyle, options};
+use granit_parser::{Event, Parser, ScalarStyle, Tag, options};
 use serde_json::Value as Json;
 use std::collections::HashMap;
 
-/// Deeper than any configuration; keeps a hostile file from exhausting the stack.
-const DEPTH: usize = 32;
+/// How many values aliases may add to a text, lest a short one fills the memory.
+const ALIASED: usize = 100_000;
+
+/// What a text may contain.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// A `cluster.yaml`: one document without aliases and tags. All problems are reported.
+    Strict,
+    /// As Kubernetes' own tools read it, with documents, aliases, merges and YAML's own tags. The first problem ends the reading.
+    Kubernetes,
+}
+
+impl Dialect {
+    /// Deeper than any good file; keeps a hostile one from exhausting the stack.
+    fn depth(self) -> usize {
+        match self {
+            Self::Strict => 32,
+            Self::Kubernetes => 100,
+        }
+    }
+}
 
 /// A collection that is still being read, and for a map the key that waits for its value.
 struct Open {
@@ -17,6 +36,9 @@ struct Open {
     key: Option<(String, Mark)>,
     /// The keys that a map has, and their lines.
     keys: HashMap<String, usize>,
+    anchor: usize,
+    /// What `<<` brings in, behind the map's own keys.
+    merged: Vec<Entry>,
 }
 
 /// Reads one layer. Syntax errors, second documents, aliases, tags and unfit keys go to `findings`.
@@ -32,9 +54,16 @@ pub(crate) fn parse(layer: usize, bytes: &[u8], findings: &mut Findings) -> Opti
             return None;
         }
     };
-    let mut limits = options! { flow_nesting_limit: DEPTH, block_nesting_limit: DEPTH };
+    documents(layer, text, Dialect::Strict, findings)?.into_iter().next()
+}
+
+/// The text's documents. `None`: it is not YAML.
+pub(crate) fn documents(layer: usize, text: &str, dialect: Dialect, findings: &mut Findings) -> Option<Vec<Node>> {
+    let mut limits = options! { flow_nesting_limit: dialect.depth(), block_nesting_limit: dialect.depth() };
     limits.set_emit_comments(false);
-    let mut reader = Reader { findings, open: Vec::new(), root: None, documents: 0 };
+    let before = findings.len();
+    let mut reader =
+        Reader { dialect, findings, open: Vec::new(), documents: Vec::new(), anchored: HashMap::new(), aliased: 0 };
     for next in Parser::new_from_str_with_options(text, limits) {
         match next {
             Ok((event, span)) => reader.event(event, mark(layer, span.start)),
@@ -45,12 +74,19 @@ pub(crate) fn parse(layer: usize, bytes: &[u8], findings: &mut Findings) -> Opti
                     true => "indent with spaces, not with tabs",
                     false => "look at the indentation, the colons and the quotes of this line and the one above it",
                 };
-                reader.findings.add(at, "", format!("not valid YAML: {}", err.info()), remedy);
+                let what = match dialect {
+                    Dialect::Strict => format!("not valid YAML: {}", err.info()),
+                    Dialect::Kubernetes => err.info().to_owned(),
+                };
+                reader.findings.add(at, "", what, remedy);
                 return None;
             }
         }
+        if dialect == Dialect::Kubernetes && reader.findings.len() > before {
+            return None;
+        }
     }
-    reader.root
+    Some(reader.documents)
 }
 
 fn after_newline(text: &str) -> usize {
@@ -62,50 +98,88 @@ fn mark(layer: usize, marker: granit_parser::Marker) -> Mark {
 }
 
 struct Reader<'f> {
+    dialect: Dialect,
     findings: &'f mut Findings,
     open: Vec<Open>,
-    root: Option<Node>,
-    documents: usize,
+    documents: Vec<Node>,
+    anchored: HashMap<usize, Node>,
+    aliased: usize,
 }
 
 impl Reader<'_> {
+    fn is_strict(&self) -> bool {
+        self.dialect == Dialect::Strict
+    }
+
     fn event(&mut self, event: Event<'_>, at: Mark) {
         match event {
-            Event::DocumentStart(..) => {
-                self.documents += 1;
-                if self.documents == 2 {
-                    let remedy = "keep one document in a file, and give the second a file of its own";
-                    self.findings.add(at, "", "a second YAML document begins here", remedy);
-                }
+            Event::DocumentStart(..) if self.is_strict() && self.documents.len() == 1 => {
+                let remedy = "keep one document in a file, and give the second a file of its own";
+                self.findings.add(at, "", "a second YAML document begins here", remedy);
             }
-            Event::Scalar(text, style, _, tag) => {
-                self.refuse_tag(tag.is_some(), at);
-                let quoted = style != ScalarStyle::Plain;
+            Event::Scalar(text, style, anchor, tag) => {
+                let plain = style == ScalarStyle::Plain;
                 if self.key_is_next() {
-                    self.key(text.into_owned(), quoted, at);
+                    if self.is_strict() {
+                        self.tag(tag.as_deref(), at);
+                    }
+                    self.key(text.into_owned(), !plain, at);
                 } else {
-                    self.place(Node { at, value: Value::Scalar { text: text.into_owned(), quoted } });
+                    let quoted = match self.tag(tag.as_deref(), at) {
+                        None => !plain,
+                        Some(suffix) => suffix == "str",
+                    };
+                    self.place(Node { at, value: Value::Scalar { text: text.into_owned(), quoted } }, anchor);
                 }
             }
-            Event::SequenceStart(_, _, tag) => self.collection(Value::List(Vec::new()), tag.is_some(), at),
-            Event::MappingStart(_, _, tag) => self.collection(Value::Map(Vec::new()), tag.is_some(), at),
+            Event::SequenceStart(_, anchor, tag) => {
+                self.collection(Value::List(Vec::new()), anchor, tag.as_deref(), at);
+            }
+            Event::MappingStart(_, anchor, tag) => {
+                self.collection(Value::Map(Vec::new()), anchor, tag.as_deref(), at);
+            }
             Event::SequenceEnd | Event::MappingEnd => {
                 if let Some(open) = self.open.pop() {
-                    self.place(open.node);
+                    let anchor = open.anchor;
+                    self.place(open.end(), anchor);
                 }
             }
-            Event::Alias(_) => {
-                self.findings.add(at, "", "aliases (`*name`) are not supported", "write the value out");
-                self.bad(at);
-            }
+            Event::Alias(anchor) => self.alias(anchor, at),
             _ => {}
         }
     }
 
-    fn refuse_tag(&mut self, tagged: bool, at: Mark) {
-        if tagged {
+    /// The name of one of YAML's own tags, where they are supported.
+    fn tag<'t>(&mut self, tag: Option<&'t Tag>, at: Mark) -> Option<&'t str> {
+        let tag = tag?;
+        if self.is_strict() {
             self.findings.add(at, "", "tags (`!name`) are not supported", "remove the tag; quotes make a text");
+            return None;
         }
+        let suffix = tag.core_suffix();
+        if suffix.is_none() {
+            self.findings.add(at, "", "only YAML's own tags, such as !!str, are supported", "remove the tag");
+        }
+        suffix
+    }
+
+    fn alias(&mut self, anchor: usize, at: Mark) {
+        if self.is_strict() {
+            self.findings.add(at, "", "aliases (`*name`) are not supported", "write the value out");
+            return self.place(Node { at, value: Value::Bad }, 0);
+        }
+        if self.key_is_next() {
+            return self.findings.add(at, "", "a key must be a text", "write the key as a text");
+        }
+        let Some(node) = self.anchored.get(&anchor).cloned() else {
+            return self.findings.add(at, "", "an alias is inside its own anchor", "write the value out");
+        };
+        self.aliased += count(&node);
+        if self.aliased > ALIASED {
+            let what = format!("aliases stand for more than {ALIASED} values");
+            return self.findings.add(at, "", what, "write the values out");
+        }
+        self.place(node, 0);
     }
 
     fn key_is_next(&self) -> bool {
@@ -113,7 +187,7 @@ impl Reader<'_> {
     }
 
     fn key(&mut self, key: String, quoted: bool, at: Mark) {
-        if key.is_empty() || (!quoted && !resolve(&key).is_string()) {
+        if self.is_strict() && (key.is_empty() || (!quoted && !resolve(&key).is_string())) {
             let what = match resolve(&key) {
                 _ if key.is_empty() => "the key before `:` is empty".to_owned(),
                 Json::Null => format!("the key {key} is null, not a string"),
@@ -122,35 +196,46 @@ impl Reader<'_> {
             };
             self.findings.add(at, "", what, format!("write {key:?} in quotes if it is meant"));
         }
+        // In quotes it is a key like any other, but no manifest has one of this name.
+        if !self.is_strict() && quoted && key == MERGE {
+            self.findings.add(at, "", "the key \"<<\" is not supported", "use another key");
+        }
         let Some(open) = self.open.last_mut() else { return };
         if let Some(line) = open.keys.get(&key) {
-            let what = format!("duplicate key {key:?}; it is already in line {line}");
+            let what = match self.dialect {
+                Dialect::Strict => format!("duplicate key {key:?}; it is already in line {line}"),
+                Dialect::Kubernetes => format!("the key {key:?} is there twice"),
+            };
             self.findings.add(at, "", what, "keep one of the two");
         }
         open.key = Some((key, at));
     }
 
-    /// Something that cannot be a value or a key stands here.
-    fn bad(&mut self, at: Mark) {
-        self.place(Node { at, value: Value::Bad });
-    }
-
-    fn collection(&mut self, value: Value, tagged: bool, at: Mark) {
-        self.refuse_tag(tagged, at);
+    fn collection(&mut self, value: Value, anchor: usize, tag: Option<&Tag>, at: Mark) {
+        self.tag(tag, at);
         if self.key_is_next() {
-            self.findings.add(at, "", "a list or a map cannot be a key", "write the key as a text");
+            let what = match self.dialect {
+                Dialect::Strict => "a list or a map cannot be a key",
+                Dialect::Kubernetes => "a key must be a text",
+            };
+            self.findings.add(at, "", what, "write the key as a text");
         }
-        self.open.push(Open { node: Node { at, value }, key: None, keys: HashMap::new() });
+        self.open.push(Open { node: Node { at, value }, key: None, keys: HashMap::new(), anchor, merged: Vec::new() });
     }
 
-    /// A value is complete: it goes into the innermost open collection, or is the document itself.
-    fn place(&mut self, node: Node) {
-        let Some(open) = self.open.last_mut() else {
-            self.root.get_or_insert(node);
-            return;
-        };
+    /// A value is complete: it goes into the innermost open collection, or is a document itself.
+    fn place(&mut self, node: Node, anchor: usize) {
+        if anchor != 0 && !self.is_strict() {
+            self.anchored.insert(anchor, node.clone());
+        }
+        let merges = !self.is_strict();
+        let Some(open) = self.open.last_mut() else { return self.documents.push(node) };
         match (&mut open.node.value, open.key.take()) {
             (Value::List(items), _) => items.push(node),
+            (Value::Map(_), Some((key, _))) if merges && key == MERGE => match maps(node) {
+                Ok(entries) => open.merged.extend(entries),
+                Err(at) => self.findings.add(at, "", "`<<` needs a map", "name a map"),
+            },
             (Value::Map(entries), Some((key, at))) if !open.keys.contains_key(&key) => {
                 open.keys.insert(key.clone(), at.line);
                 entries.push(Entry { key, at, node });
@@ -160,4 +245,35 @@ impl Reader<'_> {
             _ => {}
         }
     }
+}
+
+/// The key that brings in the entries of other maps.
+const MERGE: &str = "<<";
+
+impl Open {
+    fn end(mut self) -> Node {
+        if let Value::Map(entries) = &mut self.node.value {
+            for entry in self.merged {
+                if self.keys.insert(entry.key.clone(), entry.at.line).is_none() {
+                    entries.push(entry);
+                }
+            }
+        }
+        self.node
+    }
+}
+
+/// The entries of the maps that `<<` names: of one, or of a list of them.
+fn maps(node: Node) -> Result<Vec<Entry>, Mark> {
+    let at = node.at;
+    match node.value {
+        Value::Map(entries) => Ok(entries),
+        Value::List(items) => Ok(items.into_iter().map(maps).collect::<Result<Vec<_>, _>>()?.concat()),
+        _ => Err(at),
+    }
+}
+
+fn count(node: &Node) -> usize {
+    let inner = node.items().iter().map(count).sum::<usize>();
+    1 + inner + node.entries().iter().map(|entry| count(&entry.node)).sum::<usize>()
 }

@@ -1,17 +1,11 @@
 //! YAML that others wrote: manifests, kubeconfigs, secrets bundles. Read as Kubernetes' own tools read it.
-//!
-//! `cluster.yaml` has a stricter reader of its own, which knows where every value was written.
 
-use crate::text::tree::resolve;
-use granit_parser::{Event, Parser, ScalarStyle, Tag, options};
-use serde_json::{Map, Value};
-use std::{borrow::Cow, collections::HashMap};
-
-/// Deeper than any manifest; keeps a hostile file from exhausting the stack.
-const DEPTH: usize = 100;
-
-/// How many values aliases may add to a text, lest a short one fills the memory.
-const ALIASED: usize = 100_000;
+use super::{
+    reader::{self, Dialect},
+    tree::{Node, Value as Written, resolve},
+};
+use crate::problem::Findings;
+use serde_json::Value;
 
 /// Where and why a text cannot be read. May quote a key, never a value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -30,17 +24,13 @@ pub struct YamlError {
 /// # Errors
 /// Where the text is not YAML, a map has a key twice, or a tag or a key cannot be shown in JSON.
 pub fn documents(text: &str) -> Result<Vec<Value>, YamlError> {
-    let mut limits = options! { flow_nesting_limit: DEPTH, block_nesting_limit: DEPTH };
-    limits.set_emit_comments(false);
-    let mut reader = Reader::default();
-    for next in Parser::new_from_str_with_options(text, limits) {
-        let (at, read) = match next {
-            Ok((event, span)) => (span.start, reader.event(event)),
-            Err(err) => (*err.marker(), Err(err.info().to_owned())),
-        };
-        read.map_err(|what| YamlError { line: at.line(), column: at.col() + 1, what })?;
+    let mut findings = Findings::default();
+    match reader::documents(0, text, Dialect::Kubernetes, &mut findings) {
+        Some(documents) => Ok(documents.iter().map(json).collect()),
+        None => Err(findings.first().map_or(YamlError { line: 1, column: 1, what: String::new() }, |(at, flaw)| {
+            YamlError { line: at.line, column: at.column, what: flaw.what.clone() }
+        })),
     }
-    Ok(reader.documents)
 }
 
 /// The text's only document; `null` where it has none.
@@ -55,130 +45,14 @@ pub fn document(text: &str) -> Result<Value, YamlError> {
     }
 }
 
-/// A collection that is still being read, and for a map the key that waits for its value.
-struct Open {
-    value: Value,
-    key: Option<String>,
-    anchor: usize,
-    /// What `<<` brings in, behind the map's own keys.
-    merged: Vec<Map<String, Value>>,
-}
-
-#[derive(Default)]
-struct Reader {
-    open: Vec<Open>,
-    documents: Vec<Value>,
-    anchored: HashMap<usize, Value>,
-    aliased: usize,
-}
-
-impl Reader {
-    fn event(&mut self, event: Event<'_>) -> Result<(), String> {
-        match event {
-            Event::Scalar(text, style, anchor, tag) => {
-                let plain = style == ScalarStyle::Plain;
-                match self.open.last_mut() {
-                    Some(open) if open.key.is_none() && open.value.is_object() => open.begin(&text, plain),
-                    _ => self.place(scalar(&text, plain, tag)?, anchor),
-                }
-            }
-            Event::SequenceStart(_, anchor, tag) => self.begin(Value::Array(Vec::new()), anchor, tag),
-            Event::MappingStart(_, anchor, tag) => self.begin(Value::Object(Map::new()), anchor, tag),
-            Event::SequenceEnd | Event::MappingEnd => match self.open.pop() {
-                Some(open) => {
-                    let anchor = open.anchor;
-                    self.place(open.end(), anchor)
-                }
-                None => Ok(()),
-            },
-            Event::Alias(anchor) => {
-                let value = self.anchored.get(&anchor).ok_or("an alias is inside its own anchor")?;
-                self.aliased += count(value);
-                if self.aliased > ALIASED {
-                    return Err(format!("aliases stand for more than {ALIASED} values"));
-                }
-                let value = value.clone();
-                self.place(value, 0)
-            }
-            _ => Ok(()),
-        }
+fn json(node: &Node) -> Value {
+    match &node.value {
+        Written::Bad => Value::Null,
+        Written::Scalar { text, quoted: true } => text.as_str().into(),
+        Written::Scalar { text, quoted: false } => resolve_old(text),
+        Written::List(items) => items.iter().map(json).collect(),
+        Written::Map(entries) => entries.iter().map(|entry| (entry.key.clone(), json(&entry.node))).collect(),
     }
-
-    fn begin(&mut self, value: Value, anchor: usize, tag: Option<Cow<'_, Tag>>) -> Result<(), String> {
-        known(tag.as_deref())?;
-        self.open.push(Open { value, key: None, anchor, merged: Vec::new() });
-        Ok(())
-    }
-
-    /// A value is complete: it goes into the innermost open collection, or is the document itself.
-    fn place(&mut self, value: Value, anchor: usize) -> Result<(), String> {
-        if anchor != 0 {
-            self.anchored.insert(anchor, value.clone());
-        }
-        let Some(open) = self.open.last_mut() else {
-            self.documents.push(value);
-            return Ok(());
-        };
-        match (&mut open.value, open.key.take()) {
-            (Value::Array(items), _) => items.push(value),
-            (Value::Object(_), None) => return Err("a key must be a text".into()),
-            (Value::Object(_), Some(key)) if key == "<<" => open.merged.extend(maps(value)?),
-            (Value::Object(fields), Some(key)) => drop(fields.insert(key, value)),
-            _ => {}
-        }
-        Ok(())
-    }
-}
-
-impl Open {
-    fn begin(&mut self, key: &str, plain: bool) -> Result<(), String> {
-        // In quotes it is a key like any other, but no manifest has one of this name.
-        if key == "<<" && !plain {
-            return Err("the key \"<<\" is not supported".into());
-        }
-        if self.value.get(key).is_some() {
-            return Err(format!("the key {key:?} is there twice"));
-        }
-        self.key = Some(key.to_owned());
-        Ok(())
-    }
-
-    fn end(mut self) -> Value {
-        if let Value::Object(fields) = &mut self.value {
-            for (key, value) in self.merged.into_iter().flatten() {
-                fields.entry(key).or_insert(value);
-            }
-        }
-        self.value
-    }
-}
-
-/// The maps that `<<` names: one, or a list of them.
-fn maps(value: Value) -> Result<Vec<Map<String, Value>>, String> {
-    let list = if let Value::Array(items) = value { items } else { vec![value] };
-    let map = |value| if let Value::Object(map) = value { Ok(map) } else { Err("`<<` needs a map".to_owned()) };
-    list.into_iter().map(map).collect()
-}
-
-fn count(value: &Value) -> usize {
-    1 + match value {
-        Value::Array(items) => items.iter().map(count).sum(),
-        Value::Object(fields) => fields.values().map(count).sum::<usize>(),
-        _ => 0,
-    }
-}
-
-fn known(tag: Option<&Tag>) -> Result<Option<&str>, String> {
-    tag.map(|tag| tag.core_suffix().ok_or_else(|| "only YAML's own tags, such as !!str, are supported".to_owned()))
-        .transpose()
-}
-
-fn scalar(text: &str, plain: bool, tag: Option<Cow<'_, Tag>>) -> Result<Value, String> {
-    Ok(match known(tag.as_deref())? {
-        None if plain => resolve_old(text),
-        None | Some("str") => text.into(),
-        Some(_) => resolve(text),
-    })
 }
 
 /// What an unquoted text means to Kubernetes, which still knows some words and octal numbers of YAML 1.1.
@@ -228,6 +102,7 @@ mod tests {
         assert_eq!(error("a: 1\nb: 2\na: 3\n"), "line 3, column 1: the key \"a\" is there twice");
         assert_eq!(error("a: !own 1\n"), "line 1, column 9: only YAML's own tags, such as !!str, are supported");
         assert!(error("? [a]\n: 1\n").ends_with("a key must be a text"));
+        assert!(error("a: &a b\n*a : 1\n").ends_with("a key must be a text"));
         assert!(error("a: &a [*a]\n").ends_with("an alias is inside its own anchor"));
         assert!(error("a: *b\n").starts_with("line 1, column"));
         assert!(error("a: {<<: 1}\n").ends_with("`<<` needs a map"));
