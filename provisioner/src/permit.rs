@@ -9,6 +9,7 @@ use crate::{
     openstack::{Client, Method},
     resources::{Found, Kind, Part, body::collection, part::never_attached, rules::MASTERS},
 };
+use nodeinit_protocol::Permit;
 use serde_json::json;
 use std::rc::Rc;
 
@@ -168,8 +169,7 @@ pub async fn leave_to_operator(client: &Client, ours: &[Found]) -> Result<(), Er
 
 /// The line that `nodeinit up --permit-stdin` reads on the server with this ID.
 pub fn line(cluster: &str, server: &str, machine_id: &str) -> String {
-    let permit = json!({ "permit": "new-etcd-cluster", "cluster": cluster, "server": server, "machineID": machine_id });
-    format!("{permit}\n")
+    Permit::new_etcd_cluster(cluster, server, machine_id).line()
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use crate::{
 };
 use clap::Args;
 use nodeinit_config::cluster::Role;
-use serde::Deserialize;
+use nodeinit_protocol::permit::{NEW_ETCD_CLUSTER, Permit as Line};
 use std::io::{BufRead, IsTerminal, Read};
 
 #[derive(Args, Clone, Copy, Debug, Default)]
@@ -23,20 +23,6 @@ pub(super) struct Permits {
     #[arg(long, conflicts_with = "new_cluster", hide_short_help = true)]
     permit_stdin: bool,
 }
-
-/// A permit of the provisioner, for one machine of one cluster.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct Line {
-    permit: String,
-    cluster: String,
-    server: String,
-    #[serde(rename = "machineID")]
-    machine_id: String,
-}
-
-/// What a permit may allow.
-const NEW_ETCD_CLUSTER: &str = "new-etcd-cluster";
 
 /// A permit has at most so many bytes.
 const LONGEST: u64 = 64 << 10;

@@ -22,6 +22,7 @@ use crate::{
     },
 };
 use nodeinit_config::cluster::Role;
+use nodeinit_protocol::status::{NodeStatus, Readiness, StepState, StepStatus};
 use serde_json::{Value, json};
 use sysinfo::System;
 
@@ -40,16 +41,15 @@ async fn attempt(common: &Common) -> Result<Exit, StepError> {
     let cx = setup::context(common, Access::Look)?;
     let mut steps = Vec::new();
     for node in plan::for_role(&cx, &plan::Reach::Here, Permit::None)?.nodes() {
-        let step = node.id.name();
         let state = match node.step.check(&cx).await {
-            Ok(State::Done) => json!({"step": step, "state": "done"}),
-            Ok(State::Needed(changes)) => json!({"step": step, "state": "needed", "changes": changes}),
-            Err(e) => json!({"step": step, "state": "failed", "error": e.to_string(), "causes": e.causes()}),
+            Ok(State::Done) => StepState::Done,
+            Ok(State::Needed(changes)) => StepState::Needed { changes },
+            Err(e) => StepState::Failed { error: e.to_string(), causes: e.causes() },
         };
-        steps.push(state);
+        steps.push(StepStatus { step: node.id.name().to_string(), state });
     }
-    let done = steps.iter().all(|step| step["state"] == "done");
-    let nodes: Vec<Value> = nodes(&cx).await.iter().map(node).collect();
+    let done = steps.iter().all(|step| step.state == StepState::Done);
+    let nodes: Vec<NodeStatus> = nodes(&cx).await.iter().map(node).collect();
     let certificates = pki::expiries(&cx)?;
     let load = load();
     let aside = etcd::aside::list(&cx)?;
@@ -70,17 +70,21 @@ async fn attempt(common: &Common) -> Result<Exit, StepError> {
             let (used, total) = (mib("memoryUsedBytes"), mib("memoryTotalBytes"));
             shown += &format!("load {}, {used} of {total} MiB of memory in use\n\n", load["oneMinute"]);
             for step in &steps {
-                shown += &format!("  {:8} {}\n", text(&step["state"]), text(&step["step"]));
-                let reasons = step["changes"].as_array().into_iter().flatten().map(text).chain(step["error"].as_str());
-                reasons.for_each(|reason| shown += &format!("           - {reason}\n"));
+                let (word, reasons) = match &step.state {
+                    StepState::Needed { changes } => ("needed", changes.as_slice()),
+                    StepState::Failed { error, .. } => ("failed", std::slice::from_ref(error)),
+                    StepState::Done | StepState::Unknown => ("done", &[][..]),
+                };
+                shown += &format!("  {word:8} {}\n", step.step);
+                reasons.iter().for_each(|reason| shown += &format!("           - {reason}\n"));
             }
             shown.push('\n');
             if let Some(agent) = agent.as_str() {
                 shown += &format!("  agent {agent}\n");
             }
             for node in &nodes {
-                shown +=
-                    &format!("  node {} {} {}\n", text(&node["name"]), text(&node["status"]), text(&node["version"]));
+                let version = node.version.as_deref().unwrap_or_default();
+                shown += &format!("  node {} {} {version}\n", node.name, node.status.as_str());
             }
             shown.push('\n');
             for certificate in &certificates {
@@ -150,10 +154,10 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-fn node(node: &Value) -> Value {
-    json!({
-        "name": node["metadata"]["name"],
-        "status": if is_ready(node) { "Ready" } else { "NotReady" },
-        "version": node["status"]["nodeInfo"]["kubeletVersion"],
-    })
+fn node(node: &Value) -> NodeStatus {
+    NodeStatus {
+        name: text(&node["metadata"]["name"]).to_owned(),
+        status: if is_ready(node) { Readiness::Ready } else { Readiness::NotReady },
+        version: node["status"]["nodeInfo"]["kubeletVersion"].as_str().map(str::to_owned),
+    }
 }

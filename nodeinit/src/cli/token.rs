@@ -8,13 +8,14 @@ use crate::{
     context::Context,
     engine::error::{Exit, StepError},
     host::files::{NewFile, failed},
-    pki::{expiry::date, random::is_bootstrap_token, worker_secrets::WorkerSecrets},
+    pki::{expiry::date, worker_secrets::WorkerSecrets},
     steps::tokens::{
         self, Live,
         ledger::{Entry, Ledger},
     },
 };
 use clap::{Args, Subcommand};
+use nodeinit_protocol::token::{TokenStatus, is_bootstrap_token};
 use serde_json::json;
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
@@ -144,11 +145,15 @@ fn rendered(live: &[Live], ledger: &BTreeMap<String, Entry>, now: &str, output: 
     let mut put = |id: &str, worker: Option<&str>, state: &str, time: &str, description: &str| {
         text += &match output {
             Output::Json => {
-                let ended = state != "valid";
-                let when = if state == "valid" || state == "expired" { "expires" } else { "closed" };
-                json!({
-                    "id": id, "worker": worker, "state": state, when: time, "ended": ended,
-                    "description": description,
+                let is_closed = state != "valid" && state != "expired";
+                json!(TokenStatus {
+                    id: id.to_owned(),
+                    worker: worker.map(str::to_owned),
+                    state: state.to_owned(),
+                    expires: Some(time.to_owned()).filter(|_| !is_closed),
+                    closed: Some(time.to_owned()).filter(|_| is_closed),
+                    ended: state != "valid",
+                    description: description.to_owned(),
                 })
                 .to_string()
             }

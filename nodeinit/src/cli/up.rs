@@ -11,7 +11,7 @@ use crate::{
     engine::{
         error::{Exit, StepError},
         journal::Record,
-        report::{Event, LOCK, PathPart, rounded},
+        report::{Event, LOCK, critical_path, rounded},
         runner::{self, Outcome},
     },
     host::files::temporary,
@@ -21,7 +21,6 @@ use crate::{
 };
 use clap::{Args, Subcommand};
 use nix::sys::resource::{UsageWho, getrusage};
-use nodeinit_base::critical_path::critical_path;
 use nodeinit_config::{Made, cluster::Role};
 use std::{net::IpAddr, sync::Arc, time::SystemTime};
 use tokio::signal::unix::{SignalKind, signal};
@@ -241,7 +240,7 @@ fn summary(cx: &Context, outcome: &Outcome) -> Event {
     let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
     Event::Summary {
         seconds: rounded(cx.report.elapsed()),
-        critical_path: critical_path(&outcome.bars).into_iter().map(PathPart::of).collect(),
+        critical_path: critical_path(&outcome.bars),
         cpu_seconds: usage.as_ref().map_or(0.0, |u| seconds(u.user_time()) + seconds(u.system_time())),
         // The kernel tells KiB.
         peak_memory_bytes: usage.as_ref().map_or(0, |u| u.max_rss() as u64 * 1024),

@@ -8,31 +8,7 @@ use nodeinit_base::causes::causes;
 use nodeinit_config::{Problem, Problems};
 use std::{error::Error, fmt};
 
-/// The exit codes of the command line. Source: sysexits.h, and `docs/cli.md`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Exit {
-    /// Everything is as described.
-    Done = 0,
-    /// A step failed for good.
-    Failed = 1,
-    /// `plan`: there is something to do.
-    Pending = 2,
-    /// Some hosts failed, the rest is healthy.
-    Partly = 3,
-    /// The command line is wrong.
-    Usage = 64,
-    /// The machine is not fit.
-    Unfit = 69,
-    /// A defect of ours.
-    Defect = 70,
-    /// A deadline passed, or somebody else is at work: try again.
-    TryAgain = 75,
-    /// No permission.
-    NoPermission = 77,
-    /// The configuration is wrong.
-    BadConfig = 78,
-}
+pub use nodeinit_protocol::Exit;
 
 /// A step's failure: what was tried, why it failed, and the next move.
 #[derive(Debug)]

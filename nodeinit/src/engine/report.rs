@@ -1,10 +1,9 @@
 //! Progress for people and programs.
 
 use crate::engine::error::StepError;
-use nodeinit_base::critical_path::Bar;
-use nodeinit_config::Problem;
+use nodeinit_base::critical_path::{self, Bar};
+use nodeinit_protocol::Line;
 use nodeinit_screen::{Screen, visible};
-use serde::{Deserialize, Serialize};
 use std::{
     fmt,
     io::{IsTerminal, Write},
@@ -12,130 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The step under which a run fails whose lock another run holds.
-pub const LOCK: &str = "lock";
-
-/// What happens, as `--output json` prints it: one object a line.
-///
-/// [`Report::relay`] reads the same lines from another machine.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "event", rename_all = "kebab-case")]
-pub enum Event {
-    /// A step begins to change things.
-    Started {
-        /// Its name.
-        step: String,
-        /// What it brings about.
-        title: String,
-    },
-    /// A step's state is as described.
-    Done {
-        /// Its name.
-        step: String,
-        /// Whether it had to change anything.
-        changed: bool,
-        /// Seconds from its start.
-        seconds: f64,
-    },
-    /// A step tells something by the way.
-    Note {
-        /// Its name.
-        step: String,
-        /// One line.
-        text: String,
-    },
-    /// A step failed.
-    Failed {
-        /// Its name.
-        step: String,
-        /// What was tried.
-        error: String,
-        /// Why, outermost first.
-        causes: Vec<String>,
-        /// What to do.
-        hint: Option<String>,
-        /// What is wrong with the configuration, if that is the failure.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        problems: Vec<ConfigProblem>,
-    },
-    /// `plan`: what a step would do.
-    Planned {
-        /// Its name.
-        step: String,
-        /// One sentence each.
-        changes: Vec<String>,
-    },
-    /// The run's figures.
-    Summary {
-        /// Wall time.
-        seconds: f64,
-        /// The steps that made the run as long as it was.
-        critical_path: Vec<PathPart>,
-        /// This process' own processor time, without the programs that it ran.
-        cpu_seconds: f64,
-        /// The largest resident size of this process.
-        peak_memory_bytes: u64,
-    },
-}
-
-impl Event {
-    /// The step that it is about; none for the summary.
-    #[must_use]
-    pub fn step(&self) -> Option<&str> {
-        match self {
-            Self::Started { step, .. }
-            | Self::Done { step, .. }
-            | Self::Note { step, .. }
-            | Self::Failed { step, .. }
-            | Self::Planned { step, .. } => Some(step),
-            Self::Summary { .. } => None,
-        }
-    }
-}
-
-/// A problem of the configuration, as JSON shows it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ConfigProblem {
-    /// The file, or another source such as `--set`.
-    pub file: String,
-    /// Counted from 1; 0 where the source has no lines.
-    pub line: usize,
-    /// Counted from 1, in characters; 0 where the source has no lines.
-    pub column: usize,
-    /// The key's path, such as `masters[1].address`; empty where the whole file is meant.
-    pub key: String,
-    /// What is wrong.
-    pub message: String,
-    /// What to write instead.
-    pub hint: String,
-}
-
-impl From<&Problem> for ConfigProblem {
-    fn from(problem: &Problem) -> Self {
-        let Problem { origin, path, what, remedy } = problem.clone();
-        Self { file: origin.source, line: origin.line, column: origin.column, key: path, message: what, hint: remedy }
-    }
-}
-
-/// One step of the critical path.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PathPart {
-    /// The step.
-    pub step: String,
-    /// When it began, from the run's start.
-    pub start: f64,
-    /// How long it took.
-    pub seconds: f64,
-}
-
-impl PathPart {
-    /// The times of one step.
-    #[must_use]
-    pub fn of(bar: &Bar<String>) -> Self {
-        let took = bar.end.saturating_sub(bar.start);
-        Self { step: bar.name.clone(), start: rounded(bar.start), seconds: rounded(took) }
-    }
-}
+pub use nodeinit_protocol::event::{ConfigProblem, Event, LOCK, PathPart};
 
 /// How progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -306,13 +182,8 @@ impl Report {
     }
 
     fn json(&self, host: Option<&str>, event: &Event) -> String {
-        let mut value = serde_json::to_value(event).unwrap_or_default();
-        if let Some(object) = value.as_object_mut() {
-            if let Some(host) = host {
-                object.insert("host".into(), host.into());
-            }
-            object.insert("elapsed".into(), rounded(self.elapsed()).into());
-        }
+        let line = Line { event: event.clone(), host: host.map(str::to_owned), elapsed: rounded(self.elapsed()) };
+        let value = serde_json::to_value(line).unwrap_or_default();
         visible(&value.to_string()).into_owned()
     }
 
@@ -353,6 +224,17 @@ impl Report {
             }
         }
     }
+}
+
+/// The critical path of a run, as the summary reports it.
+#[must_use]
+pub fn critical_path(bars: &[Bar<String>]) -> Vec<PathPart> {
+    let part = |bar: &Bar<String>| PathPart {
+        step: bar.name.clone(),
+        start: rounded(bar.start),
+        seconds: rounded(bar.end.saturating_sub(bar.start)),
+    };
+    critical_path::critical_path(bars).into_iter().map(part).collect()
 }
 
 /// Seconds with three places.

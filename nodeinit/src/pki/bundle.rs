@@ -13,13 +13,11 @@ use super::{
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use nodeinit_config::{Secret, format::HOST_KEY, yaml};
+use nodeinit_protocol::token::is_bootstrap_token;
 use serde_json::Value;
 use std::{collections::BTreeMap, fmt::Write, time::SystemTime};
 
-/// Where a machine expects its bundle.
-pub const SECRETS: &str = "/etc/nodeinit/secrets.yaml";
-/// Where the first master puts another machine's, in memory; looked for first.
-pub const SENT_SECRETS: &str = "/run/nodeinit/secrets.yaml";
+pub use nodeinit_protocol::paths::{SECRETS, SENT_SECRETS};
 /// The name under which `hostKeys` holds the jump host's.
 pub const JUMP_HOST: &str = "jump-host";
 const API_VERSION: &str = "nodeinit.dev/v1alpha1";
@@ -208,7 +206,7 @@ impl Bundle {
         };
         let mut bootstrap_tokens = Vec::new();
         for (n, token) in all.list("bootstrapTokens")?.into_iter().enumerate() {
-            let token = token.as_str().filter(|token| random::is_bootstrap_token(token));
+            let token = token.as_str().filter(|token| is_bootstrap_token(token));
             bootstrap_tokens.push(Secret::new(token.ok_or(BundleError::Token(n))?.to_owned()));
         }
         let worker_tokens = match all.optional_part("workerTokens")? {
@@ -312,7 +310,7 @@ fn encryption(all: &mut Part) -> Result<Encryption, BundleError> {
 }
 
 fn worker_token((worker, token): (String, String)) -> Result<(String, Secret<String>), BundleError> {
-    match random::is_bootstrap_token(&token) {
+    match is_bootstrap_token(&token) {
         true => Ok((worker, Secret::new(token))),
         false => Err(BundleError::TokenOf(worker)),
     }

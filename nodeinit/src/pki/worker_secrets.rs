@@ -1,7 +1,8 @@
 //! What a worker is given that nobody else may know: the token with which it joins, and never a CA's key.
 
-use super::{bundle::BundleError, part::Part, random};
+use super::{bundle::BundleError, part::Part};
 use nodeinit_config::{Secret, yaml};
+use nodeinit_protocol::token::is_bootstrap_token;
 
 const API_VERSION: &str = "nodeinit.dev/v1alpha1";
 const KIND: &str = "WorkerSecrets";
@@ -28,7 +29,7 @@ impl WorkerSecrets {
         }
         let token = all.text("bootstrapToken")?;
         all.end()?;
-        match random::is_bootstrap_token(&token) {
+        match is_bootstrap_token(&token) {
             true => Ok(Self { bootstrap_token: Secret::new(token) }),
             false => Err(BundleError::WorkerToken),
         }

@@ -16,8 +16,12 @@ use nodeinit_config::{
     Secret,
     cluster::{Machine, Role},
 };
+use nodeinit_protocol::{
+    Event, Line,
+    paths::{CONFIG, PROGRAM, SECRETS},
+};
 use nodeinit_ssh::{ClientKey, Output, RemoteFile, Session, SshError, Target, hex_word};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::{
     cell::Cell,
     collections::{BTreeMap, BTreeSet},
@@ -26,9 +30,6 @@ use std::{
 };
 use tokio::sync::Notify;
 
-const PROGRAM: &str = "/usr/local/bin/nodeinit";
-const CONFIG: &str = "/etc/nodeinit/config.yaml";
-const SECRETS: &str = "/etc/nodeinit/secrets.yaml";
 const ADMIN: &str = "/etc/kubernetes/admin.conf";
 
 /// One attempt to log in may take this long.
@@ -200,20 +201,22 @@ impl<'a> FirstMaster<'a> {
             let mut busy = None;
             let (is_healthy, healthy) = (Cell::new(false), Notify::new());
             let each = |line: &str| {
-                let Ok(event) = serde_json::from_str::<Value>(line) else { return };
-                if event["event"] == "failed" && event["step"] == "lock" {
-                    busy = Some(text(&event["error"]).to_owned());
+                let Some(line) = Line::read(line) else { return };
+                if let Some(holder) = line.event.lock_holder() {
+                    busy = Some(holder.to_owned());
                 }
-                if event["event"] == "failed" && busy.is_none() {
-                    let host = event["host"].as_str().unwrap_or(&self.target.name);
-                    failures.push(format!("{host}: {}: {}", text(&event["step"]), text(&event["error"])));
-                }
-                if event["event"] == "done" && event["step"] == "etcd" && event["host"].is_null() {
-                    is_healthy.set(true);
-                    healthy.notify_one();
+                match &line.event {
+                    Event::Failed { step, error, .. } if busy.is_none() => {
+                        failures.push(format!("{}: {step}: {error}", self.host(&line)));
+                    }
+                    Event::Done { step, .. } if step == "etcd" && line.host.is_none() => {
+                        is_healthy.set(true);
+                        healthy.notify_one();
+                    }
+                    _ => {}
                 }
                 if busy.is_none() {
-                    self.relay(&event);
+                    self.relay(&line);
                 }
             };
             let line = format!("exec nodeinit {command} --output json");
@@ -266,30 +269,32 @@ impl<'a> FirstMaster<'a> {
         Err(Error::Machine { what: format!("{} was reached {CONNECTIONS} times in vain", self.target.name), code: 75 })
     }
 
-    fn relay(&self, event: &Value) {
-        let host = event["host"].as_str().unwrap_or(&self.target.name);
-        let row = format!("{host}: {}", text(&event["step"]));
-        match event["event"].as_str() {
+    /// The machine that a line is about.
+    fn host<'l>(&'l self, line: &'l Line) -> &'l str {
+        line.host.as_deref().unwrap_or(&self.target.name)
+    }
+
+    fn relay(&self, line: &Line) {
+        let host = self.host(line);
+        let Some(step) = line.event.step() else { return };
+        let row = format!("{host}: {step}");
+        match &line.event {
             // The other machines tell their own steps.
-            _ if text(&event["step"]).starts_with("host-") => {}
-            Some("started") => self.work.output.begin(&row, text(&event["title"])),
-            Some("done" | "failed") => self.work.output.end(&row),
+            _ if step.starts_with("host-") => {}
+            Event::Started { title, .. } => self.work.output.begin(&row, title),
+            Event::Done { .. } | Event::Failed { .. } => self.work.output.end(&row),
             _ => {}
         }
-        let said = match event["event"].as_str().unwrap_or_default() {
-            "done" if event["changed"] == true => {
-                format!("done ({:.1} s)", event["seconds"].as_f64().unwrap_or_default())
-            }
-            "note" => text(&event["text"]).to_owned(),
-            "failed" => match event["hint"].as_str() {
-                Some(hint) => format!("FAILED: {}; {hint}", text(&event["error"])),
-                None => format!("FAILED: {}", text(&event["error"])),
-            },
+        let said = match &line.event {
+            Event::Done { changed: true, seconds, .. } => format!("done ({seconds:.1} s)"),
+            Event::Note { text, .. } => text.clone(),
+            Event::Failed { error, hint: Some(hint), .. } => format!("FAILED: {error}; {hint}"),
+            Event::Failed { error, .. } => format!("FAILED: {error}"),
             _ => return,
         };
         let at = self.work.begun.elapsed().as_secs_f64();
-        let line = format!("{at:6.1} s  {row}: {said}");
-        self.work.output.tell(&line, || json!({ "event": "machine", "machine": host, "at": at, "said": event }));
+        let text = format!("{at:6.1} s  {row}: {said}");
+        self.work.output.tell(&text, || json!({ "event": "machine", "machine": host, "at": at, "said": line }));
     }
 
     /// The nodes that are Ready.
@@ -435,10 +440,6 @@ async fn connect(key: &ClientKey, target: &Target, jump: Option<&Target>, limit:
         }
         tokio::time::sleep(PAUSE).await;
     }
-}
-
-fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or_default()
 }
 
 #[cfg(test)]

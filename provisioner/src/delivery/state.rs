@@ -1,7 +1,10 @@
 //! The cluster as the first master tells it.
 
 use nodeinit_config::Secret;
-use serde_json::Value;
+use nodeinit_protocol::{
+    status::{NodeStatus, StepState, Told},
+    token::TokenStatus,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What `nodeinit status` and `nodeinit etcd members` say there.
@@ -20,19 +23,22 @@ impl State {
     #[must_use]
     pub fn read(told: &str) -> Self {
         let mut state = Self::default();
-        for object in told.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
-            for node in object["nodes"].as_array().into_iter().flatten() {
-                state.nodes.insert(text(&node["name"]), text(&node["status"]));
-            }
-            let steps = object["steps"].as_array().into_iter().flatten();
-            state.pending.extend(steps.filter(|step| step["state"] != "done").map(|step| text(&step["step"])));
-            if let Some(votes) = object["voter"].as_bool() {
-                let word = match (object["leader"] == true, votes) {
-                    (true, _) => "leader",
-                    (false, true) => "voter",
-                    (false, false) => "learner",
-                };
-                state.members.insert(text(&object["name"]), word.to_owned());
+        for object in Told::read(told) {
+            match object {
+                Told::Member(member) => {
+                    let word = match (member.leader, member.voter) {
+                        (true, _) => "leader",
+                        (false, true) => "voter",
+                        (false, false) => "learner",
+                    };
+                    state.members.insert(member.name, word.to_owned());
+                }
+                Told::Status(status) => {
+                    let node = |node: NodeStatus| (node.name, node.status.as_str().to_owned());
+                    state.nodes.extend(status.nodes.into_iter().map(node));
+                    let pending = status.steps.into_iter().filter(|step| step.state != StepState::Done);
+                    state.pending.extend(pending.map(|step| step.step));
+                }
             }
         }
         state
@@ -55,8 +61,7 @@ impl State {
 
 /// The IDs of the valid tokens that `nodeinit token list` tells of.
 pub(super) fn valid_tokens(told: &str) -> BTreeSet<String> {
-    let tokens = told.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    tokens.filter(|token| token["ended"] == false).map(|token| text(&token["id"])).collect()
+    TokenStatus::read(told).filter(|token| !token.ended).map(|token| token.id).collect()
 }
 
 /// The workers that can no longer join on their own. `handed` are the IDs of the tokens in their user-data: an earlier version recorded
@@ -73,10 +78,6 @@ pub(super) fn without_token<'a>(
         id.is_some_and(|id| valid.contains(id) && handed.get(worker).is_some_and(|handed| handed == id))
     };
     awaited.iter().copied().filter(|worker| !ready.contains(*worker) && !has_token(worker)).collect()
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

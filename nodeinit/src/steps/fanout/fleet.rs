@@ -20,6 +20,7 @@ use crate::{
     },
 };
 use nodeinit_config::cluster::{Cluster, Machine};
+use nodeinit_protocol::paths::PROGRAM;
 use nodeinit_ssh::{ClientKey, Content, Session, SshError, Target};
 use std::{
     fs::File,
@@ -279,7 +280,7 @@ fn read_program() -> Result<Program, StepError> {
     let ours = std::fs::read_link(running).unwrap_or_default();
     let usual =
         ours.parent().is_some_and(|parent| [Path::new("/usr/bin"), Path::new("/usr/local/bin")].contains(&parent));
-    let path = if usual && ours.ends_with("nodeinit") { ours } else { "/usr/local/bin/nodeinit".into() };
+    let path = if usual && ours.ends_with("nodeinit") { ours } else { PROGRAM.into() };
     Ok(Program { path, sha256: hex(&sha256), content: Content::File { file: Arc::new(file), length } })
 }
 

@@ -15,15 +15,13 @@ use crate::{
 };
 use bytes::Bytes;
 use nodeinit_config::Secret;
+use nodeinit_protocol::{Line, paths::CONFIG};
 use nodeinit_ssh::{Content, RemoteFile, Session, SshError};
 use std::{
     cell::Cell,
     path::{Path, PathBuf},
     time::Duration,
 };
-
-/// Where a machine keeps its configuration.
-const CONFIG: &str = "/etc/nodeinit/config.yaml";
 
 /// What a machine says that does not have all artifacts itself.
 const LACKS: &str = "lacks-artifacts";
@@ -81,7 +79,7 @@ impl Remote {
             return Ok(None);
         }
         let mut changes = Vec::new();
-        for event in output.stdout.lines().filter_map(event) {
+        for event in output.stdout.lines().filter_map(Line::read).map(|line| line.event) {
             match event {
                 Event::Planned { changes: planned, .. } => {
                     changes.extend(planned.iter().map(|change| format!("{}: {change}", self.name)));
@@ -265,10 +263,6 @@ fn limit(cx: &Context) -> Duration {
     t.download + t.image_import + t.kubelet + t.etcd + t.control_plane + t.join + t.node
 }
 
-fn event(line: &str) -> Option<Event> {
-    serde_json::from_str(line).ok()
-}
-
 /// What a run on another machine said.
 #[derive(Default)]
 struct Heard {
@@ -279,7 +273,7 @@ struct Heard {
 
 impl Heard {
     fn take(&mut self, remote: &Remote, cx: &Context, line: &str) {
-        let Some(event) = event(line) else { return };
+        let Some(Line { event, .. }) = Line::read(line) else { return };
         match &event {
             Event::Started { step, .. } => {
                 failpoint("remote-begin", format!("{} {step}", remote.name));
