@@ -62,7 +62,7 @@ impl Server {
         let config = format!(
             "{more}\nListenAddress {address}\nHostKey {root}/host\nHostKey {root}/host-ecdsa\nPidFile none\nUsePAM no\n\
              StrictModes no\nAuthorizedKeysFile {root}/authorized_keys\nPasswordAuthentication no\n\
-             KbdInteractiveAuthentication no\nPermitRootLogin yes\nSetEnv PATH={root}/bin:/usr/bin:/bin\n"
+             KbdInteractiveAuthentication no\nPermitRootLogin yes\nSetEnv PATH={root}/bin:/usr/bin:/bin HOME={root}\n"
         );
         fs::write(file("config"), config).unwrap();
         if user() == "root" {
