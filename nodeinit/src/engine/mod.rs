@@ -4,6 +4,7 @@ pub mod error;
 pub mod journal;
 pub mod report;
 pub mod runner;
+pub mod runs;
 pub mod step;
 pub mod timeline;
 pub mod wait;
