@@ -133,3 +133,11 @@ fn debug_detail_is_written_on_request_and_never_with_quiet() {
     assert!(said.starts_with("warning: NODEINIT_LOG is \"trace\""), "{said}");
     assert_eq!(nodeinit(&["version", "-v", "-q"]).0, 64);
 }
+
+#[test]
+fn a_timeline_that_is_not_on_record_is_a_usage_error() {
+    let (exit, out, said) = nodeinit(&["timeline", "--run", "100000"]);
+    assert!(exit == 64 && out.is_empty() && said.contains("on record"), "{said}");
+    assert_eq!(nodeinit(&["timeline", "--run", "0"]).0, 64);
+    assert_eq!(nodeinit(&["timeline", "-o", "png"]).0, 64);
+}

@@ -61,6 +61,9 @@ _nodeinit() {
             nodeinit,status)
                 cmd="nodeinit__subcmd__status"
                 ;;
+            nodeinit,timeline)
+                cmd="nodeinit__subcmd__timeline"
+                ;;
             nodeinit,token)
                 cmd="nodeinit__subcmd__token"
                 ;;
@@ -298,6 +301,9 @@ _nodeinit() {
             nodeinit__subcmd__help,status)
                 cmd="nodeinit__subcmd__help__subcmd__status"
                 ;;
+            nodeinit__subcmd__help,timeline)
+                cmd="nodeinit__subcmd__help__subcmd__timeline"
+                ;;
             nodeinit__subcmd__help,token)
                 cmd="nodeinit__subcmd__help__subcmd__token"
                 ;;
@@ -515,7 +521,7 @@ _nodeinit() {
 
     case "${cmd}" in
         nodeinit)
-            opts="-v -q -h -V --verbose --quiet --help --version up plan preflight status reset agent version completion config artifacts secrets token addons certs etcd master worker phase help"
+            opts="-v -q -h -V --verbose --quiet --help --version up plan preflight status timeline reset agent version completion config artifacts secrets token addons certs etcd master worker phase help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1791,7 +1797,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__help)
-            opts="up plan preflight status reset agent version completion config artifacts secrets token addons certs etcd master worker phase help"
+            opts="up plan preflight status timeline reset agent version completion config artifacts secrets token addons certs etcd master worker phase help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2420,6 +2426,20 @@ _nodeinit() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        nodeinit__subcmd__help__subcmd__timeline)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         nodeinit__subcmd__help__subcmd__token)
             opts="create list delete"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -3015,7 +3035,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__status)
-            opts="-o -v -q -h --config --role --output --verbose --quiet --help"
+            opts="-w -o -v -q -h --watch --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3035,6 +3055,32 @@ _nodeinit() {
                     ;;
                 -o)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__timeline)
+            opts="-o -v -q -h --output --run --verbose --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --output)
+                    COMPREPLY=($(compgen -W "text svg html json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text svg html json" -- "${cur}"))
+                    return 0
+                    ;;
+                --run)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)

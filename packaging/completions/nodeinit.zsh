@@ -95,6 +95,27 @@ _arguments "${_arguments_options[@]}" : \
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
+'-w[Show the status again every 2 s until stopped]' \
+'--watch[Show the status again every 2 s until stopped]' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(timeline)
+_arguments "${_arguments_options[@]}" : \
+'-o+[The form of the timeline]:OUTPUT:((text\:"Lines for a terminal"
+svg\:"A picture"
+html\:"A page with the picture and a table"
+json\:"One object with the run and its steps"))' \
+'--output=[The form of the timeline]:OUTPUT:((text\:"Lines for a terminal"
+svg\:"A picture"
+html\:"A page with the picture and a table"
+json\:"One object with the run and its steps"))' \
+'--run=[Which run\: 1 is the latest that changed something, 2 the one before it]:N:_default' \
 '(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '-q[Do not report progress\: print only results and failures]' \
@@ -1342,6 +1363,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(timeline)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (reset)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -1686,6 +1711,7 @@ _nodeinit_commands() {
 'plan:Show what \`up\` would do, without changing anything; exit code 2 if there are changes' \
 'preflight:Report every problem of this machine with its fix; changes nothing' \
 'status:Show steps, component health, nodes and certificate expiry' \
+'timeline:Draw when each step of a past run began and ended, on all machines that it brought up' \
 'reset:Undo everything that nodeinit did on this machine' \
 'agent:Approve kubelets'\'' certificate requests until stopped; the service nodeinit-agent on masters runs it' \
 'version:Print the version of nodeinit and the supported versions of Kubernetes' \
@@ -2119,6 +2145,7 @@ _nodeinit__subcmd__help_commands() {
 'plan:Show what \`up\` would do, without changing anything; exit code 2 if there are changes' \
 'preflight:Report every problem of this machine with its fix; changes nothing' \
 'status:Show steps, component health, nodes and certificate expiry' \
+'timeline:Draw when each step of a past run began and ended, on all machines that it brought up' \
 'reset:Undo everything that nodeinit did on this machine' \
 'agent:Approve kubelets'\'' certificate requests until stopped; the service nodeinit-agent on masters runs it' \
 'version:Print the version of nodeinit and the supported versions of Kubernetes' \
@@ -2395,6 +2422,11 @@ _nodeinit__subcmd__help__subcmd__status_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit help status commands' commands "$@"
 }
+(( $+functions[_nodeinit__subcmd__help__subcmd__timeline_commands] )) ||
+_nodeinit__subcmd__help__subcmd__timeline_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help timeline commands' commands "$@"
+}
 (( $+functions[_nodeinit__subcmd__help__subcmd__token_commands] )) ||
 _nodeinit__subcmd__help__subcmd__token_commands() {
     local commands; commands=(
@@ -2595,6 +2627,11 @@ _nodeinit__subcmd__secrets__subcmd__inspect_commands() {
 _nodeinit__subcmd__status_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit status commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__timeline_commands] )) ||
+_nodeinit__subcmd__timeline_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit timeline commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__token_commands] )) ||
 _nodeinit__subcmd__token_commands() {

@@ -40,7 +40,7 @@ say "the cluster, seen from this machine"
 host ssh m1 nodeinit etcd members
 say "pods on all hosts ask each other, by address, through a Service and by name"
 "$here/check-pods.sh" m1
-host ssh m1 journalctl -t nodeinit -o json | "$here/timeline.py" >"$LAB_DIR/timeline.svg"
+host ssh m1 nodeinit timeline -o svg >"$LAB_DIR/timeline.svg"
 say "who did what when is drawn in ${LAB_DIR/#$HOME/\~}/timeline.svg"
 say "reach it yourself"
 cat <<END

@@ -1,9 +1,11 @@
 //! A terminal with what is under way at its foot, or a plain stream of lines.
 
+pub mod chart;
+
 use std::{
     borrow::Cow,
     fmt::Write as _,
-    io::{self, Write},
+    io::{self, IsTerminal, Write},
     time::Duration,
 };
 
@@ -46,6 +48,13 @@ pub fn tell(text: &str) {
     let mut line = visible(text).into_owned();
     line.push('\n');
     let _ = io::stderr().lock().write_all(line.as_bytes());
+}
+
+/// Clears the terminal; where standard output is none, or knows no control characters, prints an empty line.
+pub fn clear() {
+    let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+    let text = if io::stdout().is_terminal() && !dumb { "\x1b[H\x1b[2J" } else { "\n" };
+    let _ = io::stdout().lock().write_all(text.as_bytes());
 }
 
 /// Where lines are printed.

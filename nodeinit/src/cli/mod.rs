@@ -19,6 +19,7 @@ mod reset;
 mod secrets;
 mod setup;
 mod status;
+mod timeline;
 mod token;
 mod up;
 mod version;
@@ -60,7 +61,9 @@ enum Command {
     /// Report every problem of this machine with its fix; changes nothing
     Preflight(Common),
     /// Show steps, component health, nodes and certificate expiry
-    Status(Common),
+    Status(status::Status),
+    /// Draw when each step of a past run began and ended, on all machines that it brought up
+    Timeline(timeline::Timeline),
     /// Undo everything that nodeinit did on this machine
     Reset(reset::Reset),
     /// Approve kubelets' certificate requests until stopped; the service nodeinit-agent on masters runs it
@@ -254,7 +257,8 @@ pub fn run() -> Exit {
         Command::Up(args) => runtime.block_on(up::up(args)),
         Command::Plan(args) => runtime.block_on(up::plan(args)),
         Command::Preflight(common) => runtime.block_on(preflight::run(common)),
-        Command::Status(common) => runtime.block_on(status::run(common)),
+        Command::Status(args) => runtime.block_on(status::run(args)),
+        Command::Timeline(args) => timeline::run(&args),
         Command::Version(args) => ended(args.printing.report(), "version", version::run(&args)),
         Command::Completion(args) => ended(Printing::default().report(), "completion", completion::run(&args)),
         Command::Reset(args) => runtime.block_on(reset::run(args)),

@@ -21,23 +21,43 @@ use crate::{
         pki, worker_node,
     },
 };
+use clap::Args;
 use nodeinit_config::cluster::Role;
 use nodeinit_protocol::status::{NodeStatus, Readiness, StepState, StepStatus};
+use nodeinit_screen::clear;
 use serde_json::{Value, json};
+use std::time::{Duration, Instant};
 use sysinfo::System;
 
-pub(super) async fn run(common: Common) -> Exit {
-    match attempt(&common).await {
-        Ok(exit) => exit,
-        Err(error) => {
-            common.printing.report().failed("status", &error);
-            error.exit
+/// How often `--watch` looks.
+const PAUSE: Duration = Duration::from_secs(2);
+
+#[derive(Args)]
+pub(super) struct Status {
+    /// Show the status again every 2 s until stopped
+    #[arg(short, long)]
+    watch: bool,
+    #[command(flatten)]
+    common: Common,
+}
+
+pub(super) async fn run(args: Status) -> Exit {
+    let common = &args.common;
+    loop {
+        let begun = Instant::now();
+        match attempt(common, args.watch).await {
+            Ok(exit) if !args.watch => return exit,
+            Ok(_) => tokio::time::sleep(PAUSE.saturating_sub(begun.elapsed())).await,
+            Err(error) => {
+                common.printing.report().failed("status", &error);
+                return error.exit;
+            }
         }
     }
 }
 
-/// Everything that `status` tells.
-async fn attempt(common: &Common) -> Result<Exit, StepError> {
+/// Everything that `status` tells; `again`: on a terminal, in place of what it told before.
+async fn attempt(common: &Common, again: bool) -> Result<Exit, StepError> {
     let cx = setup::context(common, Access::Look)?;
     let mut steps = Vec::new();
     for node in plan::for_role(&cx, &plan::Reach::Here, Permit::None)?.nodes() {
@@ -55,6 +75,9 @@ async fn attempt(common: &Common) -> Result<Exit, StepError> {
     let aside = etcd::aside::list(&cx)?;
     let agent = agent(&cx).await;
     let etcd = etcd_health(&cx).await;
+    if again && common.printing.output == Output::Text {
+        clear();
+    }
     print(&match common.printing.output {
         Output::Json => {
             let status = json!({

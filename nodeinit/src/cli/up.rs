@@ -13,6 +13,7 @@ use crate::{
         journal::Record,
         report::{Event, LOCK, critical_path, rounded},
         runner::{self, Outcome},
+        runs::{Header, Recorder},
     },
     host::files::temporary,
     pki::bundle::SENT_SECRETS,
@@ -165,6 +166,10 @@ fn begin(cx: &Context, command: &str, accept_clock: bool) -> Result<(), StepErro
     cx.journal.note(Record::Run { command: command.into(), version, time })?;
     if accept_clock {
         cx.journal.note(Record::Clock { time })?;
+    }
+    let (machine, cluster) = (cx.node.name.clone(), cx.cluster.name.clone());
+    if let Ok(recorder) = Recorder::begin(&cx.files, &Header { run: command.into(), time, machine, cluster }) {
+        cx.report.record(recorder);
     }
     Ok(())
 }

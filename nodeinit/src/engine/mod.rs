@@ -6,6 +6,7 @@ pub mod journal;
 pub mod plan;
 pub mod report;
 pub mod runner;
+pub mod runs;
 pub mod step;
 pub mod step_id;
 

@@ -1,13 +1,13 @@
 //! Progress for people and programs.
 
-use crate::engine::error::StepError;
+use crate::engine::{error::StepError, runs::Recorder};
 use nodeinit_base::critical_path::{self, Bar};
 use nodeinit_protocol::Line;
 use nodeinit_screen::{Screen, visible};
 use std::{
     fmt,
     io::{IsTerminal, Write},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -38,6 +38,8 @@ pub struct Report {
     /// This machine's name, for the systemd journal.
     host: Arc<str>,
     screen: Arc<Mutex<Screen>>,
+    /// Where events are kept for `nodeinit timeline`.
+    recorder: Arc<OnceLock<Mutex<Recorder>>>,
 }
 
 impl fmt::Debug for Report {
@@ -63,6 +65,7 @@ impl Report {
             start: Instant::now(),
             host: nix::unistd::gethostname().unwrap_or_default().to_string_lossy().into(),
             screen: Arc::new(Mutex::new(Screen::new(std::io::stdout(), terminal && style == Style::Text))),
+            recorder: Arc::default(),
         }
     }
 
@@ -84,6 +87,18 @@ impl Report {
         Self { screen: Arc::new(Mutex::new(Screen::new(std::io::stdout(), false))), ..self }
     }
 
+    /// Keeps the events from now on.
+    pub fn record(&self, recorder: Recorder) {
+        // One run has one record.
+        let _ = self.recorder.set(Mutex::new(recorder));
+    }
+
+    fn keep(&self, host: Option<&str>, event: &Event) {
+        if let Some(recorder) = self.recorder.get() {
+            recorder.lock().unwrap_or_else(PoisonError::into_inner).take(event, &self.json(host, event));
+        }
+    }
+
     /// The time since the run began.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
@@ -93,6 +108,7 @@ impl Report {
     /// Tells an event; to the systemd journal too, with the step as `NODEINIT_STEP`.
     pub fn tell(&self, event: &Event) {
         log(&self.host, event);
+        self.keep(None, event);
         let mut screen = self.screen();
         self.complain(&mut screen, None, event);
         let Some(line) = self.line(None, event) else { return };
@@ -113,6 +129,7 @@ impl Report {
     /// row, which [`Report::detail`] fills.
     pub fn relay(&self, host: &str, event: &Event) {
         log(host, event);
+        self.keep(Some(host), event);
         let mut screen = self.screen();
         self.complain(&mut screen, Some(host), event);
         let is_row = matches!(event, Event::Started { .. }) && screen.is_live();
