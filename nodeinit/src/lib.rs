@@ -1,19 +1,28 @@
 //! Turns a bare machine into a Kubernetes master or worker.
 //!
-//! Data goes one way: configuration → [`plan`] (a list of steps for a role) → [`engine`] (runs them, keeps the journal)
-//! → [`steps`] (each checks and changes one thing, with the pure rooms [`render`] and [`pki`] and the effects [`host`],
-//! [`api`] and [`nodeinit_ssh`]).
+//! Data flows in one direction: configuration → `plan` (the steps of a role) → `engine` (runs them, keeps the journal) → `steps` (each
+//! checks and changes one thing, with the pure modules `render` and `pki` and the effects `host`, `api` and [`nodeinit_ssh`]).
+//! `docs/architecture.md` says which module may call which.
 
-pub mod agent;
-pub mod api;
-pub mod bundle;
+#![allow(unreachable_pub, reason = "here `pub` means: for the whole crate; what other crates use is below")]
+
+mod agent;
+mod api;
+mod bundle;
 pub mod cli;
-pub mod context;
-pub mod engine;
-pub mod fetch;
-pub mod host;
+mod context;
+mod engine;
+mod fetch;
+mod host;
 pub mod join;
 pub mod pki;
-pub mod plan;
-pub mod render;
-pub mod steps;
+mod plan;
+mod render;
+mod steps;
+
+// For the tests of the whole, and the documentation.
+pub use api::kube::KubeClient;
+pub use engine::journal::{hex, sha256};
+pub use host::{archive, section::Section};
+pub use plan::of_first_master;
+pub use render::cluster_objects;

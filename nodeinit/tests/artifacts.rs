@@ -3,9 +3,9 @@
 
 use flate2::{Compression, write::GzEncoder};
 use nodeinit::{
-    engine::journal::sha256,
-    host::{archive, section::Section},
+    Section, archive,
     pki::{Authority, Certificate, Key, authority::self_signed, catalog::Leaf, names::Name},
+    sha256,
 };
 use nodeinit_config::{Layer, upstream::Source};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
@@ -274,7 +274,7 @@ fn what_is_fetched_serves_as_the_source_and_is_not_fetched_again() {
     assert!(!operator.path(".downloads").exists());
     assert_eq!(server.asked(".tgz ").len(), 1, "an archive is fetched once for all its members");
     let cluster = nodeinit_config::load(&operator.layers()).unwrap_or_else(|p| panic!("{p}")).cluster;
-    let pinned = cluster.artifacts.binaries[0].sha256.map(|digest| nodeinit::engine::journal::hex(&digest));
+    let pinned = cluster.artifacts.binaries[0].sha256.map(|digest| nodeinit::hex(&digest));
     assert_eq!(pinned, Some(sha256(&kubelet())));
     let lock = fs::read_to_string(operator.path("artifacts.lock")).unwrap();
     assert!(lock.contains("https://dl.k8s.io/release/v1.34.4/") && lock.contains(IMAGE), "official sources: {lock}");

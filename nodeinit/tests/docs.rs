@@ -4,7 +4,7 @@
 
 use clap::{Arg, ArgAction, Command};
 use clap_complete::Shell;
-use nodeinit::{cli, plan};
+use nodeinit::{cli, of_first_master};
 use nodeinit_config::Layer;
 use std::{collections::BTreeSet, path::Path};
 
@@ -24,7 +24,7 @@ fn the_table_of_steps_is_current() {
     const MARKS: [&str; 2] = ["<!-- steps: made from the plan -->\n", "<!-- end of steps -->"];
     let head = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nartifacts: {source: /opt/kubernetes}\n";
     let cluster = nodeinit_config::load(&[Layer::file("cluster.yaml", head)]).unwrap().cluster;
-    let plan = plan::of_first_master(&cluster).unwrap();
+    let plan = of_first_master(&cluster).unwrap();
     let mut table = "\n| step | what it does | after |\n|---|---|---|\n".to_owned();
     for (index, node) in plan.nodes().iter().enumerate() {
         let needs: Vec<String> = node.after.iter().map(|need| format!("`{need}`")).collect();

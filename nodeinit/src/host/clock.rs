@@ -22,6 +22,7 @@ impl Clock {
     }
 
     /// A clock that is `behind` the system's.
+    #[cfg(test)]
     #[must_use]
     pub fn behind(behind: Duration) -> Self {
         Self { behind }

@@ -46,8 +46,6 @@ pub const METADATA_UNIT: &str = "/etc/systemd/system/nodeinit-metadata.service";
 pub const METADATA_RULES: &str = "/etc/nodeinit/metadata.nft";
 /// The drop-in with which `nftables.service` sets them, too.
 pub const NFTABLES_DROP_IN: &str = "/etc/systemd/system/nftables.service.d/50-nodeinit.conf";
-/// Our own unit.
-pub const NODEINIT_UNIT: &str = "/etc/systemd/system/nodeinit.service";
 /// containerd's configuration.
 pub const CONTAINERD_CONFIG: &str = "/etc/containerd/config.toml";
 /// Where containerd looks for the mirrors of registries: `HOST/hosts.toml`.

@@ -24,5 +24,3 @@ pub const METADATA: &str = include_str!("../../../systemd/nodeinit-metadata.serv
 pub const NFTABLES_DROP_IN: &str = include_str!("../../../systemd/nftables.service.d/50-nodeinit.conf");
 /// For [`super::paths::METADATA_RULES`].
 pub const METADATA_RULES: &str = include_str!("../../../systemd/metadata.nft");
-/// For [`super::paths::NODEINIT_UNIT`].
-pub const NODEINIT: &str = include_str!("../../../systemd/nodeinit.service");

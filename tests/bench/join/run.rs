@@ -2,10 +2,10 @@
 
 use futures_util::{StreamExt, stream};
 use nodeinit::{
-    api::kube::KubeClient,
+    KubeClient,
+    cluster_objects::{BootstrapToken, NODE_TOKEN_GROUP, WORKER_TOKEN_GROUP, bootstrap_token},
     join::{Join, Joined, MachineIdentity, Trust},
     pki::{Key, random},
-    render::cluster_objects::{BootstrapToken, NODE_TOKEN_GROUP, WORKER_TOKEN_GROUP, bootstrap_token},
 };
 use nodeinit_config::{Secret, cluster::Endpoint};
 use serde_json::json;

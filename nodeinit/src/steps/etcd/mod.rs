@@ -14,7 +14,7 @@ mod pod;
 mod turn;
 mod view;
 
-pub use bootstrap::{OtherMasters, Permit};
+pub use bootstrap::Permit;
 pub(crate) use evidence::others;
 pub(super) use marker::has_data;
 pub use member::EtcdMember;
