@@ -8,15 +8,13 @@ use base64::{
 use nodeinit_base::hex;
 use nodeinit_config::{
     Secret, Trust,
-    format::HOST_KEY,
     secret::{Exposed, exposed},
-    yaml,
 };
+use nodeinit_protocol::{Bundle, WorkerSecrets, bundle::Encryption};
 use ring::{
     digest, hmac,
     rand::{SecureRandom, SystemRandom},
 };
-use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
     io::Read,
@@ -36,10 +34,8 @@ const TOKEN_KEY: &str = "workerTokenKey";
 /// The secrets of one cluster. No message holds any of their content.
 #[derive(Clone, Debug)]
 pub struct Secrets {
-    bundle: Secret<Value>,
+    bundle: Bundle,
     token_key: Secret<[u8; 32]>,
-    /// The cluster's CA, as PEM.
-    ca_certificate: String,
     /// `sha256:` and hex.
     ca_pin: String,
     /// The private key with which machines are reached.
@@ -75,7 +71,7 @@ impl Secrets {
             });
         }
         let text = private_text(path)?;
-        let has_token_key = |secrets: &Self| secrets.bundle.expose().get(TOKEN_KEY).is_some();
+        let has_token_key = |secrets: &Self| secrets.bundle.worker_token_key.is_some();
         // Before anything is written: this may be another file.
         let secrets = Self::parse(&text).map_err(|what| wrong(path, &what))?;
         if has_token_key(&secrets) {
@@ -99,33 +95,27 @@ impl Secrets {
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        let bundle = document(text)?;
-        if bundle["kind"] != "Secrets" {
-            return Err("its kind is not Secrets".to_owned());
-        }
-        let of = |path: &str| {
-            bundle.pointer(path).and_then(Value::as_str).map(str::to_owned).ok_or(format!("{path} is missing"))
-        };
-        of("/encryptionKey")?;
-        let ca_certificate = of("/certificateAuthorities/kubernetes/certificate")?;
-        let (ssh_key, ssh_public) = (Secret::new(of("/sshKey/private")?), of("/sshKey/public")?.trim().to_owned());
-        let ca_pin = pin(&ca_certificate).ok_or("the cluster's CA is no certificate")?;
-        let token_key = match bundle.get(TOKEN_KEY) {
-            Some(key) => {
-                let bytes = key.as_str().and_then(|key| STANDARD.decode(key.trim()).ok()?.try_into().ok());
-                bytes.ok_or(format!("{TOKEN_KEY}: not 32 bytes in base64"))?
-            }
+        let bundle = Bundle::parse(text).map_err(|e| e.to_string())?;
+        let Encryption::Key(_) = bundle.encryption else { return Err("encryptionKey is missing".to_owned()) };
+        let ssh = bundle.ssh_key.clone().ok_or("sshKey is missing")?;
+        let ca_pin = pin(&bundle.authorities.kubernetes.certificate).ok_or("the cluster's CA is no certificate")?;
+        let token_key = match &bundle.worker_token_key {
+            Some(key) => key.clone(),
             // Only for a look: `open` adds the key before a token is given to anyone.
-            None => random_key().map_err(|e| e.to_string())?,
+            None => Secret::new(random_key().map_err(|e| e.to_string())?),
         };
-        let token_key = Secret::new(token_key);
-        Ok(Self { bundle: Secret::new(bundle), token_key, ca_certificate, ca_pin, ssh_key, ssh_public })
+        let ssh_public = ssh.public.trim().to_owned();
+        Ok(Self { bundle, token_key, ca_pin, ssh_key: ssh.private, ssh_public })
     }
 
     /// What a worker must know to join.
     #[must_use]
     pub fn trust(&self, endpoints: Vec<String>) -> Trust {
-        Trust { endpoints, ca_certificate: self.ca_certificate.clone(), ca_pin: self.ca_pin.clone() }
+        Trust {
+            endpoints,
+            ca_certificate: self.bundle.authorities.kubernetes.certificate.clone(),
+            ca_pin: self.ca_pin.clone(),
+        }
     }
 
     /// The token of one worker. It is derived from the bundle and from the id of the machine's port, so that an interrupted
@@ -144,8 +134,7 @@ impl Secrets {
     /// The host keys of a machine that are in the bundle.
     #[must_use]
     pub fn host_keys(&self, machine: &str) -> Vec<String> {
-        let keys = self.bundle.expose()["hostKeys"][machine].as_array().into_iter().flatten();
-        keys.filter_map(|key| host_key(key.as_str()?)).collect()
+        self.bundle.host_keys.get(machine).cloned().unwrap_or_default()
     }
 
     /// A server's host key `type base64`, followed by a signature (HMAC-SHA-256): only who has this bundle can make it.
@@ -171,41 +160,25 @@ impl Secrets {
     /// What a worker gets that joins by itself: its own token, as `/etc/nodeinit/secrets.yaml`.
     #[must_use]
     pub fn for_worker(&self, worker: &str, machine: &str) -> Secret<String> {
-        let token = self.worker_token(worker, machine);
-        // Quoted: some tokens look like numbers.
-        Secret::new(format!(
-            "apiVersion: nodeinit.dev/v1alpha1\nkind: WorkerSecrets\nbootstrapToken: \"{}\"\n",
-            token.expose()
-        ))
+        WorkerSecrets { bootstrap_token: self.worker_token(worker, machine) }.text()
     }
 
-    /// The bundle as the first master gets it: with workers' tokens, and the host keys of machines that it reaches. JSON,
-    /// which is YAML.
+    /// The bundle as the first master gets it: with workers' tokens, and the host keys of machines that it reaches.
     #[must_use]
     pub fn for_first_master(
         &self,
         tokens: &BTreeMap<String, Secret<String>>,
         host_keys: &BTreeMap<String, Vec<String>>,
     ) -> Secret<String> {
-        let mut bundle = self.bundle.expose().clone();
+        let mut bundle = self.bundle.clone();
         // Only the provisioner derives tokens.
-        if let Some(keys) = bundle.as_object_mut() {
-            keys.remove(TOKEN_KEY);
-        }
+        bundle.worker_token_key = None;
         if !tokens.is_empty() {
-            bundle["workerTokens"] = tokens.iter().map(|(name, token)| (name.clone(), json!(token.expose()))).collect();
+            bundle.worker_tokens = tokens.clone();
         }
-        for (name, keys) in host_keys {
-            bundle["hostKeys"][name] = json!(keys);
-        }
-        Secret::new(format!("{bundle:#}\n"))
+        bundle.host_keys.extend(host_keys.clone());
+        bundle.text()
     }
-}
-
-/// A key without its comment.
-fn host_key(line: &str) -> Option<String> {
-    let key = line.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
-    HOST_KEY.accepts(&key).then_some(key)
 }
 
 /// What is signed: one server's key is no other server's.
@@ -237,11 +210,6 @@ fn private_text(path: &Path) -> Result<String, Error> {
     let mut text = String::new();
     file.read_to_string(&mut text).map_err(unreadable)?;
     Ok(text)
-}
-
-fn document(text: &str) -> Result<Value, String> {
-    // The parser's own message may quote a secret.
-    yaml::document(text).map_err(|e| format!("line {}, column {}: not YAML", e.line, e.column))
 }
 
 /// SHA-256 of the DER of the certificate's SubjectPublicKeyInfo (RFC 7469).
@@ -278,6 +246,8 @@ fn generate(path: &Path, nodeinit: Option<&Path>) -> Result<(), Error> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use nodeinit_config::{format::HOST_KEY, yaml};
+    use serde_json::{Value, json};
 
     const CA: &str = "-----BEGIN CERTIFICATE-----\n\
         MIIBgDCCASWgAwIBAgIUUmHpzB1mGMtmoeS/2UcJOc/Se8swCgYIKoZIzj0EAwIw\n\
@@ -291,14 +261,20 @@ pub(crate) mod tests {
         CtrPVQ==\n\
         -----END CERTIFICATE-----";
 
+    /// A bundle of which only the cluster's CA is real.
+    fn example_bundle() -> Value {
+        let pair = json!({ "certificate": CA, "key": "KEY" });
+        json!({
+            "apiVersion": "nodeinit.dev/v1alpha1", "kind": "Secrets", "serviceAccountKey": "KEY",
+            "certificateAuthorities": { "kubernetes": pair, "etcd": pair, "frontProxy": pair },
+            "encryptionKey": STANDARD.encode([1; 32]), "workerTokenKey": STANDARD.encode([7; 32]),
+            "sshKey": { "private": "PRIVATE", "public": "ssh-ed25519 AAAA nodeinit" },
+        })
+    }
+
     /// Secrets that are none.
     pub(crate) fn example() -> Secrets {
-        let pair = json!({ "certificate": CA, "key": "KEY" });
-        let bundle = json!({
-            "apiVersion": "nodeinit.dev/v1alpha1", "kind": "Secrets", "certificateAuthorities": { "kubernetes": pair },
-            "encryptionKey": "c2VjcmV0", "workerTokenKey": STANDARD.encode([7; 32]), "sshKey": { "private": "PRIVATE", "public": "ssh-ed25519 AAAA nodeinit" },
-        });
-        Secrets::parse(&bundle.to_string()).unwrap()
+        Secrets::parse(&example_bundle().to_string()).unwrap()
     }
 
     #[test]
@@ -315,12 +291,12 @@ pub(crate) mod tests {
     #[test]
     fn tokens_depend_on_the_dedicated_key_alone() {
         let token = |change: fn(&mut Value)| {
-            let mut bundle = example().bundle.expose().clone();
+            let mut bundle = example_bundle();
             change(&mut bundle);
             Secrets::parse(&bundle.to_string()).unwrap().worker_token("w1", "17").expose().clone()
         };
         let own = token(|_| ());
-        assert_eq!(token(|bundle| bundle["encryptionKey"] = json!("b3RoZXI=")), own);
+        assert_eq!(token(|bundle| bundle["encryptionKey"] = json!(STANDARD.encode([2; 32]))), own);
         assert_ne!(token(|bundle| bundle[TOKEN_KEY] = json!(STANDARD.encode([8; 32]))), own);
     }
 
@@ -338,7 +314,7 @@ pub(crate) mod tests {
     fn an_old_bundle_gets_a_token_key_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secrets.yaml");
-        let mut bundle = example().bundle.expose().clone();
+        let mut bundle = example_bundle();
         bundle.as_object_mut().unwrap().remove(TOKEN_KEY);
         let block = bundle.as_object().unwrap().iter().map(|(key, value)| format!("{key}: {value}\n"));
         write_private(&path, &block.collect::<String>()).unwrap();
@@ -357,10 +333,10 @@ pub(crate) mod tests {
     fn the_first_masters_bundle_has_tokens_and_host_keys() {
         let secrets = example();
         let tokens = BTreeMap::from([("w1".to_owned(), secrets.worker_token("w1", "17"))]);
-        let keys = BTreeMap::from([("m2".to_owned(), vec!["ssh-ed25519 BBBB".to_owned()])]);
+        let keys = BTreeMap::from([("m2".to_owned(), vec![HOST_KEY.example.to_owned()])]);
         let bundle = yaml::document(secrets.for_first_master(&tokens, &keys).expose()).unwrap();
         assert_eq!(bundle["workerTokens"]["w1"], *tokens["w1"].expose());
-        assert_eq!(bundle["hostKeys"]["m2"][0], "ssh-ed25519 BBBB");
+        assert_eq!(bundle["hostKeys"]["m2"][0], HOST_KEY.example);
         assert_eq!(bundle["kind"], "Secrets");
         assert_eq!(bundle.get(TOKEN_KEY), None);
     }
@@ -369,7 +345,7 @@ pub(crate) mod tests {
     fn the_pin_is_that_of_openssl() {
         // openssl x509 -pubkey -noout | openssl pkey -pubin -outform der | sha256sum
         assert_eq!(example().ca_pin, "sha256:65b8d81fe08a87cfa50a1e46ba9105d0498f3ba3212d53cc24894f0af0e484e5");
-        assert!(Secrets::parse("kind: Secrets").unwrap_err().contains("/encryptionKey is missing"));
+        assert!(Secrets::parse("kind: Secrets").unwrap_err().contains("apiVersion is missing"));
         assert!(Secrets::parse("kind: [").unwrap_err().contains("not YAML"));
     }
 }

@@ -22,7 +22,7 @@ fn machine(artifacts: &[(&str, &[u8])]) -> (tempfile::TempDir, Files, Index) {
 }
 
 fn key() -> ClientKey {
-    ClientKey::parse(crate::pki::ssh_key::SshKey::generate().unwrap().private.expose()).unwrap()
+    ClientKey::parse(crate::pki::ssh_key::generate().unwrap().private.expose()).unwrap()
 }
 
 fn signature(index: &Index) -> FileSignature {

@@ -12,7 +12,7 @@ use crate::{
     },
     pki::{
         Certificate, Key,
-        bundle::{Bundle, Encryption, SECRETS},
+        bundle::{Bundle, Encryption, SECRETS, authority},
         catalog::Ca,
         expiry::{date, days_left},
     },
@@ -75,7 +75,7 @@ fn generate(file: &Path, now: SystemTime) -> Result<(), StepError> {
         let what = format!("{} is there already, and what it holds may be all that opens a cluster", path.display());
         return Err(StepError::new(what).hint("name another file with --file, or move this one away"));
     }
-    let bundle = Bundle::generate(now).map_err(|e| StepError::caused("cannot make secrets", e))?;
+    let bundle = crate::pki::bundle::generate(now).map_err(|e| StepError::caused("cannot make secrets", e))?;
     files.write(&[NewFile::private(&path, bundle.text().expose().as_bytes())])?;
     print(&format!(
         "{}: anyone who can read this file controls the cluster. Keep it safe. On the first master, put it at {SECRETS}, mode 600\n",
@@ -103,7 +103,7 @@ fn inspect(file: &Path, output: Output, now: SystemTime) -> Result<(), StepError
 fn told(bundle: &Bundle, now: SystemTime) -> Result<Vec<Value>, crate::pki::PkiError> {
     let mut told = Vec::new();
     for ca in Ca::ALL {
-        let certificate = Certificate::from_pem(bundle.authority(ca).certificate.as_bytes())?;
+        let certificate = Certificate::from_pem(authority(bundle, ca).certificate.as_bytes())?;
         told.push(json!({
             "what": ca.name(),
             "subject": certificate.common_name,
@@ -162,7 +162,7 @@ mod tests {
         assert!(error.to_string().contains("is there already"), "{error}");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), first);
 
-        let mut bundle = Bundle::parse(&first, now).unwrap();
+        let mut bundle = crate::pki::bundle::parse(&first, now).unwrap();
         assert!(bundle.bootstrap_tokens.is_empty());
         bundle.bootstrap_tokens.push(nodeinit_config::Secret::new("abcdef.0123456789abcdef".into()));
         let shown: String =

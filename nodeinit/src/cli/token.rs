@@ -8,13 +8,14 @@ use crate::{
     context::Context,
     engine::error::{Exit, StepError},
     host::files::{NewFile, failed},
-    pki::{expiry::date, worker_secrets::WorkerSecrets},
+    pki::expiry::date,
     steps::tokens::{
         self, Live,
         ledger::{Entry, Ledger},
     },
 };
 use clap::{Args, Subcommand};
+use nodeinit_protocol::WorkerSecrets;
 use nodeinit_protocol::token::{TokenStatus, is_bootstrap_token};
 use serde_json::json;
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};

@@ -11,13 +11,11 @@ pub mod fault;
 pub mod inspect;
 pub mod key;
 pub mod names;
-mod part;
 pub mod random;
 pub mod request;
 pub mod ssh_key;
 #[cfg(test)]
 pub(crate) mod testing;
-pub mod worker_secrets;
 
 pub use authority::Authority;
 pub use inspect::Certificate;

@@ -5,37 +5,27 @@
 use super::{PkiError, random};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use nodeinit_config::Secret;
+use nodeinit_protocol::bundle::SshKey;
 use ring::signature::{Ed25519KeyPair, KeyPair};
 
 /// The comment of the key, by which it is known in `authorized_keys`.
 const COMMENT: &str = "nodeinit";
 const KIND: &[u8] = b"ssh-ed25519";
 
-/// An SSH key pair.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SshKey {
-    /// The private key, as in `~/.ssh/id_ed25519`.
-    pub private: Secret<String>,
-    /// The public key, as a line of `authorized_keys`.
-    pub public: String,
-}
-
-impl SshKey {
-    /// A fresh key.
-    ///
-    /// # Errors
-    /// [`PkiError::NoRandom`].
-    pub fn generate() -> Result<Self, PkiError> {
-        let seed = random::bytes::<32>()?;
-        let pair = Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_| PkiError::BadKey)?;
-        let public = pair.public_key().as_ref();
-        let blob = [field(KIND), field(public)].concat();
-        let private = private(&blob, &seed, public, random::bytes::<4>()?);
-        let lines: Vec<String> = STANDARD.encode(private).as_bytes().chunks(70).map(text).collect();
-        let private =
-            format!("-----BEGIN OPENSSH PRIVATE KEY-----\n{}\n-----END OPENSSH PRIVATE KEY-----\n", lines.join("\n"));
-        Ok(Self { private: Secret::new(private), public: format!("ssh-ed25519 {} {COMMENT}", STANDARD.encode(blob)) })
-    }
+/// A fresh key.
+///
+/// # Errors
+/// [`PkiError::NoRandom`].
+pub fn generate() -> Result<SshKey, PkiError> {
+    let seed = random::bytes::<32>()?;
+    let pair = Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_| PkiError::BadKey)?;
+    let public = pair.public_key().as_ref();
+    let blob = [field(KIND), field(public)].concat();
+    let private = private(&blob, &seed, public, random::bytes::<4>()?);
+    let lines: Vec<String> = STANDARD.encode(private).as_bytes().chunks(70).map(text).collect();
+    let private =
+        format!("-----BEGIN OPENSSH PRIVATE KEY-----\n{}\n-----END OPENSSH PRIVATE KEY-----\n", lines.join("\n"));
+    Ok(SshKey { private: Secret::new(private), public: format!("ssh-ed25519 {} {COMMENT}", STANDARD.encode(blob)) })
 }
 
 /// The key without encryption: its public half, then both halves between two equal check values and padding.
@@ -67,14 +57,14 @@ mod tests {
 
     #[test]
     fn our_own_ssh_reads_it() {
-        let key = SshKey::generate().unwrap();
+        let key = generate().unwrap();
         assert_eq!(nodeinit_ssh::ClientKey::parse(key.private.expose()).unwrap().public(), key.public);
     }
 
     #[test]
     #[allow(clippy::disallowed_methods, reason = "a test asks the real ssh-keygen")]
     fn openssh_reads_it() {
-        let key = SshKey::generate().unwrap();
+        let key = generate().unwrap();
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("key");
         std::fs::write(&path, key.private.expose()).unwrap();

@@ -236,7 +236,7 @@ mod tests {
     use crate::{
         context::testing::{context, context_of},
         pki::{
-            bundle::{Authorities, Bundle, SENT_SECRETS},
+            bundle::{Authorities, Bundle, SENT_SECRETS, authority, generate},
             catalog::Ca,
         },
         steps::pki::testing::run,
@@ -275,8 +275,8 @@ mod tests {
                       'api.example:6443'}\nmasters: [{name: m0, address: 10.0.0.10}, {name: m1, address: 10.0.0.11}]\n";
         let (_dir, cx) = context_of(config);
         assert_eq!(cx.node.role, Role::Master);
-        let generated = Bundle::generate(cx.clock.now()).unwrap();
-        let ca = |ca| generated.authority(ca).clone();
+        let generated = generate(cx.clock.now()).unwrap();
+        let ca = |ca| authority(&generated, ca).clone();
         let authorities =
             Authorities { kubernetes: ca(Ca::Kubernetes), etcd: ca(Ca::Etcd), front_proxy: ca(Ca::FrontProxy) };
         let key = generated.service_account_key.clone();

@@ -18,6 +18,7 @@ use nodeinit_config::{
 };
 use nodeinit_protocol::{
     Event, Line,
+    bundle::JUMP_HOST,
     paths::{CONFIG, PROGRAM, SECRETS},
 };
 use nodeinit_ssh::{ClientKey, Output, RemoteFile, Session, SshError, Target, hex_word};
@@ -375,7 +376,7 @@ fn jump_host(
     let ssh = &work.loaded.cluster.ssh;
     if let Some(jump) = &ssh.jump_host {
         return Ok(Some(Target {
-            name: "jump-host".into(),
+            name: JUMP_HOST.into(),
             address: SocketAddr::new(jump.address, jump.port),
             user: jump.user.clone(),
             host_keys: jump.host_keys.clone(),

@@ -22,13 +22,13 @@ use crate::{
         step_id::StepId,
     },
     host::failpoint,
-    pki::worker_secrets::WorkerSecrets,
     steps::source,
 };
 use async_trait::async_trait;
 pub(super) use fleet::Fleet;
 pub use fleet::read_key;
 use nodeinit_config::cluster::{Cluster, Machine, Role};
+use nodeinit_protocol::WorkerSecrets;
 use remote::{Ended, Remote};
 use std::{
     cell::{Cell, RefCell},

@@ -5,13 +5,11 @@ use crate::{
     context::Context,
     engine::{error::StepError, wait::Wait},
     host::files::{FileError, Files},
-    pki::{
-        bundle::{SECRETS, SENT_SECRETS},
-        worker_secrets::WorkerSecrets,
-    },
+    pki::bundle::{SECRETS, SENT_SECRETS},
     steps::pki::bundle::{private_text, unusable},
 };
 use nodeinit_config::Secret;
+use nodeinit_protocol::WorkerSecrets;
 use std::{ops::ControlFlow, path::Path, time::Duration};
 
 /// Read in this order.

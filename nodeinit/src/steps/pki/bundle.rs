@@ -3,7 +3,7 @@
 use crate::{
     engine::error::{Exit, StepError},
     host::files::Files,
-    pki::bundle::{Bundle, BundleError, SECRETS, SENT_SECRETS},
+    pki::bundle::{self, Bundle, SECRETS, SENT_SECRETS},
 };
 use nodeinit_config::secret::{Exposed, exposed};
 use std::{os::unix::fs::MetadataExt, path::Path, time::SystemTime};
@@ -36,7 +36,7 @@ pub(in crate::steps) fn none() -> StepError {
 /// As [`read`].
 pub fn read_from(files: &Files, path: &Path, now: SystemTime) -> Result<Option<Bundle>, StepError> {
     let Some(text) = private_text(files, path)? else { return Ok(None) };
-    let bundle = Bundle::parse(&text, now).map_err(|e| unusable(path, e))?;
+    let bundle = bundle::parse(&text, now).map_err(|e| unusable(path, e))?;
     Ok(Some(bundle))
 }
 
@@ -53,6 +53,6 @@ pub(in crate::steps) fn private_text(files: &Files, path: &Path) -> Result<Optio
     }
 }
 
-pub(in crate::steps) fn unusable(path: &Path, error: BundleError) -> StepError {
+pub(in crate::steps) fn unusable(path: &Path, error: impl std::error::Error + Send + Sync + 'static) -> StepError {
     StepError::caused(format!("the secrets bundle {} cannot be used", path.display()), error).exit(Exit::BadConfig)
 }

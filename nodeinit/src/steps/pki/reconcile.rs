@@ -6,7 +6,7 @@ use crate::{
     pki::{
         Authority, Certificate, Key, PkiError,
         authority::self_signed,
-        bundle::Bundle,
+        bundle::{Bundle, authority},
         catalog::{Ca, Entry},
         fault::{self, Fault},
     },
@@ -63,7 +63,7 @@ impl Reconcile<'_> {
         outcome: &mut Outcome,
     ) -> Result<Option<Signer>, PkiError> {
         let (certificate_path, key_path) = (certificate_path(ca.base()), key_path(ca.base()));
-        let (given, place) = (self.bundle.map(|bundle| bundle.authority(ca)), self.place);
+        let (given, place) = (self.bundle.map(|bundle| authority(bundle, ca)), self.place);
         let key = key.map(Key::from_pem).transpose()?;
         let new_key = match (&key, certificate, given) {
             (None, None, None) if self.cluster_exists => {

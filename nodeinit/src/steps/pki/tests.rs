@@ -6,7 +6,7 @@ use crate::{
     pki::{
         Authority, Certificate, Key,
         authority::self_signed,
-        bundle::{SECRETS, SENT_SECRETS},
+        bundle::{SECRETS, SENT_SECRETS, authority, generate},
         testing::openssl,
     },
 };
@@ -262,7 +262,7 @@ async fn the_bundles_keys_are_used_and_another_bundle_is_refused() {
         cx.files.make_directory(Path::new(directory), 0o755).unwrap();
     }
     let now = SystemTime::now();
-    let given = Bundle::generate(now).unwrap();
+    let given = generate(now).unwrap();
     cx.files.write(&[NewFile::public(SECRETS, given.text().expose().as_bytes())]).unwrap();
     let error = run(&Pki, &cx).await.unwrap_err();
     assert!(error.contains("can be read by others (mode 644)") && error.contains("chmod 600"), "{error}");
@@ -272,8 +272,8 @@ async fn the_bundles_keys_are_used_and_another_bundle_is_refused() {
     assert!(changes.contains(&"take from /etc/nodeinit/secrets.yaml /etc/kubernetes/pki/ca.crt and its key".into()));
     for ca in Ca::ALL {
         let read = |path| String::from_utf8(cx.files.read(path).unwrap().unwrap()).unwrap();
-        assert_eq!(read(certificate_path(ca.base())), given.authority(ca).certificate);
-        assert_eq!(&read(key_path(ca.base())), given.authority(ca).key.expose());
+        assert_eq!(read(certificate_path(ca.base())), authority(&given, ca).certificate);
+        assert_eq!(&read(key_path(ca.base())), authority(&given, ca).key.expose());
     }
     let before = snapshot(&cx);
     cx.files.remove_file(key_path("ca")).unwrap();
@@ -282,7 +282,7 @@ async fn the_bundles_keys_are_used_and_another_bundle_is_refused() {
     assert_eq!(run(&Pki, &cx).await.unwrap().len(), 3);
     assert_eq!(snapshot(&cx), before, "what is lost comes back from the bundle");
 
-    put(&cx, Path::new(SECRETS), Bundle::generate(now).unwrap().text().expose().as_bytes());
+    put(&cx, Path::new(SECRETS), generate(now).unwrap().text().expose().as_bytes());
     let error = run(&Pki, &cx).await.unwrap_err();
     assert!(error.contains("ca.crt: is another CA than the one in /etc/nodeinit/secrets.yaml"), "{error}");
     assert!(error.contains("sa.key: is another key than serviceAccountKey"), "{error}");

@@ -1,17 +1,17 @@
-//! A map of the secrets bundle, read key by key: errors name the key's path, and never what stands there.
+//! A map of secrets, read key by key: errors name the path of a key, and never its value, which those of serde quote.
 
-use super::bundle::BundleError;
+use crate::BundleError;
 use serde_json::{Map, Value};
 
 /// A map whose keys are taken one after the other; what is left in the end is unknown.
-pub(super) struct Part {
+pub(crate) struct Part {
     path: String,
     fields: Map<String, Value>,
 }
 
 impl Part {
     /// The whole bundle.
-    pub(super) fn root(value: Value) -> Result<Self, BundleError> {
+    pub(crate) fn root(value: Value) -> Result<Self, BundleError> {
         Self::new(String::new(), value)
     }
 
@@ -27,17 +27,17 @@ impl Part {
     }
 
     /// The map under `key`.
-    pub(super) fn part(&mut self, key: &str) -> Result<Self, BundleError> {
+    pub(crate) fn part(&mut self, key: &str) -> Result<Self, BundleError> {
         Self::new(self.below(key), self.fields.remove(key).unwrap_or_default())
     }
 
     /// The map under `key`, where there is one.
-    pub(super) fn optional_part(&mut self, key: &str) -> Result<Option<Self>, BundleError> {
+    pub(crate) fn optional_part(&mut self, key: &str) -> Result<Option<Self>, BundleError> {
         self.fields.contains_key(key).then(|| self.part(key)).transpose()
     }
 
     /// The text under `key`.
-    pub(super) fn text(&mut self, key: &str) -> Result<String, BundleError> {
+    pub(crate) fn text(&mut self, key: &str) -> Result<String, BundleError> {
         match self.fields.remove(key) {
             Some(Value::String(text)) => Ok(text),
             _ => Err(BundleError::Missing(self.below(key))),
@@ -45,18 +45,18 @@ impl Part {
     }
 
     /// The text under `key`, where there is one.
-    pub(super) fn optional_text(&mut self, key: &str) -> Result<Option<String>, BundleError> {
+    pub(crate) fn optional_text(&mut self, key: &str) -> Result<Option<String>, BundleError> {
         self.fields.contains_key(key).then(|| self.text(key)).transpose()
     }
 
     /// All keys with their texts.
-    pub(super) fn texts(mut self) -> Result<Vec<(String, String)>, BundleError> {
+    pub(crate) fn texts(mut self) -> Result<Vec<(String, String)>, BundleError> {
         let keys: Vec<String> = self.fields.keys().cloned().collect();
         keys.into_iter().map(|key| self.text(&key).map(|text| (key, text))).collect()
     }
 
     /// The list under `key`; empty where there is none.
-    pub(super) fn list(&mut self, key: &str) -> Result<Vec<Value>, BundleError> {
+    pub(crate) fn list(&mut self, key: &str) -> Result<Vec<Value>, BundleError> {
         match self.fields.remove(key) {
             Some(Value::Array(items)) => Ok(items),
             None => Ok(Vec::new()),
@@ -65,12 +65,12 @@ impl Part {
     }
 
     /// All that is left.
-    pub(super) fn rest(self) -> Map<String, Value> {
+    pub(crate) fn rest(self) -> Map<String, Value> {
         self.fields
     }
 
     /// Refuses keys that nobody asked for.
-    pub(super) fn end(self) -> Result<(), BundleError> {
+    pub(crate) fn end(self) -> Result<(), BundleError> {
         match self.fields.keys().next() {
             Some(key) => Err(BundleError::Unknown(self.below(key))),
             None => Ok(()),

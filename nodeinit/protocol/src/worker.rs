@@ -1,8 +1,7 @@
 //! What a worker is given that nobody else may know: the token with which it joins, and never a CA's key.
 
-use super::{bundle::BundleError, part::Part};
+use crate::{BundleError, map::Part, token::is_bootstrap_token};
 use nodeinit_config::{Secret, yaml};
-use nodeinit_protocol::token::is_bootstrap_token;
 
 const API_VERSION: &str = "nodeinit.dev/v1alpha1";
 const KIND: &str = "WorkerSecrets";
