@@ -281,8 +281,10 @@ impl<'a> Apply<'a> {
     /// The ID of the token in a worker's user-data.
     fn token_id(&self, name: &str) -> Option<String> {
         let is_worker = self.loaded.cluster.workers.iter().any(|worker| worker.name == name);
-        let port =
-            self.made.get(&Part::new(Kind::Port, name)).filter(|_| is_worker && userdata::workers_come(self.loaded))?;
+        let port = self
+            .made
+            .get(&Part::new(Kind::Port, name))
+            .filter(|_| is_worker && userdata::workers_self_join(self.loaded))?;
         let token = self.secrets.worker_token(name, &port.id);
         token.expose().split('.').next().map(str::to_owned)
     }

@@ -67,11 +67,11 @@ impl Delivery<'_> {
     /// What could not be reached or did not come up, by name.
     pub async fn run(&self, only: Option<(&str, Role)>) -> Result<(), Error> {
         let cluster = &self.loaded.cluster;
-        let workers_come = userdata::workers_come(self.loaded);
-        let reached = cluster.masters.iter().chain(cluster.workers.iter().filter(|_| !workers_come));
+        let workers_self_join = userdata::workers_self_join(self.loaded);
+        let reached = cluster.masters.iter().chain(cluster.workers.iter().filter(|_| !workers_self_join));
         let inputs = self.inputs();
         let mut host_keys = self.host_keys(&reached.collect::<Vec<_>>()).await?;
-        let tokens = match workers_come {
+        let tokens = match workers_self_join {
             true => cluster.workers.iter().filter_map(|w| self.token(&w.name, &inputs)).collect(),
             false => BTreeMap::new(),
         };
@@ -107,7 +107,7 @@ impl Delivery<'_> {
         if !matches!(ended, Ok(()) | Err(Error::Machine { code: PARTLY, .. })) {
             return ended;
         }
-        if workers_come {
+        if workers_self_join {
             let workers = cluster.workers.iter().map(|worker| worker.name.as_str());
             let awaited: BTreeSet<&str> =
                 workers.filter(|name| self.is_active(name) && only.is_none_or(|(one, _)| one == *name)).collect();

@@ -99,20 +99,20 @@ impl Inputs {
 
     /// What the configuration is to know of it.
     #[must_use]
-    pub fn made(&self, workers_come: bool) -> Made {
+    pub fn made(&self, workers_self_join: bool) -> Made {
         let masters = self.floating.values().copied();
         Made {
             addresses: self.addresses.clone(),
             endpoint: self.balancer,
             cert_sans: self.balancer.into_iter().chain(self.balancer_floating).chain(masters).collect(),
-            workers_come,
+            workers_self_join,
         }
     }
 }
 
 /// Whether workers join on their own; otherwise the first master sends them token or program over SSH.
 #[must_use]
-pub fn workers_come(loaded: &Loaded) -> bool {
+pub fn workers_self_join(loaded: &Loaded) -> bool {
     let pushed = loaded.cluster.openstack.as_ref().is_some_and(|cloud| cloud.binary.file.is_some());
     loaded.cluster.secrets_delivery == SecretsDelivery::Ssh && !pushed
 }
@@ -122,10 +122,10 @@ pub fn workers_come(loaded: &Loaded) -> bool {
 /// # Errors
 /// [`UserDataError::Misfit`].
 pub fn master_config(loaded: &Loaded, inputs: &Inputs) -> Result<String, UserDataError> {
-    let whole = loaded.made(&inputs.made(workers_come(loaded))).map_err(UserDataError::Misfit)?;
+    let whole = loaded.made(&inputs.made(workers_self_join(loaded))).map_err(UserDataError::Misfit)?;
     Ok(format!(
         "# Written by the provisioner: what is changed belongs into its cluster.yaml.\n{}",
-        whole.part_of_master()
+        whole.master_config()
     ))
 }
 
@@ -157,12 +157,12 @@ pub fn of(loaded: &Loaded, name: &str, inputs: &Inputs, secrets: &Secrets) -> Re
             files += &file("/etc/nodeinit/config.yaml", "0644", &master_config(loaded, inputs)?);
             files += &file("/etc/systemd/system/nodeinit.service", "0644", &bare(UNIT));
         }
-        Role::Worker if workers_come(loaded) => {
+        Role::Worker if workers_self_join(loaded) => {
             let whole = loaded.made(&inputs.made(false)).map_err(UserDataError::Misfit)?;
             let first = whole.cluster.masters.first().and_then(|master| master.address);
             let endpoints = first.map(|first| whole.cluster.join_endpoints(first)).unwrap_or_default();
             let trust = secrets.trust(endpoints.iter().map(ToString::to_string).collect());
-            let part = whole.part_of_worker(name, &trust).unwrap_or_default();
+            let part = whole.worker_config(name, &trust).unwrap_or_default();
             files += &file("/etc/nodeinit/config.yaml", "0644", &part);
             let port = inputs.ports.get(name).map_or(BY_HAND, String::as_str);
             files += &file("/etc/nodeinit/secrets.yaml", "0600", secrets.for_worker(name, port).expose());
@@ -197,14 +197,14 @@ pub fn of(loaded: &Loaded, name: &str, inputs: &Inputs, secrets: &Secrets) -> Re
 /// [`UserDataError::Unknown`].
 pub fn secrets_of(loaded: &Loaded, name: &str, secrets: &Secrets) -> Result<Option<Secret<String>>, UserDataError> {
     let cluster = &loaded.cluster;
-    let workers = cluster.workers.iter().filter(|_| workers_come(loaded)).map(|worker| worker.name.as_str());
+    let workers = cluster.workers.iter().filter(|_| workers_self_join(loaded)).map(|worker| worker.name.as_str());
     match role(cluster, name).ok_or_else(|| UserDataError::Unknown(name.to_owned()))? {
         Role::FirstMaster => {
             let tokens = workers.map(|worker| (worker.to_owned(), secrets.worker_token(worker, BY_HAND))).collect();
             // Its configuration contains the known host keys.
             Ok(Some(secrets.for_first_master(&tokens, &BTreeMap::new())))
         }
-        Role::Worker if workers_come(loaded) => Ok(Some(secrets.for_worker(name, BY_HAND))),
+        Role::Worker if workers_self_join(loaded) => Ok(Some(secrets.for_worker(name, BY_HAND))),
         Role::Master | Role::Worker => Ok(None),
     }
 }

@@ -103,7 +103,7 @@ async fn create(args: &Create) -> Result<(), StepError> {
 /// A token of one worker, with what it must trust.
 async fn for_worker(cx: &Context, args: &Create, worker: &str) -> Result<(), StepError> {
     let trust = tokens::trust(cx)?;
-    let Some(config) = cx.loaded.part_of_worker(worker, &trust) else {
+    let Some(config) = cx.loaded.worker_config(worker, &trust) else {
         let names: Vec<&str> = cx.cluster.workers.iter().map(|worker| worker.name.as_str()).collect();
         let what = format!("the configuration has no worker {worker:?}; it has {}", names.join(", "));
         return Err(StepError::new(what).exit(Exit::Usage).hint("add it to `workers` first"));

@@ -76,7 +76,7 @@ fn files(cx: &Context) -> Result<(Vec<NewFile>, PathBuf), StepError> {
     let (program, copy) = program()?;
     let mut files = vec![
         NewFile::public(paths::AGENT_UNIT, units::agent(&program, cx.node.role)),
-        NewFile::private(paths::AGENT_CONFIG, cx.loaded.part_of_master()),
+        NewFile::private(paths::AGENT_CONFIG, cx.loaded.master_config()),
     ];
     files.extend(copy);
     Ok((files, program))

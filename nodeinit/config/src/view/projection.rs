@@ -41,7 +41,7 @@ pub struct Made {
     pub cert_sans: Vec<IpAddr>,
     /// Workers join on their own: the first master does not reach for them. It keeps the addresses that the configuration has, as no
     /// other machine may get a certificate for them.
-    pub workers_come: bool,
+    pub workers_self_join: bool,
 }
 
 impl Loaded {
@@ -52,7 +52,7 @@ impl Loaded {
     pub fn made(&self, made: &Made) -> Result<Self, Problems> {
         let mut tree = self.tree.clone();
         let plain = |text: &dyn ToString| Node::text(WRITTEN, text.to_string());
-        let lists = [(keys().masters().path, false), (keys().workers().path, made.workers_come)];
+        let lists = [(keys().masters().path, false), (keys().workers().path, made.workers_self_join)];
         for (list, join_on_their_own) in lists {
             let Some(Value::List(machines)) = tree.get_mut(&list).map(|node| &mut node.value) else { continue };
             for node in machines {
@@ -87,13 +87,13 @@ impl Loaded {
 
     /// A master's configuration: what masters receive, less what is default anyway.
     #[must_use]
-    pub fn part_of_master(&self) -> String {
+    pub fn master_config(&self) -> String {
         text(self.part(Audience::Masters))
     }
 
     /// A worker's configuration: what workers receive, its own entry, and whom to trust. `None`: no worker has this name.
     #[must_use]
-    pub fn part_of_worker(&self, name: &str, trust: &Trust) -> Option<String> {
+    pub fn worker_config(&self, name: &str, trust: &Trust) -> Option<String> {
         let mut tree = self.part(Audience::Workers);
         let all = keys();
         let workers = Place::document(&tree).workers().items();
@@ -193,9 +193,9 @@ mod tests {
     #[test]
     fn a_master_gets_all() {
         let whole = load(&[Layer::file("cluster.yaml", WHOLE)]).unwrap();
-        assert_eq!(part(&whole.part_of_master()), whole.cluster);
+        assert_eq!(part(&whole.master_config()), whole.cluster);
         assert!(whole.cluster.network.pods_may_read_metadata);
-        assert!(!whole.part_of_master().contains("timeouts"));
+        assert!(!whole.master_config().contains("timeouts"));
     }
 
     #[test]
@@ -203,7 +203,7 @@ mod tests {
         let trust = Trust { endpoints: vec!["a:6443".into()], ca_certificate: "x".into(), ca_pin: "x".into() };
         for (own, wanted) in [("", "enabled: true"), ("agent: {enabled: false}\n", "enabled: false")] {
             let whole = load(&[Layer::file("cluster.yaml", format!("{WHOLE}{own}"))]).unwrap();
-            for text in [whole.part_of_master(), whole.part_of_worker("w2", &trust).unwrap()] {
+            for text in [whole.master_config(), whole.worker_config("w2", &trust).unwrap()] {
                 assert!(text.contains(&format!("agent:\n  {wanted}\n")), "{text}");
                 assert!(text.contains(&format!("kubernetes:\n  version: {}\n", crate::releases::DEFAULT)), "{text}");
             }
@@ -224,7 +224,7 @@ mod tests {
             addresses: [("m1", "10.9.0.99"), ("w2", "10.9.0.4")].map(|(n, a)| (n.into(), a.parse().unwrap())).into(),
             endpoint: "10.9.0.100".parse().ok(),
             cert_sans: vec!["192.0.2.7".parse().unwrap()],
-            workers_come: false,
+            workers_self_join: false,
         };
         let cluster = whole.made(&made).unwrap().cluster;
         let addresses = |machines: &[crate::cluster::Machine]| -> Vec<_> {
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(addresses(&cluster.workers), ["10.9.0.3", "10.9.0.4"]);
         assert_eq!(cluster.control_plane.endpoint.unwrap().to_string(), "10.9.0.100:6443");
         assert_eq!(cluster.control_plane.cert_sans, ["a.example.org", "192.0.2.7"]);
-        made.workers_come = true;
+        made.workers_self_join = true;
         let cluster = whole.made(&made).unwrap().cluster;
         assert_eq!(addresses(&cluster.workers), ["10.9.0.3", ""]);
         let over_ssh = |machine: &crate::cluster::Machine| machine.ssh.enabled;
@@ -252,7 +252,7 @@ mod tests {
             ca_certificate: "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n".into(),
             ca_pin: format!("sha256:{}", "0".repeat(64)),
         };
-        for text in [loaded.part_of_master(), loaded.part_of_worker("w2", &trust).unwrap()] {
+        for text in [loaded.master_config(), loaded.worker_config("w2", &trust).unwrap()] {
             assert_eq!(part(&text).openstack, None);
             assert!(!part(&text).network.pods_may_read_metadata, "{text}");
             for word in ["openstack", "flavor", "availabilityZone"] {
@@ -269,7 +269,7 @@ mod tests {
             ca_certificate: "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n".into(),
             ca_pin: format!("sha256:{}", "0".repeat(64)),
         };
-        let text = whole.part_of_worker("w2", &trust).unwrap();
+        let text = whole.worker_config("w2", &trust).unwrap();
         for other in ["m1", "m2", "w1", "etcd", "snapshot"] {
             assert!(!text.contains(other), "{other} in {text}");
         }
@@ -279,6 +279,6 @@ mod tests {
         assert_eq!(own.join.endpoints.len(), 2);
         assert_eq!(own.kubelet, whole.cluster.kubelet);
         assert_eq!(own.control_plane.endpoint, whole.cluster.control_plane.endpoint);
-        assert_eq!(whole.part_of_worker("w3", &trust), None);
+        assert_eq!(whole.worker_config("w3", &trust), None);
     }
 }

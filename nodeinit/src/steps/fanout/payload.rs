@@ -23,7 +23,7 @@ pub(super) const HEAD: &str = "# Written by nodeinit";
 
 /// A further master's configuration.
 pub(super) fn master_config(cx: &Context) -> String {
-    format!("{}{}", head(cx), cx.loaded.part_of_master())
+    format!("{}{}", head(cx), cx.loaded.master_config())
 }
 
 /// A worker's configuration; `None` while there is no CA yet.
@@ -32,7 +32,7 @@ pub(super) fn worker_config(cx: &Context, name: &str) -> Result<Option<String>, 
         return Ok(None);
     }
     let trust = tokens::trust(cx)?;
-    Ok(cx.loaded.part_of_worker(name, &trust).map(|part| head(cx) + &part))
+    Ok(cx.loaded.worker_config(name, &trust).map(|part| head(cx) + &part))
 }
 
 /// The files of releases that every machine needs to read its configuration, by path.
