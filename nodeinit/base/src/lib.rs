@@ -13,3 +13,6 @@ pub use backoff::Backoff;
 pub use causes::with_causes;
 pub use digest::{hex, sha256_hex, sha256_of};
 pub use wait::{Wait, WaitError};
+
+/// The target of debug detail: events that `--verbose` shows. Their level is info, since all lower ones are compiled out.
+pub const DETAIL: &str = "detail";

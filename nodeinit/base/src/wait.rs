@@ -1,6 +1,7 @@
 //! Waits with a name and a deadline.
 
 use crate::Backoff;
+use crate::DETAIL;
 use std::{ops::ControlFlow, time::Duration};
 use tokio::time::Instant;
 
@@ -55,7 +56,7 @@ impl Wait {
             match tokio::time::timeout_at(deadline, look()).await {
                 Ok(ControlFlow::Break(value)) => return Ok(value),
                 Ok(ControlFlow::Continue(what)) if what != seen => {
-                    tracing::debug!("waiting for {}: {what}", self.what);
+                    tracing::info!(target: DETAIL, "waiting for {}: {what}", self.what);
                     seen = what;
                 }
                 Ok(ControlFlow::Continue(_)) => {}

@@ -9,6 +9,7 @@ use hyper::{
     header::HOST,
 };
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use nodeinit_base::DETAIL;
 use rustls_pki_types::ServerName;
 use std::{error::Error, io, net::SocketAddr, ops::ControlFlow, sync::Arc, time::Duration};
 use tokio::{
@@ -276,7 +277,7 @@ impl Http2 {
             let broke = |source| HttpError::Exchange { address, source };
             sender.ready().await.map_err(broke)?;
             let response = sender.send_request(request).await.map_err(broke)?;
-            tracing::debug!("{method} {url} at {address}: {}", response.status());
+            tracing::info!(target: DETAIL, "{method} {url} at {address}: {}", response.status());
             Ok((response.status(), whole(response.into_body(), address, &url, longest).await?))
         };
         tokio::time::timeout(limit, exchange).await.unwrap_or(Err(HttpError::TimedOut { address, limit }))

@@ -12,6 +12,7 @@ use hyper_util::{
     client::proxy::matcher::{Intercept, Matcher},
     rt::TokioIo,
 };
+use nodeinit_base::DETAIL;
 use rustls::CertificateError;
 use rustls_pki_types::{CertificateDer, ServerName, pem::PemObject};
 use std::{
@@ -221,7 +222,7 @@ impl Client {
         }));
         let response = sender.send_request(request).await.map_err(broken)?;
         // A query may be a login.
-        tracing::debug!("{method} {}{}: {}", server.host, server.uri.path(), response.status());
+        tracing::info!(target: DETAIL, "{method} {}{}: {}", server.host, server.uri.path(), response.status());
         Ok(Answer { response, url: url.to_owned(), _connection: connection })
     }
 

@@ -1,9 +1,10 @@
 //! Where events go besides the report: systemd's journal, and with `--verbose` standard error.
 
+use nodeinit_base::DETAIL;
 use nodeinit_screen::tell;
 use std::{fmt, time::Instant};
 use tracing::{
-    Event, Level, Subscriber,
+    Event, Subscriber,
     field::{Field, Visit},
 };
 use tracing_subscriber::{
@@ -27,23 +28,23 @@ pub(super) fn start(flag: bool) {
         tell(&format!("warning: {VARIABLE} is {other:?}, which has no effect\n  hint:  its only value is `debug`"));
     }
     let verbose = is_verbose(flag);
-    let level = if verbose { LevelFilter::DEBUG } else { LevelFilter::INFO };
+    let detail = if verbose { LevelFilter::INFO } else { LevelFilter::OFF };
     // Ours alone: HTTP/2 traces every frame, and journald would be sent all of it.
-    let ours = Targets::new().with_target("nodeinit", level);
+    let ours = Targets::new().with_target("nodeinit", LevelFilter::INFO).with_target(DETAIL, detail);
     // Without journald (a chroot, a container) there is only the terminal.
     let journald = tracing_journald::layer().ok().map(|layer| layer.with_field_prefix(None));
     let detail = verbose.then(|| Detail { start: Instant::now() });
     let _ = tracing_subscriber::registry().with(journald).with(detail).with(ours).try_init();
 }
 
-/// Prints debug detail to standard error. Everything above that level is in the report already.
+/// Prints debug detail to standard error. All other events are in the report already.
 struct Detail {
     start: Instant,
 }
 
 impl<S: Subscriber> Layer<S> for Detail {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        if *event.metadata().level() == Level::DEBUG {
+        if event.metadata().target() == DETAIL {
             let mut text = Text(format!("{:7.2}s  debug: ", self.start.elapsed().as_secs_f64()));
             event.record(&mut text);
             tell(&text.0);

@@ -4,13 +4,13 @@ use super::{Printing, ended, print};
 use crate::{
     engine::{
         error::{Exit, StepError},
-        report::Event,
-        runs::{self, Run, Timed},
+        runs::{self, Run},
     },
     host::files::Files,
     pki::expiry::date,
 };
 use clap::{Args, ValueEnum};
+use nodeinit_protocol::{Event, Line};
 use nodeinit_screen::chart::{Bar, Chart};
 use serde_json::{Value, json};
 use std::{
@@ -81,10 +81,10 @@ fn chart(run: &Run) -> Chart {
 /// The steps of all machines. A step that brings up another machine contains that machine's own steps, and is shown only if
 /// there are none.
 fn bars(run: &Run) -> Vec<Bar> {
-    let last = run.events.iter().map(|timed| timed.elapsed).fold(0.0, f64::max);
-    let hosts: BTreeSet<&str> = run.events.iter().filter_map(|timed| timed.host.as_deref()).collect();
+    let last = run.events.iter().map(|line| line.elapsed).fold(0.0, f64::max);
+    let hosts: BTreeSet<&str> = run.events.iter().filter_map(|line| line.host.as_deref()).collect();
     let mut bars: Vec<Bar> = Vec::new();
-    for Timed { host, elapsed, event } in &run.events {
+    for Line { host, elapsed, event } in &run.events {
         let host = host.as_ref().unwrap_or(&run.header.machine);
         let step = event.step().unwrap_or_default();
         if step.strip_prefix("host-").is_some_and(|name| hosts.contains(name)) {
@@ -129,7 +129,7 @@ mod tests {
         let header = Header { run: "up".into(), time: 0, machine: "m1".into(), cluster: "lab".into() };
         let started = |step: &str| Event::Started { step: step.into(), title: format!("do {step}") };
         let done = |step: &str| Event::Done { step: step.into(), changed: true, seconds: 1.0 };
-        let at = |elapsed, host: Option<&str>, event| Timed { host: host.map(Into::into), elapsed, event };
+        let at = |elapsed, host: Option<&str>, event| Line { host: host.map(Into::into), elapsed, event };
         let events = vec![
             at(0.0, None, started("pki")),
             at(1.0, None, done("pki")),

@@ -11,6 +11,7 @@ use crate::{
     },
 };
 use futures_util::{StreamExt, stream::FuturesUnordered};
+use nodeinit_base::DETAIL;
 use nodeinit_base::critical_path::Bar;
 use std::time::Duration;
 
@@ -98,11 +99,11 @@ pub async fn step(step: &dyn Step, cx: &Context) -> Result<bool, StepError> {
     let name = step.name();
     let changed = match step.check(cx).await? {
         State::Done => {
-            tracing::debug!("{name}: up to date");
+            tracing::info!(target: DETAIL, "{name}: up to date");
             false
         }
         State::Needed(changes) => {
-            tracing::debug!("{name}: {}", changes.join(", "));
+            tracing::info!(target: DETAIL, "{name}: {}", changes.join(", "));
             cx.report.tell(&Event::Started { step: name.clone(), title: step.title() });
             cx.journal.note(Record::Begin { step: name.clone() })?;
             crate::host::failpoint("step-begin", &name);

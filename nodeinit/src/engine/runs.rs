@@ -2,7 +2,7 @@
 //! `--output json` prints them. Nothing depends on it: where it cannot be written, a run goes on without.
 
 use crate::host::files::{FileError, Files, NewFile, failed};
-use nodeinit_protocol::Event;
+use nodeinit_protocol::{Event, Line};
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{File, OpenOptions},
@@ -30,25 +30,13 @@ pub struct Header {
     pub cluster: String,
 }
 
-/// An event as it is recorded.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-pub struct Timed {
-    /// The machine, where it is not the one that ran the command.
-    pub host: Option<String>,
-    /// Seconds from the run's start.
-    pub elapsed: f64,
-    /// What happened.
-    #[serde(flatten)]
-    pub event: Event,
-}
-
 /// A run that changed something, or failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
     /// What ran, when and where.
     pub header: Header,
     /// In the order of time.
-    pub events: Vec<Timed>,
+    pub events: Vec<Line>,
 }
 
 /// The runs on record, the oldest first. Lines that cannot be read are skipped: a power cut leaves halves.
@@ -61,7 +49,7 @@ pub fn read(files: &Files) -> Result<Vec<Run>, FileError> {
     for line in text.lines() {
         if let Ok(header) = serde_json::from_str(line) {
             runs.push(Run { header, events: Vec::new() });
-        } else if let (Some(run), Ok(event)) = (runs.last_mut(), serde_json::from_str(line)) {
+        } else if let (Some(run), Some(event)) = (runs.last_mut(), Line::read(line)) {
             run.events.push(event);
         }
     }
@@ -147,7 +135,7 @@ mod tests {
         let runs = read(&files).unwrap();
         assert_eq!(runs.len(), 1, "a run that changes nothing leaves no record");
         assert_eq!(runs[0].header, header(2));
-        let hosts: Vec<Option<&str>> = runs[0].events.iter().map(|timed| timed.host.as_deref()).collect();
+        let hosts: Vec<Option<&str>> = runs[0].events.iter().map(|line| line.host.as_deref()).collect();
         assert_eq!(hosts, [None, Some("m2"), Some("m2"), None]);
         assert_eq!(runs[0].events[1].event, started("etcd"));
     }

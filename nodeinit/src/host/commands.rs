@@ -1,5 +1,6 @@
 //! Programs of the machine, run with a time limit. An argument never holds a secret: arguments are visible to everyone.
 
+use nodeinit_base::DETAIL;
 use std::{
     fmt, io,
     process::Stdio,
@@ -112,7 +113,7 @@ impl Commands {
             Ok(output) => output.map_err(start)?,
             Err(_) => return Err(CommandError::TimedOut { command, limit }),
         };
-        tracing::debug!("`{command}`: {}, {:.3} s", output.status, begun.elapsed().as_secs_f64());
+        tracing::info!(target: DETAIL, "`{command}`: {}, {:.3} s", output.status, begun.elapsed().as_secs_f64());
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }

@@ -2,6 +2,7 @@
 
 pub use nodeinit_base::atomic_file::temporary;
 
+use nodeinit_base::DETAIL;
 use nodeinit_base::atomic_file;
 use std::{
     collections::BTreeSet,
@@ -200,7 +201,7 @@ impl Files {
         let result = self.write_temporaries(new).and_then(|()| {
             for file in new {
                 self.rename_temporary(&file.path)?;
-                tracing::debug!("wrote {}", file.path.display());
+                tracing::info!(target: DETAIL, "wrote {}", file.path.display());
             }
             let directories: BTreeSet<&Path> = new.iter().filter_map(|f| f.path.parent()).collect();
             directories.into_iter().try_for_each(|dir| self.sync_directory(dir))
