@@ -33,7 +33,7 @@ pub(crate) fn a_machine_that_is_not_fit() {
     host.must("systemctl start containerd");
 
     host.configure("artifacts: {source: image, binaries: [], images: []}");
-    refuses(&host, &["there is no kubelet at /usr/bin/kubelet", "remedy: name where it comes from in artifacts"]);
+    refuses(&host, &["there is no kubelet at /usr/bin/kubelet", "remedy: set artifacts.source to `upstream`"]);
     host.put("/usr/bin/kubelet", "#!/bin/sh\necho Kubernetes v1.33.0");
     host.must("chmod 755 /usr/bin/kubelet");
     let differs = format!("/usr/bin/kubelet is v1.33.0, and kubernetes.version is {}", version());
