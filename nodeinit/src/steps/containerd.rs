@@ -51,6 +51,9 @@ pub(super) const TREES: [&str; 3] = ["/opt/containerd", "/run/containerd", "/var
 /// The version that is installed, as far as the configuration's form depends on it.
 const INSTALLED: u16 = 2;
 
+/// The CA of a registry or mirror, next to its `hosts.toml`.
+const CA: &str = "nodeinit-ca.crt";
+
 /// A configuration is tried here before containerd gets it.
 const TRIAL: &str = "/etc/containerd/.config.toml.nodeinit-trial";
 
@@ -216,11 +219,11 @@ async fn files(cx: &Context, duty: Duty) -> Result<Vec<NewFile>, StepError> {
             let hint = "move its mirrors to images.mirrors and remove the file, or remove the login";
             return Err(StepError::new(what).exit(Exit::BadConfig).hint(hint));
         }
-        let ca = directory.join("nodeinit-ca.crt");
+        let ca = directory.join(CA);
         // containerd reads them only where there is no hosts.toml.
         let is_theirs = |name: &String| {
             let (_, end) = name.rsplit_once('.').unwrap_or_default();
-            ["crt", "cert", "key"].contains(&end) && *name != "nodeinit-ca.crt"
+            ["crt", "cert", "key"].contains(&end) && *name != CA
         };
         if let Some(name) = cx.files.list(&directory)?.into_iter().find(is_theirs).filter(|_| !cx.files.exists(&path)) {
             let what = format!(
