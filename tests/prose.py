@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Fails where a page uses a word from the list below: prose.py. The pages are all Markdown files of the repository; docs/cli.md and
-docs/configuration.md are generated from help texts and descriptions of keys, so those are checked with them. Code blocks and `code` are not checked."""
+"""Fails where a page uses a word from the list below: prose.py. The pages are all Markdown files of the repository; docs/reference/cli.md and
+docs/reference/configuration.md are generated from help texts and descriptions of keys, so those are checked with them. Code blocks and `code` are not checked."""
 import pathlib
 import re
 import subprocess
