@@ -32,7 +32,7 @@ keys! {
         /// The digest of the file `SHA256SUMS` of a mirror. That file has the digest of each artifact that is not in `sha256`.
         "sha256sums" sha256sums: Option<[u8; 32]>,
             else "none", example "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", to all;
-        /// The public key that must have signed the bundle. Nothing of a bundle without its signature is used. See `docs/reference/artifacts.md`.
+        /// The public key that must have signed the bundle. Nothing of a bundle without its signature is used. See `docs/how-to/air-gap.md`.
         "bundleKey" bundle_key: Option<String> as Option<BundleKey>,
             else "none", example "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKSJP7bvRVpAlmJMb4lLdWVlqsA4FxgYDbSw1LRxlPyo", to all;
         /// Programs that are placed on the machine.

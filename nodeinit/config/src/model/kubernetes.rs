@@ -36,7 +36,7 @@ fn known(place: &Place<'_, KubernetesVersion>, verdict: &mut Verdict<'_>) {
             let what = format!("nodeinit does not know Kubernetes {version}; it knows {}", known.join(", "));
             let (major, minor) = version.minor_version();
             let remedy = format!(
-                "write one of these, or describe {major}.{minor} in {DIRECTORY}/{major}.{minor}.yaml (see docs/reference/releases.md)"
+                "write one of these, or describe {major}.{minor} in {DIRECTORY}/{major}.{minor}.yaml (see docs/how-to/add-a-release.md)"
             );
             place.report(&mut verdict.errors, what, remedy);
         }
