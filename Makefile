@@ -36,7 +36,7 @@ lab: # what hosts and the cloud are made of, once per version
 	tests/lab/addons.sh kube-vip etcd-3.6
 	tests/openstack/make-root.sh
 
-test: ## the same, real hosts with real Kubernetes, and a real OpenStack API, without the longer tests (root; under an hour)
+test: ## the same, and Kubernetes on hosts of the lab (systemd-nspawn), and a real OpenStack API, without the longer tests (root; under an hour)
 	$(MAKE) --jobs=3 build lint lab
 	tests/lab/selftest.sh
 	$(call host-tests,--workspace --features nodeinit-tests/lab)

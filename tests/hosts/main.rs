@@ -1,4 +1,4 @@
-//! nodeinit on real hosts, with real Kubernetes: `make test` runs it, with root and the lab.
+//! nodeinit on hosts of the lab (systemd-nspawn containers), with real Kubernetes: `make test` runs it, with root and the lab.
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_macros,
