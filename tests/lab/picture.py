@@ -47,10 +47,12 @@ def cut(section, limit):
     """A section in at most `limit` lines: its title, two lines that are no remarks, how many are left out, and its end."""
     if len(section) <= limit:
         return section
-    tail = limit - 4
-    head = [line for line in section[1:-tail] if not re.search(r"s  · ", STYLE.sub("", line))][:2]
-    left = len(section) - 1 - len(head) - tail
-    return [section[0], *head, f"          ⋮ {left} more lines", *section[-tail:]]
+    tail = section[4 - limit:]
+    while re.match(r" +[\d.]+s +[\d.]+ s  ", tail[0]):  # a part of the critical path, without its title
+        tail = tail[1:]
+    head = [line for line in section[1:-len(tail)] if not re.search(r"s  · ", STYLE.sub("", line))][:2]
+    left = len(section) - 1 - len(head) - len(tail)
+    return [section[0], *head, f"          ⋮ {left} more lines", *tail]
 
 
 def shortened(parts):

@@ -337,7 +337,10 @@ mod tests {
         let remark = Event::Note { step: "etcd-member".into(), text: "it votes".into() };
         assert!((0..2).all(|_| !report.is_known_warning(Some("m2"), &remark)), "only warnings");
         let json = Report { style: Style::Json, ..Report::silent() };
-        assert!((0..2).all(|_| !json.is_known_warning(Some("m2"), &warning("mtu: too small"))), "a program counts itself");
+        assert!(
+            (0..2).all(|_| !json.is_known_warning(Some("m2"), &warning("mtu: too small"))),
+            "a program counts itself"
+        );
     }
 
     #[test]
