@@ -36,7 +36,7 @@ lab: # what hosts and the cloud are made of, once per version
 	tests/lab/addons.sh kube-vip etcd-3.6
 	tests/openstack/make-root.sh
 
-test: ## the same, real hosts with real Kubernetes, and a real OpenStack API, without the longer tests (root; under an hour)
+test: ## the same, and Kubernetes on hosts of the lab (systemd-nspawn), and a real OpenStack API, without the longer tests (root; under an hour)
 	$(MAKE) --jobs=3 build lint lab
 	tests/lab/selftest.sh
 	$(call host-tests,--workspace --features nodeinit-tests/lab)
@@ -131,11 +131,11 @@ demo-openstack: build ## makes a cluster on a real OpenStack API and takes it aw
 demo-openstack-down: ## stops the cloud and removes its hosts; it stays as it is, for the next start
 	tests/openstack/cloud.sh down
 
-bench-join: build ## lets 300 workers join at once, and models 5000 (root; docs/scaling.md)
+bench-join: build ## lets 300 workers join at once, and models 5000 (root; docs/internals/joining.md)
 	cargo build --locked -p nodeinit-tests --features join --bin join
 	tests/bench/join.sh $(target)/debug/join $(binary)
 
-bench-openstack: build ## counts what the provisioner asks of a cloud as a cluster grows to 100 workers (root; docs/openstack.md)
+bench-openstack: build ## counts what the provisioner asks of a cloud as a cluster grows to 100 workers (root; docs/internals/provisioner.md)
 	tests/lab/prepare.sh
 	cargo build --release --locked -p provisioner
 	tests/bench/requests.py $(binary) $(target)/release/provisioner

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Fails where a page uses a word from the list below: prose.py. The pages are all Markdown files of the repository; docs/cli.md and
-docs/configuration.md are generated from help texts and descriptions of keys, so those are checked with them. Code blocks and `code` are not checked."""
+"""Fails where a page uses a word from the list below: prose.py. The pages are all Markdown files of the repository; docs/reference/cli.md and
+docs/reference/configuration.md are generated from help texts and descriptions of keys, so those are checked with them. Code blocks and `code` are not checked."""
 import pathlib
 import re
 import subprocess
@@ -48,10 +48,15 @@ def findings(path):
                 yield f"{path.relative_to(ROOT)}:{number}:{found.start() + 1}: `{found.group()}`: write {better}"
 
 
+def pages():
+    """All Markdown files of the repository."""
+    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "*.md"], capture_output=True, text=True, check=True).stdout
+    return [ROOT / name for name in listed.splitlines() if (ROOT / name).exists()]
+
+
 def check(findings, what, without=()):
     """Prints what `findings` yields for each page but `without`, and exits with 1 if there is any."""
-    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "*.md"], capture_output=True, text=True, check=True).stdout
-    found = [finding for name in listed.splitlines() if name not in without for finding in findings(ROOT / name)]
+    found = [finding for page in pages() if str(page.relative_to(ROOT)) not in without for finding in findings(page)]
     if found:
         print("\n".join(found))
         sys.exit(f"{len(found)} {what}")

@@ -16,7 +16,7 @@ fn the_page_of_the_command_line_is_current() {
     let shared: Vec<Arg> = root.find_subcommand("plan").into_iter().flat_map(Command::get_arguments).cloned().collect();
     options(shared.iter().filter(|arg| !is_help(arg)), &mut page);
     commands(&mut root, 2, &shared, &mut page);
-    is_current("cli.md", &page);
+    is_current("reference/cli.md", &page);
 }
 
 #[test]
@@ -43,10 +43,10 @@ fn each_dependency_has_its_reason() {
     let (_, listed) = manifest.split_once("[workspace.dependencies]\n").unwrap();
     let listed = listed.lines().take_while(|line| !line.starts_with('[')).filter(|line| !line.contains("path ="));
     let wanted: BTreeSet<&str> = listed.filter_map(|line| line.split_once(" =")).map(|(name, _)| name).collect();
-    let page = std::fs::read_to_string(document("dependencies.md")).unwrap();
+    let page = std::fs::read_to_string(document("internals/dependencies.md")).unwrap();
     let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
     let told: BTreeSet<&str> = rows.map(|(name, _)| name).collect();
-    assert_eq!(told, wanted, "docs/dependencies.md names other crates than Cargo.toml");
+    assert_eq!(told, wanted, "docs/internals/dependencies.md names other crates than Cargo.toml");
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn commands(parent: &mut Command, level: usize, shared: &[Arg], page: &mut Strin
             *page += &format!("\nShared: {}.\n", names.join(", "));
         }
         if let Some((example, more)) = below.trim_start_matches("Example:\n  ").split_once("\n\nMore: docs/") {
-            *page += &format!("\nExample: `{example}`. More: [{more}]({more}).\n");
+            *page += &format!("\nExample: `{example}`. More: [{more}](../{more}).\n");
         }
     }
 }

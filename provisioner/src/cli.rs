@@ -35,7 +35,7 @@ use std::{
     time::Instant,
 };
 
-/// `plan` found changes to make. Source: docs/cli.md.
+/// `plan` found changes to make. Source: docs/reference/cli.md.
 const PENDING: u8 = 2;
 /// The command line requests an unsupported feature. Source: sysexits.h.
 pub const USAGE: u8 = 64;

@@ -2,7 +2,7 @@
 
 use std::{process::ExitCode, time::Duration};
 
-/// Some machines failed, the rest is healthy. Source: docs/cli.md; nodeinit exits with it, too.
+/// Some machines failed, the rest is healthy. Source: docs/reference/cli.md; nodeinit exits with it, too.
 pub const PARTLY: u8 = 3;
 
 /// A failure, its message and its exit code.
@@ -263,7 +263,7 @@ impl Error {
         }
     }
 
-    /// Source: sysexits.h; docs/cli.md for 2 and 3.
+    /// Source: sysexits.h; docs/reference/cli.md for 2 and 3.
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::from(match self {
             Self::Configuration { .. } | Self::Api(ApiError::Regions(_)) => 78,

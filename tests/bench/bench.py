@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times nodeinit and stock kubeadm on freshly made hosts, alternately, and writes docs/benchmarks.md: bench.py BINARY [ROUNDS]."""
+"""Times nodeinit and stock kubeadm on freshly made hosts, alternately, and writes docs/reference/benchmarks.md: bench.py BINARY [ROUNDS]."""
 import datetime
 import json
 import lzma
@@ -67,8 +67,8 @@ def main():
 
     DOCS.mkdir(exist_ok=True)
     facts = {"processors": os.cpu_count(), "machine": machine(), "date": datetime.date.today().isoformat(), "rounds": rounds, "size": size, "packed": packed}
-    (DOCS / "benchmarks.svg").write_text(report.chart(runs, PLAN))
-    page = DOCS / "benchmarks.md"
+    (DOCS / "reference/benchmarks.svg").write_text(report.chart(runs, PLAN))
+    page = DOCS / "reference/benchmarks.md"
     _, mark, bundle = (page.read_text() if page.exists() else "").partition(report.BUNDLE)
     text = report.markdown(runs, PLAN, facts) + mark + bundle
     page.write_text(text)

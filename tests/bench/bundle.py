@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compares five bare hosts that come up from one bundle with the same hosts that each have a directory, alternately, and writes the part
-`bundle` of docs/benchmarks.md: bundle.py BINARY [PAIRS]."""
+`bundle` of docs/reference/benchmarks.md: bundle.py BINARY [PAIRS]."""
 import datetime
 import json
 import os
@@ -66,7 +66,7 @@ def main():
         order = ["each", "bundle"] if number % 2 else ["bundle", "each"]
         pairs.append({mode: run(mode, binary) for mode in order})
     text = markdown(pairs)
-    page = bench.DOCS / "benchmarks.md"
+    page = bench.DOCS / "reference/benchmarks.md"
     page.write_text(page.read_text().split(report.BUNDLE)[0] + text)
     print("\n" + text)
     ratio = statistics.median(pair["bundle"]["seconds"] / pair["each"]["seconds"] for pair in pairs)

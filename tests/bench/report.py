@@ -41,7 +41,7 @@ def markdown(runs, plan, facts):
     text = f"""# Benchmarks
 
 Written by `make bench` on {facts['date']}: {facts['machine']}; load before the runs {idlest:.1f} to {busiest:.1f}.
-Every run has freshly made hosts of the lab; tools alternate, {facts['rounds']} rounds. Kubernetes and etcd are the same programs and images for all.
+Every run has freshly made hosts of [the lab](../../tests/lab/README.md), systemd-nspawn containers with Debian 12 on this machine; tools alternate, {facts['rounds']} rounds. Kubernetes and etcd are the same programs and images for all.
 
 ![seconds, median of each mode](benchmarks.svg)
 

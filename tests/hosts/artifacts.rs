@@ -226,9 +226,9 @@ pub(crate) fn programs_of_the_image_and_images_of_a_registry() {
     host.must("[ -x /usr/bin/kubelet ] && [ -x /opt/cni/bin/bridge ]");
 }
 
-/// README.md's three commands, with hosts in the place of its machines. Beside them is only what the lab needs: what its kernel demands,
+/// The tutorial's three commands, with hosts in the place of its machines. Beside them is only what the lab needs: what its kernel demands,
 /// and stand-ins for upstream's servers.
-pub(crate) fn the_readme_makes_three_masters_of_official_artifacts() {
+pub(crate) fn the_tutorial_makes_three_masters_of_official_artifacts() {
     const ALONE: &str = "[ -e /usr/bin/kubelet ] && [ ! -e /var/lib/nodeinit/artifacts ]";
     build_addons(&["kube-vip"]);
     let cluster = Cluster::bare(3, 0);
@@ -269,9 +269,9 @@ pub(crate) fn the_readme_makes_three_masters_of_official_artifacts() {
     first.must("[ ! -e /var/lib/nodeinit/artifacts ] && [ ! -e /usr/local/bin/containerd ]");
 }
 
-/// The commands of README.md, with the names, addresses and keys of these hosts.
+/// The commands of the tutorial, with the names, addresses and keys of these hosts.
 fn page(cluster: &Cluster) -> String {
-    let text = include_str!("../../README.md");
+    let text = include_str!("../../docs/tutorials/bare-metal.md");
     let (_, marked) = text.split_once("<!-- a test runs this -->\n\n").unwrap();
     let (block, _) = marked.split_once("\n\n").unwrap();
     let mut page: String = block.lines().map(|line| format!("{}\n", line.strip_prefix("    ").unwrap())).collect();

@@ -1,4 +1,4 @@
-//! nodeinit on real hosts, with real Kubernetes: `make test` runs it, with root and the lab.
+//! nodeinit on hosts of the lab (systemd-nspawn containers), with real Kubernetes: `make test` runs it, with root and the lab.
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_macros,
@@ -43,7 +43,7 @@ const TESTS: &[Test] = &[
     test!(artifacts::a_cluster_of_fetched_artifacts, 180),
     test!(artifacts::programs_of_the_image_and_images_of_a_registry, 90).long(),
     test!(artifacts::five_bare_machines_from_one_bundle, 240).long(),
-    test!(artifacts::the_readme_makes_three_masters_of_official_artifacts, 240).long(),
+    test!(artifacts::the_tutorial_makes_three_masters_of_official_artifacts, 240).long(),
     test!(at_once::a_second_run_says_who_is_at_work_and_ctrl_c_stops_it, 60),
     test!(bootstrap::a_first_master_from_nothing, 180),
     test!(cluster::three_masters_and_two_workers, 360),

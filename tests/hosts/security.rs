@@ -1,4 +1,4 @@
-//! What somebody can do who has one worker: each line of the table in `docs/security.md`.
+//! What somebody can do who has one worker: each line of the table in `docs/reference/security.md`.
 
 use crate::metadata;
 use nodeinit_tests::{Cluster, Host};

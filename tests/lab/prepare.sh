@@ -4,7 +4,7 @@
 set -euo pipefail
 # shellcheck source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-[ "$(id -u)" = 0 ] || die "the lab boots real hosts and needs root rights; try sudo"
+[ "$(id -u)" = 0 ] || die "the lab boots hosts and needs root; try sudo"
 need systemd-nspawn=systemd-container ip=iproute2 ssh=openssh-client python3=python3 pkill=procps modprobe=kmod
 
 release=$(release_dir)

@@ -1,4 +1,4 @@
-//! What the tests on real hosts are written with: a host of `tests/lab`, what runs on it, what lies on its disk; the cloud of
+//! What the tests on hosts are written with: a host of `tests/lab`, what runs on it, what lies on its disk; the cloud of
 //! `tests/openstack`.
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! `docs/configuration.md` and `docs/releases.md` are made from the description of the keys, and these tests see that they are current.
+//! `docs/reference/configuration.md` and `docs/reference/releases.md` are made from the description of the keys, and these tests see that they are current.
 //! `UPDATE_DOCS=1 cargo test -p nodeinit-config --test reference` writes it.
 
 use nodeinit_config::{
@@ -10,12 +10,12 @@ use std::path::Path;
 
 #[test]
 fn the_reference_is_current() {
-    is_current("configuration.md", &reference());
+    is_current("reference/configuration.md", &reference());
 }
 
 #[test]
 fn the_page_of_releases_is_current() {
-    is_current("releases.md", &releases());
+    is_current("reference/releases.md", &releases());
 }
 
 fn is_current(page: &str, current: &str) {

@@ -156,7 +156,7 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
 
-    /// The contract of events: each line as `docs/cli.md` describes it. Programs of users and other versions of nodeinit read these.
+    /// The contract of events: each line as `docs/reference/cli.md` describes it. Programs of users and other versions of nodeinit read these.
     fn contract() -> Vec<(Value, Event)> {
         let step = || "etcd".to_owned();
         vec![
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn the_events_are_those_of_the_documentation() {
-        let page = include_str!("../../../docs/cli.md");
+        let page = include_str!("../../../docs/reference/cli.md");
         for (printed, _) in contract() {
             let object = printed.as_object().unwrap();
             let name = object["event"].as_str().unwrap();

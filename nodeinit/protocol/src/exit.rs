@@ -1,6 +1,6 @@
 //! Exit codes.
 
-/// The exit codes of the command line. Source: sysexits.h, and `docs/cli.md`.
+/// The exit codes of the command line. Source: sysexits.h, and `docs/reference/cli.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {

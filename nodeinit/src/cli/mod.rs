@@ -210,7 +210,7 @@ fn ended(report: Report, command: &str, result: Result<(), StepError>) -> Exit {
     }
 }
 
-/// The command line as it is described to clap: `docs/cli.md` is made from it.
+/// The command line as it is described to clap: `docs/reference/cli.md` is made from it.
 #[must_use]
 pub fn command() -> clap::Command {
     help::with_examples(Cli::command())

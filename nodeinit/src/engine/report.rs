@@ -1,10 +1,11 @@
 //! Progress for people and programs.
 
-use crate::engine::{error::StepError, runs::Recorder};
+use crate::engine::{error::StepError, runs::Recorder, step_id::StepId};
 use nodeinit_base::critical_path::{self, Bar};
 use nodeinit_protocol::Line;
 use nodeinit_screen::{Screen, visible};
 use std::{
+    collections::BTreeMap,
     fmt,
     io::{IsTerminal, Write},
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
@@ -40,6 +41,8 @@ pub struct Report {
     screen: Arc<Mutex<Screen>>,
     /// Where events are kept for `nodeinit timeline`.
     recorder: Arc<OnceLock<Mutex<Recorder>>>,
+    /// Each warning that was printed, and the other machines that have it, too.
+    warnings: Arc<Mutex<BTreeMap<String, Vec<String>>>>,
 }
 
 impl fmt::Debug for Report {
@@ -66,6 +69,7 @@ impl Report {
             host: nix::unistd::gethostname().unwrap_or_default().to_string_lossy().into(),
             screen: Arc::new(Mutex::new(Screen::new(std::io::stdout(), terminal && style == Style::Text))),
             recorder: Arc::default(),
+            warnings: Arc::default(),
         }
     }
 
@@ -111,7 +115,10 @@ impl Report {
         self.keep(None, event);
         let mut screen = self.screen();
         self.complain(&mut screen, None, event);
-        let Some(line) = self.line(None, event) else { return };
+        if self.is_known_warning(None, event) {
+            return;
+        }
+        let Some(mut line) = self.line(None, event) else { return };
         match event {
             Event::Started { step, title } if screen.is_live() => {
                 screen.begin(step, title, self.elapsed());
@@ -121,8 +128,41 @@ impl Report {
                 screen.end(step);
                 screen.print(&line, self.elapsed());
             }
+            Event::Summary { .. } if self.style == Style::Text => {
+                line.push_str(&self.repeated_warnings());
+                screen.print(&line, self.elapsed());
+            }
             _ => screen.print(&line, self.elapsed()),
         }
+    }
+
+    /// Whether this is a warning that people have read already. Another machine that has it is kept for the summary.
+    fn is_known_warning(&self, host: Option<&str>, event: &Event) -> bool {
+        let Event::Note { step, text } = event else { return false };
+        if self.style != Style::Text || *step != StepId::Preflight.to_string() {
+            return false;
+        }
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(hosts) = warnings.get_mut(text) else {
+            warnings.insert(text.clone(), Vec::new());
+            return false;
+        };
+        hosts.extend(host.map(str::to_owned));
+        true
+    }
+
+    /// Which machines have warnings that were printed for another machine.
+    fn repeated_warnings(&self) -> String {
+        let warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut checks: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for (text, hosts) in warnings.iter().filter(|(_, hosts)| !hosts.is_empty()) {
+            let mut hosts = hosts.clone();
+            hosts.sort();
+            checks.entry(hosts.join(", ")).or_default().push(text.split(':').next().unwrap_or_default());
+        }
+        checks.into_iter().fold(String::new(), |lines, (hosts, checks)| {
+            lines + &visible(&format!("\nsame warnings on {hosts}: {}", checks.join(", ")))
+        })
     }
 
     /// Tells an event of another machine, with its name as `host` and as `NODEINIT_HOST`. On a terminal such a machine is one
@@ -135,6 +175,9 @@ impl Report {
         let is_row = matches!(event, Event::Started { .. }) && screen.is_live();
         // The figures of another machine's run are its own business.
         if is_row || (self.style == Style::Text && matches!(event, Event::Summary { .. })) {
+            return;
+        }
+        if self.is_known_warning(Some(host), event) {
             return;
         }
         if let Some(line) = self.line(Some(host), event) {
@@ -280,6 +323,25 @@ fn log(host: &str, event: &Event) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_warning_of_several_machines_is_printed_once() {
+        let warning = |text: &str| Event::Note { step: "preflight".into(), text: text.into() };
+        let report = Report { style: Style::Text, ..Report::silent() };
+        assert!(!report.is_known_warning(None, &warning("clock: it is not synchronized")));
+        assert!(report.is_known_warning(Some("m2"), &warning("clock: it is not synchronized")));
+        assert!(report.is_known_warning(Some("w1"), &warning("clock: it is not synchronized")));
+        assert!(!report.is_known_warning(Some("w1"), &warning("mtu: too small")));
+        assert_eq!(report.repeated_warnings(), "\nsame warnings on m2, w1: clock");
+
+        let remark = Event::Note { step: "etcd-member".into(), text: "it votes".into() };
+        assert!((0..2).all(|_| !report.is_known_warning(Some("m2"), &remark)), "only warnings");
+        let json = Report { style: Style::Json, ..Report::silent() };
+        assert!(
+            (0..2).all(|_| !json.is_known_warning(Some("m2"), &warning("mtu: too small"))),
+            "a program counts itself"
+        );
+    }
 
     #[test]
     fn what_other_machines_report_has_no_control_characters() {

@@ -24,9 +24,9 @@ const CRI_IMAGES: &str = "io.containerd.cri.v1.images";
 const CRI_RUNTIME: &str = "io.containerd.cri.v1.runtime";
 
 /// A new file for containerd 2, which merges imported files key by key, and one for containerd 1, which does not.
-const NEW_3: &str = "# Written by nodeinit. `nodeinit up` sets only what it needs: see docs/containerd.md. Other settings stay.\n\
+const NEW_3: &str = "# Written by nodeinit. `nodeinit up` sets only what it needs: see docs/how-to/containerd.md. Other settings stay.\n\
                      version = 3\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n";
-const NEW_2: &str = "# Written by nodeinit. `nodeinit up` sets only what it needs: see docs/containerd.md. Other settings stay.\nversion = 2\n";
+const NEW_2: &str = "# Written by nodeinit. `nodeinit up` sets only what it needs: see docs/how-to/containerd.md. Other settings stay.\nversion = 2\n";
 
 /// Why a configuration of containerd cannot be edited.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]

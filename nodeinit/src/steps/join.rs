@@ -81,7 +81,7 @@ impl Step for Join {
     }
 
     fn title(&self) -> String {
-        "join the cluster".into()
+        "wait for the API server, and join the cluster".into()
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {

@@ -32,7 +32,7 @@ keys! {
         /// The digest of the file `SHA256SUMS` of a mirror. That file has the digest of each artifact that is not in `sha256`.
         "sha256sums" sha256sums: Option<[u8; 32]>,
             else "none", example "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", to all;
-        /// The public key that must have signed the bundle. Nothing of a bundle without its signature is used. See `docs/artifacts.md`.
+        /// The public key that must have signed the bundle. Nothing of a bundle without its signature is used. See `docs/how-to/air-gap.md`.
         "bundleKey" bundle_key: Option<String> as Option<BundleKey>,
             else "none", example "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKSJP7bvRVpAlmJMb4lLdWVlqsA4FxgYDbSw1LRxlPyo", to all;
         /// Programs that are placed on the machine.
@@ -42,7 +42,7 @@ keys! {
         "images" images: Option<Vec<ImageKeys>>,
             else "none from an image; else `images/NAME.tar` for all that the version and the addons need", example "[{path: images/pause.tar, image: \"registry.k8s.io/pause:3.10.1\"}]", to all => images;
         /// For `artifacts fetch` and the source `upstream`: the base URL to ask instead of an official server or registry. A registry's
-        /// path becomes the folder of its images. See `docs/artifacts.md`.
+        /// path becomes the folder of its images. See `docs/reference/artifacts.md`.
         "mirrors" mirrors: BTreeMap<String, String> as Dict<Host, Url>,
             example "{registry.k8s.io: \"https://mirror.example.org/k8s\"}", to all;
         /// A CA that downloads trust in addition to those of the machine: that of a mirror or of a proxy.

@@ -35,8 +35,8 @@ mod tests {
     #[test]
     fn every_id_that_the_documentation_shows_is_known() {
         let documents = [
-            include_str!("../../../../docs/configuration.md"),
-            include_str!("../../../../docs/openstack.md"),
+            include_str!("../../../../docs/reference/configuration.md"),
+            include_str!("../../../../docs/reference/openstack.md"),
             include_str!("../../../../docs/examples/openstack.yaml"),
             UUID.example,
         ];

@@ -1,5 +1,5 @@
 //! What a configuration may contain, as data: one description gives the check for unknown keys and wrong values,
-//! the built-in defaults, the JSON Schema, the file that `config init` writes, and `docs/configuration.md`.
+//! the built-in defaults, the JSON Schema, the file that `config init` writes, and `docs/reference/configuration.md`.
 
 use crate::model::format::Format;
 

@@ -15,7 +15,7 @@ keys! {
     /// The Kubernetes release.
     pub(crate) struct Kubernetes {
         /// The version of Kubernetes. Its minor version selects the release, which determines all other versions and flags: see
-        /// `docs/releases.md`.
+        /// `docs/reference/releases.md`.
         "version" version: KubernetesVersion = (crate::releases::DEFAULT), to all, immutable => known;
     }
 }
@@ -36,7 +36,7 @@ fn known(place: &Place<'_, KubernetesVersion>, verdict: &mut Verdict<'_>) {
             let what = format!("nodeinit does not know Kubernetes {version}; it knows {}", known.join(", "));
             let (major, minor) = version.minor_version();
             let remedy = format!(
-                "write one of these, or describe {major}.{minor} in {DIRECTORY}/{major}.{minor}.yaml (see docs/releases.md)"
+                "write one of these, or describe {major}.{minor} in {DIRECTORY}/{major}.{minor}.yaml (see docs/how-to/add-a-release.md)"
             );
             place.report(&mut verdict.errors, what, remedy);
         }

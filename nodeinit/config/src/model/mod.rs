@@ -77,7 +77,7 @@ keys! {
         "kubernetes" kubernetes: Kubernetes, to all;
         /// Registries and mirrors of images.
         "images" images: Images, to all;
-        /// containerd on every machine. See `docs/containerd.md`.
+        /// containerd on every machine. See `docs/how-to/containerd.md`.
         "containerRuntime" container_runtime: ContainerRuntime, to all => container_runtime::unmanaged;
         /// Settings that all masters share.
         "controlPlane" control_plane: ControlPlane, to all;

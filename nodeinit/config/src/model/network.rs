@@ -26,7 +26,7 @@ keys! {
         "serviceCIDR" service_cidr: IpNet = "10.96.0.0/12", to all, immutable => service_range;
         /// The domain of the cluster's DNS.
         "dnsDomain" dns_domain: String as Subdomain = "cluster.local", to all, immutable;
-        /// `false`: drops the traffic of pods to the cloud's metadata service, where user-data can be read. See `docs/security.md`.
+        /// `false`: drops the traffic of pods to the cloud's metadata service, where user-data can be read. See `docs/reference/security.md`.
         "podsMayReadMetadata" pods_may_read_metadata: bool,
             else "`false` on OpenStack, else `true`" (without_cloud), example "false", to all;
     }

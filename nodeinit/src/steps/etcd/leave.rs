@@ -53,7 +53,7 @@ pub fn keep_quorum(view: &View, member: &Member) -> Result<(), StepError> {
     Err(StepError::new(what).exit(Exit::TryAgain).hint(
         "bring the other masters up first, or remove those that are gone for good; with --force etcd is asked all the same, \
          and refuses as long as it sees it likewise: where it does not, nothing in the cluster can be changed any more, and \
-         etcd has to be restored from a snapshot unless enough members come back",
+         etcd's data has to be restored from your own backup unless enough members come back",
     ))
 }
 

@@ -26,7 +26,7 @@ pub(super) async fn runtime(cx: &Context) -> Vec<Finding> {
                 CHECK,
                 "containerd is not installed",
                 "install it (Debian: `apt install containerd`), or let nodeinit do it: set containerRuntime.manage: true and an artifacts.source \
-                 (see docs/containerd.md)",
+                 (see docs/how-to/containerd.md)",
             )]
         }
         Err(e @ CriError::Connect { .. }) => {
