@@ -10,6 +10,7 @@ pub mod exit;
 mod map;
 pub mod paths;
 pub mod permit;
+pub mod run;
 pub mod status;
 pub mod token;
 pub mod worker;
