@@ -114,7 +114,7 @@ impl Destroy<'_> {
         let part = found.part.to_string();
         self.output.begin(&part, "deleting");
         let outcome = self.delete(found).await;
-        self.output.end(&part, outcome.is_err());
+        self.output.end_as(&part, outcome.is_err());
         let (at, took) = (self.begun.elapsed().as_secs_f64(), begun.elapsed().as_secs_f64());
         match outcome {
             Ok(()) => self.output.tell(

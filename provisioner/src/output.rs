@@ -1,15 +1,19 @@
 //! What people and programs read: lines of text, or one JSON object a line.
 
-use crate::{error::Error, timeline::Timeline};
+use crate::{
+    error::Error,
+    timeline::{Place, Timeline},
+};
 use clap::ValueEnum;
 use nodeinit_base::atomic_file;
-use nodeinit_screen::{Screen, visible};
+use nodeinit_protocol::run::Header;
+use nodeinit_screen::{Screen, is_terminal, tell, visible};
 use serde_json::{Value, json};
 use std::{
     cell::RefCell,
     collections::BTreeMap,
     convert::Infallible,
-    io::{self, IsTerminal, Write},
+    io::{self, Write},
     path::Path,
     rc::Rc,
     time::{Duration, Instant},
@@ -32,9 +36,11 @@ pub enum Format {
 #[derive(Clone)]
 pub struct Output {
     format: Format,
+    /// Only results and failures are shown.
+    quiet: bool,
     screen: Rc<RefCell<Screen>>,
     begun: Instant,
-    under_way: Rc<RefCell<BTreeMap<String, (String, Duration)>>>,
+    under_way: Rc<RefCell<BTreeMap<String, (Place, Duration)>>>,
     timeline: Rc<Timeline>,
 }
 
@@ -42,17 +48,46 @@ impl Output {
     /// Standard output. On a terminal, running work is shown below it.
     #[must_use]
     pub fn new(format: Format) -> Self {
-        let live = format == Format::Text && io::stdout().is_terminal();
+        let live = format == Format::Text && is_terminal();
         let screen = Rc::new(RefCell::new(Screen::new(io::stdout(), live)));
-        Self { format, screen, begun: Instant::now(), under_way: Rc::default(), timeline: Rc::default() }
+        Self { format, quiet: false, screen, begun: Instant::now(), under_way: Rc::default(), timeline: Rc::default() }
     }
 
-    /// One thing: a line of text, or an object.
+    /// The same without progress: only results and failures.
+    #[must_use]
+    pub fn quiet(self) -> Self {
+        Self { quiet: true, ..self.plain() }
+    }
+
+    /// The same as a plain stream of lines, also on a terminal.
+    #[must_use]
+    pub fn plain(self) -> Self {
+        Self { screen: Rc::new(RefCell::new(Screen::new(io::stdout(), false))), ..self }
+    }
+
+    /// Progress: a line of text, or an object.
     pub fn tell(&self, text: &str, object: impl FnOnce() -> Value) {
+        if !self.quiet {
+            self.result(text, object);
+        }
+    }
+
+    /// A result: a line of text, or an object.
+    pub fn result(&self, text: &str, object: impl FnOnce() -> Value) {
         match self.format {
             Format::Text => self.line(text),
             Format::Json => self.line(&object().to_string()),
         }
+    }
+
+    /// A part that failed: to standard error, and as an object.
+    pub fn fail(&self, name: &str, error: &Error, at: f64) {
+        let hint = error.hint().map(|hint| format!("\n          hint:    {hint}")).unwrap_or_default();
+        self.screen.borrow_mut().erase();
+        tell(&format!("{at:6.1} s  FAILED   {name}: {error}{hint}"));
+        self.object(|| {
+            json!({ "event": "failed", "part": name, "error": error.to_string(), "hint": error.hint(), "at": at })
+        });
     }
 
     /// An object that has no text of its own.
@@ -71,15 +106,22 @@ impl Output {
 
     /// Something is under way from now on.
     pub fn begin(&self, name: &str, what: &str) {
-        let now = self.begun.elapsed();
-        self.under_way.borrow_mut().insert(name.to_owned(), (row(name, what), now));
+        let (now, place) = (self.begun.elapsed(), Place::of(name, what));
+        self.timeline.began(&place, now);
+        self.under_way.borrow_mut().insert(name.to_owned(), (place, now));
         self.screen.borrow_mut().begin(name, what, now);
     }
 
     /// It is under way no more.
     pub fn end(&self, name: &str) {
-        if let Some((row, start)) = self.under_way.borrow_mut().remove(name) {
-            self.timeline.add(&row, start, self.begun.elapsed());
+        self.end_as(name, false);
+    }
+
+    /// It is under way no more; whether it failed.
+    pub fn end_as(&self, name: &str, failed: bool) {
+        if let Some((place, start)) = self.under_way.borrow_mut().remove(name) {
+            let now = self.begun.elapsed();
+            self.timeline.ended(&place, now, now - start, failed);
         }
         self.screen.borrow_mut().end(name);
     }
@@ -91,14 +133,21 @@ impl Output {
         self.under_way.borrow().iter().map(|(name, (_, start))| (name.clone(), now - *start)).collect()
     }
 
+    /// Records what is under way from now on for `timeline`. Nothing depends on it: where that cannot be, it is told.
+    pub fn record(&self, path: &Path, header: &Header) {
+        if let Err(error) = self.timeline.record(path, header) {
+            let note = format!("this run is not recorded for `timeline`: {error}");
+            self.tell(&format!("note     {note}"), || json!({ "event": "note", "what": note }));
+        }
+    }
+
     /// Tells what took how long.
     pub fn tell_timeline(&self) {
         let seconds = self.begun.elapsed().as_secs_f64();
-        let text = match self.timeline.text() {
-            rows if rows.is_empty() => format!("{seconds:6.1} s  in all"),
-            rows => format!("{seconds:6.1} s  in all, of which\n{}", rows.trim_end()),
-        };
-        self.tell(&text, || json!({ "event": "timeline", "seconds": seconds, "rows": self.timeline.rows() }));
+        self.tell(
+            &self.timeline.text(&format!("{seconds:6.1} s  in all")),
+            || json!({ "event": "timeline", "seconds": seconds, "rows": self.timeline.rows() }),
+        );
     }
 
     /// Whether what is under way is seen.
@@ -127,15 +176,6 @@ impl Output {
     /// Prints what may come from the cloud or from a machine: a terminal gets none of its control characters.
     fn line(&self, text: &str) {
         self.screen.borrow_mut().print(&visible(text), self.begun.elapsed());
-    }
-}
-
-/// The timeline's row of what is under way: the parts of a kind share one, and so do a machine's waits of a kind.
-fn row(name: &str, what: &str) -> String {
-    match (name.split_once('/'), name.contains(": ")) {
-        (Some((kind, _)), _) => kind.to_owned(),
-        (None, true) => name.to_owned(),
-        (None, false) => format!("{name}: {}", what.split(' ').next().unwrap_or_default()),
     }
 }
 

@@ -13,6 +13,7 @@ pub mod permit;
 pub mod run;
 pub mod status;
 pub mod token;
+pub mod version;
 pub mod worker;
 
 pub use bundle::Bundle;
