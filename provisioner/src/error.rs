@@ -7,6 +7,7 @@ pub use api::ApiError;
 pub use causes::{Cause, Causes};
 use nodeinit_base::WaitError;
 use nodeinit_config::Problems;
+use nodeinit_protocol::event::ConfigProblem;
 use std::{fmt::Display, process::ExitCode};
 
 /// Some machines failed, the rest is healthy. Source: docs/cli.md; nodeinit exits with it, too.
@@ -139,6 +140,22 @@ impl Error {
             Self::Unhealthy { .. } => Some("repair each as reported above, then run it again".to_owned()),
             Self::Partly { .. } => Some("run it again to resume".to_owned()),
             _ => None,
+        }
+    }
+
+    /// What failed first, if this is the end of a run of many parts.
+    pub fn causes(&self) -> &[Cause] {
+        match self {
+            Self::Partly { causes, .. } => causes,
+            _ => &[],
+        }
+    }
+
+    /// What is wrong with the configuration, if that is the failure.
+    pub fn problems(&self) -> Vec<ConfigProblem> {
+        match self {
+            Self::Invalid(problems) => problems.0.iter().map(ConfigProblem::from).collect(),
+            _ => Vec::new(),
         }
     }
 

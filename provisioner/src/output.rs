@@ -1,7 +1,7 @@
 //! What people and programs read: lines of text, or one JSON object a line.
 
 use crate::{
-    error::Error,
+    error::{Cause, Error},
     timeline::{Place, Timeline},
 };
 use clap::ValueEnum;
@@ -14,7 +14,7 @@ use std::{
     collections::BTreeMap,
     convert::Infallible,
     io::{self, Write},
-    path::Path,
+    path::{Path, PathBuf},
     rc::Rc,
     time::{Duration, Instant},
 };
@@ -107,7 +107,7 @@ impl Output {
     /// Something is under way from now on.
     pub fn begin(&self, name: &str, what: &str) {
         let (now, place) = (self.begun.elapsed(), Place::of(name, what));
-        self.timeline.began(&place, now);
+        self.tell_unrecorded(self.timeline.began(&place, now));
         self.under_way.borrow_mut().insert(name.to_owned(), (place, now));
         self.screen.borrow_mut().begin(name, what, now);
     }
@@ -119,9 +119,10 @@ impl Output {
 
     /// It is under way no more; whether it failed.
     pub fn end_as(&self, name: &str, failed: bool) {
-        if let Some((place, start)) = self.under_way.borrow_mut().remove(name) {
+        let ended = self.under_way.borrow_mut().remove(name);
+        if let Some((place, start)) = ended {
             let now = self.begun.elapsed();
-            self.timeline.ended(&place, now, now - start, failed);
+            self.tell_unrecorded(self.timeline.ended(&place, now, now - start, failed));
         }
         self.screen.borrow_mut().end(name);
     }
@@ -133,9 +134,14 @@ impl Output {
         self.under_way.borrow().iter().map(|(name, (_, start))| (name.clone(), now - *start)).collect()
     }
 
-    /// Records what is under way from now on for `timeline`. Nothing depends on it: where that cannot be, it is told.
-    pub fn record(&self, path: &Path, header: &Header) {
-        if let Err(error) = self.timeline.record(path, header) {
+    /// Records what is under way from now on for `timeline`.
+    pub fn record(&self, path: PathBuf, header: Header) {
+        self.timeline.record(path, header);
+    }
+
+    /// Nothing depends on the record.
+    fn tell_unrecorded(&self, recorded: Result<(), Error>) {
+        if let Err(error) = recorded {
             let note = format!("this run is not recorded for `timeline`: {error}");
             self.tell(&format!("note     {note}"), || json!({ "event": "note", "what": note }));
         }
@@ -182,6 +188,24 @@ impl Output {
 /// A line to standard output. A reader that has gone away is no reason to stop half way.
 pub fn line(text: &str) {
     let _ = writeln!(io::stdout().lock(), "{text}");
+}
+
+/// The failure of a command: to standard error, and as an object.
+pub fn failure(format: Format, error: &Error) {
+    let mut text = format!("error: {error}");
+    for cause in error.causes() {
+        text += &format!("\n  cause: {cause}");
+        text += &cause.hint.as_ref().map(|hint| format!("\n         hint: {hint}")).unwrap_or_default();
+    }
+    text += &error.hint().filter(|hint| !hint.is_empty()).map(|hint| format!("\n  hint:  {hint}")).unwrap_or_default();
+    tell(&text);
+    if format == Format::Json {
+        let causes: Vec<Value> = error.causes().iter().map(Cause::object).collect();
+        let object = json!({
+            "event": "error", "error": error.to_string(), "hint": error.hint(), "causes": causes, "problems": error.problems(),
+        });
+        line(&visible(&object.to_string()));
+    }
 }
 
 /// Writes a file that only its owner may read; whole, or not at all.

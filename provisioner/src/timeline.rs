@@ -80,21 +80,42 @@ impl Place {
 
 /// The file of past runs. A run that changes nothing leaves no record.
 struct Record {
-    recorder: Recorder<File>,
+    path: PathBuf,
+    header: Header,
     /// What was waited for before the first change.
-    held_back: Option<Vec<Line>>,
+    held_back: Vec<Line>,
+    /// Since the first change.
+    recorder: Option<Recorder<File>>,
 }
 
 impl Record {
-    fn take(&mut self, line: &Line, changes: bool) {
-        match &mut self.held_back {
-            Some(held_back) if !changes => held_back.push(line.clone()),
-            held_back => {
-                for line in held_back.take().iter().flatten().chain([line]) {
-                    self.recorder.take(&line.event, &serde_json::to_string(line).unwrap_or_default());
-                }
-            }
+    fn take(&mut self, line: &Line, changes: bool) -> Result<(), Error> {
+        if self.recorder.is_none() && !changes {
+            self.held_back.push(line.clone());
+            return Ok(());
         }
+        let recorder = match self.recorder.take() {
+            Some(recorder) => recorder,
+            None => self.open()?,
+        };
+        let recorder = self.recorder.insert(recorder);
+        for line in self.held_back.drain(..).chain([line.clone()]) {
+            recorder.take(&line.event, &serde_json::to_string(&line).unwrap_or_default());
+        }
+        Ok(())
+    }
+
+    fn open(&self) -> Result<Recorder<File>, Error> {
+        let text = content(&self.path)?;
+        if text.len() > LARGEST {
+            write_private(&self.path, &String::from_utf8_lossy(newest(&text)))?;
+        }
+        let file = OpenOptions::new().create(true).append(true).mode(0o600).open(&self.path);
+        let file = file.map_err(|e| Error::Refused {
+            what: format!("cannot write the record of runs {}: {e}", self.path.display()),
+            remedy: "make it writable, or move it away".to_owned(),
+        })?;
+        Ok(Recorder::new(file, &text, &self.header))
     }
 }
 
@@ -112,51 +133,41 @@ struct Row {
 }
 
 impl Timeline {
-    /// Records this run in a file from now on, too.
-    ///
-    /// # Errors
-    /// Where it cannot be opened, or not be shortened.
-    pub fn record(&self, path: &Path, header: &Header) -> Result<(), Error> {
-        let text = content(path)?;
-        if text.len() > LARGEST {
-            write_private(path, &String::from_utf8_lossy(newest(&text)))?;
-        }
-        let open = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
-        let file = open.map_err(|e| Error::Refused {
-            what: format!("cannot write the record of runs {}: {e}", path.display()),
-            remedy: "make it writable, or move it away".to_owned(),
-        })?;
-        let recorder = Recorder::new(file, &text, header);
-        *self.record.borrow_mut() = Some(Record { recorder, held_back: Some(Vec::new()) });
-        Ok(())
+    /// Records this run in a file, too.
+    pub fn record(&self, path: PathBuf, header: Header) {
+        *self.record.borrow_mut() = Some(Record { path, header, held_back: Vec::new(), recorder: None });
     }
 
     /// Something is under way from now on.
-    pub fn began(&self, place: &Place, at: Duration) {
-        self.add(place, at, Event::Started { step: place.step.clone(), title: place.title.clone() });
+    ///
+    /// # Errors
+    /// The run cannot be recorded, and is not from now on.
+    pub fn began(&self, place: &Place, at: Duration) -> Result<(), Error> {
+        self.add(place, at, Event::Started { step: place.step.clone(), title: place.title.clone() })
     }
 
     /// It ended, after so long.
-    pub fn ended(&self, place: &Place, at: Duration, took: Duration, failed: bool) {
+    ///
+    /// # Errors
+    /// As [`Self::began`].
+    pub fn ended(&self, place: &Place, at: Duration, took: Duration, failed: bool) -> Result<(), Error> {
         let step = place.step.clone();
-        self.add(
-            place,
-            at,
-            match failed {
-                false => Event::Done { step, changed: true, seconds: rounded(took) },
-                true => {
-                    Event::Failed { step, error: String::new(), causes: Vec::new(), hint: None, problems: Vec::new() }
-                }
-            },
-        );
+        let event = match failed {
+            false => Event::Done { step, changed: true, seconds: rounded(took) },
+            true => Event::Failed { step, error: String::new(), causes: Vec::new(), hint: None, problems: Vec::new() },
+        };
+        self.add(place, at, event)
     }
 
-    fn add(&self, place: &Place, at: Duration, event: Event) {
+    fn add(&self, place: &Place, at: Duration, event: Event) -> Result<(), Error> {
         let line = Line { event, host: Some(place.host.clone()), elapsed: rounded(at) };
-        if let Some(record) = self.record.borrow_mut().as_mut() {
-            record.take(&line, place.changes);
+        self.run.borrow_mut().events.push(line.clone());
+        let mut record = self.record.borrow_mut();
+        let taken = record.as_mut().map_or(Ok(()), |record| record.take(&line, place.changes));
+        if taken.is_err() {
+            *record = None;
         }
-        self.run.borrow_mut().events.push(line);
+        taken
     }
 
     /// What is long enough to be looked at. The parts of a kind share a row.
@@ -217,8 +228,8 @@ mod tests {
 
     fn add(timeline: &Timeline, name: &str, what: &str, start: u64, end: u64) {
         let (place, seconds) = (Place::of(name, what), Duration::from_secs);
-        timeline.began(&place, seconds(start));
-        timeline.ended(&place, seconds(end), seconds(end - start), false);
+        timeline.began(&place, seconds(start)).unwrap();
+        timeline.ended(&place, seconds(end), seconds(end - start), false).unwrap();
     }
 
     #[test]
@@ -243,8 +254,8 @@ mod tests {
         let timeline = Timeline::default();
         assert_eq!(timeline.text("0.0 s in all"), "0.0 s in all");
         let place = Place::of("port/m1", "creating");
-        timeline.began(&place, Duration::ZERO);
-        timeline.ended(&place, Duration::from_millis(100), Duration::from_millis(100), false);
+        timeline.began(&place, Duration::ZERO).unwrap();
+        timeline.ended(&place, Duration::from_millis(100), Duration::from_millis(100), false).unwrap();
         add(&timeline, "server/m1", "creating", 0, 9);
         assert_eq!(timeline.rows().as_array().map(Vec::len), Some(1), "{}", timeline.text(""));
     }
@@ -256,21 +267,25 @@ mod tests {
         let header = |time| Header { run: "apply".into(), time, machine: "laptop".into(), cluster: "demo".into() };
         let run = |time| {
             let timeline = Timeline::default();
-            timeline.record(&file, &header(time)).unwrap();
+            timeline.record(file.clone(), header(time));
             add(&timeline, "m1", "answers SSH when it lets us in", 0, 1);
             timeline
         };
         run(1);
+        assert!(!file.exists(), "run 1 changed nothing");
         let timeline = run(2);
         let etcd = Place::of("m1: etcd", "wait for a healthy etcd");
-        timeline.began(&etcd, Duration::from_secs(1));
-        timeline.ended(&etcd, Duration::from_secs(2), Duration::from_secs(1), true);
+        timeline.began(&etcd, Duration::from_secs(1)).unwrap();
+        timeline.ended(&etcd, Duration::from_secs(2), Duration::from_secs(1), true).unwrap();
         let runs = read(&file).unwrap();
-        assert_eq!(runs.iter().map(|run| run.header.time).collect::<Vec<_>>(), [2], "run 1 changed nothing");
+        assert_eq!(runs.iter().map(|run| run.header.time).collect::<Vec<_>>(), [2]);
         let shown: Vec<(String, String, bool)> =
             bars(&runs[0]).into_iter().map(|bar| (bar.host, bar.step, bar.failed)).collect();
         let bar = |step: &str, failed| ("m1".to_owned(), step.to_owned(), failed);
         assert_eq!(shown, [bar("answers", false), bar("etcd", true)]);
         assert!(read(&directory.path().join("none")).unwrap().is_empty());
+        let nowhere = Timeline::default();
+        nowhere.record(directory.path().join("none/demo.runs.jsonl"), header(3));
+        assert!(nowhere.began(&etcd, Duration::ZERO).is_err() && nowhere.began(&etcd, Duration::ZERO).is_ok());
     }
 }
