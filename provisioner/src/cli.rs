@@ -22,10 +22,7 @@ use machines::Machine;
 use nodeinit_config::{Layer, Loaded, cluster::Role, load};
 use nodeinit_protocol::version;
 use nodeinit_screen::tell;
-use std::{
-    path::PathBuf,
-    process::ExitCode,
-};
+use std::{path::PathBuf, process::ExitCode};
 
 /// The command line requests an unsupported feature. Source: sysexits.h.
 const USAGE: u8 = 64;

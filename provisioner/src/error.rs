@@ -131,7 +131,8 @@ impl Error {
             }
             Self::Fault { .. } => Some("run it again: it deletes and recreates what failed".to_owned()),
             Self::Machine { .. } => Some(
-                "fix the cause (`journalctl -t nodeinit` on the machine shows it, too), then run it again to resume".to_owned(),
+                "fix the cause (`journalctl -t nodeinit` on the machine shows it, too), then run it again to resume"
+                    .to_owned(),
             ),
             Self::HostKey { machine, .. } => Some(format!(
                 "compare the key with the machine itself (`ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub` there) and write it \

@@ -16,8 +16,7 @@ pub async fn console(client: &Client, server: &Found) -> Result<String, Error> {
     let path = format!("/servers/{}/action", server.id);
     // An action that changes nothing, so that it may be asked for again.
     let body = json!({ "os-getConsoleOutput": {} });
-    let failed =
-        |source: ApiError| ApiError::Console { server: server.part.to_string(), source: Box::new(source) };
+    let failed = |source: ApiError| ApiError::Console { server: server.part.to_string(), source: Box::new(source) };
     let answer = client.send(Method::POST, Service::Compute, &path, Some(&body)).await.map_err(failed)?;
     Ok(answer["output"].as_str().unwrap_or_default().to_owned())
 }

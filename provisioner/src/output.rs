@@ -10,7 +10,7 @@ use nodeinit_protocol::run::Header;
 use nodeinit_screen::{Screen, is_terminal, tell, visible};
 use serde_json::{Value, json};
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     collections::BTreeMap,
     convert::Infallible,
     io::{self, Write},
@@ -39,7 +39,7 @@ pub struct Output {
     /// Only results and failures are shown.
     quiet: bool,
     screen: Rc<RefCell<Screen>>,
-    begun: Instant,
+    begun: Rc<Cell<Instant>>,
     under_way: Rc<RefCell<BTreeMap<String, (Place, Duration)>>>,
     timeline: Rc<Timeline>,
 }
@@ -50,7 +50,13 @@ impl Output {
     pub fn new(format: Format) -> Self {
         let live = format == Format::Text && is_terminal();
         let screen = Rc::new(RefCell::new(Screen::new(io::stdout(), live)));
-        Self { format, quiet: false, screen, begun: Instant::now(), under_way: Rc::default(), timeline: Rc::default() }
+        let begun = Rc::new(Cell::new(Instant::now()));
+        Self { format, quiet: false, screen, begun, under_way: Rc::default(), timeline: Rc::default() }
+    }
+
+    /// Counts times from now: the operator took some to answer a question.
+    pub fn restart(&self) {
+        self.begun.set(Instant::now());
     }
 
     /// The same without progress: only results and failures.
@@ -85,9 +91,9 @@ impl Output {
         let hint = error.hint().map(|hint| format!("\n          hint:    {hint}")).unwrap_or_default();
         self.screen.borrow_mut().erase();
         tell(&format!("{at:6.1} s  FAILED   {name}: {error}{hint}"));
-        self.object(|| {
-            json!({ "event": "failed", "part": name, "error": error.to_string(), "hint": error.hint(), "at": at })
-        });
+        self.object(
+            || json!({ "event": "failed", "part": name, "error": error.to_string(), "hint": error.hint(), "at": at }),
+        );
     }
 
     /// An object that has no text of its own.
@@ -106,7 +112,7 @@ impl Output {
 
     /// Something is under way from now on.
     pub fn begin(&self, name: &str, what: &str) {
-        let (now, place) = (self.begun.elapsed(), Place::of(name, what));
+        let (now, place) = (self.begun.get().elapsed(), Place::of(name, what));
         self.tell_unrecorded(self.timeline.began(&place, now));
         self.under_way.borrow_mut().insert(name.to_owned(), (place, now));
         self.screen.borrow_mut().begin(name, what, now);
@@ -121,7 +127,7 @@ impl Output {
     pub fn end_as(&self, name: &str, failed: bool) {
         let ended = self.under_way.borrow_mut().remove(name);
         if let Some((place, start)) = ended {
-            let now = self.begun.elapsed();
+            let now = self.begun.get().elapsed();
             self.tell_unrecorded(self.timeline.ended(&place, now, now - start, failed));
         }
         self.screen.borrow_mut().end(name);
@@ -130,7 +136,7 @@ impl Output {
     /// What is under way, and for how long.
     #[must_use]
     pub fn under_way(&self) -> Vec<(String, Duration)> {
-        let now = self.begun.elapsed();
+        let now = self.begun.get().elapsed();
         self.under_way.borrow().iter().map(|(name, (_, start))| (name.clone(), now - *start)).collect()
     }
 
@@ -149,7 +155,7 @@ impl Output {
 
     /// Tells what took how long.
     pub fn tell_timeline(&self) {
-        let seconds = self.begun.elapsed().as_secs_f64();
+        let seconds = self.begun.get().elapsed().as_secs_f64();
         self.tell(
             &self.timeline.text(&format!("{seconds:6.1} s  in all")),
             || json!({ "event": "timeline", "seconds": seconds, "rows": self.timeline.rows() }),
@@ -175,13 +181,13 @@ impl Output {
     async fn redraw(&self) -> Infallible {
         loop {
             tokio::time::sleep(TICK).await;
-            self.screen.borrow_mut().draw(self.begun.elapsed());
+            self.screen.borrow_mut().draw(self.begun.get().elapsed());
         }
     }
 
     /// Prints what may come from the cloud or from a machine: a terminal gets none of its control characters.
     fn line(&self, text: &str) {
-        self.screen.borrow_mut().print(&visible(text), self.begun.elapsed());
+        self.screen.borrow_mut().print(&visible(text), self.begun.get().elapsed());
     }
 }
 

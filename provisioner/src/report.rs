@@ -32,9 +32,11 @@ pub fn plan(plan: &Plan, output: &Output) {
     for obstacle in &plan.obstacles {
         output.result(
             &format!("{:<8} {}\n         hint: {}", obstacle.kind.word(), obstacle.what, obstacle.remedy),
-            || json!({
-                "event": "obstacle", "kind": obstacle.kind.word(), "what": obstacle.what, "remedy": obstacle.remedy,
-            }),
+            || {
+                json!({
+                    "event": "obstacle", "kind": obstacle.kind.word(), "what": obstacle.what, "remedy": obstacle.remedy,
+                })
+            },
         );
     }
     let count = |of: fn(&Action) -> bool| plan.items.iter().filter(|item| of(&item.action)).count();

@@ -70,9 +70,7 @@ impl Place {
         let (host, step, title, changes) = match name.split_once(": ") {
             Some((host, step)) => (host, step, what.to_owned(), true),
             None if name.contains('/') => (CLOUD, name, format!("{what} {name}"), true),
-            None => {
-                (name, what.split(' ').next().unwrap_or_default(), format!("wait for {name}, which {what}"), false)
-            }
+            None => (name, what.split(' ').next().unwrap_or_default(), format!("wait for {name}, which {what}"), false),
         };
         Self { host: host.to_owned(), step: step.to_owned(), title, changes }
     }
@@ -174,7 +172,8 @@ impl Timeline {
     fn seen(&self) -> Vec<Row> {
         let mut rows: Vec<Row> = Vec::new();
         for bar in bars(&self.run.borrow()) {
-            let step = bar.step.split_once('/').filter(|_| bar.host == CLOUD).map_or(bar.step.as_str(), |(kind, _)| kind);
+            let step =
+                bar.step.split_once('/').filter(|_| bar.host == CLOUD).map_or(bar.step.as_str(), |(kind, _)| kind);
             match rows.iter_mut().find(|row| row.bar.host == bar.host && row.bar.step == step) {
                 Some(row) => {
                     row.count += 1;

@@ -15,6 +15,7 @@ pub fn text(program: &str, version: &str) -> String {
 #[must_use]
 pub fn object(version: &str) -> Value {
     let embedded = releases::embedded();
-    let supported = embedded.iter().map(|release| json!({"release": release.name(), "tested": release.tested.to_string()}));
+    let supported =
+        embedded.iter().map(|release| json!({"release": release.name(), "tested": release.tested.to_string()}));
     json!({"version": version, "kubernetes": supported.collect::<Vec<_>>(), "default": releases::DEFAULT})
 }

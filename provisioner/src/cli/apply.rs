@@ -43,8 +43,7 @@ pub(super) async fn run(args: &Arguments, verbosity: Verbosity) -> Result<ExitCo
     if !args.yes {
         confirm::needs_terminal("apply")?;
     }
-    let session =
-        Session { replace_balancer: args.replace_balancer, ..Session::open(&args.source, verbosity).await? };
+    let session = Session { replace_balancer: args.replace_balancer, ..Session::open(&args.source, verbosity).await? };
     session.record("apply");
     let work = Work { operator: &args.operator, break_lock: args.break_lock, only: None, asks: !args.yes };
     create(&session, &work).await
@@ -71,7 +70,7 @@ impl Work<'_> {
 /// Makes all, or one machine `only`.
 pub(super) async fn create(session: &Session, work: &Work<'_>) -> Result<ExitCode, Error> {
     let (operator, alone) = (work.operator, work.alone());
-    let begun = Instant::now();
+    let mut begun = Instant::now();
     let (snapshot, mut first) = session.plan().await?;
     restrict(&mut first, alone);
     if first.is_blocked() {
@@ -89,6 +88,8 @@ pub(super) async fn create(session: &Session, work: &Work<'_>) -> Result<ExitCod
                 session.output.text("nothing was changed");
                 return Ok(ExitCode::FAILURE);
             }
+            begun = Instant::now();
+            session.output.restart();
         }
         None => report::unhealthy(&first, &session.output),
     }
@@ -175,7 +176,10 @@ fn is_agreed(plan: &Plan, shown: &Plan) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::Busy {
-        what: format!("the cluster changed after the plan was shown: now {} would change, too; nothing was changed", beyond.join(", ")),
+        what: format!(
+            "the cluster changed after the plan was shown: now {} would change, too; nothing was changed",
+            beyond.join(", ")
+        ),
         remedy: "run it again to see the new plan".to_owned(),
     })
 }

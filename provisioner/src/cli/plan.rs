@@ -22,4 +22,3 @@ pub(super) async fn run(source: &Source, verbosity: Verbosity) -> Result<ExitCod
         (false, false) => ExitCode::from(PENDING),
     })
 }
-

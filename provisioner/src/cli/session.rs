@@ -8,9 +8,7 @@ use crate::{
     openstack::Client,
     output::Output,
     resources::{
-        Found, Kind, Marker, Snapshot, desired,
-        diff,
-        observe,
+        Found, Kind, Marker, Snapshot, desired, diff, observe,
         plan::{Action, Obstacle, ObstacleKind, Plan},
     },
     secrets::Secrets,
@@ -70,13 +68,14 @@ impl Session {
         let told = servers.zip(secrets.iter().flatten().cycle()).filter_map(|(item, secrets)| {
             userdata::of(&self.loaded, &item.part.name, &userdata::Inputs::default(), secrets).err()
         });
-        let obstacle =
-            |error: UserDataError| Obstacle::new(ObstacleKind::Conflict, error.to_string(), error.remedy());
+        let obstacle = |error: UserDataError| Obstacle::new(ObstacleKind::Conflict, error.to_string(), error.remedy());
         let obstacles: Vec<Obstacle> = told.map(obstacle).collect();
         plan.obstacles.extend(obstacles);
-        plan.obstacles.extend(secrets.err().map(|error| {
-            Obstacle::new(ObstacleKind::Conflict, error.to_string(), error.hint().unwrap_or_default())
-        }));
+        plan.obstacles.extend(
+            secrets.err().map(|error| {
+                Obstacle::new(ObstacleKind::Conflict, error.to_string(), error.hint().unwrap_or_default())
+            }),
+        );
         plan
     }
 
@@ -120,4 +119,3 @@ impl Session {
         );
     }
 }
-

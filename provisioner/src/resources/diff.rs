@@ -316,7 +316,10 @@ impl Compare<'_> {
         match is_free {
             true => Action::Delete(format!("{id} is one of {count} ({ids}), and nothing uses it")),
             false => Action::Duplicate {
-                what: format!("there are {count} of {}: {ids}; {id} is too many, and is in use or may hold data", found.part),
+                what: format!(
+                    "there are {count} of {}: {ids}; {id} is too many, and is in use or may hold data",
+                    found.part
+                ),
                 remedy: "delete the one that is not wanted, then apply again".to_owned(),
             },
         }

@@ -224,8 +224,7 @@ impl Plan {
     pub fn beyond<'p>(&'p self, shown: &Self) -> Vec<&'p Part> {
         let is_shown = |item: &Item| {
             let same = |other: &&Item| {
-                other.part == item.part
-                    && std::mem::discriminant(&other.action) == std::mem::discriminant(&item.action)
+                other.part == item.part && std::mem::discriminant(&other.action) == std::mem::discriminant(&item.action)
             };
             shown.items.iter().any(|other| same(&other))
         };

@@ -32,9 +32,7 @@ pub(super) fn place(cloud: &OpenStack, snapshot: &Snapshot, wants: &[Want], obst
                     let chosen = match (subnet, &inside[..]) {
                         (Some(asked), _) => facts::pick(&inside, |one| &one.named, asked, "subnet"),
                         (None, [one]) => Ok(one),
-                        (None, all) => {
-                            Err(PickError::None(format!("the network {network} has {} subnets", all.len())))
-                        }
+                        (None, all) => Err(PickError::None(format!("the network {network} has {} subnets", all.len()))),
                     };
                     match chosen {
                         Ok(one) => (place.subnet, place.cidr) = (Some(one.named.id.clone()), Some(one.cidr)),
