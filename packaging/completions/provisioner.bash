@@ -22,6 +22,9 @@ _provisioner() {
             provisioner,bundle)
                 cmd="provisioner__subcmd__bundle"
                 ;;
+            provisioner,completion)
+                cmd="provisioner__subcmd__completion"
+                ;;
             provisioner,destroy)
                 cmd="provisioner__subcmd__destroy"
                 ;;
@@ -40,8 +43,14 @@ _provisioner() {
             provisioner,status)
                 cmd="provisioner__subcmd__status"
                 ;;
+            provisioner,timeline)
+                cmd="provisioner__subcmd__timeline"
+                ;;
             provisioner,userdata)
                 cmd="provisioner__subcmd__userdata"
+                ;;
+            provisioner,version)
+                cmd="provisioner__subcmd__version"
                 ;;
             provisioner,worker)
                 cmd="provisioner__subcmd__worker"
@@ -51,6 +60,9 @@ _provisioner() {
                 ;;
             provisioner__subcmd__help,bundle)
                 cmd="provisioner__subcmd__help__subcmd__bundle"
+                ;;
+            provisioner__subcmd__help,completion)
+                cmd="provisioner__subcmd__help__subcmd__completion"
                 ;;
             provisioner__subcmd__help,destroy)
                 cmd="provisioner__subcmd__help__subcmd__destroy"
@@ -70,8 +82,14 @@ _provisioner() {
             provisioner__subcmd__help,status)
                 cmd="provisioner__subcmd__help__subcmd__status"
                 ;;
+            provisioner__subcmd__help,timeline)
+                cmd="provisioner__subcmd__help__subcmd__timeline"
+                ;;
             provisioner__subcmd__help,userdata)
                 cmd="provisioner__subcmd__help__subcmd__userdata"
+                ;;
+            provisioner__subcmd__help,version)
+                cmd="provisioner__subcmd__help__subcmd__version"
                 ;;
             provisioner__subcmd__help,worker)
                 cmd="provisioner__subcmd__help__subcmd__worker"
@@ -131,7 +149,7 @@ _provisioner() {
 
     case "${cmd}" in
         provisioner)
-            opts="-h -V --help --version init plan apply status destroy userdata bundle master worker help"
+            opts="-v -q -h -V --verbose --quiet --help --version init plan apply status timeline destroy userdata bundle master worker version completion help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -145,7 +163,7 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__apply)
-            opts="-h --config --secrets --output --kubeconfig --resources-only --break-lock --replace-balancer --help"
+            opts="-o -v -q -h --config --secrets --output --kubeconfig --resources-only --yes --break-lock --replace-balancer --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -163,6 +181,10 @@ _provisioner() {
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
                 --kubeconfig)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -175,7 +197,7 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__bundle)
-            opts="-h --out --config --secrets --output --help"
+            opts="-o -v -q -h --out --config --secrets --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -197,6 +219,24 @@ _provisioner() {
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        provisioner__subcmd__completion)
+            opts="-v -q -h --verbose --quiet --help bash elvish fish powershell zsh"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 *)
                     COMPREPLY=()
                     ;;
@@ -205,7 +245,7 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__destroy)
-            opts="-h --config --secrets --output --yes --break-lock --help"
+            opts="-o -v -q -h --config --secrets --output --yes --break-lock --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -223,6 +263,10 @@ _provisioner() {
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -231,7 +275,7 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__help)
-            opts="init plan apply status destroy userdata bundle master worker help"
+            opts="init plan apply status timeline destroy userdata bundle master worker version completion help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -259,6 +303,20 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__help__subcmd__bundle)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        provisioner__subcmd__help__subcmd__completion)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -384,7 +442,35 @@ _provisioner() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        provisioner__subcmd__help__subcmd__timeline)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         provisioner__subcmd__help__subcmd__userdata)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        provisioner__subcmd__help__subcmd__version)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -441,7 +527,7 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__init)
-            opts="-h --file --name --image --flavor --access --masters --workers --force --help"
+            opts="-v -q -h --file --name --image --flavor --access --masters --workers --force --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -483,7 +569,7 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__master)
-            opts="-h --help add remove help"
+            opts="-v -q -h --verbose --quiet --help add remove help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -497,7 +583,7 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__master__subcmd__add)
-            opts="-h --config --secrets --output --break-lock --kubeconfig --resources-only --help"
+            opts="-o -v -q -h --config --secrets --output --break-lock --kubeconfig --resources-only --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -512,6 +598,10 @@ _provisioner() {
                     return 0
                     ;;
                 --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
@@ -583,7 +673,7 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__master__subcmd__remove)
-            opts="-h --config --secrets --output --break-lock --kubeconfig --resources-only --force --help"
+            opts="-o -v -q -h --config --secrets --output --break-lock --kubeconfig --resources-only --force --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -598,6 +688,10 @@ _provisioner() {
                     return 0
                     ;;
                 --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
@@ -613,7 +707,7 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__plan)
-            opts="-h --config --secrets --output --help"
+            opts="-o -v -q -h --config --secrets --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -628,6 +722,10 @@ _provisioner() {
                     return 0
                     ;;
                 --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
@@ -639,7 +737,7 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__status)
-            opts="-h --config --secrets --output --resources-only --help"
+            opts="-o -v -q -h --config --secrets --output --resources-only --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -657,6 +755,40 @@ _provisioner() {
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        provisioner__subcmd__timeline)
+            opts="-o -v -q -h --config --output --run --verbose --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text svg html json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text svg html json" -- "${cur}"))
+                    return 0
+                    ;;
+                --run)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -665,7 +797,7 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__userdata)
-            opts="-h --config --secrets --output --help"
+            opts="-o -v -q -h --config --secrets --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -680,6 +812,32 @@ _provisioner() {
                     return 0
                     ;;
                 --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        provisioner__subcmd__version)
+            opts="-o -v -q -h --output --verbose --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
@@ -691,7 +849,7 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__worker)
-            opts="-h --help add remove help"
+            opts="-v -q -h --verbose --quiet --help add remove help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -705,7 +863,7 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__worker__subcmd__add)
-            opts="-h --config --secrets --output --break-lock --kubeconfig --resources-only --help"
+            opts="-o -v -q -h --config --secrets --output --break-lock --kubeconfig --resources-only --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -720,6 +878,10 @@ _provisioner() {
                     return 0
                     ;;
                 --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
@@ -791,7 +953,7 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__worker__subcmd__remove)
-            opts="-h --config --secrets --output --break-lock --kubeconfig --resources-only --force --help"
+            opts="-o -v -q -h --config --secrets --output --break-lock --kubeconfig --resources-only --force --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -806,6 +968,10 @@ _provisioner() {
                     return 0
                     ;;
                 --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;

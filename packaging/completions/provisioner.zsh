@@ -15,6 +15,10 @@ _provisioner() {
 
     local context curcontext="$curcontext" state line
     _arguments "${_arguments_options[@]}" : \
+'(-q --quiet)-v[Also write debug detail to standard error, such as each request to the cloud]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error, such as each request to the cloud]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help]' \
 '--help[Print help]' \
 '-V[Print version]' \
@@ -38,6 +42,10 @@ _arguments "${_arguments_options[@]}" : \
 '--masters=[Number of masters]:MASTERS:_default' \
 '--workers=[Number of workers]:WORKERS:_default' \
 '--force[Replace the file if it exists]' \
+'(-q --quiet)-v[Also write debug detail to standard error, such as each request to the cloud]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error, such as each request to the cloud]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help]' \
 '--help[Print help]' \
 && ret=0
@@ -46,8 +54,14 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
 '--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
+json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error, such as each request to the cloud]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error, such as each request to the cloud]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
@@ -56,12 +70,19 @@ json\:"One JSON object a line"))' \
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
 '--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
+json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
 '--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default CLUSTER.kubeconfig]:FILE:_files' \
 '--resources-only[Manage the resources only, not the machines]' \
+'--yes[Do not ask for confirmation]' \
 '--break-lock[Take over the cluster'\''s lock; use it only if the run that holds the lock is dead]' \
 '--replace-balancer[Replace a load balancer in ERROR; clients cannot reach the API until the new one is ACTIVE]' \
+'(-q --quiet)-v[Also write debug detail to standard error, such as each request to the cloud]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error, such as each request to the cloud]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
@@ -70,9 +91,35 @@ json\:"One JSON object a line"))' \
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
 '--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
+json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
 '--resources-only[Show the cloud'\''s resources only; contact no machine]' \
+'(-q --quiet)-v[Also write debug detail to standard error, such as each request to the cloud]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error, such as each request to the cloud]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(timeline)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[Configuration file, which has the cluster'\''s name; may be repeated, later files override earlier ones]:FILE:_files' \
+'-o+[The form of the timeline]:OUTPUT:((text\:"Lines for a terminal"
+svg\:"A picture"
+html\:"A page with the picture and a table"
+json\:"One object with the run and its steps"))' \
+'--output=[The form of the timeline]:OUTPUT:((text\:"Lines for a terminal"
+svg\:"A picture"
+html\:"A page with the picture and a table"
+json\:"One object with the run and its steps"))' \
+'--run=[Which run\: 1 is the latest that changed something, 2 the one before it]:N:_default' \
+'(-q --quiet)-v[Also write debug detail to standard error, such as each request to the cloud]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error, such as each request to the cloud]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
@@ -81,10 +128,16 @@ json\:"One JSON object a line"))' \
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
 '--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
+json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
 '--yes[Do not ask for confirmation]' \
 '--break-lock[Take over the cluster'\''s lock; use it only if the run that holds the lock is dead]' \
+'(-q --quiet)-v[Also write debug detail to standard error, such as each request to the cloud]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error, such as each request to the cloud]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 && ret=0
@@ -93,8 +146,14 @@ json\:"One JSON object a line"))' \
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
 '--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
+json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error, such as each request to the cloud]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error, such as each request to the cloud]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':name -- The machine'\''s name in the configuration:_default' \
@@ -105,8 +164,14 @@ _arguments "${_arguments_options[@]}" : \
 '--out=[Write the secrets to this file, mode 0600, instead of printing them]:FILE:_files' \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
 '--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
+json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error, such as each request to the cloud]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error, such as each request to the cloud]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':name -- The machine'\''s name in the configuration:_default' \
@@ -114,6 +179,10 @@ json\:"One JSON object a line"))' \
 ;;
 (master)
 _arguments "${_arguments_options[@]}" : \
+'(-q --quiet)-v[Also write debug detail to standard error, such as each request to the cloud]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error, such as each request to the cloud]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ":: :_provisioner__subcmd__master_commands" \
@@ -130,11 +199,17 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
 '--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
+json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
 '--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default CLUSTER.kubeconfig]:FILE:_files' \
 '--break-lock[Take over the cluster'\''s lock; use it only if the run that holds the lock is dead]' \
 '--resources-only[Manage the resources only, not the machines]' \
+'(-q --quiet)-v[Also write debug detail to standard error, such as each request to the cloud]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error, such as each request to the cloud]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':name -- The machine'\''s name in the configuration:_default' \
@@ -144,12 +219,18 @@ json\:"One JSON object a line"))' \
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
 '--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
+json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
 '--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default CLUSTER.kubeconfig]:FILE:_files' \
 '--break-lock[Take over the cluster'\''s lock; use it only if the run that holds the lock is dead]' \
 '--resources-only[Manage the resources only, not the machines]' \
 '--force[Proceed even if etcd loses quorum and unmanaged pods are deleted]' \
+'(-q --quiet)-v[Also write debug detail to standard error, such as each request to the cloud]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error, such as each request to the cloud]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':name -- The machine'\''s name in the configuration:_default' \
@@ -189,6 +270,10 @@ esac
 ;;
 (worker)
 _arguments "${_arguments_options[@]}" : \
+'(-q --quiet)-v[Also write debug detail to standard error, such as each request to the cloud]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error, such as each request to the cloud]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help]' \
 '--help[Print help]' \
 ":: :_provisioner__subcmd__worker_commands" \
@@ -205,11 +290,17 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
 '--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
+json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
 '--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default CLUSTER.kubeconfig]:FILE:_files' \
 '--break-lock[Take over the cluster'\''s lock; use it only if the run that holds the lock is dead]' \
 '--resources-only[Manage the resources only, not the machines]' \
+'(-q --quiet)-v[Also write debug detail to standard error, such as each request to the cloud]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error, such as each request to the cloud]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':name -- The machine'\''s name in the configuration:_default' \
@@ -219,12 +310,18 @@ json\:"One JSON object a line"))' \
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
 '--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
+json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
 '--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default CLUSTER.kubeconfig]:FILE:_files' \
 '--break-lock[Take over the cluster'\''s lock; use it only if the run that holds the lock is dead]' \
 '--resources-only[Manage the resources only, not the machines]' \
 '--force[Proceed even if etcd loses quorum and unmanaged pods are deleted]' \
+'(-q --quiet)-v[Also write debug detail to standard error, such as each request to the cloud]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error, such as each request to the cloud]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':name -- The machine'\''s name in the configuration:_default' \
@@ -262,6 +359,31 @@ esac
     ;;
 esac
 ;;
+(version)
+_arguments "${_arguments_options[@]}" : \
+'-o+[Output format]:OUTPUT:((text\:"For a terminal or a log"
+json\:"One JSON object a line"))' \
+'--output=[Output format]:OUTPUT:((text\:"For a terminal or a log"
+json\:"One JSON object a line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error, such as each request to the cloud]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error, such as each request to the cloud]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(completion)
+_arguments "${_arguments_options[@]}" : \
+'(-q --quiet)-v[Also write debug detail to standard error, such as each request to the cloud]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error, such as each request to the cloud]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':shell -- The shell:(bash elvish fish powershell zsh)' \
+&& ret=0
+;;
 (help)
 _arguments "${_arguments_options[@]}" : \
 ":: :_provisioner__subcmd__help_commands" \
@@ -287,6 +409,10 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (status)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(timeline)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -350,6 +476,14 @@ _arguments "${_arguments_options[@]}" : \
     ;;
 esac
 ;;
+(version)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(completion)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (help)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -368,13 +502,16 @@ _provisioner_commands() {
     local commands; commands=(
 'init:Write the configuration of a new cluster, with a new cluster ID; on a terminal, ask for each missing value' \
 'plan:Show what \`apply\` would create, change and delete; exit codes\: 0 no changes, 2 changes, 3 only an unhealthy server, 78 a conflict' \
-'apply:Create missing resources, repair drift, and bring up the cluster on its machines' \
+'apply:Create missing resources, repair drift, and bring up the cluster on its machines; show the plan and ask first' \
 'status:Show the resources, and each machine'\''s node, etcd member and load balancer state' \
-'destroy:Delete the cluster'\''s resources' \
+'timeline:Draw when each part of a past run began and ended, in the cloud and on all machines' \
+'destroy:Delete the cluster'\''s resources; show them and ask first' \
 'userdata:Print the user-data of one machine; needs no cloud' \
 'bundle:Print the secrets of one machine, for its /etc/nodeinit/secrets.yaml; needs no cloud' \
 'master:Add or remove masters' \
 'worker:Add or remove workers' \
+'version:Print the version of the provisioner and the supported versions of Kubernetes' \
+'completion:Print a completion script for a shell' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'provisioner commands' commands "$@"
@@ -389,6 +526,11 @@ _provisioner__subcmd__bundle_commands() {
     local commands; commands=()
     _describe -t commands 'provisioner bundle commands' commands "$@"
 }
+(( $+functions[_provisioner__subcmd__completion_commands] )) ||
+_provisioner__subcmd__completion_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner completion commands' commands "$@"
+}
 (( $+functions[_provisioner__subcmd__destroy_commands] )) ||
 _provisioner__subcmd__destroy_commands() {
     local commands; commands=()
@@ -399,13 +541,16 @@ _provisioner__subcmd__help_commands() {
     local commands; commands=(
 'init:Write the configuration of a new cluster, with a new cluster ID; on a terminal, ask for each missing value' \
 'plan:Show what \`apply\` would create, change and delete; exit codes\: 0 no changes, 2 changes, 3 only an unhealthy server, 78 a conflict' \
-'apply:Create missing resources, repair drift, and bring up the cluster on its machines' \
+'apply:Create missing resources, repair drift, and bring up the cluster on its machines; show the plan and ask first' \
 'status:Show the resources, and each machine'\''s node, etcd member and load balancer state' \
-'destroy:Delete the cluster'\''s resources' \
+'timeline:Draw when each part of a past run began and ended, in the cloud and on all machines' \
+'destroy:Delete the cluster'\''s resources; show them and ask first' \
 'userdata:Print the user-data of one machine; needs no cloud' \
 'bundle:Print the secrets of one machine, for its /etc/nodeinit/secrets.yaml; needs no cloud' \
 'master:Add or remove masters' \
 'worker:Add or remove workers' \
+'version:Print the version of the provisioner and the supported versions of Kubernetes' \
+'completion:Print a completion script for a shell' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'provisioner help commands' commands "$@"
@@ -419,6 +564,11 @@ _provisioner__subcmd__help__subcmd__apply_commands() {
 _provisioner__subcmd__help__subcmd__bundle_commands() {
     local commands; commands=()
     _describe -t commands 'provisioner help bundle commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__help__subcmd__completion_commands] )) ||
+_provisioner__subcmd__help__subcmd__completion_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner help completion commands' commands "$@"
 }
 (( $+functions[_provisioner__subcmd__help__subcmd__destroy_commands] )) ||
 _provisioner__subcmd__help__subcmd__destroy_commands() {
@@ -463,10 +613,20 @@ _provisioner__subcmd__help__subcmd__status_commands() {
     local commands; commands=()
     _describe -t commands 'provisioner help status commands' commands "$@"
 }
+(( $+functions[_provisioner__subcmd__help__subcmd__timeline_commands] )) ||
+_provisioner__subcmd__help__subcmd__timeline_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner help timeline commands' commands "$@"
+}
 (( $+functions[_provisioner__subcmd__help__subcmd__userdata_commands] )) ||
 _provisioner__subcmd__help__subcmd__userdata_commands() {
     local commands; commands=()
     _describe -t commands 'provisioner help userdata commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__help__subcmd__version_commands] )) ||
+_provisioner__subcmd__help__subcmd__version_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner help version commands' commands "$@"
 }
 (( $+functions[_provisioner__subcmd__help__subcmd__worker_commands] )) ||
 _provisioner__subcmd__help__subcmd__worker_commands() {
@@ -544,10 +704,20 @@ _provisioner__subcmd__status_commands() {
     local commands; commands=()
     _describe -t commands 'provisioner status commands' commands "$@"
 }
+(( $+functions[_provisioner__subcmd__timeline_commands] )) ||
+_provisioner__subcmd__timeline_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner timeline commands' commands "$@"
+}
 (( $+functions[_provisioner__subcmd__userdata_commands] )) ||
 _provisioner__subcmd__userdata_commands() {
     local commands; commands=()
     _describe -t commands 'provisioner userdata commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__version_commands] )) ||
+_provisioner__subcmd__version_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner version commands' commands "$@"
 }
 (( $+functions[_provisioner__subcmd__worker_commands] )) ||
 _provisioner__subcmd__worker_commands() {

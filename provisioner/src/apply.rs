@@ -9,7 +9,7 @@ mod wait;
 mod tests;
 
 use crate::{
-    error::Error,
+    error::{Causes, Error},
     openstack::{Client, Service, listing::Listing},
     output::Output,
     permit,
@@ -17,8 +17,8 @@ use crate::{
         Found, Kind, Marker, Part, Snapshot,
         body::Context,
         desired::{Spec, Want},
-        diff::{Action, Item, Plan},
         observe,
+        plan::{Action, Item, Plan},
     },
     secrets::Secrets,
     userdata::{self, Inputs},
@@ -29,7 +29,7 @@ use nodeinit_base::critical_path::{Bar, critical_path};
 use nodeinit_config::{Loaded, OpenStack};
 use serde_json::json;
 use std::{
-    cell::{Cell, RefCell},
+    cell::RefCell,
     collections::{BTreeMap, BTreeSet},
     time::{Duration, Instant},
 };
@@ -58,7 +58,7 @@ pub struct Apply<'a> {
     building: Semaphore,
     balancing: Mutex<()>,
     begun: Instant,
-    failures: Cell<usize>,
+    failures: RefCell<Causes>,
     /// Whether the first master's server is permitted to bootstrap etcd as soon as it is there.
     permits: bool,
     /// Whether it is written that the cluster is new.
@@ -114,7 +114,7 @@ impl<'a> Apply<'a> {
             building: Semaphore::new(cloud.parallel),
             balancing: Mutex::new(()),
             begun: Instant::now(),
-            failures: Cell::new(0),
+            failures: RefCell::default(),
             permits: false,
             announced: OnceCell::new(),
             finished: RefCell::default(),
@@ -151,15 +151,10 @@ impl<'a> Apply<'a> {
             () = self.tell_waits() => {}
         }
         self.tell_critical_path(&tasks);
-        match self.failures.get() {
-            0 => {
-                let mut there = self.made.all();
-                let untouched = self.snapshot.ours.iter().filter(|one| self.made.get(&one.part).is_none()).cloned();
-                there.extend(untouched);
-                Ok(there)
-            }
-            failed => Err(Error::Partly { failed, all: tasks.iter().map(|task| task.items.len()).sum() }),
-        }
+        self.failures.take().outcome(tasks.iter().map(|task| task.items.len()).sum())?;
+        let mut there = self.made.all();
+        there.extend(self.snapshot.ours.iter().filter(|one| self.made.get(&one.part).is_none()).cloned());
+        Ok(there)
     }
 
     /// Tells now and then what is still under way; never ends.
@@ -205,7 +200,7 @@ impl<'a> Apply<'a> {
                 let begun = Instant::now();
                 self.output.begin(&name, verbs(&task.items[0].action).0);
                 let done = self.work(task).await;
-                self.output.end(&name);
+                self.output.end_as(&name, done.is_err());
                 done.map(|()| begun.elapsed())
             }
             Err(failed) => Err(Error::NotBegun(failed.to_string())),
@@ -227,13 +222,10 @@ impl<'a> Apply<'a> {
                 // A server that is there and cannot be made ACTIVE is unhealthy: the machines' work goes on without it.
                 let is_server = parts[0].kind == Kind::Server && matches!(task.items[0].action, Action::Change(_));
                 if !is_server {
-                    self.failures.set(self.failures.get() + parts.len());
+                    self.failures.borrow_mut().add(parts.iter().map(ToString::to_string).collect(), &error);
                 }
                 parts.iter().for_each(|part| self.made.fail(part));
-                let hint = error.hint().map(|hint| format!("\n          hint:    {hint}")).unwrap_or_default();
-                self.output.tell(&format!("{at:6.1} s  FAILED   {name}: {error}{hint}"), || {
-                    json!({ "event": "failed", "part": name, "error": error.to_string(), "hint": error.hint(), "at": at })
-                });
+                self.output.fail(&name, &error, at);
             }
         }
     }
@@ -277,7 +269,6 @@ impl<'a> Apply<'a> {
         }
     }
 
-    /// A machine's user-data, with what is there by now.
     /// The ID of the token in a worker's user-data.
     fn token_id(&self, name: &str) -> Option<String> {
         let is_worker = self.loaded.cluster.workers.iter().any(|worker| worker.name == name);
@@ -289,6 +280,7 @@ impl<'a> Apply<'a> {
         token.expose().split('.').next().map(str::to_owned)
     }
 
+    /// A machine's user-data, with what is there by now.
     fn user_data(&self, name: &str) -> Result<String, Error> {
         let inputs = Inputs::of(&self.loaded.cluster, |kind, name| self.made.get(&Part::new(kind, name)));
         userdata::of(self.loaded, name, &inputs, self.secrets)

@@ -5,43 +5,37 @@ use crate::{
     openstack::{Client, Method, Service},
     resources::{Found, Kind, Marker, Part, body::collection, desired::API, observe},
 };
+use nodeinit_base::Wait;
 use nodeinit_config::cluster::API_PORT;
 use serde_json::{Value, json};
-use std::{collections::BTreeSet, net::IpAddr, time::Duration};
-use tokio::time::Instant;
+use std::{collections::BTreeSet, net::IpAddr, ops::ControlFlow, time::Duration};
 
-/// How soon a balancer is looked at again; the pauses grow, as a change takes a second and a new balancer a minute.
+/// When a balancer is looked at again: a change takes a second, a new balancer a minute.
 const FIRST_LOOK: Duration = Duration::from_millis(400);
-const LAST_LOOK: Duration = Duration::from_secs(2);
+const LAST_LOOK: Duration = Duration::from_secs(1);
 
 /// Until the balancer is ACTIVE.
 ///
 /// # Errors
 /// Where it is in the state ERROR, or not ACTIVE at the deadline.
 pub async fn active(client: &Client, id: &str, limit: Duration) -> Result<(), Error> {
-    let begun = Instant::now();
-    let mut pause = FIRST_LOOK;
-    let thing = || Part::new(Kind::Balancer, API).to_string();
-    loop {
-        let body = client.get(Service::LoadBalancer, &format!("/loadbalancers/{id}")).await?;
+    let part = Part::new(Kind::Balancer, API);
+    let look = async || {
+        let body = match client.get(Service::LoadBalancer, &format!("/loadbalancers/{id}")).await {
+            Ok(body) => body,
+            Err(error) => return ControlFlow::Break(Err(error.into())),
+        };
         match body["loadbalancer"]["provisioning_status"].as_str().unwrap_or_default() {
-            "ACTIVE" => return Ok(()),
-            "ERROR" => {
-                return Err(Error::Fault {
-                    thing: thing(),
-                    fault: "its provisioning_status is ERROR; Octavia tells no reason".to_owned(),
-                });
-            }
-            state if begun.elapsed() > limit => {
-                let what = "the balancer is ACTIVE".to_owned();
-                return Err(Error::Deadline { thing: thing(), what, seconds: limit.as_secs(), last: state.to_owned() });
-            }
-            _ => {
-                tokio::time::sleep(pause).await;
-                pause = (pause * 5 / 4).min(LAST_LOOK);
-            }
+            "ACTIVE" => ControlFlow::Break(Ok(())),
+            "ERROR" => ControlFlow::Break(Err(Error::Fault {
+                thing: part.to_string(),
+                fault: "its provisioning_status is ERROR; Octavia tells no reason".to_owned(),
+            })),
+            state => ControlFlow::Continue(state.to_owned()),
         }
-    }
+    };
+    let wait = Wait::new("the balancer is ACTIVE", limit).first_pause(FIRST_LOOK).at_most_every(LAST_LOOK);
+    wait.until(look).await.map_err(|expired| Error::timed_out(&part, expired))?
 }
 
 /// The members that there are, by name and address.

@@ -1,7 +1,8 @@
 //! Deletes everything that carries the cluster's mark, in an order in which nothing is in use any more.
 
 use crate::{
-    error::Error,
+    error::{Causes, Error},
+    gone,
     openstack::{Client, Method, Service, backoff, listing::Listing},
     output::Output,
     resources::{Found, Kind, Marker, body::collection, observe},
@@ -10,7 +11,7 @@ use futures_util::future::join_all;
 use nodeinit_config::OpenStack;
 use serde_json::json;
 use std::{
-    cell::Cell,
+    cell::RefCell,
     time::{Duration, Instant},
 };
 use tokio::sync::Semaphore;
@@ -80,7 +81,7 @@ async fn delete_all(
         volumes: Listing::new(client, Service::Volume, observe::VOLUMES, "volumes", LOOK),
         deleting: Semaphore::new(cloud.parallel),
         begun: Instant::now(),
-        failures: Cell::new(0),
+        failures: RefCell::default(),
     };
     // The balancer needs no machine to be gone first, and takes long.
     let balancers: Vec<&Found> = ours.iter().filter(|found| found.part.kind == Kind::Balancer).collect();
@@ -90,10 +91,7 @@ async fn delete_all(
     for stage in &STAGES[1..] {
         join_all(ours.iter().filter(|found| stage.contains(&found.part.kind)).map(|found| work.one(found))).await;
     }
-    match work.failures.get() {
-        0 => Ok(()),
-        failed => Err(Error::Partly { failed, all: doomed(ours).len() }),
-    }
+    work.failures.into_inner().outcome(doomed(ours).len())
 }
 
 struct Destroy<'a> {
@@ -104,7 +102,7 @@ struct Destroy<'a> {
     volumes: Listing<'a>,
     deleting: Semaphore,
     begun: Instant,
-    failures: Cell<usize>,
+    failures: RefCell<Causes>,
 }
 
 impl Destroy<'_> {
@@ -116,7 +114,7 @@ impl Destroy<'_> {
         let part = found.part.to_string();
         self.output.begin(&part, "deleting");
         let outcome = self.delete(found).await;
-        self.output.end(&part);
+        self.output.end_as(&part, outcome.is_err());
         let (at, took) = (self.begun.elapsed().as_secs_f64(), begun.elapsed().as_secs_f64());
         match outcome {
             Ok(()) => self.output.tell(
@@ -124,11 +122,8 @@ impl Destroy<'_> {
                 || json!({ "event": "done", "part": part, "action": "deleted", "seconds": took, "at": at }),
             ),
             Err(error) => {
-                self.failures.set(self.failures.get() + 1);
-                self.output.tell(
-                    &format!("{at:6.1} s  FAILED   {part}: {error}"),
-                    || json!({ "event": "failed", "part": part, "error": error.to_string(), "at": at }),
-                );
+                self.failures.borrow_mut().add(vec![part.clone()], &error);
+                self.output.fail(&part, &error, at);
             }
         }
     }
@@ -141,16 +136,18 @@ impl Destroy<'_> {
     async fn delete(&self, found: &Found) -> Result<(), Error> {
         let (service, path, _) = collection(found.part.kind);
         let path = format!("{path}/{}", found.id);
+        let limit = self.cloud.timeouts.deletion;
         match found.part.kind {
             Kind::Server => {
                 self.client.delete(service, &path).await?;
-                self.gone(&self.servers, found).await
+                gone::from_list(&self.servers, found, limit).await
             }
             Kind::Volume => {
                 self.patient(service, &path).await?;
-                self.gone(&self.volumes, found).await
+                gone::from_list(&self.volumes, found, limit).await
             }
-            Kind::Balancer => self.balancer(found).await,
+            // Octavia was asked for it at the beginning.
+            Kind::Balancer => gone::balancer(self.client, found, limit).await,
             Kind::RouterPort => self.router_port(found).await,
             _ => self.patient(service, &path).await,
         }
@@ -184,48 +181,6 @@ impl Destroy<'_> {
             }
         }
     }
-
-    async fn balancer(&self, found: &Found) -> Result<(), Error> {
-        let path = format!("/loadbalancers/{}", found.id);
-        let limit = self.cloud.timeouts.deletion;
-        let begun = Instant::now();
-        loop {
-            let state = match self.client.get(Service::LoadBalancer, &path).await {
-                Err(error) if error.status() == Some(404) => return Ok(()),
-                other => other?["loadbalancer"]["provisioning_status"].as_str().unwrap_or_default().to_owned(),
-            };
-            match state.as_str() {
-                "DELETED" => return Ok(()),
-                // The first request was refused, or came while the balancer was being changed.
-                "ACTIVE" | "ERROR" => {
-                    self.client.delete(Service::LoadBalancer, &format!("{path}?cascade=true")).await?
-                }
-                _ if begun.elapsed() > limit => return Err(self.deadline(found, limit, state)),
-                _ => tokio::time::sleep(Duration::from_millis(700)).await,
-            }
-        }
-    }
-
-    async fn gone(&self, listing: &Listing<'_>, found: &Found) -> Result<(), Error> {
-        let limit = self.cloud.timeouts.deletion;
-        let begun = Instant::now();
-        loop {
-            let objects = listing.since(tokio::time::Instant::now()).await?;
-            let Some(body) = objects.get(&found.id) else { return Ok(()) };
-            if begun.elapsed() > limit {
-                return Err(self.deadline(found, limit, body["status"].as_str().unwrap_or_default().to_owned()));
-            }
-        }
-    }
-
-    fn deadline(&self, found: &Found, limit: Duration, last: String) -> Error {
-        Error::Deadline {
-            thing: found.part.to_string(),
-            what: "it is deleted".to_owned(),
-            seconds: limit.as_secs(),
-            last,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -239,7 +194,11 @@ mod tests {
             listener::{Request, with_cloud},
         },
     };
-    use std::{cell::RefCell, collections::BTreeSet, rc::Rc};
+    use std::{
+        cell::{Cell, RefCell},
+        collections::BTreeSet,
+        rc::Rc,
+    };
 
     #[test]
     fn no_more_machines_are_deleted_at_once_than_are_made() {

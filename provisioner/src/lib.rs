@@ -11,6 +11,7 @@ pub mod cloud;
 pub mod delivery;
 pub mod destroy;
 pub mod error;
+pub mod gone;
 pub mod lock;
 pub mod machine;
 pub mod openstack;

@@ -1,7 +1,7 @@
 //! A machine as the cloud shows it: its console, and the SSH host keys that it wrote there.
 
 use crate::{
-    error::Error,
+    error::{ApiError, Error},
     openstack::{Client, Method, Service},
     resources::Found,
 };
@@ -16,7 +16,8 @@ pub async fn console(client: &Client, server: &Found) -> Result<String, Error> {
     let path = format!("/servers/{}/action", server.id);
     // An action that changes nothing, so that it may be asked for again.
     let body = json!({ "os-getConsoleOutput": {} });
-    let answer = client.send(Method::POST, Service::Compute, &path, Some(&body)).await?;
+    let failed = |source: ApiError| ApiError::Console { server: server.part.to_string(), source: Box::new(source) };
+    let answer = client.send(Method::POST, Service::Compute, &path, Some(&body)).await.map_err(failed)?;
     Ok(answer["output"].as_str().unwrap_or_default().to_owned())
 }
 

@@ -7,36 +7,43 @@ use crate::{
     resources::{
         Found, Kind,
         desired::Spec,
-        diff::{Action, Item, Plan},
+        plan::{Action, Fix, Item, Plan},
     },
     userdata,
 };
 use nodeinit_config::Cluster;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// The whole plan, with all that stands against it.
 pub fn plan(plan: &Plan, output: &Output) {
     for item in &plan.items {
         let (word, what) = told(item);
         let part = item.part.to_string();
-        output.tell(format!("{word:<8} {part:<28} {what}").trim_end(), || {
-            json!({ "event": "item", "part": part, "action": word, "what": what, "id": item.found.as_ref().map(|found| &found.id) })
+        output.result(format!("{word:<8} {part:<28} {what}").trim_end(), || {
+            json!({
+                "event": "item", "part": part, "action": word, "what": what, "id": item.found.as_ref().map(|found| &found.id),
+                "changes": changes(&item.action),
+            })
         });
     }
     for note in &plan.notes {
-        output.tell(&format!("note     {note}"), || json!({ "event": "note", "what": note }));
+        output.result(&format!("note     {note}"), || json!({ "event": "note", "what": note }));
     }
     for obstacle in &plan.obstacles {
-        output.tell(
-            &format!("MISSING  {}\n         hint: {}", obstacle.what, obstacle.remedy),
-            || json!({ "event": "obstacle", "what": obstacle.what, "remedy": obstacle.remedy }),
+        output.result(
+            &format!("{:<8} {}\n         hint: {}", obstacle.kind.word(), obstacle.what, obstacle.remedy),
+            || {
+                json!({
+                    "event": "obstacle", "kind": obstacle.kind.word(), "what": obstacle.what, "remedy": obstacle.remedy,
+                })
+            },
         );
     }
     let count = |of: fn(&Action) -> bool| plan.items.iter().filter(|item| of(&item.action)).count();
     let (create, change) =
         (count(|a| *a == Action::Create), count(|a| matches!(a, Action::Change(_) | Action::Replace(_))));
     let (delete, keep) = (count(|a| matches!(a, Action::Delete(_))), count(|a| *a == Action::Keep));
-    let refuse = count(|a| matches!(a, Action::Refuse { .. })) + plan.obstacles.len();
+    let refuse = count(Action::is_conflict) + plan.obstacles.len();
     let unhealthy = count(|a| matches!(a, Action::Unhealthy { .. }));
     let mut summary = format!(
         "{create} to create, {change} to change, {delete} to delete, {keep} as they should be, {refuse} in the way"
@@ -44,7 +51,7 @@ pub fn plan(plan: &Plan, output: &Output) {
     if unhealthy > 0 {
         summary += &format!(", {unhealthy} unhealthy");
     }
-    output.tell(&summary, || {
+    output.result(&summary, || {
         json!({
             "event": "summary", "create": create, "change": change, "delete": delete, "keep": keep, "refuse": refuse,
             "unhealthy": unhealthy,
@@ -57,7 +64,7 @@ pub fn unhealthy(plan: &Plan, output: &Output) {
     for item in &plan.items {
         if let Action::Unhealthy { what, remedy } = &item.action {
             let part = item.part.to_string();
-            output.tell(
+            output.result(
                 &format!("UNHEALTHY {part}: {what}\n         hint: {remedy}"),
                 || json!({ "event": "unhealthy", "part": part, "what": what, "remedy": remedy }),
             );
@@ -75,7 +82,18 @@ fn told(item: &Item) -> (&'static str, String) {
         Action::Left => ("left", "in no configuration any more; left alone".to_owned()),
         Action::Unhealthy { what, remedy } => ("UNHEALTHY", format!("{what}; {remedy}")),
         Action::Refuse { what, remedy } => ("REFUSED", format!("{what}; {remedy}")),
+        Action::Duplicate { what, remedy } => ("DUPLICATE", format!("{what}; {remedy}")),
     }
+}
+
+/// Each setting that an action changes, with its value before and after.
+fn changes(action: &Action) -> Vec<Value> {
+    let Action::Change(fixes) = action else { return Vec::new() };
+    let change = |fix: &Fix| {
+        let (setting, before, after) = fix.change();
+        json!({ "setting": setting, "before": before, "after": after })
+    };
+    fixes.iter().map(change).collect()
 }
 
 /// What a part is like: its state, its address, its name.
@@ -112,7 +130,7 @@ pub fn status(ours: &[Found], output: &Output) {
     all.sort_by(|a, b| a.part.cmp(&b.part));
     for found in &all {
         let part = found.part.to_string();
-        output.tell(format!("{part:<28} {}", state(found)).trim_end(), || {
+        output.result(format!("{part:<28} {}", state(found)).trim_end(), || {
             json!({
                 "event": "resource", "part": part, "id": found.id, "state": found.state(), "address": found.address(),
                 "operatingStatus": found.body["operating_status"],
@@ -161,7 +179,7 @@ pub fn machines(cluster: &Cluster, ours: &[Found], told: &Result<State, Error>, 
         Ok(_) => None,
     };
     if let Some(note) = note {
-        output.tell(&note, || json!({ "event": "note", "what": note }));
+        output.result(&note, || json!({ "event": "note", "what": note }));
     }
 }
 
@@ -216,7 +234,7 @@ fn table(rows: &[Row], state: Option<&State>, output: &Output) {
 pub fn doomed(all: &[&Found], output: &Output) {
     for found in all {
         let part = found.part.to_string();
-        output.tell(
+        output.result(
             &format!("delete   {part:<28} {}", found.id),
             || json!({ "event": "item", "part": part, "action": "delete", "id": found.id }),
         );

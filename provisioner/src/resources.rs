@@ -7,6 +7,7 @@ pub mod facts;
 pub mod groups;
 pub mod observe;
 pub mod part;
+pub mod plan;
 pub mod quota;
 pub mod rules;
 pub mod snapshot;

@@ -4,8 +4,9 @@ use crate::resources::{
     Found, Kind, Marker, Part, Snapshot,
     body::Context,
     desired::{self, API},
-    diff::{self, Plan},
+    diff,
     facts::{Facts, Flavor, Image, Named, Network, Subnet},
+    plan::Plan,
 };
 use nodeinit_config::{Cluster, Layer, Loaded, OpenStack, load, openstack::CloudNetwork};
 use serde_json::{Value, json};

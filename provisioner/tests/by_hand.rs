@@ -142,3 +142,59 @@ fn a_bundle_that_others_can_read_is_rejected_as_on_a_machine() {
         assert!(error.contains("chmod 600"), "{error}");
     }
 }
+
+#[test]
+fn without_a_terminal_nothing_is_applied_unasked() {
+    let place = place("");
+    let output = run(&place, "apply");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(64), "{told}");
+    assert!(told.contains("standard input is not a terminal; add --yes to confirm"), "{told}");
+    assert_eq!(run(&place, "apply --yes").status.code(), Some(78), "there is no section `openstack`");
+}
+
+#[test]
+fn a_wrong_configuration_is_told_on_standard_error_and_as_an_object() {
+    let place = place("nonsense: 1\n");
+    let output = run(&place, "plan -o json");
+    assert_eq!(output.status.code(), Some(78));
+    assert!(String::from_utf8_lossy(&output.stderr).starts_with("error: the configuration has 1 problem"));
+    let object: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&object["event"], &object["problems"][0]["key"]), (&"error".into(), &"nonsense".into()), "{object}");
+}
+
+#[test]
+fn a_recorded_run_is_drawn() {
+    let place = place("");
+    let none = run(&place, "timeline");
+    assert_eq!(none.status.code(), Some(64), "{}", String::from_utf8_lossy(&none.stderr));
+    let record = concat!(
+        r#"{"run":"apply","time":0,"machine":"laptop","cluster":"demo"}"#,
+        "\n",
+        r#"{"event":"started","step":"server/m1","title":"creating server/m1","host":"cloud","elapsed":0.5}"#,
+        "\n",
+        r#"{"event":"done","step":"server/m1","changed":true,"seconds":9.5,"host":"cloud","elapsed":10.0}"#,
+        "\n",
+        r#"{"event":"started","step":"etcd","title":"wait for a healthy etcd","host":"m1","elapsed":10.0}"#,
+        "\n",
+        r#"{"event":"done","step":"etcd","changed":true,"seconds":2.0,"host":"m1","elapsed":12.0}"#,
+        "\n",
+    );
+    fs::write(place.path().join("demo.runs.jsonl"), record).unwrap();
+    let text = printed(&place, "timeline");
+    let title = "provisioner apply on laptop, cluster demo, 1970-01-01T00:00:00Z: 12.0 s, 1 machine\n";
+    assert!(text.starts_with(title), "{text}");
+    assert!(text.find("\ncloud\n  server/m1 ") < text.find("\nm1\n  etcd "), "{text}");
+    assert!(printed(&place, "timeline -o svg").contains(">cloud resources<"));
+    let object: serde_json::Value = serde_json::from_str(&printed(&place, "timeline --output json")).unwrap();
+    assert_eq!(object["steps"][1]["waits"], true);
+}
+
+#[test]
+fn the_version_and_completions_are_printed() {
+    let place = place("");
+    assert!(printed(&place, "version").starts_with(&format!("provisioner {}\n", env!("CARGO_PKG_VERSION"))));
+    let object: serde_json::Value = serde_json::from_str(&printed(&place, "version -o json")).unwrap();
+    assert_eq!(object["version"], env!("CARGO_PKG_VERSION"));
+    assert!(printed(&place, "completion bash").contains("_provisioner"));
+}

@@ -6,7 +6,6 @@
     reason = "a test ends where something is not as it expects; it writes files of the source tree"
 )]
 
-use clap::CommandFactory;
 use clap_complete::Shell;
 use std::{fs, path::Path};
 
@@ -14,7 +13,7 @@ use std::{fs, path::Path};
 fn the_shells_completions_are_current() {
     for shell in [Shell::Bash, Shell::Fish, Shell::Zsh] {
         let mut text = Vec::new();
-        clap_complete::generate(shell, &mut provisioner::cli::Cli::command(), "provisioner", &mut text);
+        clap_complete::generate(shell, &mut provisioner::cli::command(), "provisioner", &mut text);
         let name = format!("packaging/completions/provisioner.{shell}");
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(&name);
         if std::env::var_os("UPDATE_DOCS").is_some() {

@@ -68,7 +68,7 @@ def main():
             layers = [word for layer in [*LAYERS, "machines.yaml"] for word in ("--config", str(layer))]
             command = lambda *words: [provisioner, *words, "--output", "json", *layers]
             row = {"workers": workers}
-            for name, words in (("apply", ["apply", "--resources-only"]), ("plan", ["plan"]), ("again", ["apply", "--resources-only"]), ("destroy", ["destroy", "--yes"])):
+            for name, words in (("apply", ["apply", "--yes", "--resources-only"]), ("plan", ["plan"]), ("again", ["apply", "--yes", "--resources-only"]), ("destroy", ["destroy", "--yes"])):
                 row[name] = run(command(*words), work)
             rows.append(row)
             each = ", ".join(f"{name} {row[name]['reads']} + {row[name]['writes']} in {row[name]['seconds']:.1f} s" for name in ("apply", "plan", "again", "destroy"))

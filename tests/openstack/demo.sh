@@ -28,7 +28,7 @@ configs+=(--config "$work/id.yaml")
 
 say "provisioner apply"
 begun=$SECONDS
-"$provisioner" apply "${configs[@]}"
+"$provisioner" apply --yes "${configs[@]}"
 echo "apply took $((SECONDS - begun)) s; koris, which makes such clusters too, publishes 5 minutes"
 
 say "the cluster, seen from this machine with the written kubeconfig"
@@ -43,7 +43,7 @@ cloud objects
 say "a second apply changes nothing"
 mark=$(cloud mark)
 begun=$SECONDS
-"$provisioner" apply "${configs[@]}"
+"$provisioner" apply --yes "${configs[@]}"
 echo "it took $((SECONDS - begun)) s and $(cloud writes "$mark" | wc -l) writing calls"
 
 say "provisioner destroy"

@@ -222,10 +222,18 @@ impl Cloud {
         start(&format!("provisioner {arguments}"), LIMIT, &["script", "-qefc", &argv.join(" "), "/dev/null"]).wait()
     }
 
+    /// Runs the provisioner on a terminal at which somebody answers its question.
+    #[must_use]
+    pub fn answering(&self, answer: &str, arguments: &str) -> Output {
+        let command = self.argv("PROVISIONER_LAB", "", arguments).join(" ");
+        let pipe = "printf '%s\\n' \"$0\" | script -qefc \"$1\" /dev/null";
+        start(&format!("provisioner {arguments}"), LIMIT, &["sh", "-c", pipe, answer, &command]).wait()
+    }
+
     /// Makes the resources, and nothing on the machines; all must be well.
     #[track_caller]
     pub fn apply(&self) -> Output {
-        self.run("apply --resources-only").exits(0)
+        self.run("apply --yes --resources-only").exits(0)
     }
 
     /// Ends the test unless all is there, and once.

@@ -10,8 +10,10 @@ pub mod exit;
 mod map;
 pub mod paths;
 pub mod permit;
+pub mod run;
 pub mod status;
 pub mod token;
+pub mod version;
 pub mod worker;
 
 pub use bundle::Bundle;

@@ -1,7 +1,7 @@
 //! Who did what when in a run: machines with their steps as bars, as text, SVG or HTML.
 
 use crate::visible;
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 /// One step on one machine, in seconds from the run's start.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +37,7 @@ impl Bar {
 
 /// What a step is about: name, colour, and words in the names of such steps. The first that matches counts.
 const KINDS: &[(&str, &str, &[&str])] = &[
+    ("cloud resources", "#1d7a72", &["/"]),
     ("etcd", "#b3541e", &["etcd"]),
     ("images", "#5b7d3a", &["image"]),
     ("Kubernetes", "#2f6690", &["kube-", "cluster", "node", "ready", "addon", "api"]),
@@ -145,7 +146,7 @@ impl Chart {
              <rect width=\"{WIDTH}\" height=\"{y}\" fill=\"#fff\"/>\
              <text x=\"8\" y=\"18\" font-size=\"13\" font-weight=\"bold\">{}</text>{}\n{grid}\n{rows}</svg>\n",
             escaped(&self.title),
-            legend()
+            self.legend()
         )
     }
 
@@ -175,6 +176,27 @@ impl Chart {
             self.svg()
         )
     }
+
+    /// What the colours of this chart mean.
+    fn legend(&self) -> String {
+        let kinds: BTreeSet<usize> = self.bars.iter().map(Bar::kind).collect();
+        let kinds = kinds.into_iter().map(|kind| (KINDS[kind].0, format!("fill=\"{}\"", KINDS[kind].1)));
+        let others = [
+            ("waiting (hatched)", "fill=\"url(#wait)\" stroke=\"#6b6b6b\"".to_owned()),
+            ("failed or stopped", format!("fill=\"{FAILED}\"")),
+        ];
+        let mut x = 8.0;
+        let mut svg = String::new();
+        for (name, look) in kinds.chain(others) {
+            let _ = write!(
+                svg,
+                "<rect x=\"{x}\" y=\"30\" width=\"14\" height=\"13\" rx=\"2\" {look}/><text x=\"{}\" y=\"40\">{name}</text>",
+                x + 20.0
+            );
+            x += 44.0 + 6.2 * name.chars().count() as f64;
+        }
+        svg
+    }
 }
 
 fn drawn(bar: &Bar, x: f64, top: f64, width: f64) -> String {
@@ -194,25 +216,6 @@ fn drawn(bar: &Bar, x: f64, top: f64, width: f64) -> String {
         let _ = write!(svg, "<text x=\"{x:.1}\" y=\"{y}\" fill=\"{ink}\">{}</text>", escaped(&bar.step));
     }
     svg + "</g>\n"
-}
-
-fn legend() -> String {
-    let kinds = KINDS.iter().map(|(name, colour, _)| (*name, format!("fill=\"{colour}\"")));
-    let others = [
-        ("waiting (hatched)", "fill=\"url(#wait)\" stroke=\"#6b6b6b\"".to_owned()),
-        ("failed or stopped", format!("fill=\"{FAILED}\"")),
-    ];
-    let mut x = 8.0;
-    let mut svg = String::new();
-    for (name, look) in kinds.chain(others) {
-        let _ = write!(
-            svg,
-            "<rect x=\"{x}\" y=\"30\" width=\"14\" height=\"13\" rx=\"2\" {look}/><text x=\"{}\" y=\"40\">{name}</text>",
-            x + 20.0
-        );
-        x += 44.0 + 6.2 * name.chars().count() as f64;
-    }
-    svg
 }
 
 /// Text of other machines for XML: without markup and without control characters.

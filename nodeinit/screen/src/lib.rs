@@ -1,6 +1,8 @@
 //! A terminal with what is under way at its foot, or a plain stream of lines.
 
 pub mod chart;
+pub mod detail;
+pub mod run;
 
 use std::{
     borrow::Cow,
@@ -50,10 +52,15 @@ pub fn tell(text: &str) {
     let _ = io::stderr().lock().write_all(line.as_bytes());
 }
 
+/// Whether standard output is a terminal that knows control characters, which `TERM=dumb` does not.
+#[must_use]
+pub fn is_terminal() -> bool {
+    io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|value| value != "dumb")
+}
+
 /// Clears the terminal; where standard output is none, or knows no control characters, prints an empty line.
 pub fn clear() {
-    let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-    let text = if io::stdout().is_terminal() && !dumb { "\x1b[H\x1b[2J" } else { "\n" };
+    let text = if is_terminal() { "\x1b[H\x1b[2J" } else { "\n" };
     let _ = io::stdout().lock().write_all(text.as_bytes());
 }
 

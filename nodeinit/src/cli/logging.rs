@@ -1,16 +1,10 @@
 //! Where events go besides the report: systemd's journal, and with `--verbose` standard error.
 
 use nodeinit_base::DETAIL;
-use nodeinit_screen::tell;
-use std::{fmt, time::Instant};
-use tracing::{
-    Event, Subscriber,
-    field::{Field, Visit},
-};
+use nodeinit_screen::{detail::Detail, tell};
 use tracing_subscriber::{
-    Layer,
     filter::{LevelFilter, Targets},
-    layer::{Context, SubscriberExt},
+    layer::SubscriberExt,
     util::SubscriberInitExt,
 };
 
@@ -33,32 +27,6 @@ pub(super) fn start(flag: bool) {
     let ours = Targets::new().with_target("nodeinit", LevelFilter::INFO).with_target(DETAIL, detail);
     // Without journald (a chroot, a container) there is only the terminal.
     let journald = tracing_journald::layer().ok().map(|layer| layer.with_field_prefix(None));
-    let detail = verbose.then(|| Detail { start: Instant::now() });
+    let detail = verbose.then(Detail::from_now);
     let _ = tracing_subscriber::registry().with(journald).with(detail).with(ours).try_init();
-}
-
-/// Prints debug detail to standard error. All other events are in the report already.
-struct Detail {
-    start: Instant,
-}
-
-impl<S: Subscriber> Layer<S> for Detail {
-    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        if event.metadata().target() == DETAIL {
-            let mut text = Text(format!("{:7.2}s  debug: ", self.start.elapsed().as_secs_f64()));
-            event.record(&mut text);
-            tell(&text.0);
-        }
-    }
-}
-
-/// The message of an event.
-struct Text(String);
-
-impl Visit for Text {
-    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        if field.name() == "message" {
-            self.0 += &format!("{value:?}");
-        }
-    }
 }

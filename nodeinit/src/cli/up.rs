@@ -13,7 +13,7 @@ use crate::{
         journal::Record,
         report::{Event, LOCK, critical_path, rounded},
         runner::{self, Outcome},
-        runs::{Header, Recorder},
+        runs::{self, Header},
     },
     host::files::temporary,
     pki::bundle::SENT_SECRETS,
@@ -168,7 +168,7 @@ fn begin(cx: &Context, command: &str, accept_clock: bool) -> Result<(), StepErro
         cx.journal.note(Record::Clock { time })?;
     }
     let (machine, cluster) = (cx.node.name.clone(), cx.cluster.name.clone());
-    if let Ok(recorder) = Recorder::begin(&cx.files, &Header { run: command.into(), time, machine, cluster }) {
+    if let Ok(recorder) = runs::begin(&cx.files, &Header { run: command.into(), time, machine, cluster }) {
         cx.report.record(recorder);
     }
     Ok(())

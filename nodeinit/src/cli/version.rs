@@ -3,8 +3,7 @@
 use super::{Output, Printing, print};
 use crate::engine::error::StepError;
 use clap::Args;
-use nodeinit_config::releases;
-use serde_json::{Value, json};
+use nodeinit_protocol::version::{object, text};
 
 #[derive(Args)]
 pub(super) struct Version {
@@ -14,19 +13,8 @@ pub(super) struct Version {
 
 pub(super) fn run(args: &Version) -> Result<(), StepError> {
     let version = env!("CARGO_PKG_VERSION");
-    let releases = releases::embedded();
     print(&match args.printing.output {
-        Output::Json => {
-            let releases: Vec<Value> = releases
-                .iter()
-                .map(|release| json!({"release": release.name(), "tested": release.tested.to_string()}))
-                .collect();
-            format!("{}\n", json!({"version": version, "kubernetes": releases, "default": releases::DEFAULT}))
-        }
-        Output::Text => {
-            let mut text = format!("nodeinit {version}\n\nKubernetes  tested with\n");
-            releases.iter().for_each(|release| text += &format!("{:10}  {}\n", release.name(), release.tested));
-            text
-        }
+        Output::Json => format!("{}\n", object(version)),
+        Output::Text => text("nodeinit", version),
     })
 }

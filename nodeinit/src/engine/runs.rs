@@ -1,12 +1,10 @@
-//! The record of runs, for `nodeinit timeline`: the events of this machine, and of those that it brought up, as
-//! `--output json` prints them. Nothing depends on it: where it cannot be written, a run goes on without.
+//! The record of this machine's runs, for `nodeinit timeline`: the events of this machine, and of those that it brought up.
 
 use crate::host::files::{FileError, Files, NewFile, failed};
-use nodeinit_protocol::{Event, Line};
-use serde::{Deserialize, Serialize};
+use nodeinit_protocol::run::{self, LARGEST, newest};
+pub use nodeinit_protocol::run::{Header, Run};
 use std::{
     fs::{File, OpenOptions},
-    io::Write,
     os::unix::fs::OpenOptionsExt,
     path::Path,
 };
@@ -14,101 +12,39 @@ use std::{
 /// Where it is.
 pub const RUNS: &str = "/var/lib/nodeinit/runs.jsonl";
 
-/// Older runs are dropped when a run begins and the file is larger, in bytes: a run of ten machines has some 100 kB.
-const LARGEST: usize = 2 << 20;
+/// Writes the events of one run.
+pub type Recorder = run::Recorder<File>;
 
-/// The first line of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Header {
-    /// `up` and so on.
-    pub run: String,
-    /// Seconds since 1970.
-    pub time: u64,
-    /// The machine that ran it.
-    pub machine: String,
-    /// Its cluster.
-    pub cluster: String,
-}
-
-/// A run that changed something, or failed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Run {
-    /// What ran, when and where.
-    pub header: Header,
-    /// In the order of time.
-    pub events: Vec<Line>,
-}
-
-/// The runs on record, the oldest first. Lines that cannot be read are skipped: a power cut leaves halves.
+/// The runs on record, the oldest first.
 ///
 /// # Errors
 /// Where the file cannot be read.
 pub fn read(files: &Files) -> Result<Vec<Run>, FileError> {
-    let text = files.read_text(RUNS)?.unwrap_or_default();
-    let mut runs: Vec<Run> = Vec::new();
-    for line in text.lines() {
-        if let Ok(header) = serde_json::from_str(line) {
-            runs.push(Run { header, events: Vec::new() });
-        } else if let (Some(run), Some(event)) = (runs.last_mut(), Line::read(line)) {
-            run.events.push(event);
-        }
-    }
-    Ok(runs)
+    Ok(run::read(&files.read_text(RUNS)?.unwrap_or_default()))
 }
 
-/// Writes the events of one run.
-#[derive(Debug)]
-pub struct Recorder {
-    file: File,
-    /// Not written yet: a run that changes nothing leaves no record.
-    header: Option<String>,
-}
-
-impl Recorder {
-    /// Opens the record for a run; makes it where there is none.
-    ///
-    /// # Errors
-    /// Where it cannot be opened, or not be shortened.
-    pub fn begin(files: &Files, header: &Header) -> Result<Self, FileError> {
-        let path = Path::new(RUNS);
-        for directory in files.missing_parents(path) {
-            files.make_directory(&directory, 0o700)?;
-        }
-        let text = files.read(path)?.unwrap_or_default();
-        if text.len() > LARGEST {
-            files.write(&[NewFile::private(path, newest(&text))])?;
-        }
-        let open = OpenOptions::new().create(true).append(true).mode(0o600).open(files.real(path));
-        let file = open.map_err(failed("open", path))?;
-        // A half line that a power cut left must not swallow the header.
-        let torn = text.last().is_some_and(|&byte| byte != b'\n');
-        let header = serde_json::to_string(header).unwrap_or_default();
-        Ok(Self { file, header: Some(if torn { format!("\n{header}") } else { header }) })
+/// Opens the record for a run; makes it where there is none.
+///
+/// # Errors
+/// Where it cannot be opened, or not be shortened.
+pub fn begin(files: &Files, header: &Header) -> Result<Recorder, FileError> {
+    let path = Path::new(RUNS);
+    for directory in files.missing_parents(path) {
+        files.make_directory(&directory, 0o700)?;
     }
-
-    /// Writes an event, `line` as `--output json` prints it, if a timeline shows it.
-    pub fn take(&mut self, event: &Event, line: &str) {
-        if let Event::Started { .. } | Event::Failed { .. } | Event::Done { changed: true, .. } = event {
-            let header = self.header.take().map(|header| header + "\n").unwrap_or_default();
-            let _ = self.file.write_all(format!("{header}{line}\n").as_bytes());
-        }
+    let text = files.read(path)?.unwrap_or_default();
+    if text.len() > LARGEST {
+        files.write(&[NewFile::private(path, newest(&text))])?;
     }
-}
-
-/// The runs in the newer half of the record.
-fn newest(text: &[u8]) -> &[u8] {
-    const BEGINNING: &[u8] = b"\n{\"run\":";
-    let half = text.get(text.len() / 2..).unwrap_or_default();
-    match half.windows(BEGINNING.len()).position(|window| window == BEGINNING) {
-        Some(at) => &half[at + 1..],
-        None => &[],
-    }
+    let open = OpenOptions::new().create(true).append(true).mode(0o600).open(files.real(path));
+    Ok(Recorder::new(open.map_err(failed("open", path))?, &text, header))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::engine::report::{Report, Style};
+    use nodeinit_protocol::Event;
 
     fn header(time: u64) -> Header {
         Header { run: "up".into(), time, machine: "m1".into(), cluster: "lab".into() }
@@ -120,7 +56,7 @@ mod tests {
         let files = Files::under(dir.path());
         let run = |time| {
             let report = Report::stdout(Style::Silent);
-            report.record(Recorder::begin(&files, &header(time)).unwrap());
+            report.record(begin(&files, &header(time)).unwrap());
             report
         };
         let started = |step: &str| Event::Started { step: step.into(), title: "wait for it".into() };
@@ -145,12 +81,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::under(dir.path());
         let line = |time| serde_json::to_string(&header(time)).unwrap() + "\n";
-        drop(Recorder::begin(&files, &header(0)).unwrap());
+        drop(begin(&files, &header(0)).unwrap());
         let filler =
             format!("{{\"elapsed\":1,\"event\":\"note\",\"step\":\"x\",\"text\":\"{}\"}}\n", "y".repeat(LARGEST / 2));
         let text = [line(1), filler.clone(), line(2), filler, line(3), "{\"torn".into()].concat();
         files.write(&[NewFile::private(RUNS, text)]).unwrap();
-        let mut recorder = Recorder::begin(&files, &header(4)).unwrap();
+        let mut recorder = begin(&files, &header(4)).unwrap();
         recorder.take(&Event::Started { step: "a".into(), title: "b".into() }, "{}");
         let times: Vec<u64> = read(&files).unwrap().iter().map(|run| run.header.time).collect();
         assert_eq!(times, [3, 4]);

@@ -9,9 +9,9 @@ use crate::{
         Found, Kind, Part,
         body::collection,
         desired::Want,
-        diff::Fix,
         observe,
         part::{ATTACHED, NEVER, ONCE, TOKEN},
+        plan::Fix,
     },
 };
 use base64::Engine as _;

@@ -3,12 +3,13 @@
 use super::Apply;
 use crate::{
     error::Error,
+    gone,
     openstack::{Method, Service},
     resources::{
         Found, Kind, Part,
         body::collection,
         desired::{API, Want},
-        diff::Fix,
+        plan::Fix,
     },
 };
 use serde_json::json;
@@ -23,12 +24,12 @@ impl Apply<'_> {
             self.balancer_active(found).await?;
         }
         let mut found = found.clone();
-        if fixes.iter().any(|fix| matches!(fix, Fix::Update(_))) {
+        if fixes.iter().any(|fix| matches!(fix, Fix::Update { .. })) {
             found = self.update(want, &found).await?;
         }
         for fix in fixes {
             match fix {
-                Fix::Update(_) | Fix::Wait(_) => {}
+                Fix::Update { .. } | Fix::Wait { .. } => {}
                 Fix::Act(action, _) => {
                     let path = format!("/servers/{}/action", found.id);
                     match self.client.once(Service::Compute, &path, &json!({ *action: null })).await {
@@ -98,10 +99,11 @@ impl Apply<'_> {
             _ => format!("{path}/{}", found.id),
         };
         self.client.delete(service, &path).await?;
+        let limit = self.cloud.timeouts.deletion;
         match found.part.kind {
-            Kind::Server => self.gone(&self.servers, found).await,
-            Kind::Volume => self.gone(&self.volumes, found).await,
-            Kind::Balancer => self.balancer_gone(found).await,
+            Kind::Server => gone::from_list(&self.servers, found, limit).await,
+            Kind::Volume => gone::from_list(&self.volumes, found, limit).await,
+            Kind::Balancer => gone::balancer(self.client, found, limit).await,
             Kind::Member => match self.snapshot.find(&Part::new(Kind::Balancer, API)) {
                 Some(balancer) => self.balancer_active(balancer).await,
                 None => Ok(()),

@@ -7,7 +7,7 @@ use crate::{
     output::{Format, Output},
     resources::{
         Found, Kind, Marker, Part, Snapshot,
-        diff::{Action, Item, Plan},
+        plan::{Action, Item, Plan},
     },
     testing::{
         self,

@@ -2,16 +2,15 @@
 
 use super::Apply;
 use crate::{
+    balancer,
     error::Error,
-    openstack::{Service, listing::Listing},
+    openstack::listing::Listing,
     resources::{Found, Kind, Part, desired::API, diff::fault},
 };
+use nodeinit_base::Wait;
 use serde_json::Value;
-use std::time::Duration;
+use std::{ops::ControlFlow, time::Duration};
 use tokio::time::Instant;
-
-/// How often a balancer is looked at.
-const LOOK: Duration = Duration::from_millis(700);
 
 impl Apply<'_> {
     /// Until the volume holds its image.
@@ -34,19 +33,6 @@ impl Apply<'_> {
         self.listed(&self.servers, found, "the server is ACTIVE", self.cloud.timeouts.server, verdict).await
     }
 
-    /// Until something is in no list any more.
-    pub(super) async fn gone(&self, listing: &Listing<'_>, found: &Found) -> Result<(), Error> {
-        let limit = self.cloud.timeouts.deletion;
-        let begun = Instant::now();
-        loop {
-            let objects = listing.since(Instant::now()).await?;
-            let Some(body) = objects.get(&found.id) else { return Ok(()) };
-            if begun.elapsed() > limit {
-                return Err(deadline(&found.part, "it is deleted", limit, &body["status"]));
-            }
-        }
-    }
-
     async fn listed(
         &self,
         listing: &Listing<'_>,
@@ -55,20 +41,21 @@ impl Apply<'_> {
         limit: Duration,
         verdict: impl Fn(&Value) -> Option<Result<(), String>>,
     ) -> Result<Found, Error> {
-        let begun = Instant::now();
-        loop {
-            let objects = listing.since(Instant::now()).await?;
-            let body = objects.get(&found.id).cloned().unwrap_or_default();
+        let part = &found.part;
+        let look = async || {
+            let body = match listing.since(Instant::now()).await {
+                Ok(objects) => objects.get(&found.id).cloned().unwrap_or_default(),
+                Err(error) => return ControlFlow::Break(Err(error.into())),
+            };
             match verdict(&body) {
-                Some(Ok(())) => {
-                    return Found::new(found.part.clone(), body)
-                        .ok_or_else(|| Error::Defect(format!("{} has no id", found.part)));
-                }
-                Some(Err(fault)) => return Err(Error::Fault { thing: found.part.to_string(), fault }),
-                None if begun.elapsed() > limit => return Err(deadline(&found.part, what, limit, &body["status"])),
-                None => {}
+                Some(Ok(())) => ControlFlow::Break(
+                    Found::new(part.clone(), body).ok_or_else(|| Error::Defect(format!("{part} has no id"))),
+                ),
+                Some(Err(fault)) => ControlFlow::Break(Err(Error::Fault { thing: part.to_string(), fault })),
+                None => ControlFlow::Continue(body["status"].as_str().unwrap_or("not in the list").to_owned()),
             }
-        }
+        };
+        Wait::new(what, limit).until(look).await.map_err(|expired| Error::timed_out(part, expired))?
     }
 
     /// Until the balancer takes changes again.
@@ -80,30 +67,6 @@ impl Apply<'_> {
 
     /// Until the balancer is ACTIVE.
     pub(super) async fn balancer_active(&self, found: &Found) -> Result<(), Error> {
-        crate::balancer::active(self.client, &found.id, self.cloud.timeouts.load_balancer).await
+        balancer::active(self.client, &found.id, self.cloud.timeouts.load_balancer).await
     }
-
-    /// Until the balancer is gone.
-    pub(super) async fn balancer_gone(&self, found: &Found) -> Result<(), Error> {
-        let limit = self.cloud.timeouts.deletion;
-        let begun = Instant::now();
-        loop {
-            let state = match self.client.get(Service::LoadBalancer, &format!("/loadbalancers/{}", found.id)).await {
-                Err(error) if error.status() == Some(404) => return Ok(()),
-                other => other?["loadbalancer"]["provisioning_status"].take(),
-            };
-            if state == "DELETED" {
-                return Ok(());
-            }
-            if begun.elapsed() > limit {
-                return Err(deadline(&found.part, "it is deleted", limit, &state));
-            }
-            tokio::time::sleep(LOOK).await;
-        }
-    }
-}
-
-fn deadline(part: &Part, what: &str, limit: Duration, last: &Value) -> Error {
-    let last = last.as_str().unwrap_or("not in the list").to_owned();
-    Error::Deadline { thing: part.to_string(), what: what.to_owned(), seconds: limit.as_secs(), last }
 }

@@ -11,7 +11,7 @@ use nodeinit_screen::tell;
 use std::{path::Path, process::ExitCode};
 
 pub(super) fn user_data(source: &Source, name: &str) -> Result<ExitCode, Error> {
-    let loaded = read(source)?;
+    let loaded = read(&source.config)?;
     let secrets = Secrets::existing(&source.secrets)?;
     let text = userdata::of(&loaded, name, &Inputs::default(), &secrets).map_err(wrong)?;
     output::line(text.trim_end());
@@ -19,7 +19,7 @@ pub(super) fn user_data(source: &Source, name: &str) -> Result<ExitCode, Error> 
 }
 
 pub(super) fn bundle(source: &Source, name: &str, out: Option<&Path>) -> Result<ExitCode, Error> {
-    let loaded = read(source)?;
+    let loaded = read(&source.config)?;
     let secrets = Secrets::existing(&source.secrets)?;
     match (userdata::secrets_of(&loaded, name, &secrets).map_err(wrong)?, out) {
         (Some(text), Some(file)) => {

@@ -1,12 +1,13 @@
 //! `init`: writes the configuration of a new cluster in the cloud, with a cluster ID of its own.
 
+use super::confirm;
 use crate::{error::Error, output};
 use clap::Args;
 use nodeinit_config::{Layer, fresh_cluster_id, releases::DEFAULT, template};
 use serde_json::Value;
 use std::{
     fs::OpenOptions,
-    io::{BufRead, IsTerminal, Write},
+    io::{IsTerminal, Write},
     path::PathBuf,
     process::ExitCode,
 };
@@ -75,14 +76,8 @@ pub(super) fn run(args: &Init) -> Result<ExitCode, Error> {
 }
 
 fn answer(question: &str) -> Result<String, Error> {
-    let mut err = std::io::stderr().lock();
-    let _ = write!(err, "{question}: ");
-    let _ = err.flush();
-    let mut answer = String::new();
-    match std::io::stdin().lock().read_line(&mut answer) {
-        Ok(read) if read > 0 => Ok(answer.trim().to_owned()),
-        _ => Err(Error::Usage("the answers end here; nothing was written".to_owned())),
-    }
+    confirm::answer(&format!("{question}:"))
+        .ok_or_else(|| Error::Usage("the answers end here; nothing was written".to_owned()))
 }
 
 /// The file's text. `answers`: name, image, flavor and address range.

@@ -1,6 +1,11 @@
 //! One master or worker comes or goes.
 
-use super::{Operator, Session, Source, create, delivery};
+use super::{
+    Operator, Source, Verbosity,
+    apply::{Work, create, delivery},
+    example,
+    session::Session,
+};
 use crate::{balancer, destroy, error::Error, resources::Found, secrets::Secrets, userdata};
 use clap::{Args, Subcommand};
 use nodeinit_config::{Cluster, cluster::Role};
@@ -10,8 +15,10 @@ use std::{process::ExitCode, time::Instant};
 #[derive(Subcommand)]
 pub(super) enum Machine {
     /// Create one machine of the configuration and join it to the cluster
+    #[command(after_help = example!("provisioner master add m3\n  provisioner worker add w3"))]
     Add(Named),
     /// Drain one machine, remove it from the cluster, and delete its resources
+    #[command(after_help = example!("provisioner master remove m3\n  provisioner worker remove w3"))]
     Remove {
         #[command(flatten)]
         named: Named,
@@ -34,16 +41,24 @@ pub(super) struct Named {
     operator: Operator,
 }
 
-pub(super) async fn run(machine: &Machine, role: Role) -> Result<ExitCode, Error> {
+impl Machine {
+    pub(super) fn source(&self) -> &Source {
+        match self {
+            Self::Add(named) | Self::Remove { named, .. } => &named.source,
+        }
+    }
+}
+
+pub(super) async fn run(machine: &Machine, role: Role, verbosity: Verbosity) -> Result<ExitCode, Error> {
+    let session = Session::open(machine.source(), verbosity).await?;
     match machine {
-        Machine::Add(named) => add(named, role).await,
-        Machine::Remove { named, force } => remove(named, role, *force).await,
+        Machine::Add(named) => add(&session, named, role).await,
+        Machine::Remove { named, force } => remove(&session, named, role, *force).await,
     }
 }
 
 /// As `apply`, but for one machine alone.
-async fn add(named: &Named, role: Role) -> Result<ExitCode, Error> {
-    let session = Session::open(&named.source).await?;
+async fn add(session: &Session, named: &Named, role: Role) -> Result<ExitCode, Error> {
     let cluster = &session.loaded.cluster;
     fits(cluster, &named.name, role)?;
     if userdata::role(cluster, &named.name).is_none() {
@@ -52,17 +67,20 @@ async fn add(named: &Named, role: Role) -> Result<ExitCode, Error> {
             remedy: format!("add it to `{role}s`"),
         });
     }
-    create(&session, &named.operator, named.break_lock, Some((&named.name, role))).await
+    session.record(&format!("{role} add {}", named.name));
+    let only = Some((named.name.as_str(), role));
+    let work = Work { operator: &named.operator, break_lock: named.break_lock, only, asks: false };
+    create(session, &work).await
 }
 
 /// Takes a machine out of the balancer and the cluster, then deletes its resources.
-async fn remove(named: &Named, role: Role, force: bool) -> Result<ExitCode, Error> {
-    let session = Session::open(&named.source).await?;
+async fn remove(session: &Session, named: &Named, role: Role, force: bool) -> Result<ExitCode, Error> {
     fits(&session.loaded.cluster, &named.name, role)?;
     let ours = session.ours().await?;
     if !destroy::of_machine(&ours, &named.name).is_empty() {
+        session.record(&format!("{role} remove {}", named.name));
         let lock = session.lock(named.break_lock).await?;
-        session.output.live(lock.hold(leave(&session, named, role, force, &ours))).await?;
+        session.output.live(lock.hold(leave(session, named, role, force, &ours))).await?;
     }
     let gone = format!("nothing of {} is left; take it out of `{role}s` too", named.name);
     session.output.tell(&gone, || json!({ "event": "finished" }));

@@ -1,6 +1,6 @@
 //! What there is in the cloud, and what the first master says of the cluster.
 
-use super::{Operator, Session, Source, delivery};
+use super::{Operator, Source, Verbosity, apply::delivery, session::Session};
 use crate::{delivery::State, error::Error, report, resources::Found, secrets::Secrets};
 use std::{
     process::ExitCode,
@@ -10,8 +10,8 @@ use std::{
 /// How soon the first master must accept the login: `status` does not wait for a machine to boot.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-pub(super) async fn run(source: &Source, resources_only: bool) -> Result<ExitCode, Error> {
-    let session = Session::open(source).await?;
+pub(super) async fn run(source: &Source, resources_only: bool, verbosity: Verbosity) -> Result<ExitCode, Error> {
+    let session = Session::open(source, verbosity).await?;
     let ours = session.ours().await?;
     report::status(&ours, &session.output);
     if !resources_only && !ours.is_empty() {

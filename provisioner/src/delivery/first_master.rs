@@ -283,7 +283,8 @@ impl<'a> FirstMaster<'a> {
             // The other machines tell their own steps.
             _ if step.starts_with("host-") => {}
             Event::Started { title, .. } => self.work.output.begin(&row, title),
-            Event::Done { .. } | Event::Failed { .. } => self.work.output.end(&row),
+            Event::Done { .. } => self.work.output.end(&row),
+            Event::Failed { .. } => self.work.output.end_as(&row, true),
             _ => {}
         }
         let said = match &line.event {

@@ -10,6 +10,7 @@ use crate::{
     cloud::Cloud,
     error::{ApiError, Error},
 };
+use nodeinit_base::DETAIL;
 use nodeinit_config::Secret;
 use serde_json::Value;
 use std::{
@@ -19,7 +20,7 @@ use std::{
         Arc, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
-    time::{Duration, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 use time::{OffsetDateTime, format_description::well_known::Rfc2822};
 use tokio::sync::{Mutex, RwLock, Semaphore};
@@ -281,7 +282,10 @@ impl Client {
             request = request.header("OpenStack-API-Version", format!("compute 2.{}", self.nova()));
         }
         let request = with_body(request, body).timeout(limit.min(TRY));
-        let answered = answer(what, request).await;
+        let sent = Instant::now();
+        let answered = answer(what.clone(), request).await;
+        let ended = answered.as_ref().map_or_else(ToString::to_string, |_| format!("{what}: done"));
+        tracing::info!(target: DETAIL, "{ended} ({:.2} s)", sent.elapsed().as_secs_f64());
         match &answered {
             Err(error) if error.is_overload() => self.pace.refused(error.retry_after()),
             _ => self.pace.answered(),

@@ -3,9 +3,10 @@
 use super::{
     Found, Kind, Marker, Part,
     desired::{API, Spec, Want},
-    diff::{Place, allowed, is_ovn},
+    diff::{allowed, is_ovn},
     facts::{self, Facts},
     part::{ATTACHED, NEVER},
+    plan::Place,
     rules,
 };
 use crate::openstack::Service;

@@ -5,12 +5,13 @@ use super::{
     desired::{API, Spec, Want},
     groups,
     part::never_attached,
+    plan::{Action, Fix, Item, Place, Plan},
     quota,
 };
 use ipnet::IpNet;
 use nodeinit_config::{Cluster, OpenStack};
 use serde_json::Value;
-use std::{collections::BTreeSet, fmt, net::IpAddr};
+use std::{collections::BTreeSet, net::IpAddr};
 
 mod needs;
 
@@ -19,141 +20,12 @@ mod tests;
 
 /// The argument that allows a balancer in ERROR to be replaced.
 pub const REPLACE_BALANCER: &str = "--replace-balancer";
-/// The message for a port without its address pairs.
-const PAIRS: &str = "lacks an allowed address pair";
-
-/// What happens to a part.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
-    /// It is as it should be.
-    Keep,
-    /// It is not there.
-    Create,
-    /// It is there, and differs.
-    Change(Vec<Fix>),
-    /// It exists and is broken: it is deleted and created again.
-    Replace(String),
-    /// It is ours, and should not be there.
-    Delete(String),
-    /// It is ours and in no configuration any more; it is left alone.
-    Left,
-    /// A server that is there and must be repaired by the operator. The other parts do not depend on it.
-    Unhealthy {
-        /// Its state, and the cloud's reason.
-        what: String,
-        /// What to do.
-        remedy: String,
-    },
-    /// It has drifted, and the provisioner cannot repair it.
-    Refuse {
-        /// What is wrong.
-        what: String,
-        /// What the operator can do.
-        remedy: String,
-    },
-}
-
-impl Action {
-    /// Whether there is something to do.
-    pub fn is_work(&self) -> bool {
-        matches!(self, Self::Create | Self::Change(_) | Self::Replace(_) | Self::Delete(_))
-    }
-}
-
-/// How a part is repaired.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fix {
-    /// Its settings are written again; with what differs.
-    Update(String),
-    /// An action of Nova, such as `os-start`; with the state that made it necessary.
-    Act(&'static str, String),
-    /// The router's port is put into the router.
-    Attach,
-    /// It is being made or changed already.
-    Wait(String),
-}
-
-impl fmt::Display for Fix {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Update(what) => f.write_str(what),
-            Self::Act(action, state) => write!(f, "is {state}: {}", action.trim_start_matches("os-")),
-            Self::Attach => f.write_str("is in no router: attach"),
-            Self::Wait(state) => write!(f, "is {state}: wait"),
-        }
-    }
-}
-
-/// One line of a plan.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Item {
-    /// Which part.
-    pub part: Part,
-    /// What happens to it.
-    pub action: Action,
-    /// What should be; `None` for what should not be there.
-    pub want: Option<Want>,
-    /// What is there.
-    pub found: Option<Found>,
-}
-
-/// Something that would make `apply` fail.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Obstacle {
-    /// What is missing or too small.
-    pub what: String,
-    /// What to do.
-    pub remedy: String,
-}
-
-/// Where the machines are: ids of the network and the subnet, where they are there already.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
-    /// The network's id.
-    pub network: Option<String>,
-    /// The subnet's id.
-    pub subnet: Option<String>,
-    /// Its addresses.
-    pub cidr: Option<IpNet>,
-    /// The external network's id, where one is needed.
-    pub external: Option<String>,
-    /// The address of a balancer that is there: one that replaces it keeps it.
-    pub balancer: Option<IpAddr>,
-    /// Whether the network is another project's, which reserves some things for itself.
-    pub foreign: bool,
-    /// Whether the network has no port security, so that ports have no security groups.
-    pub open: bool,
-}
-
-/// Everything that `apply` would do, and what stands against it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
-    /// In the order of a report.
-    pub items: Vec<Item>,
-    /// All at once.
-    pub obstacles: Vec<Obstacle>,
-    /// Where the machines are.
-    pub place: Place,
-    /// What is worth knowing.
-    pub notes: Vec<String>,
-}
-
-impl Plan {
-    /// Whether there is nothing to do.
-    pub fn is_empty(&self) -> bool {
-        self.items.iter().all(|item| matches!(item.action, Action::Keep | Action::Left | Action::Unhealthy { .. }))
-    }
-
-    /// Whether a server must be repaired by the operator.
-    pub fn is_unhealthy(&self) -> bool {
-        self.items.iter().any(|item| matches!(item.action, Action::Unhealthy { .. }))
-    }
-
-    /// Whether `apply` would refuse.
-    pub fn is_blocked(&self) -> bool {
-        !self.obstacles.is_empty() || self.items.iter().any(|item| matches!(item.action, Action::Refuse { .. }))
-    }
-}
+/// The setting of a port that lets it send from other addresses.
+const PAIRS: &str = "allowed address pairs";
+/// Whether a thing is switched on.
+const ADMIN_STATE: &str = "admin state";
+/// The value of a setting that has none.
+const NONE: &str = "none";
 
 /// Compares.
 pub fn plan(cluster: &Cluster, cloud: &OpenStack, wants: Vec<Want>, snapshot: &Snapshot) -> Plan {
@@ -195,7 +67,7 @@ fn begin_below_anew(items: &mut [Item]) {
         match (item.part.kind, item.want.as_ref().map(|want| &want.spec)) {
             (Kind::Listener | Kind::Pool | Kind::Monitor | Kind::Member, Some(_)) => item.action = Action::Create,
             (_, Some(Spec::FloatingIp { of })) if *of == part && item.found.is_some() => {
-                item.action = update("leads to the old balancer")
+                item.action = Action::update("attached to", format!("the old {part}"), format!("the new {part}"));
             }
             _ => {}
         }
@@ -269,7 +141,9 @@ impl Compare<'_> {
             Spec::Volume { size, .. } => volume(found, *size),
             Spec::Port { address, groups, pairs, .. } => self.port(found, *address, groups, pairs),
             Spec::RouterPort { .. } if found.text("device_id").is_empty() => Action::Change(vec![Fix::Attach]),
-            Spec::Router if found.body["external_gateway_info"].is_null() => update("leads to no external network"),
+            Spec::Router if found.body["external_gateway_info"].is_null() => {
+                Action::update("external gateway", NONE, self.external_network())
+            }
             Spec::FloatingIp { of } => self.floating_ip(found, of),
             Spec::Listener { access } => self.listener(found, access),
             Spec::Balancer { .. } => balancer(found),
@@ -285,7 +159,7 @@ impl Compare<'_> {
         match state {
             "ACTIVE" => Action::Keep,
             "BUILD" | "REBOOT" | "HARD_REBOOT" | "MIGRATING" | "RESIZE" | "REVERT_RESIZE" | "REBUILD" | "PASSWORD" => {
-                wait(state)
+                wait(state, "ACTIVE")
             }
             "SHUTOFF" => act("os-start"),
             "PAUSED" => act("unpause"),
@@ -316,7 +190,9 @@ impl Compare<'_> {
         if self.place.open {
             // Neutron takes neither groups nor pairs there.
         } else if wanted.len() < groups.len() || !wanted.is_subset(&has) {
-            fixes.push(Fix::Update("lacks a security group".to_owned()));
+            let has: BTreeSet<&str> = has.iter().map(|id| self.group_name(id)).collect();
+            let after = has.iter().chain(groups).copied().collect::<BTreeSet<_>>();
+            fixes.push(Fix::update("security groups", list(has), list(after)));
         }
         let pair = |pair: &Value| {
             pair["ip_address"]
@@ -330,10 +206,11 @@ impl Compare<'_> {
             .map(|all| all.iter().filter_map(pair).collect())
             .unwrap_or_default();
         if !self.place.open && pairs.iter().any(|pair| !allowed.contains(pair)) {
-            fixes.push(Fix::Update(PAIRS.to_owned()));
+            let after: BTreeSet<&IpNet> = allowed.iter().chain(pairs).collect();
+            fixes.push(Fix::update(PAIRS, list(&allowed), list(after)));
         }
         if found.body["admin_state_up"] == false {
-            fixes.push(Fix::Update("is switched off".to_owned()));
+            fixes.push(Fix::update(ADMIN_STATE, "down", "up"));
         }
         if fixes.is_empty() { Action::Keep } else { Action::Change(fixes) }
     }
@@ -348,8 +225,35 @@ impl Compare<'_> {
         let id = target.map(|target| if of.kind == Kind::Balancer { target.text("vip_port_id") } else { &target.id });
         match id {
             Some(id) if found.text("port_id") == id => Action::Keep,
-            _ => update("is attached to another port"),
+            _ => Action::update("attached to", self.holder(found.text("port_id")), of.to_string()),
         }
+    }
+
+    /// What a port is of, or its ID; nothing where the ID is empty.
+    fn holder(&self, port: &str) -> String {
+        let is_it = |found: &&Found| match found.part.kind {
+            Kind::Port => found.id == port,
+            Kind::Balancer => found.text("vip_port_id") == port,
+            _ => false,
+        };
+        match self.snapshot.ours.iter().filter(|_| !port.is_empty()).find(is_it) {
+            Some(found) => found.part.to_string(),
+            None if port.is_empty() => NONE.to_owned(),
+            None => port.to_owned(),
+        }
+    }
+
+    /// The name of one of our security groups, or the ID of another one.
+    fn group_name<'n>(&'n self, id: &'n str) -> &'n str {
+        let group = self.snapshot.of_kind(Kind::SecurityGroup).find(|group| group.id == id);
+        group.map_or(id, |group| group.part.name.as_str())
+    }
+
+    /// The name of the external network, or its ID.
+    fn external_network(&self) -> String {
+        let id = self.place.external.as_deref().unwrap_or_default();
+        let network = self.snapshot.facts.networks.iter().find(|network| network.named.id == id);
+        network.map_or(id, |network| network.named.name.as_str()).to_owned()
     }
 
     fn listener(&self, found: &Found, access: &[IpNet]) -> Action {
@@ -359,12 +263,12 @@ impl Compare<'_> {
         }
         let has: BTreeSet<String> = texts(&found.body["allowed_cidrs"]).map(str::to_owned).collect();
         if found.body["admin_state_up"] == false {
-            return update("is switched off");
+            return Action::update(ADMIN_STATE, "down", "up");
         }
         if self.is_ovn() {
             return Action::Keep;
         }
-        if wanted == has { Action::Keep } else { update("lets in others than `access.api`") }
+        if wanted == has { Action::Keep } else { Action::update("allowed CIDRs", list(has), list(wanted)) }
     }
 
     /// What is ours and should not be there.
@@ -389,12 +293,36 @@ impl Compare<'_> {
                     // The other masters are members once they are of the control plane.
                     Kind::Member if found.address().is_some_and(|address| addresses.contains(&address)) => return None,
                     Kind::Member => Action::Delete("no master has this address".to_owned()),
-                    _ if wanted.contains(&found.part) => twice(found),
+                    _ if wanted.contains(&found.part) => self.duplicate(found),
                     _ => Action::Left,
                 };
                 Some(Item { part: found.part.clone(), action, want: None, found: Some(found.clone()) })
             })
             .collect()
+    }
+
+    /// Two things with one part's mark: a request that was under way when its sender was killed.
+    fn duplicate(&self, found: &Found) -> Action {
+        let is_free = match found.part.kind {
+            Kind::Volume => matches!(found.state(), "available" | "error") && never_attached(found),
+            Kind::Port => found.text("device_id").is_empty(),
+            Kind::FloatingIp => found.text("port_id").is_empty(),
+            Kind::ServerGroup => found.body["members"].as_array().is_some_and(Vec::is_empty),
+            _ => false,
+        };
+        let all: Vec<&str> =
+            self.snapshot.ours.iter().filter(|one| one.part == found.part).map(|one| one.id.as_str()).collect();
+        let (count, ids, id) = (all.len(), all.join(", "), &found.id);
+        match is_free {
+            true => Action::Delete(format!("{id} is one of {count} ({ids}), and nothing uses it")),
+            false => Action::Duplicate {
+                what: format!(
+                    "there are {count} of {}: {ids}; {id} is too many, and is in use or may hold data",
+                    found.part
+                ),
+                remedy: "delete the one that is not wanted, then apply again".to_owned(),
+            },
+        }
     }
 
     /// Rules in our groups that somebody else made: told, and left alone, for a cloud controller makes some too.
@@ -411,24 +339,6 @@ impl Compare<'_> {
             }
         }
         notes
-    }
-}
-
-/// Two things with one part's mark: a request that was under way when its sender was killed.
-fn twice(found: &Found) -> Action {
-    let free = match found.part.kind {
-        Kind::Volume => matches!(found.state(), "available" | "error") && never_attached(found),
-        Kind::Port => found.text("device_id").is_empty(),
-        Kind::FloatingIp => found.text("port_id").is_empty(),
-        Kind::ServerGroup => found.body["members"].as_array().is_some_and(Vec::is_empty),
-        _ => false,
-    };
-    match free {
-        true => Action::Delete("a second one, which nothing uses".to_owned()),
-        false => Action::Refuse {
-            what: format!("there are two of {}, and the second ({}) is in use", found.part, found.id),
-            remedy: "delete the one that is not wanted, and apply again".to_owned(),
-        },
     }
 }
 
@@ -451,12 +361,14 @@ fn unhealthy(found: &Found) -> Action {
     }
 }
 
-fn update(what: &str) -> Action {
-    Action::Change(vec![Fix::Update(what.to_owned())])
+fn wait(state: &str, after: &'static str) -> Action {
+    Action::Change(vec![Fix::Wait { before: state.to_owned(), after }])
 }
 
-fn wait(state: &str) -> Action {
-    Action::Change(vec![Fix::Wait(state.to_owned())])
+/// What a setting has several of.
+fn list(all: impl IntoIterator<Item: ToString>) -> String {
+    let all: Vec<String> = all.into_iter().map(|one| one.to_string()).collect();
+    if all.is_empty() { NONE.to_owned() } else { all.join(", ") }
 }
 
 fn volume(found: &Found, size: u32) -> Action {
@@ -467,7 +379,7 @@ fn volume(found: &Found, size: u32) -> Action {
             remedy: "write the size that it has, or remove the machine and add it again".to_owned(),
         },
         "available" | "in-use" => Action::Keep,
-        "creating" | "downloading" | "attaching" | "detaching" | "reserved" | "uploading" => wait(state),
+        "creating" | "downloading" | "attaching" | "detaching" | "reserved" | "uploading" => wait(state, "available"),
         "error" if never_attached(found) => Action::Replace("is in the state error".to_owned()),
         state => Action::Refuse {
             what: format!("{} is in the state {state}, and may hold data", found.part),
@@ -478,7 +390,7 @@ fn volume(found: &Found, size: u32) -> Action {
 
 fn balancer(found: &Found) -> Action {
     match found.state() {
-        "ACTIVE" if found.body["admin_state_up"] == false => update("is switched off"),
+        "ACTIVE" if found.body["admin_state_up"] == false => Action::update(ADMIN_STATE, "down", "up"),
         "ACTIVE" => Action::Keep,
         "ERROR" => Action::Refuse {
             what: format!("{} is in the state ERROR", found.part),
@@ -488,7 +400,7 @@ fn balancer(found: &Found) -> Action {
                 found.id
             ),
         },
-        state => wait(state),
+        state => wait(state, "ACTIVE"),
     }
 }
 
@@ -509,10 +421,11 @@ fn subnet(found: &Found, made: &nodeinit_config::openstack::MadeNetwork) -> Acti
     }
     let servers: Vec<IpAddr> = texts(&found.body["dns_nameservers"]).filter_map(|text| text.parse().ok()).collect();
     if servers != made.dns_servers {
-        return update("has other name servers");
+        return Action::update("DNS servers", list(servers), list(&made.dns_servers));
     }
     if found.body["enable_dhcp"].as_bool() != Some(made.dhcp) {
-        return update("has another setting of DHCP");
+        let (before, after) = if made.dhcp { ("off", "on") } else { ("on", "off") };
+        return Action::update("DHCP", before, after);
     }
     Action::Keep
 }

@@ -121,17 +121,30 @@ pub struct Facts {
 /// Finds one by its id or its name.
 ///
 /// # Errors
-/// What is wrong: none, or several.
-pub fn pick<'a, T>(all: &'a [T], named: impl Fn(&T) -> &Named, asked: &str, what: &str) -> Result<&'a T, String> {
+/// None, or several.
+pub fn pick<'a, T>(all: &'a [T], named: impl Fn(&T) -> &Named, asked: &str, what: &str) -> Result<&'a T, PickError> {
     if let Some(found) = all.iter().find(|one| named(one).id == asked) {
         return Ok(found);
     }
     let fits: Vec<&T> = all.iter().filter(|one| named(one).name == asked).collect();
     match fits[..] {
         [one] => Ok(one),
-        [] => Err(format!("the cloud has no {what} {asked}")),
-        _ => Err(format!("{} of the cloud's {what}s are called {asked}", fits.len())),
+        [] => Err(PickError::None(format!("the cloud has no {what} {asked}"))),
+        _ => {
+            let ids: Vec<&str> = fits.iter().map(|one| named(one).id.as_str()).collect();
+            let (count, ids) = (ids.len(), ids.join(", "));
+            Err(PickError::Several(format!("{count} of the cloud's {what}s are called {asked}: {ids}")))
+        }
     }
+}
+
+/// Why a name leads to nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PickError {
+    /// Nothing is called so.
+    None(String),
+    /// Several are called so; with their IDs.
+    Several(String),
 }
 
 /// Name and id of an answer's object.

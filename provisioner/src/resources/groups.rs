@@ -95,8 +95,8 @@ mod tests {
         resources::{
             Kind, Snapshot,
             desired::Spec,
-            diff::Plan,
             facts::{MEMBERS, Quota},
+            plan::Plan,
         },
         testing::{alter, applied, plan, sized},
     };

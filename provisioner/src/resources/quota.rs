@@ -3,8 +3,8 @@
 use super::{
     Kind,
     desired::Spec,
-    diff::{Action, Item, Obstacle},
     facts::{self, Facts},
+    plan::{Action, Item, Obstacle, ObstacleKind},
 };
 use std::collections::BTreeMap;
 
@@ -19,14 +19,11 @@ pub fn shortfalls(items: &[Item], facts: &Facts) -> Vec<Obstacle> {
     let short = |(word, need): (&'static str, i64)| {
         let quota = facts.quotas.get(word)?;
         let free = quota.limit? - quota.used;
-        (need > free).then(|| Obstacle {
-            what: format!(
-                "quota: {need} {word} are needed, and {} of {} are free",
-                free.max(0),
-                quota.limit.unwrap_or_default()
-            ),
-            remedy: format!("ask for {} more, or make fewer or smaller machines", need - free.max(0)),
-        })
+        let free = free.max(0);
+        let what =
+            || format!("quota: {need} {word} are needed, and {free} of {} are free", quota.limit.unwrap_or_default());
+        let remedy = || format!("ask for {} more, or make fewer or smaller machines", need - free);
+        (need > free).then(|| Obstacle::new(ObstacleKind::Quota, what(), remedy()))
     };
     needs.into_iter().filter_map(short).collect()
 }

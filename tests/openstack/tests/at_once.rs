@@ -6,7 +6,7 @@ use std::{thread, time::Duration};
 #[test]
 fn two_applies_at_once() {
     let cloud = Cloud::empty();
-    let (one, other) = (cloud.start("apply --resources-only"), cloud.start("apply --resources-only"));
+    let (one, other) = (cloud.start("apply --yes --resources-only"), cloud.start("apply --yes --resources-only"));
     let ended = [one.wait(), other.wait()];
     let mut codes = [ended[0].code, ended[1].code];
     codes.sort_unstable();
@@ -28,7 +28,7 @@ fn a_run_on_another_machine() {
     // What is under way stays so, until the test has seen enough.
     cloud.verb(&["stop", "cinder-volume"]);
     let group = |verb: &[&str]| cloud.verb(&[&["os", "security", "group"], verb].concat());
-    let running = cloud.start("apply --resources-only");
+    let running = cloud.start("apply --yes --resources-only");
     cloud.until("the run holds the lock", 60, || cloud.objects().iter().any(|one| one.ends_with(" nodeinit-lock")));
     let description = group(&["show", "nodeinit-lock", "-f", "value", "-c", "description"]);
     // Somebody takes the lock over: the next heartbeat finds that it is gone.
@@ -42,7 +42,7 @@ fn a_run_on_another_machine() {
     let (number, _) = before.rsplit_once(':').unwrap();
     let elsewhere = format!("{mark} process={number}:0123456789abcdef host=elsewhere");
     group(&["create", "nodeinit-lock", "--description", &elsewhere]);
-    let running = cloud.start("apply --resources-only");
+    let running = cloud.start("apply --yes --resources-only");
     thread::sleep(Duration::from_secs(10));
     group(&["set", "nodeinit-lock", "--description", &elsewhere.replace(" beat=", " beat=9")]);
     let ended = running.wait().exits(75);
@@ -54,7 +54,7 @@ fn a_run_on_another_machine() {
 
     cloud.verb(&["start", "cinder-volume"]);
     cloud
-        .run("apply --resources-only --break-lock")
+        .run("apply --yes --resources-only --break-lock")
         .exits(0)
         .says(&["took over the lock of ", "--break-lock was given"]);
     cloud.all_is_well();

@@ -25,7 +25,7 @@ fn a_cluster_in_two_networks() {
 
 /// The bastion has the only name that is no machine's.
 fn there_and_back(cloud: &Cloud) {
-    let first = cloud.run("apply").exits(0);
+    let first = cloud.run("apply --yes").exits(0);
     let servers = cloud.status();
     let names = servers.iter().filter_map(|one| one["part"].as_str()?.strip_prefix("server/"));
     let bastion = names.filter(|name| !["t1", "t4"].contains(name)).collect::<Vec<_>>();
@@ -45,7 +45,7 @@ fn there_and_back(cloud: &Cloud) {
     has_a_public_key_alone(cloud, bastion);
 
     let mark = cloud.mark();
-    cloud.run("apply").exits(0);
+    cloud.run("apply --yes").exits(0);
     assert_eq!(cloud.writes(&mark), [""; 0], "the second apply wrote");
     cloud.all_is_well();
 

@@ -9,7 +9,7 @@ const IMAGE: &str = "--image=registry.k8s.io/pause:3.10.2";
 fn a_worker_comes_and_goes() {
     let cloud = Cloud::with_guests();
     cloud.machines(&["t1"], &["t4"]);
-    cloud.run("apply").exits(0);
+    cloud.run("apply --yes").exits(0);
     assert_eq!(rows(&cloud), ["t1 first-master ACTIVE Ready leader", "t4 worker ACTIVE Ready -"]);
 
     cloud.machines(&["t1"], &["t4", "t5"]);
@@ -53,7 +53,7 @@ fn a_worker_comes_and_goes() {
 fn masters_come_and_go() {
     let cloud = Cloud::with_guests();
     cloud.machines(&["t1"], &[]);
-    cloud.run("apply").exits(0);
+    cloud.run("apply --yes").exits(0);
     for (masters, new) in [(&["t1", "t2"][..], "t2"), (&["t1", "t2", "t3"], "t3")] {
         cloud.machines(masters, &[]);
         cloud.run(&format!("master add {new}")).exits(0);
@@ -78,7 +78,7 @@ fn masters_come_and_go() {
     cloud.run("master remove t2").exits(0);
     cloud.machines(&["t1"], &[]);
     assert_eq!(rows(&cloud), ["t1 first-master ACTIVE Ready leader"]);
-    cloud.run("apply").exits(0);
+    cloud.run("apply --yes").exits(0);
 }
 
 /// Each machine as `status` tells it.

@@ -48,7 +48,7 @@ fn a_service_that_does_not_answer() {
     assert!(ended.seconds < 60.0, "it took {} s", ended.seconds);
     cloud.verb(&["answer", "neutron", "off"]);
     cloud.verb(&["answer", "neutron", "503"]);
-    cloud.run("apply --resources-only").exits(75).says(&["run it again"]);
+    cloud.run("apply --yes --resources-only").exits(75).says(&["run it again"]);
     cloud.verb(&["answer", "neutron", "off"]);
     cloud.configure("");
     cloud.apply();
@@ -91,7 +91,7 @@ fn a_balancer_that_is_being_changed() {
     cloud.verb(&["answer", "octavia", "409", "--times", "2", "--method", "POST"]);
     cloud.verb(&["state", "loadbalancer", "trial", "PENDING_UPDATE"]);
     let mark = cloud.mark();
-    let apply = cloud.start("apply --resources-only");
+    let apply = cloud.start("apply --yes --resources-only");
     let looks = || cloud.calls(&mark).lines().filter(|line| line.contains("/lbaas/loadbalancers/")).count();
     cloud.until("it waits for the balancer", 60, || looks() > 2);
     cloud.verb(&["state", "loadbalancer", "trial", "ACTIVE"]);

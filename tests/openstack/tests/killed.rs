@@ -35,7 +35,7 @@ fn killed_after_each_writing_request() {
     let all = "floatingIPs: none, bastion: {}, network: {create: {publicCIDR: 10.78.0.0/24}}";
     // One request at a time, so that it dies after each of them.
     cloud.configure(&format!("openstack: {{parallel: 1, {all}}}"));
-    let killed = killed_all_the_way(&cloud, "apply --resources-only");
+    let killed = killed_all_the_way(&cloud, "apply --yes --resources-only");
     assert!(killed > 18, "apply was killed {killed} times only");
     cloud.configure(&format!("openstack: {{{all}}}"));
     cloud.apply();

@@ -14,7 +14,7 @@ fn a_host_key_that_is_not_that_of_the_console() {
         &format!("-----BEGIN SSH HOST KEY KEYS-----\n{other} root@t1\n-----END SSH HOST KEY KEYS-----\n"),
     );
     cloud.verb(&["console", "t1", &cloud.path("console").display().to_string()]);
-    cloud.run("apply").exits(1).says(&["t1", "host key"]);
+    cloud.run("apply --yes").exits(1).says(&["t1", "host key"]);
     // Nobody has logged in, and nothing was sent.
     cloud.verb(&[
         "ssh",
@@ -23,7 +23,7 @@ fn a_host_key_that_is_not_that_of_the_console() {
     ]);
     cloud.verb(&["console", "t1", "off"]);
     cloud.until("the console is its own again", 60, || !cloud.console("t1").contains(other));
-    cloud.run("apply").exits(0);
+    cloud.run("apply --yes").exits(0);
     from_another_laptop_with_an_unhealthy_worker(&cloud);
 }
 
@@ -34,12 +34,12 @@ fn from_another_laptop_with_an_unhealthy_worker(cloud: &Cloud) {
     cloud.verb(&["console", "t1", &cloud.path("console").display().to_string()]);
     cloud.until("the console has no host keys", 60, || !cloud.console("t1").contains("HOST KEY"));
     let mark = cloud.mark();
-    cloud.run("apply").exits(0);
+    cloud.run("apply --yes").exits(0);
     assert_eq!(cloud.writes(&mark), [""; 0], "the key was not read from the server's metadata");
     cloud.verb(&["state", "server", "t4", "error"]);
     let port = cloud.part("port/t1")["id"].as_str().unwrap().to_owned();
     cloud.verb(&["os", "port", "set", "--disable", &port]);
-    let applied = cloud.run("apply").exits(3);
+    let applied = cloud.run("apply --yes").exits(3);
     applied.says(&[
         "UNHEALTHY server/t4: it is ERROR",
         "changed  port/t1",
@@ -49,7 +49,7 @@ fn from_another_laptop_with_an_unhealthy_worker(cloud: &Cloud) {
     cloud.run("plan").exits(3);
     cloud.verb(&["state", "server", "t4", "active"]);
     let mark = cloud.mark();
-    cloud.run("apply").exits(0);
+    cloud.run("apply --yes").exits(0);
     assert_eq!(cloud.writes(&mark), [""; 0], "the second apply wrote");
 }
 
@@ -66,7 +66,7 @@ fn a_program_with_a_wrong_digest() {
     cloud.put("mirror/nodeinit", "#!/bin/sh\ntouch /root/it-was-run\n");
     let served = Server::of(&mirror.display().to_string(), 8172, None);
     cloud.configure(&format!("openstack: {{binary: {{urls: [\"{}/nodeinit\"], sha256: {digest}}}}}", served.url()));
-    let apply = cloud.start("apply");
+    let apply = cloud.start("apply --yes");
     let said = format!(", not {digest}");
     cloud.until("the console tells", 240, || {
         // Nova knows no such server at first.
@@ -91,7 +91,7 @@ fn everything_is_brought_over_ssh() {
     let program = std::env::var("NODEINIT_LAB").unwrap();
     cloud.without_baked("usr/local/bin/nodeinit");
     cloud.configure(&format!("secretsDelivery: ssh-only\nopenstack: {{binary: {{file: {program}}}}}"));
-    cloud.run("apply").exits(0);
+    cloud.run("apply --yes").exits(0);
     for name in ["t1", "t4"] {
         cloud.kubectl(&["get", "node", name]).exits(0).says(&[" Ready "]);
     }
@@ -103,6 +103,6 @@ fn everything_is_brought_over_ssh() {
         cloud.verb(&["ssh", name, &format!("sha256sum /usr/local/bin/nodeinit | grep -q {}", cloud.digest(&program))]);
     }
     let mark = cloud.mark();
-    cloud.run("apply").exits(0);
+    cloud.run("apply --yes").exits(0);
     assert_eq!(cloud.writes(&mark), [""; 0], "the second apply wrote");
 }

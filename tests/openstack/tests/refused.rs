@@ -7,7 +7,7 @@ use nodeinit_tests::Cloud;
 fn is_told(cloud: &Cloud, parts: &[&str]) {
     let mark = cloud.mark();
     cloud.run("plan").exits(78).says(parts);
-    let refused = cloud.run("apply --resources-only").exits(78);
+    let refused = cloud.run("apply --yes --resources-only").exits(78);
     refused.says(parts);
     refused.says(&["the plan has conflicts; nothing was changed"]);
     assert_eq!(cloud.writes(&mark), [""; 0], "something was written");
@@ -63,7 +63,7 @@ fn two_clusters_with_one_id() {
     cloud.apply();
     let (mark, before) = (cloud.mark(), cloud.objects());
     cloud.put("test.yaml", "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nname: second\n");
-    for command in ["plan", "apply --resources-only", "destroy --yes", "worker remove t4 --resources-only"] {
+    for command in ["plan", "apply --yes --resources-only", "destroy --yes", "worker remove t4 --resources-only"] {
         let refused = cloud.run(command).exits(78);
         refused.says(&["belongs to the cluster trial, not to second", "generate another clusterID"]);
     }

@@ -21,14 +21,14 @@ fn the_whole_way() {
     let under_way = Arc::new(());
     let watched = Arc::downgrade(&under_way);
     let arguments = thread::spawn(move || arguments_while(|| watched.strong_count() > 0));
-    let first = cloud.run("apply").exits(0);
+    let first = cloud.run("apply --yes").exits(0);
     drop(under_way);
     let arguments = arguments.join().unwrap();
     five_nodes_are_ready(&cloud);
     three_members(&cloud);
 
     let mark = cloud.mark();
-    let second = cloud.run("apply").exits(0);
+    let second = cloud.run("apply --yes").exits(0);
     assert_eq!(cloud.writes(&mark), [""; 0], "the second apply wrote");
     cloud.run("plan").exits(0);
 

@@ -1,10 +1,11 @@
 //! What the cloud must have for a plan: networks, images, flavours, zones. Everything that is missing is in one report.
 
-use super::{Action, Fix, Found, Item, Obstacle, PAIRS, Place};
+use super::PAIRS;
 use crate::resources::{
-    Kind, Part, Snapshot,
+    Found, Kind, Part, Snapshot,
     desired::{Spec, Want},
-    facts::{self, Facts},
+    facts::{self, Facts, PickError},
+    plan::{Action, Fix, Item, Obstacle, ObstacleKind, Place},
 };
 use nodeinit_config::{Cluster, OpenStack, openstack::CloudNetwork};
 use std::collections::BTreeSet;
@@ -29,26 +30,19 @@ pub(super) fn place(cloud: &OpenStack, snapshot: &Snapshot, wants: &[Want], obst
                     place.open = one.open;
                     let inside: Vec<_> = facts.subnets.iter().filter(|one| one.network == named.id).cloned().collect();
                     let chosen = match (subnet, &inside[..]) {
-                        (Some(asked), _) => facts::pick(&inside, |one| &one.named, asked, "subnet")
-                            .map_err(|what| (what, "openstack.network.subnet")),
+                        (Some(asked), _) => facts::pick(&inside, |one| &one.named, asked, "subnet"),
                         (None, [one]) => Ok(one),
-                        (None, all) => Err((
-                            format!("the network {network} has {} subnets", all.len()),
-                            "openstack.network.subnet",
-                        )),
+                        (None, all) => Err(PickError::None(format!("the network {network} has {} subnets", all.len()))),
                     };
                     match chosen {
                         Ok(one) => (place.subnet, place.cidr) = (Some(one.named.id.clone()), Some(one.cidr)),
-                        Err((what, key)) => obstacles.push(Obstacle {
-                            what,
-                            remedy: format!("name one by `{key}`: {}", names(inside.iter().map(|s| &s.named.name))),
-                        }),
+                        Err(error) => {
+                            let there = names(inside.iter().map(|subnet| &subnet.named.name));
+                            obstacles.push(unpicked(error, format!("name one by `openstack.network.subnet`: {there}")));
+                        }
                     }
                 }
-                Err(what) => obstacles.push(Obstacle {
-                    what,
-                    remedy: format!("it has: {}", names(facts.networks.iter().map(|one| &one.named.name))),
-                }),
+                Err(error) => obstacles.push(unpicked(error, has(facts.networks.iter().map(|one| &one.named.name)))),
             }
         }
     }
@@ -57,15 +51,14 @@ pub(super) fn place(cloud: &OpenStack, snapshot: &Snapshot, wants: &[Want], obst
         let chosen = match (&cloud.external_network, &external[..]) {
             (Some(asked), _) => facts::pick(&external, |named| named, asked, "external network"),
             (None, [one]) => Ok(one),
-            (None, all) => Err(format!(
+            (None, all) => Err(PickError::None(format!(
                 "the cloud has {} external networks, and `openstack.externalNetwork` names none",
                 all.len()
-            )),
+            ))),
         };
         match chosen {
             Ok(named) => place.external = Some(named.id.clone()),
-            Err(what) => obstacles
-                .push(Obstacle { what, remedy: format!("it has: {}", names(external.iter().map(|n| &n.name))) }),
+            Err(error) => obstacles.push(unpicked(error, has(external.iter().map(|named| &named.name)))),
         }
     }
     place
@@ -75,9 +68,9 @@ pub(super) fn place(cloud: &OpenStack, snapshot: &Snapshot, wants: &[Want], obst
 pub(super) fn missing(cloud: &OpenStack, place: &Place, items: &[Item], facts: &Facts) -> Vec<Obstacle> {
     let mut all = Vec::new();
     let mut told = BTreeSet::new();
-    let mut say = |what: String, remedy: String| {
-        if told.insert(what.clone()) {
-            all.push(Obstacle { what, remedy });
+    let mut say = |obstacle: Obstacle| {
+        if told.insert(obstacle.what.clone()) {
+            all.push(obstacle);
         }
     };
     let made = |kind: Kind| {
@@ -89,7 +82,8 @@ pub(super) fn missing(cloud: &OpenStack, place: &Place, items: &[Item], facts: &
     };
     for (kind, what) in [(Kind::Volume, facts::IMAGES), (Kind::Server, facts::FLAVORS)] {
         if let Some(why) = facts.unread.get(what).filter(|_| made(kind)) {
-            say(format!("{what} cannot be read: {why}"), "ask for a role that may read them".to_owned());
+            let what = format!("{what} cannot be read: {why}");
+            say(Obstacle::new(ObstacleKind::Unreachable, what, "ask for a role that may read them"));
         }
     }
     for spec in specs() {
@@ -98,54 +92,58 @@ pub(super) fn missing(cloud: &OpenStack, place: &Place, items: &[Item], facts: &
             break;
         }
         match facts::pick(&facts.images, |image| &image.named, asked, "image") {
-            Err(what) => say(what, "upload it, or name another one".to_owned()),
-            Ok(image) if image.status != "active" => {
-                say(format!("the image {asked} is {}", image.status), "wait until it is active".to_owned())
-            }
-            Ok(image) if image.min_disk > i64::from(*size) => say(
+            Err(error) => say(unpicked(error, "upload it, or name another one".to_owned())),
+            Ok(image) if image.status != "active" => say(Obstacle::new(
+                ObstacleKind::Conflict,
+                format!("the image {asked} is {}", image.status),
+                "wait until it is active",
+            )),
+            Ok(image) if image.min_disk > i64::from(*size) => say(Obstacle::new(
+                ObstacleKind::Conflict,
                 format!("the image {asked} needs {} GiB, and `openstack.volume.size` is {size}", image.min_disk),
                 format!("write at least {}", image.min_disk),
-            ),
+            )),
             Ok(_) => {}
         }
     }
     let is_read = |what: &str| !facts.unread.contains_key(what);
     if let Some(kind) = cloud.volume.kind.as_ref().filter(|_| made(Kind::Volume) && is_read(facts::VOLUME_TYPES))
-        && let Err(what) = facts::pick(&facts.volume_types, |named| named, kind, "volume type")
+        && let Err(error) = facts::pick(&facts.volume_types, |named| named, kind, "volume type")
     {
-        say(what, format!("it has: {}", names(facts.volume_types.iter().map(|n| &n.name))));
+        say(unpicked(error, has(facts.volume_types.iter().map(|named| &named.name))));
     }
     for spec in specs() {
         let Spec::Server { flavor, zone, .. } = spec else { continue };
         if is_read(facts::FLAVORS)
-            && let Err(what) = facts::pick(&facts.flavors, |one| &one.named, flavor, "flavour")
+            && let Err(error) = facts::pick(&facts.flavors, |one| &one.named, flavor, "flavour")
         {
-            say(what, format!("it has: {}", names(facts.flavors.iter().map(|f| &f.named.name))));
+            say(unpicked(error, has(facts.flavors.iter().map(|flavor| &flavor.named.name))));
         }
         if let Some(zone) = zone.as_ref().filter(|zone| is_read(facts::ZONES) && !facts.zones.contains(zone)) {
-            say(format!("the cloud has no availability zone {zone}"), format!("it has: {}", names(facts.zones.iter())));
+            let what = format!("the cloud has no availability zone {zone}");
+            say(Obstacle::new(ObstacleKind::Missing, what, has(facts.zones.iter())));
         }
     }
     if let Some(keypair) =
         cloud.keypair.as_ref().filter(|keypair| made(Kind::Server) && !facts.keypairs.contains(keypair))
         && is_read(facts::KEYPAIRS)
     {
-        say(format!("you have no keypair {keypair}"), format!("you have: {}", names(facts.keypairs.iter())));
+        let what = format!("you have no keypair {keypair}");
+        say(Obstacle::new(ObstacleKind::Missing, what, format!("you have: {}", names(facts.keypairs.iter()))));
     }
     if place.open && cloud.load_balancer.provider.as_deref() != Some("ovn") && made(Kind::Balancer) {
-        say(
-            "the network has no port security, which Octavia's amphorae need for the load balancer's address"
-                .to_owned(),
-            "set `openstack.loadBalancer.enabled: false`, or use the provider ovn or a network with port security"
-                .to_owned(),
-        );
+        say(Obstacle::new(
+            ObstacleKind::Conflict,
+            "the network has no port security, which Octavia's amphorae need for the load balancer's address",
+            "set `openstack.loadBalancer.enabled: false`, or use the provider ovn or a network with port security",
+        ));
     }
     if cloud.load_balancer.enabled && !facts.balancing {
-        say(
-            "the cloud's catalogue has no load balancing (Octavia)".to_owned(),
-            "set `openstack.loadBalancer.enabled: false` and `controlPlane.virtualAddress`, or an endpoint of your own"
-                .to_owned(),
-        );
+        say(Obstacle::new(
+            ObstacleKind::Missing,
+            "the cloud's catalogue has no load balancing (Octavia)",
+            "set `openstack.loadBalancer.enabled: false` and `controlPlane.virtualAddress`, or an endpoint of your own",
+        ));
     }
     all
 }
@@ -165,7 +163,7 @@ pub(super) fn reserved(place: &Place, items: &[Item]) -> Vec<String> {
                 addressed.extend(address.map(|_| name));
                 paired.extend((!pairs.is_empty() && !place.open).then_some(name));
             }
-            Action::Change(fixes) if fixes.iter().any(|fix| matches!(fix, Fix::Update(what) if what == PAIRS)) => {
+            Action::Change(fixes) if fixes.iter().any(|fix| matches!(fix, Fix::Update { field: PAIRS, .. })) => {
                 paired.push(name)
             }
             _ => {}
@@ -220,16 +218,31 @@ pub(super) fn way_in(cluster: &Cluster, cloud: &OpenStack, items: &[Item]) -> Op
         || cluster.ssh.jump_host.is_some()
         || first.ssh.address.is_some()
         || items.iter().any(|item| item.part == floating);
-    (!has_one).then(|| Obstacle {
-        what: format!(
-            "{} cannot be reached: it has no floating IP, and there is neither a bastion nor a jump host",
-            first.name
-        ),
-        remedy:
+    (!has_one).then(|| {
+        Obstacle::new(
+            ObstacleKind::Unreachable,
+            format!(
+                "{} cannot be reached: it has no floating IP, and there is neither a bastion nor a jump host",
+                first.name
+            ),
             "set `openstack.floatingIPs: first-master`, `openstack.bastion` or `ssh.jumpHost`, or its `ssh.address` \
-                 where there is a route"
-                .to_owned(),
+             where there is a route",
+        )
     })
+}
+
+/// A name that leads to nothing; `remedy` is for one that nothing has.
+fn unpicked(error: PickError, remedy: String) -> Obstacle {
+    match error {
+        PickError::None(what) => Obstacle::new(ObstacleKind::Missing, what, remedy),
+        PickError::Several(what) => {
+            Obstacle::new(ObstacleKind::Duplicate, what, "write the ID of one of them instead of the name")
+        }
+    }
+}
+
+fn has<'n>(all: impl Iterator<Item = &'n String>) -> String {
+    format!("it has: {}", names(all))
 }
 
 fn names<'n>(all: impl Iterator<Item = &'n String>) -> String {

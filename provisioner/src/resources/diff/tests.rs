@@ -5,6 +5,7 @@ use crate::{
     resources::{
         facts::Quota,
         part::{self, ATTACHED, NEVER},
+        plan::ObstacleKind,
     },
     testing::{alter, applied, cluster, facts, plan, sized},
 };
@@ -65,12 +66,12 @@ fn drift_is_seen() {
     assert_eq!(is("server/m1"), Action::Change(vec![Fix::Act("os-start", "SHUTOFF".into())]));
     assert_eq!(is("server/m2"), Action::Replace("could not be made: No valid host".into()));
     assert!(matches!(is("server/m3"), Action::Unhealthy { .. }));
-    assert_eq!(is("server/w1"), Action::Change(vec![Fix::Wait("BUILD".into())]));
-    assert_eq!(is("port/w1"), Action::Change(vec![Fix::Update("lacks a security group".into())]));
+    assert_eq!(is("server/w1"), wait("BUILD", "ACTIVE"));
+    assert_eq!(is("port/w1"), Action::update("security groups", "another", "another, nodes"));
     assert!(matches!(is("port/w2"), Action::Refuse { .. }));
-    assert_eq!(is("floating-ip/m1"), update("is attached to another port"));
+    assert_eq!(is("floating-ip/m1"), Action::update("attached to", "none", "port/m1"));
     assert_eq!(is("router-port/api"), Action::Change(vec![Fix::Attach]));
-    assert!(matches!(is("listener/api"), Action::Change(_)));
+    assert_eq!(is("listener/api"), Action::update("allowed CIDRs", "none", "10.0.0.0/16"));
     assert_eq!(is("rule/nodes:tcp/22:192.0.2.0/24"), Action::Create);
     assert!(plan.notes.iter().any(|note| note.contains("rule x that is not ours")), "{:?}", plan.notes);
 }
@@ -101,7 +102,7 @@ fn a_server_that_the_operator_must_repair_does_not_stop_the_rest() {
     // The others' volumes are waited for.
     let mut snapshot = applied(&cluster);
     alter(&mut snapshot, "volume/w2", |body| body["status"] = json!("reserved"));
-    assert_eq!(action(&plan(&cluster, &snapshot), "volume/w2"), Action::Change(vec![Fix::Wait("reserved".into())]));
+    assert_eq!(action(&plan(&cluster, &snapshot), "volume/w2"), wait("reserved", "available"));
 }
 
 #[test]
@@ -118,7 +119,8 @@ fn a_broken_balancer_is_replaced_on_request_with_all_below_it_and_keeps_its_addr
     for part in ["listener/api", "pool/api", "monitor/api", "member/m1"] {
         assert_eq!(action(&plan, part), Action::Create, "{part}");
     }
-    assert_eq!(action(&plan, "floating-ip/api"), update("leads to the old balancer"));
+    let moved = Action::update("attached to", "the old balancer/api", "the new balancer/api");
+    assert_eq!(action(&plan, "floating-ip/api"), moved);
     assert_eq!(plan.place.balancer, "10.0.200.1".parse().ok());
 }
 
@@ -164,7 +166,26 @@ fn a_second_volume_is_deleted_where_nothing_uses_it() {
     };
     assert!(deleted(&plan(&cluster, &snapshot)));
     snapshot.ours.push(second("third", "in-use"));
-    assert!(plan(&cluster, &snapshot).is_blocked());
+    let plan = plan(&cluster, &snapshot);
+    assert!(plan.is_blocked());
+    let told = plan.items.iter().find_map(|item| match &item.action {
+        Action::Duplicate { what, .. } => Some(what.as_str()),
+        _ => None,
+    });
+    let ids = "there are 3 of volume/m1: volume/m1, second, third; third is too many";
+    assert!(told.is_some_and(|told| told.starts_with(ids)), "{told:?}");
+}
+
+#[test]
+fn a_name_that_two_images_have_is_a_duplicate_with_their_ids() {
+    let mut facts = facts();
+    let mut second = facts.images[0].clone();
+    second.named.id = "another-id".into();
+    facts.images.push(second);
+    let plan = plan(&cluster(MORE), &Snapshot { ours: Vec::new(), facts });
+    let [obstacle] = &plan.obstacles[..] else { panic!("{:?}", plan.obstacles) };
+    assert_eq!(obstacle.kind, ObstacleKind::Duplicate);
+    assert_eq!(obstacle.what, "2 of the cloud's images are called node-image: id-of-node-image, another-id");
 }
 
 #[test]
@@ -193,6 +214,8 @@ fn all_that_is_missing_comes_in_one_report() {
             "quota: 5 volumes are needed, and 4 of 10 are free",
         ]
     );
+    let kinds: Vec<&str> = plan.obstacles.iter().map(|obstacle| obstacle.kind.word()).collect();
+    assert_eq!(kinds, [["MISSING"; 7].as_slice(), &["UNREACHABLE", "QUOTA"]].concat());
 }
 
 #[test]
@@ -276,9 +299,10 @@ fn a_bastion_is_kept_as_machines_are() {
     alter(&mut snapshot, "server/bastion", |body| body["status"] = json!("SHUTOFF"));
     alter(&mut snapshot, "floating-ip/bastion", |body| body["port_id"] = json!("port/m1"));
     let repaired = plan(&cluster, &snapshot);
-    assert_eq!(action(&repaired, "port/bastion"), update("lacks a security group"));
+    assert_eq!(action(&repaired, "port/bastion"), Action::update("security groups", "none", "bastion"));
     assert_eq!(action(&repaired, "server/bastion"), Action::Change(vec![Fix::Act("os-start", "SHUTOFF".into())]));
-    assert_eq!(action(&repaired, "floating-ip/bastion"), update("is attached to another port"));
+    let moved = Action::update("attached to", "port/m1", "port/bastion");
+    assert_eq!(action(&repaired, "floating-ip/bastion"), moved);
 
     // Described no more, it is left alone, and machines take SSH from it no longer.
     let without = plan(&self::cluster("  floatingIPs: masters\n"), &snapshot);

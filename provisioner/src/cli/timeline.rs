@@ -1,0 +1,59 @@
+//! `timeline`: draws a past run.
+
+use super::{FILES, read};
+use crate::{error::Error, output, timeline};
+use clap::{Args, ValueEnum};
+use nodeinit_screen::run::{chart, object};
+use std::{path::PathBuf, process::ExitCode};
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+
+#[derive(Args)]
+pub(super) struct Timeline {
+    /// Configuration file, which has the cluster's name; may be repeated, later files override earlier ones
+    #[arg(long, value_name = "FILE", default_value = FILES)]
+    config: Vec<PathBuf>,
+    /// The form of the timeline
+    #[arg(short, long, value_enum, default_value = "text")]
+    output: Form,
+    /// Which run: 1 is the latest that changed something, 2 the one before it
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
+    run: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// Lines for a terminal
+    Text,
+    /// A picture
+    Svg,
+    /// A page with the picture and a table
+    Html,
+    /// One object with the run and its steps
+    Json,
+}
+
+pub(super) fn run(args: &Timeline) -> Result<ExitCode, Error> {
+    let path = timeline::path(&read(&args.config)?.cluster.name);
+    let runs = timeline::read(&path)?;
+    let Some(run) = runs.iter().rev().nth(args.run as usize - 1) else {
+        return Err(Error::Usage(match runs.len() {
+            0 => format!(
+                "no run is on record in {}; `apply`, `destroy`, `add` and `remove` record those that change something, in the \
+                 directory in which they run",
+                path.display()
+            ),
+            count => format!("there is no run {}; the oldest on record is {count}", args.run),
+        }));
+    };
+    let seconds = i64::try_from(run.header.time).unwrap_or_default();
+    let begun = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    let chart = chart("provisioner", run, &begun.format(&Rfc3339).unwrap_or_default());
+    let text = match args.output {
+        Form::Text => chart.text(),
+        Form::Svg => chart.svg(),
+        Form::Html => chart.html(),
+        Form::Json => object(run, &chart).to_string(),
+    };
+    output::line(text.trim_end());
+    Ok(ExitCode::SUCCESS)
+}
