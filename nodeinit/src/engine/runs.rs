@@ -5,9 +5,7 @@ use crate::host::files::{FileError, Files, NewFile, failed};
 use nodeinit_protocol::{Event, Line};
 use serde::{Deserialize, Serialize};
 use std::{
-    fs::{File, OpenOptions},
     io::Write,
-    os::unix::fs::OpenOptionsExt,
     path::Path,
 };
 
@@ -78,8 +76,7 @@ impl Recorder {
         if text.len() > LARGEST {
             files.write(&[NewFile::private(path, newest(&text))])?;
         }
-        let open = OpenOptions::new().create(true).append(true).mode(0o600).open(files.real(path));
-        let file = open.map_err(failed("open", path))?;
+        let file = files.open_to_append(path)?;
         // A half line that a power cut left must not swallow the header.
         let torn = text.last().is_some_and(|&byte| byte != b'\n');
         let header = serde_json::to_string(header).unwrap_or_default();

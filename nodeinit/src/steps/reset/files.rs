@@ -9,7 +9,7 @@ use crate::{
         step_id::StepId,
     },
     host::{
-        files::{failed, temporary},
+        files::temporary,
         systemd,
     },
     steps::{
@@ -21,7 +21,6 @@ use crate::{
 use async_trait::async_trait;
 use std::{
     collections::BTreeSet,
-    fs,
     path::{Path, PathBuf},
 };
 
@@ -106,7 +105,7 @@ fn remove(cx: &Context, kept: &[PathBuf]) -> Result<(), StepError> {
     }
     for path in directories.into_iter().rev() {
         // Where somebody else put something in, the directory is no longer ours alone.
-        let _ = fs::remove_dir(cx.files.real(path));
+        let _ = cx.files.remove_directory(path);
     }
     Ok(())
 }
@@ -172,7 +171,7 @@ impl Step for Journal {
                 remove_tree(&cx, &directory.join(name))?;
             }
             cx.files.remove_file(JOURNAL)?;
-            Ok(fs::remove_dir(cx.files.real(directory)).map_err(failed("remove", directory))?)
+            Ok(cx.files.remove_directory(directory)?)
         })
         .await
     }
