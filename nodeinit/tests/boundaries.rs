@@ -50,7 +50,10 @@ fn only_host_accesses_files() {
     let found: BTreeSet<&str> = outside.filter(|file| file.accesses_files).map(|file| file.name.as_str()).collect();
     let allowed: BTreeSet<&str> = FILE_ACCESS.iter().map(|(file, _)| *file).collect();
     let unknown: Vec<_> = found.difference(&allowed).collect();
-    assert!(unknown.is_empty(), "these use std::fs or tokio::fs, which only `host` may (see host::files::Files): {unknown:?}");
+    assert!(
+        unknown.is_empty(),
+        "these use std::fs or tokio::fs, which only `host` may (see host::files::Files): {unknown:?}"
+    );
     let former: Vec<_> = allowed.difference(&found).collect();
     assert!(former.is_empty(), "these access no files any more; remove them from FILE_ACCESS: {former:?}");
 }
@@ -81,7 +84,8 @@ fn access_to_files_is_found_in_imports_and_expressions() {
 fn paths_are_found_in_imports_and_expressions_but_not_in_tests() {
     let text = "use crate::{a::{self, B}, c};\n// crate::comment\nfn f() { crate::d::e(\"crate::text\"); super::g::<u8>() }\n\
                 #[cfg(test)]\nmod tests { use crate::never; }\n#[cfg(test)]\nmod other;\nuse crate::last;";
-    let found: BTreeSet<String> = paths(&production(text), &OWN_ROOTS).into_iter().map(|path| path.join("::")).collect();
+    let found: BTreeSet<String> =
+        paths(&production(text), &OWN_ROOTS).into_iter().map(|path| path.join("::")).collect();
     let expected = ["crate::a", "crate::a::B", "crate::c", "crate::d::e", "crate::last", "super::g"];
     assert_eq!(found, expected.map(str::to_owned).into());
 }

@@ -15,7 +15,7 @@ use nodeinit_base::Backoff;
 pub use nodeinit_base::sha256_of;
 use nodeinit_config::format;
 use std::{
-    io::{self, Write},
+    io::Write,
     path::{Path, PathBuf},
     time::Duration,
 };

@@ -3,7 +3,7 @@
 //! A record of something about to be made is synced before it is made, so that `reset` knows of it whatever happens.
 //! Records of steps are only appended: what a power cut takes of them, the next run's checks find again.
 
-use crate::host::files::{FileError, Files, failed};
+use crate::host::files::{File, FileError, Files, failed};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -1,13 +1,10 @@
 //! The record of runs, for `nodeinit timeline`: the events of this machine, and of those that it brought up, as
 //! `--output json` prints them. Nothing depends on it: where it cannot be written, a run goes on without.
 
-use crate::host::files::{FileError, Files, NewFile, failed};
+use crate::host::files::{File, FileError, Files, NewFile};
 use nodeinit_protocol::{Event, Line};
 use serde::{Deserialize, Serialize};
-use std::{
-    io::Write,
-    path::Path,
-};
+use std::{io::Write, path::Path};
 
 /// Where it is.
 pub const RUNS: &str = "/var/lib/nodeinit/runs.jsonl";

@@ -167,7 +167,13 @@ pub(super) fn write(files: &Files, to: &Path, name: &str, config: &[u8], layers:
 }
 
 /// Appends a layer: its content first, for only then its length is known.
-fn append(files: &Files, archive: &mut (impl Write + Seek), to: &Path, layer: &Layer, name: &str) -> Result<(), StepError> {
+fn append(
+    files: &Files,
+    archive: &mut (impl Write + Seek),
+    to: &Path,
+    layer: &Layer,
+    name: &str,
+) -> Result<(), StepError> {
     let damaged = |e: io::Error| StepError::caused("a layer cannot be unpacked", e);
     let mut blob = files.open(&layer.path)?;
     let mut magic = Vec::new();

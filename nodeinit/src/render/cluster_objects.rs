@@ -192,8 +192,11 @@ mod tests {
         fixture.node.machine.taints =
             vec![Taint { key: "dedicated".into(), value: "db".into(), effect: "NoExecute".into() }];
         let not_ready = json!({"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"});
-        let mut labels = BTreeMap::from([("zone", "b"), ("kubernetes.io/os", "linux")].map(|(key, value)| (key.into(), value.into())));
-        let taints = [not_ready.clone(), json!({"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"})];
+        let mut labels = BTreeMap::from(
+            [("zone", "b"), ("kubernetes.io/os", "linux")].map(|(key, value)| (key.into(), value.into())),
+        );
+        let taints =
+            [not_ready.clone(), json!({"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"})];
         let current = RegisteredNode { resource_version: "7", labels: &labels, taints: &taints };
         let patch = node_patch(&fixture.renderer(), current).unwrap();
         assert_eq!(

@@ -22,7 +22,6 @@ use nodeinit_config::{
     cluster::{ArtifactSource, Binary},
 };
 use std::{
-    io::{self, Read},
     path::{Path, PathBuf},
     time::Duration,
 };

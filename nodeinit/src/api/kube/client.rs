@@ -259,8 +259,7 @@ impl KubeClient {
     }
 
     async fn json<O: DeserializeOwned>(&self, call: &Call<'_>) -> Result<O, ApiError> {
-        let send =
-            async |connection: &Http2| connection.send(self.request(call)?, self.longest, REQUEST_LIMIT).await;
+        let send = async |connection: &Http2| connection.send(self.request(call)?, self.longest, REQUEST_LIMIT).await;
         let (answer, _) = self.repeat(call, send).await?;
         let (status, body) = (answer.status(), answer.body());
         if !status.is_success() {

@@ -77,7 +77,8 @@ impl Server {
                 *serving.connections.lock().unwrap() += 1;
                 let (server, of_service) = (serving.clone(), serving.clone());
                 let service = service_fn(move |request| of_service.clone().answer(request));
-                let connection = http2::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service);
+                let connection =
+                    http2::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service);
                 tokio::spawn(async move {
                     tokio::select! {
                         _ = connection => {}
@@ -240,7 +241,10 @@ async fn a_request_is_not_repeated_after_the_deadline_nor_without_being_asked() 
     let (server, client) = Server::start([later, not_ready, forbidden]).await;
     for (status, words) in [(429, "too busy"), (503, "not ready"), (403, "too busy")] {
         let error = client.get::<Node>("/api/v1/nodes/m1").await.unwrap_err();
-        assert!(matches!(&error, ApiError::Refused { status: s, message, .. } if *s == status && message == words), "{error}");
+        assert!(
+            matches!(&error, ApiError::Refused { status: s, message, .. } if *s == status && message == words),
+            "{error}"
+        );
         assert!(error.is_passing());
     }
     assert_eq!(server.requests().len(), 3);
@@ -258,7 +262,11 @@ async fn a_connection_that_ends_before_the_answer_is_replaced_once() {
 
 #[tokio::test]
 async fn a_post_that_may_have_reached_the_server_is_not_repeated() {
-    let busy = [Answer::Cut, Answer::Later(StatusCode::TOO_MANY_REQUESTS, 0), Answer::Later(StatusCode::SERVICE_UNAVAILABLE, 0)];
+    let busy = [
+        Answer::Cut,
+        Answer::Later(StatusCode::TOO_MANY_REQUESTS, 0),
+        Answer::Later(StatusCode::SERVICE_UNAVAILABLE, 0),
+    ];
     let (server, client) = Server::start(busy.into_iter().chain([ok(node("m1"))])).await;
     let error = client.create("/api/v1/nodes", &node("m1")).await.unwrap_err();
     assert!(matches!(error, ApiError::Http(HttpError::Exchange { .. })), "{error}");
@@ -292,7 +300,8 @@ async fn a_health_address_is_asked_once() {
 #[tokio::test]
 async fn an_objects_path_is_found_by_its_kind() {
     let list = |names: &[(&str, &str, bool)]| {
-        let resources = names.iter().map(|(kind, name, namespaced)| json!({"kind": kind, "name": name, "namespaced": namespaced}));
+        let resources =
+            names.iter().map(|(kind, name, namespaced)| json!({"kind": kind, "name": name, "namespaced": namespaced}));
         ok(json!({"resources": resources.collect::<Vec<_>>()}))
     };
     let core = [("Pod", "pods/status", true), ("Pod", "pods", true), ("Node", "nodes", false)];

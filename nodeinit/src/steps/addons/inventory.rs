@@ -111,7 +111,8 @@ impl Inventory {
 
     pub(super) async fn read(client: &KubeClient, addon: &str) -> Result<Self, StepError> {
         let found = client.find(&Self::path(addon)).await;
-        let found: Option<ConfigMap> = found.map_err(|e| StepError::caused(format!("cannot read what addon {addon} consists of"), e))?;
+        let found: Option<ConfigMap> =
+            found.map_err(|e| StepError::caused(format!("cannot read what addon {addon} consists of"), e))?;
         let lines = found.and_then(|mut map| map.data.remove("objects")).unwrap_or_default();
         Ok(Self::of(addon, lines.lines().filter_map(Reference::parse).collect()))
     }

@@ -1,7 +1,13 @@
 //! The clock: a certificate made on a machine whose clock is behind is 'not yet valid' elsewhere.
 
 use super::{Finding, Level};
-use crate::{api::http, context::Context, engine::step_id::StepId, host::{net, own_program}, steps::fetched};
+use crate::{
+    api::http,
+    context::Context,
+    engine::step_id::StepId,
+    host::{net, own_program},
+    steps::fetched,
+};
 use futures_util::future::join_all;
 use nodeinit_config::cluster::ArtifactSource;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -8,10 +8,7 @@ use crate::{
         step::{State, Step},
         step_id::StepId,
     },
-    host::{
-        files::temporary,
-        systemd,
-    },
+    host::{files::temporary, systemd},
     steps::{
         etcd::aside,
         reset::{is_ours, trees},
