@@ -232,6 +232,7 @@ mod tests {
         engine::{error::Exit, journal::sha256},
         host::files::NewFile,
     };
+    use std::os::unix::fs::MetadataExt;
 
     /// A machine whose source of artifacts has a kubelet of `version` and a `kubectl`.
     fn machine(version: &str, pins: &str) -> (tempfile::TempDir, Context) {

@@ -2,7 +2,7 @@
 
 use super::{types::Node, *};
 use crate::api::{
-    connection::HttpError,
+    connection::{HTTP2, Http2, HttpError},
     testing::{authority, client_tls, server_tls},
 };
 use bytes::Bytes;
@@ -17,6 +17,8 @@ use hyper::{
 };
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use nodeinit_config::cluster::Endpoint;
+use rustls::ClientConfig;
+use rustls_pki_types::ServerName;
 use serde_json::{Value, json};
 use std::{
     collections::VecDeque,
@@ -47,6 +49,8 @@ enum Answer {
 /// An API server whose answers are given in advance. Each connection uses them up in the order of its requests.
 struct Server {
     endpoint: Endpoint,
+    /// What its clients need.
+    tls: ClientConfig,
     answers: Mutex<VecDeque<Answer>>,
     /// Method and path of each request.
     requests: Mutex<Vec<String>>,
@@ -59,12 +63,15 @@ impl Server {
     async fn start(answers: impl IntoIterator<Item = Answer>) -> (Arc<Self>, KubeClient) {
         let ca = authority(SystemTime::now());
         let mut tls = server_tls(&ca, SystemTime::now());
-        tls.alpn_protocols = vec![b"h2".to_vec()];
+        tls.alpn_protocols = vec![HTTP2.to_vec()];
         let acceptor = TlsAcceptor::from(Arc::new(tls));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let endpoint = Endpoint { host: "127.0.0.1".into(), port: listener.local_addr().unwrap().port() };
+        let mut tls = client_tls(&ca);
+        tls.alpn_protocols = vec![HTTP2.to_vec()];
         let server = Arc::new(Self {
             endpoint,
+            tls,
             answers: Mutex::new(answers.into_iter().collect()),
             requests: Mutex::default(),
             connections: Mutex::default(),
@@ -87,9 +94,7 @@ impl Server {
                 });
             }
         });
-        let mut tls = client_tls(&ca);
-        tls.alpn_protocols = vec![b"h2".to_vec()];
-        let client = KubeClient::new(server.endpoint.clone(), tls);
+        let client = KubeClient::new(server.endpoint.clone(), server.tls.clone());
         (server, client)
     }
 
@@ -284,10 +289,29 @@ async fn a_post_is_sent_over_a_new_connection_where_the_former_one_has_ended() {
     let (server, client) = Server::start([ok(node("m1")), ok(node("m2"))]).await;
     client.get::<Node>("/api/v1/nodes/m1").await.unwrap();
     server.cut.notify_one();
-    // No time for the client to notice.
+    // The client sees that the connection has ended only when it is read from.
+    tokio::time::sleep(Duration::from_millis(50)).await;
     client.create("/api/v1/nodes", &node("m2")).await.unwrap();
     assert_eq!(server.requests(), ["GET /api/v1/nodes/m1", "POST /api/v1/nodes"]);
     assert_eq!(server.connections(), 2);
+}
+
+#[tokio::test]
+async fn what_is_not_sent_is_told_from_what_is_not_answered() {
+    let (server, _client) = Server::start([Answer::Cut]).await;
+    let Endpoint { host, port } = &server.endpoint;
+    let (address, name) = (format!("{host}:{port}").parse().unwrap(), ServerName::try_from(host.clone()).unwrap());
+    let limit = Duration::from_secs(5);
+    let connection = Http2::connect(address, name, Arc::new(server.tls.clone()), limit).await.unwrap();
+    let request = || Request::post(format!("https://{}/", server.endpoint)).body(Full::default()).unwrap();
+    let error = connection.open(request(), limit).await.unwrap_err();
+    assert!(matches!(error, HttpError::Exchange { .. }), "{error}");
+    while !connection.is_closed() {
+        tokio::task::yield_now().await;
+    }
+    let error = connection.open(request(), limit).await.unwrap_err();
+    assert!(matches!(error, HttpError::Closed { .. }), "{error}");
+    assert_eq!(server.requests(), ["POST /"]);
 }
 
 #[tokio::test]

@@ -114,6 +114,7 @@ fn described(cx: &Context, path: &Path) -> Result<Aside, StepError> {
 mod tests {
     use super::*;
     use crate::{context::testing::context, host::files::NewFile};
+    use std::fs;
 
     fn with_data(cx: &Context, content: &str) {
         let logs = Path::new("/var/lib/etcd/member/wal");

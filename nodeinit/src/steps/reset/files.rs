@@ -178,7 +178,7 @@ impl Step for Journal {
 mod tests {
     use super::*;
     use crate::{context::testing::context_of, engine::journal::Record, host::files::NewFile};
-    use std::os::unix::fs::PermissionsExt;
+    use std::{fs, os::unix::fs::PermissionsExt};
 
     /// A cluster's data, live and moved aside, in a directory whose parent `up` made as well.
     async fn with_data() -> (tempfile::TempDir, Context) {
