@@ -20,7 +20,6 @@ use nodeinit_config::{Cluster, Loaded, Local, cluster::Node};
 use std::{
     collections::BTreeSet,
     net::IpAddr,
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, OnceLock},
 };
@@ -153,8 +152,7 @@ impl Context {
 
     fn original(&self, path: &Path) -> Result<Option<Original>, StepError> {
         let Some(content) = self.files.read(path)? else { return Ok(None) };
-        let mode = std::fs::metadata(self.files.real(path)).map_or(0o644, |m| m.mode() & 0o7777);
-        Ok(Some(Original { sha256: sha256(&content), mode }))
+        Ok(Some(Original { sha256: sha256(&content), mode: self.files.mode(path).unwrap_or(0o644) }))
     }
 
     /// Makes a directory, and 0755 those above it that are missing; each is recorded before.

@@ -14,15 +14,20 @@ mod context;
 mod engine;
 mod fetch;
 mod host;
-pub mod join;
-pub mod pki;
+mod join;
+mod pki;
 mod plan;
 mod render;
 mod steps;
 
-// For the tests of the whole, and the documentation.
+// For the tests of the whole, the benchmarks and the documentation. What is not listed is dead if this crate does not use it.
 pub use api::kube::KubeClient;
-pub use engine::journal::{hex, sha256};
-pub use host::{archive, section::Section};
+pub use host::{archive::index as image_index, section::Section};
+pub use join::{Join, JoinError, Joined, MachineIdentity, Trust};
+pub use pki::{
+    Key,
+    bundle::{generate as generate_secrets, parse as parse_secrets},
+    random::bootstrap_token as random_bootstrap_token,
+};
 pub use plan::of_first_master;
-pub use render::cluster_objects;
+pub use render::cluster_objects::{BootstrapToken, NODE_TOKEN_GROUP, WORKER_TOKEN_GROUP, bootstrap_token};

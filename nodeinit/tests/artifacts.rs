@@ -2,13 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test ends where something is not as it expects")]
 
 use flate2::{Compression, write::GzEncoder};
-use nodeinit::{
-    Section, archive,
-    pki::{Authority, Certificate, Key, authority::self_signed, catalog::Leaf, names::Name},
-    sha256,
-};
+use nodeinit::{Section, image_index};
+use nodeinit_base::{hex, sha256_hex as sha256};
 use nodeinit_config::{Layer, upstream::Source};
-use rustls_pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
@@ -269,12 +266,12 @@ fn what_is_fetched_serves_as_the_source_and_is_not_fetched_again() {
     assert_eq!(operator.path("bin/kubelet").metadata().unwrap().mode() & 0o777, 0o755);
     let sums = fs::read_to_string(operator.path("SHA256SUMS")).unwrap();
     assert!(sums.contains(&format!("{}  bin/kubelet\n", sha256(&kubelet()))), "{sums}");
-    let image = archive::index(&Section::whole(operator.path("images/pause.tar")).unwrap()).unwrap().unwrap();
+    let image = image_index(&Section::whole(operator.path("images/pause.tar")).unwrap()).unwrap().unwrap();
     assert_eq!((image.names, image.layers.len()), (vec![IMAGE.to_owned()], 2));
     assert!(!operator.path(".downloads").exists());
     assert_eq!(server.asked(".tgz ").len(), 1, "an archive is fetched once for all its members");
     let cluster = nodeinit_config::load(&operator.layers()).unwrap_or_else(|p| panic!("{p}")).cluster;
-    let pinned = cluster.artifacts.binaries[0].sha256.map(|digest| nodeinit::hex(&digest));
+    let pinned = cluster.artifacts.binaries[0].sha256.map(|digest| hex(&digest));
     assert_eq!(pinned, Some(sha256(&kubelet())));
     let lock = fs::read_to_string(operator.path("artifacts.lock")).unwrap();
     assert!(lock.contains("https://dl.k8s.io/release/v1.34.4/") && lock.contains(IMAGE), "official sources: {lock}");
@@ -476,18 +473,17 @@ fn a_server_that_is_overloaded_is_asked_again_until_the_deadline() {
 
 /// A CA's certificate, and the configuration of a server at `files.example` whose certificate it signed.
 fn authority() -> (String, Arc<rustls::ServerConfig>) {
-    let now = SystemTime::now();
-    let key = Key::generate().unwrap();
-    let pem = self_signed("test-ca", &key, now).unwrap();
-    let ca = Authority::new(Certificate::from_pem(pem.as_bytes()).unwrap(), key).unwrap();
-    let key = Key::generate().unwrap();
-    let leaf = Leaf { names: vec![Name::of("files.example")], server: true, ..Leaf::client("files.example", None) };
-    let certificate = ca.issue(&leaf, &key, now).unwrap();
-    let chain = vec![CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap()];
-    let key = PrivateKeyDer::from_pem_slice(key.pem().expose().as_bytes()).unwrap();
+    let mut params = CertificateParams::new([]).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let key = KeyPair::generate().unwrap();
+    let pem = params.self_signed(&key).unwrap().pem();
+    let issuer = Issuer::new(params, key);
+    let key = KeyPair::generate().unwrap();
+    let certificate = CertificateParams::new(["files.example".to_owned()]).unwrap().signed_by(&key, &issuer).unwrap();
+    let (chain, key) = (vec![certificate.der().clone()], key.serialize_der().try_into().unwrap());
     let config = rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()));
     let config = config.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
-    (pem.to_string(), Arc::new(config.with_single_cert(chain, key).unwrap()))
+    (pem, Arc::new(config.with_single_cert(chain, key).unwrap()))
 }
 
 /// A proxy that leads to `server`, whatever is asked for; what it was asked for.

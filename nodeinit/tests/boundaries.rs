@@ -1,4 +1,5 @@
-//! Which module may call which: `docs/architecture.md` has the table, and this reads the source. No import cycles between files.
+//! Which module may call which: `docs/architecture.md` has the table, and this reads the source. No import cycles between files. Only `host`
+//! accesses files.
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it expects")]
 
 use std::{
@@ -35,11 +36,56 @@ fn no_files_import_each_other() {
     }
 }
 
+/// The files outside `host` that access files, and why they may.
+const FILE_ACCESS: [(&str, &str); 3] = [
+    ("api/registry.rs", "sends a part of a file, whose real path `host` has resolved"),
+    ("cli/load.rs", "reads a file that the user names: as the shell means it, not under the root prefix"),
+    ("steps/fanout/fleet.rs", "reads the program that runs now, to copy it to other machines"),
+];
+
+#[test]
+fn only_host_accesses_files() {
+    let source = Crate::read("src");
+    let outside = source.files.values().filter(|file| !file.name.starts_with("host/"));
+    let found: BTreeSet<&str> = outside.filter(|file| file.accesses_files).map(|file| file.name.as_str()).collect();
+    let allowed: BTreeSet<&str> = FILE_ACCESS.iter().map(|(file, _)| *file).collect();
+    let unknown: Vec<_> = found.difference(&allowed).collect();
+    assert!(
+        unknown.is_empty(),
+        "these use std::fs or tokio::fs, which only `host` may (see host::files::Files): {unknown:?}"
+    );
+    let former: Vec<_> = allowed.difference(&found).collect();
+    assert!(former.is_empty(), "these access no files any more; remove them from FILE_ACCESS: {former:?}");
+}
+
+#[test]
+fn access_to_files_is_found_in_imports_and_expressions() {
+    let found = |text: &str| accesses_files(&production(text));
+    for text in [
+        "use std::{fs::{self, File}, io};",
+        "use std::fs;",
+        "fn f() { std::fs::read(\"x\") }",
+        "use tokio::fs::read;",
+        "use crate::host::files::File; fn f() { File::open(\"x\") }",
+    ] {
+        assert!(found(text), "{text}");
+    }
+    for text in [
+        "use std::os::unix::fs::MetadataExt;",
+        "// std::fs\nfn f() { g(\"std::fs\") }",
+        "#[cfg(test)]\nmod tests { use std::fs; }",
+        "fn f() { Source::File(x); Record::File { y } }",
+    ] {
+        assert!(!found(text), "{text}");
+    }
+}
+
 #[test]
 fn paths_are_found_in_imports_and_expressions_but_not_in_tests() {
     let text = "use crate::{a::{self, B}, c};\n// crate::comment\nfn f() { crate::d::e(\"crate::text\"); super::g::<u8>() }\n\
                 #[cfg(test)]\nmod tests { use crate::never; }\n#[cfg(test)]\nmod other;\nuse crate::last;";
-    let found: BTreeSet<String> = paths(&production(text)).into_iter().map(|path| path.join("::")).collect();
+    let found: BTreeSet<String> =
+        paths(&production(text), &OWN_ROOTS).into_iter().map(|path| path.join("::")).collect();
     let expected = ["crate::a", "crate::a::B", "crate::c", "crate::d::e", "crate::last", "super::g"];
     assert_eq!(found, expected.map(str::to_owned).into());
 }
@@ -81,7 +127,11 @@ struct File {
     name: String,
     /// The paths in it that begin with `crate`, `super` or `self`.
     paths: Vec<Vec<String>>,
+    accesses_files: bool,
 }
+
+/// What the paths to a module of the same crate begin with.
+const OWN_ROOTS: [&str; 3] = ["crate::", "super::", "self::"];
 
 /// The source of a crate, without its tests.
 struct Crate {
@@ -104,8 +154,9 @@ impl Crate {
                     let name = path.strip_prefix(&root).unwrap().display().to_string();
                     let mut module: Module = name.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
                     module.pop_if(|last| ["mod", "lib", "main"].contains(&last.as_str()));
-                    let paths = paths(&production(&fs::read_to_string(&path).unwrap()));
-                    files.insert(module, File { name, paths });
+                    let text = production(&fs::read_to_string(&path).unwrap());
+                    let (paths, accesses_files) = (paths(&text, &OWN_ROOTS), accesses_files(&text));
+                    files.insert(module, File { name, paths, accesses_files });
                 }
             }
         }
@@ -243,10 +294,17 @@ fn closing(text: &str) -> usize {
     text.len()
 }
 
-/// The paths that begin with `crate`, `super` or `self`; the groups of an import are resolved.
-fn paths(text: &str) -> Vec<Vec<String>> {
+/// Whether a text uses `std::fs` or `tokio::fs`, or opens a file by a type that it has from elsewhere.
+fn accesses_files(text: &str) -> bool {
+    let is_fs = |path: &Vec<String>| path.get(1).is_some_and(|module| module == "fs");
+    let opens = ["File::open(", "File::create(", "File::create_new(", "File::options("];
+    paths(text, &["std::", "tokio::"]).iter().any(is_fs) || opens.iter().any(|open| text.contains(open))
+}
+
+/// The paths that begin with one of these roots; the groups of an import are resolved.
+fn paths(text: &str, roots: &[&str]) -> Vec<Vec<String>> {
     let mut found = Vec::new();
-    for root in ["crate::", "super::", "self::"] {
+    for root in roots {
         for (at, _) in text.match_indices(root) {
             let before = text[..at].chars().next_back();
             if !before.is_some_and(|character| character.is_alphanumeric() || "_:".contains(character)) {

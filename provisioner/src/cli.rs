@@ -33,7 +33,7 @@ const FILES: &str = "cluster.yaml";
 /// What `--help` prints below the options: an example, and the page that explains more.
 macro_rules! example {
     ($example:literal) => {
-        concat!("Example:\n  ", $example, "\n\nMore: docs/openstack.md")
+        concat!("Example:\n  ", $example, "\n\nMore: docs/reference/openstack.md")
     };
 }
 use example;

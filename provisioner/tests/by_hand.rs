@@ -5,7 +5,7 @@
     reason = "tests end where something is not as they expect, and run the program"
 )]
 
-use nodeinit::pki::bundle;
+use nodeinit::{generate_secrets, parse_secrets};
 use nodeinit_config::{Layer, load};
 use nodeinit_protocol::WorkerSecrets;
 use std::{
@@ -24,7 +24,7 @@ const CLUSTER: &str = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nname: d
 fn place(more: &str) -> TempDir {
     let place = tempfile::tempdir().unwrap();
     fs::write(place.path().join("cluster.yaml"), format!("{CLUSTER}{more}")).unwrap();
-    let bundle = bundle::generate(SystemTime::now()).unwrap();
+    let bundle = generate_secrets(SystemTime::now()).unwrap();
     let path = place.path().join("secrets.yaml");
     fs::write(&path, bundle.text().expose()).unwrap();
     fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
@@ -54,7 +54,7 @@ fn written(user_data: &str, path: &str) -> String {
 #[test]
 fn each_machine_reads_what_is_printed_for_it() {
     let place = place("");
-    let first = bundle::parse(&printed(&place, "bundle m1"), SystemTime::now()).unwrap();
+    let first = parse_secrets(&printed(&place, "bundle m1"), SystemTime::now()).unwrap();
     assert!(first.ssh_key.is_some());
     for worker in ["w1", "w2"] {
         let text = printed(&place, &format!("bundle {worker}"));
@@ -111,7 +111,7 @@ fn who_is_served_by_the_first_master_needs_nothing() {
             assert!(String::from_utf8_lossy(&output.stderr).contains(says), "{machine}");
             assert!(!place.path().join(format!("{machine}.yaml")).exists());
         }
-        assert!(bundle::parse(&printed(&place, "bundle m1"), SystemTime::now()).is_ok());
+        assert!(parse_secrets(&printed(&place, "bundle m1"), SystemTime::now()).is_ok());
     }
     assert_eq!(run(&place(""), "bundle m3").status.code(), Some(78));
 }

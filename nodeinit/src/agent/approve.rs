@@ -9,11 +9,11 @@
 //!   so it must never hold for the API server or for another machine.
 
 use crate::{
+    api::kube::types::CertificateRequest,
     pki::{catalog::NODES, names::Name, request::Requested},
     render::cluster_objects::{WORKER_LABEL, WORKER_TOKEN_GROUP, worker_label},
 };
 use nodeinit_config::cluster::{Cluster, Machine, Network, Node};
-use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -49,39 +49,6 @@ pub enum Kind {
     Serving(String),
 }
 
-/// The fields of a CertificateSigningRequest that are used. The requester controls all others.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Stored {
-    metadata: Metadata,
-    spec: Spec,
-    status: Status,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Metadata {
-    name: String,
-    resource_version: String,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct Spec {
-    username: String,
-    signer_name: String,
-    groups: Vec<String>,
-    usages: BTreeSet<String>,
-    request: String,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Status {
-    conditions: Vec<IgnoredAny>,
-    certificate: String,
-}
-
 /// A request that nobody has decided yet.
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -99,7 +66,7 @@ pub struct Request {
 impl Request {
     /// The request; `None` where it is decided already, or for another signer or user.
     #[must_use]
-    pub fn read(Stored { metadata, spec, status }: Stored) -> Option<Self> {
+    pub fn read(CertificateRequest { metadata, spec, status }: CertificateRequest) -> Option<Self> {
         if !status.conditions.is_empty() || !status.certificate.is_empty() {
             return None;
         }

@@ -1,9 +1,11 @@
 //! Watches certificate requests and does what the rules say.
 
-use super::approve::{Kind, Nodes, PUBLIC_KEY, Request, Rules, Stored, Verdict, plain};
-use crate::api::kube::{ApiError, KubeClient};
+use super::approve::{Kind, Nodes, PUBLIC_KEY, Request, Rules, Verdict, plain};
+use crate::api::kube::{
+    ApiError, Event, KubeClient,
+    types::{CertificateRequest, List, Node},
+};
 use futures_util::{StreamExt, stream};
-use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
     cell::RefCell,
@@ -80,8 +82,8 @@ impl<'a> Approver<'a> {
         let watch = async move {
             // Without a resource version it begins with all requests that are there.
             let path = format!("{REQUESTS}?watch=true&timeoutSeconds={WATCH_SECONDS}");
-            let look = |kind: &str, object: Stored| {
-                if kind != "DELETED"
+            let look = |event: Event<CertificateRequest>| {
+                if let Event::Present(object) = event
                     && let Some(request) = Request::read(object)
                 {
                     let mut waiting = watched.borrow_mut();
@@ -117,7 +119,7 @@ impl<'a> Approver<'a> {
     /// # Errors
     /// If the API refuses, also because another approver changed the request meanwhile.
     pub async fn for_operator(&self, name: &str) -> Result<Vec<Verdict>, ApiError> {
-        let list: List<Stored> = self.api.read(REQUESTS).await?;
+        let list: List<CertificateRequest> = self.api.get(REQUESTS).await?;
         let nodes = self.nodes().await?;
         let mut verdicts = Vec::new();
         for request in list.items.into_iter().filter_map(Request::read) {
@@ -144,11 +146,10 @@ impl<'a> Approver<'a> {
             let looked = async {
                 let _place = self.places.acquire().await;
                 if !is_fresh {
-                    match self.api.read::<Stored>(&format!("{REQUESTS}/{}", request.name)).await.map(Request::read) {
-                        Ok(Some(now)) => request = now,
-                        Ok(None) => return Ok(Look::Settled),
-                        Err(e) if e.is_not_found() => return Ok(Look::Settled),
-                        Err(e) => return Err(e),
+                    let found = self.api.find(&format!("{REQUESTS}/{}", request.name)).await?;
+                    match found.and_then(Request::read) {
+                        Some(now) => request = now,
+                        None => return Ok(Look::Settled),
                     }
                 }
                 self.look(&request).await
@@ -168,7 +169,7 @@ impl<'a> Approver<'a> {
         let verdict = match &request.kind {
             Kind::Client(id) => {
                 let path = format!("{SECRETS}/bootstrap-token-{id}");
-                let secret = self.api.find(&path).await?;
+                let secret: Option<Value> = self.api.find(&path).await?;
                 let verdict = self.rules.client(request, secret.as_ref());
                 if let (Verdict::Approve(_), Some(secret), Some(key)) = (&verdict, secret, request.public_key()) {
                     self.claim(&path, &secret, &key).await?;
@@ -224,8 +225,8 @@ impl<'a> Approver<'a> {
         let (mut nodes, mut next) = (Nodes::new(), String::new());
         loop {
             let path = format!("/api/v1/nodes?limit={PART}&continue={next}");
-            let list: List<StoredNode> = self.api.read(&path).await?;
-            nodes.extend(list.items.into_iter().map(StoredNode::addresses));
+            let list: List<Node> = self.api.get(&path).await?;
+            nodes.extend(list.items.into_iter().map(addresses));
             next = list.metadata.next;
             if next.is_empty() {
                 break;
@@ -237,47 +238,8 @@ impl<'a> Approver<'a> {
     }
 }
 
-/// A list of the API, or a part of one.
-#[derive(Deserialize)]
-struct List<T> {
-    metadata: ListMetadata,
-    items: Vec<T>,
-}
-
-#[derive(Deserialize)]
-struct ListMetadata {
-    #[serde(default, rename = "continue")]
-    next: String,
-}
-
-/// What is read of a Node. A kubelet may fill the rest as it likes.
-#[derive(Deserialize)]
-struct StoredNode {
-    metadata: NodeMetadata,
-    #[serde(default)]
-    status: NodeStatus,
-}
-
-#[derive(Deserialize)]
-struct NodeMetadata {
-    name: String,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct NodeStatus {
-    addresses: Vec<NodeAddress>,
-}
-
-#[derive(Deserialize)]
-struct NodeAddress {
-    address: String,
-}
-
-impl StoredNode {
-    /// Its name and addresses.
-    fn addresses(self) -> (String, BTreeSet<IpAddr>) {
-        let parsed = self.status.addresses.iter().filter_map(|each| each.address.parse::<IpAddr>().ok());
-        (self.metadata.name, parsed.map(|address| address.to_canonical()).collect())
-    }
+/// A node's name and addresses.
+fn addresses(node: Node) -> (String, BTreeSet<IpAddr>) {
+    let parsed = node.status.addresses.iter().filter_map(|each| each.address.parse::<IpAddr>().ok());
+    (node.metadata.name, parsed.map(|address| address.to_canonical()).collect())
 }

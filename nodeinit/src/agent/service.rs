@@ -13,6 +13,7 @@ use crate::{
 };
 use nodeinit_base::Backoff;
 use nodeinit_config::cluster::{Cluster, Node};
+use serde::de::IgnoredAny;
 use std::{cell::Cell, convert::Infallible, path::PathBuf, time::Duration};
 
 /// Pauses between two attempts double from the first to the last: an API server that restarts is back within seconds.
@@ -72,7 +73,7 @@ impl Service {
             let watched = async {
                 let api = self.client()?;
                 // The watch itself answers nothing while there is no request. No request has this name.
-                api.get(&format!("{REQUESTS}?fieldSelector=metadata.name%3Dnodeinit-agent"))
+                api.get::<IgnoredAny>(&format!("{REQUESTS}?fieldSelector=metadata.name%3Dnodeinit-agent"))
                     .await
                     .map_err(|e| with_causes(&e))?;
                 if last.take() != Some(String::new()) {

@@ -51,6 +51,14 @@ pub enum HttpError {
         /// Why.
         source: hyper::Error,
     },
+    /// The connection had ended before the request was sent: nothing of it reached the server.
+    #[error("{address} closed the connection: {source}")]
+    Closed {
+        /// The server's address.
+        address: SocketAddr,
+        /// Why.
+        source: hyper::Error,
+    },
     /// A request that cannot be sent.
     #[error("bad request for {path}: {source}")]
     Request {
@@ -211,7 +219,6 @@ where
 }
 
 /// An HTTP/2 connection over TLS; many requests share it.
-#[derive(Clone)]
 pub struct Http2 {
     address: SocketAddr,
     sender: conn::http2::SendRequest<Full<Bytes>>,
@@ -237,27 +244,18 @@ impl Http2 {
         self.sender.is_closed()
     }
 
+    /// The server's address.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// Sends a request; the answer's body is still to be read.
     ///
     /// # Errors
     /// [`HttpError`] where no answer begins within `limit`; any status is an answer.
     pub async fn open(&self, request: Request<Full<Bytes>>, limit: Duration) -> Result<Response<Incoming>, HttpError> {
-        let address = self.address;
-        let mut sender = self.sender.clone();
-        let exchange = async {
-            sender.ready().await?;
-            sender.send_request(request).await
-        };
-        match tokio::time::timeout(limit, exchange).await {
-            Ok(answer) => answer.map_err(|source| HttpError::Exchange { address, source }),
-            Err(_) => Err(HttpError::TimedOut { address, limit }),
-        }
-    }
-
-    /// The server's address.
-    #[must_use]
-    pub fn address(&self) -> SocketAddr {
-        self.address
+        self.within(limit, self.exchange(request)).await
     }
 
     /// Sends a request and reads the whole answer, of at most `longest` bytes.
@@ -269,27 +267,43 @@ impl Http2 {
         request: Request<Full<Bytes>>,
         longest: usize,
         limit: Duration,
-    ) -> Result<(StatusCode, Bytes), HttpError> {
-        let address = self.address;
-        let (method, url) = (request.method().clone(), request.uri().to_string());
-        let mut sender = self.sender.clone();
+    ) -> Result<Response<Bytes>, HttpError> {
+        let url = request.uri().to_string();
         let exchange = async {
-            let broke = |source| HttpError::Exchange { address, source };
-            sender.ready().await.map_err(broke)?;
-            let response = sender.send_request(request).await.map_err(broke)?;
-            tracing::info!(target: DETAIL, "{method} {url} at {address}: {}", response.status());
-            Ok((response.status(), whole(response.into_body(), address, &url, longest).await?))
+            let (parts, body) = self.exchange(request).await?.into_parts();
+            Ok(Response::from_parts(parts, whole(body, self.address, &url, longest).await?))
         };
-        tokio::time::timeout(limit, exchange).await.unwrap_or(Err(HttpError::TimedOut { address, limit }))
+        self.within(limit, exchange).await
+    }
+
+    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, HttpError> {
+        let (address, method, url) = (self.address, request.method().clone(), request.uri().to_string());
+        let answer = self.sender.clone().try_send_request(request).await;
+        let response = answer.map_err(|error| match error.message() {
+            Some(_) => HttpError::Closed { address, source: error.into_error() },
+            None => HttpError::Exchange { address, source: error.into_error() },
+        })?;
+        tracing::info!(target: DETAIL, "{method} {url} at {address}: {}", response.status());
+        Ok(response)
+    }
+
+    async fn within<T>(
+        &self,
+        limit: Duration,
+        exchange: impl Future<Output = Result<T, HttpError>>,
+    ) -> Result<T, HttpError> {
+        let late = HttpError::TimedOut { address: self.address, limit };
+        tokio::time::timeout(limit, exchange).await.unwrap_or(Err(late))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pki::{Authority, Certificate, Key, authority::self_signed, catalog::Leaf, names::Name};
-    use rustls::crypto::ring;
-    use rustls_pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
+    use crate::{
+        api::testing::{authority, client_tls, server_tls},
+        pki::Authority,
+    };
     use std::{
         io::{Read, Write},
         net::TcpListener,
@@ -315,17 +329,7 @@ mod tests {
 
     /// A server of TLS at 127.0.0.1 whose certificate this CA signed at `signed`.
     async fn tls_server(ca: &Authority, signed: SystemTime) -> SocketAddr {
-        let key = Key::generate().unwrap();
-        let leaf = Leaf { names: vec![Name::of("127.0.0.1")], server: true, ..Leaf::client("m1", None) };
-        let certificate = ca.issue(&leaf, &key, signed).unwrap();
-        let chain = vec![CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap()];
-        let key = PrivateKeyDer::from_pem_slice(key.pem().expose().as_bytes()).unwrap();
-        let tls = rustls::ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(chain, key)
-            .unwrap();
+        let tls = server_tls(ca, signed);
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         tokio::spawn(async move {
@@ -335,24 +339,11 @@ mod tests {
         address
     }
 
-    /// A CA that began at `signed`.
-    fn authority(signed: SystemTime) -> Authority {
-        let key = Key::generate().unwrap();
-        let certificate = self_signed("etcd-ca", &key, signed).unwrap();
-        Authority::new(Certificate::from_pem(certificate.as_bytes()).unwrap(), key).unwrap()
-    }
-
     #[tokio::test]
     async fn a_certificate_that_has_expired_is_not_one_of_another_ca() {
         let two_years_ago = SystemTime::now() - Duration::from_secs(2 * 365 * 24 * 60 * 60);
         let ours = authority(two_years_ago);
-        let mut roots = rustls::RootCertStore::empty();
-        roots.add(ours.certificate.der.clone().into()).unwrap();
-        let client = rustls::ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_root_certificates(roots)
-            .with_no_client_auth();
+        let client = client_tls(&ours);
         let another = (&authority(two_years_ago), SystemTime::now(), true);
         for (ca, signed, is_of_another) in [(&ours, two_years_ago, false), another] {
             let address = tls_server(ca, signed).await;

@@ -5,9 +5,10 @@
 use super::grpc;
 use hyper::{client::conn::http2, http::uri::PathAndQuery};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use nodeinit_base::{Wait, WaitError};
 use prost::Message;
-use std::{collections::BTreeMap, error::Error, io, path::PathBuf, time::Duration};
-use tokio::{net::UnixStream, time::Instant};
+use std::{collections::BTreeMap, error::Error, io, ops::ControlFlow, path::PathBuf, time::Duration};
+use tokio::net::UnixStream;
 use tonic::{Request, client::Grpc, metadata::MetadataValue};
 use tonic_prost::ProstCodec;
 
@@ -63,6 +64,9 @@ pub enum CriError {
         /// How long it was given.
         limit: Duration,
     },
+    /// It does not finish starting.
+    #[error(transparent)]
+    Starting(#[from] WaitError),
 }
 
 /// The state of a container, as the CRI numbers it.
@@ -281,15 +285,13 @@ impl Cri {
         request: impl Message + Clone + 'static,
         limit: Duration,
     ) -> Result<A, CriError> {
-        let deadline = Instant::now() + START_LIMIT;
-        loop {
-            match self.call_once(service, call, request.clone(), limit).await {
-                Err(CriError::Refused { message, .. }) if message.ends_with(STARTING) && Instant::now() < deadline => {
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
-                answer => return answer,
-            }
-        }
+        // The call has its own limit once the plugin has started.
+        let wait = Wait::new("the start of containerd's CRI plugin", START_LIMIT + limit);
+        wait.until(async || match self.call_once(service, call, request.clone(), limit).await {
+            Err(CriError::Refused { message, .. }) if message.ends_with(STARTING) => ControlFlow::Continue(message),
+            answer => ControlFlow::Break(answer),
+        })
+        .await?
     }
 
     async fn call_once<A: Message + Default + 'static>(

@@ -15,8 +15,7 @@ use nodeinit_base::Backoff;
 pub use nodeinit_base::sha256_of;
 use nodeinit_config::format;
 use std::{
-    fs::{File, OpenOptions},
-    io::{self, Write},
+    io::Write,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -323,14 +322,7 @@ struct Writer {
 
 impl Writer {
     fn open(files: &Files, to: &Path, offset: u64) -> Result<Self, FileError> {
-        let mut file = OpenOptions::new()
-            .create(true)
-            .write(true)
-            .truncate(false)
-            .open(files.real(to))
-            .and_then(|file| file.set_len(offset).map(|()| file))
-            .and_then(|mut file| io::Seek::seek(&mut file, io::SeekFrom::Start(offset)).map(|_| file))
-            .map_err(failed("write", to))?;
+        let mut file = files.open_to_continue(to, offset)?;
         let (pieces, mut waiting) = mpsc::channel::<Bytes>(PIECES);
         let to: PathBuf = to.into();
         let task = tokio::task::spawn_blocking(move || {
@@ -363,7 +355,7 @@ fn progress(done: u64, total: Option<u64>, took: Duration) -> String {
 }
 
 fn size(files: &Files, path: &Path) -> u64 {
-    files.real(path).metadata().map_or(0, |m| m.len())
+    files.metadata(path).map_or(0, |found| found.len())
 }
 
 async fn digest(files: &Files, path: &Path) -> Result<[u8; 32], DownloadError> {
@@ -376,7 +368,7 @@ async fn digest(files: &Files, path: &Path) -> Result<[u8; 32], DownloadError> {
 /// # Errors
 /// Where it cannot be read.
 pub fn file_sha256(files: &Files, path: &Path) -> Result<[u8; 32], FileError> {
-    File::open(files.real(path)).and_then(sha256_of).map_err(failed("read", path))
+    sha256_of(files.open(path)?).map_err(failed("read", path))
 }
 
 /// The lines of a text as `sha256sum` writes it: each digest with its path.

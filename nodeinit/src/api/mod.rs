@@ -10,3 +10,6 @@ pub mod kube;
 pub mod lent;
 pub mod oci;
 pub mod registry;
+
+#[cfg(test)]
+mod testing;

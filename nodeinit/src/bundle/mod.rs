@@ -24,7 +24,6 @@ use nodeinit_ssh::{FileSignature, fingerprint};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeSet,
-    fs::File,
     io::{self, Read, Seek},
     path::{Path, PathBuf},
 };
@@ -162,11 +161,10 @@ impl Bundle {
     /// Where it cannot be read, is damaged, or has another format.
     pub fn open(files: &Files, path: &Path) -> Result<Self, StepError> {
         let damaged = |what: String| damaged(path, &what);
-        let real = files.real(path);
-        if !real.is_file() {
+        if !files.is_file(path) {
             return Err(missing(path));
         }
-        let mut file = File::open(&real).map_err(failed("read", path))?;
+        let mut file = files.open(path)?;
         let mut member = |limit| text(&mut file, limit).map_err(failed("read", path));
         let Some((_, index)) = member(LARGEST_INDEX)?.filter(|(name, _)| name == INDEX) else {
             let what = format!("{} is no bundle: its first member is not {INDEX}", path.display());
@@ -193,7 +191,7 @@ impl Bundle {
             StepError::new(format!("the bundle {} cannot be used: {what}", path.display()))
                 .hint("write it with the nodeinit that reads it: `nodeinit artifacts bundle`")
         })?;
-        Ok(Self { path: path.to_path_buf(), index, signature, file: real, start })
+        Ok(Self { path: path.to_path_buf(), index, signature, file: files.real(path), start })
     }
 
     /// Refuses a bundle that this key (`ssh-ed25519 BASE64`) has not signed.
@@ -273,7 +271,7 @@ fn sum(index: &[u8]) -> Vec<u8> {
 }
 
 /// Reads a short member: its name and its content. `None` where there is none that we wrote.
-fn text(file: &mut File, limit: u64) -> io::Result<Option<(String, Vec<u8>)>> {
+fn text(file: &mut impl Read, limit: u64) -> io::Result<Option<(String, Vec<u8>)>> {
     let mut header = [0; BLOCK as usize];
     if !fill(file, &mut header)? {
         return Ok(None);

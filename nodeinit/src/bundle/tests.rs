@@ -190,7 +190,7 @@ fn an_odd_index_is_refused() {
 #[test]
 fn two_do_not_write_to_the_same_directory_at_once() {
     let (dir, files, index) = machine(&[("bin/a", b"aaaa")]);
-    let directory = File::open(dir.path()).unwrap();
+    let directory = std::fs::File::open(dir.path()).unwrap();
     let lock = nix::fcntl::Flock::lock(directory, nix::fcntl::FlockArg::LockExclusive).unwrap();
     let error = write(&files, Path::new(TO), &index, None, Path::new("/from")).unwrap_err();
     assert!(error.exit == Exit::TryAgain && error.to_string().contains("another nodeinit"), "{error}");

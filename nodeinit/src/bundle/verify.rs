@@ -7,12 +7,10 @@ use crate::{
     host::{
         archive::{self, BLOCK, padding},
         files::failed,
+        section::Section,
     },
 };
-use std::{
-    fs::File,
-    io::{self, Read, Seek, SeekFrom},
-};
+use std::io::{self, Read, Seek};
 
 /// Verifies size, digest and order of each artifact, and that there is nothing else in the file.
 ///
@@ -27,8 +25,8 @@ pub fn verify(bundle: &Bundle) -> Result<(), StepError> {
 }
 
 fn read(bundle: &Bundle) -> io::Result<Vec<String>> {
-    let mut file = File::open(&bundle.file)?;
-    file.seek(SeekFrom::Start(bundle.start))?;
+    let all = Section { file: bundle.file.clone(), offset: bundle.start, length: u64::MAX };
+    let mut file = all.open()?.into_inner();
     let mut wrong = Vec::new();
     for entry in &bundle.index.artifacts {
         let (path, size) = (&entry.path, entry.size);

@@ -15,7 +15,6 @@ use crate::{
 use nix::fcntl::{Flock, FlockArg};
 use nodeinit_ssh::FileSignature;
 use std::{
-    fs::File,
     io::{self, Read, Write},
     path::Path,
 };
@@ -32,7 +31,7 @@ pub fn write(
     from: &Path,
 ) -> Result<(), StepError> {
     let directory = to.parent().unwrap_or(to);
-    let parent = File::open(files.real(directory)).map_err(failed("open", directory))?;
+    let parent = files.open(directory)?;
     // Two at once would write to the same temporary file.
     let _alone = Flock::lock(parent, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| {
         let what = format!("another nodeinit writes a bundle into {}", directory.display());
@@ -70,7 +69,7 @@ fn write_temporary(
         let unreadable = |e: io::Error| FileError { op: "read", path: path.clone(), source: e }.into();
         file.write_all(&header(&entry.path, entry.size)?).map_err(failed("write", to))?;
         // One more than it should have, to see whether it is longer.
-        let mut source = File::open(files.real(&path)).map_err(unreadable)?.take(entry.size + 1);
+        let mut source = files.open(&path)?.take(entry.size + 1);
         let (size, digest) = place::copy(&mut source, &mut file, to, unreadable)?;
         if size != entry.size || hex(&digest) != entry.sha256 {
             wrong.push(entry.path.as_str());

@@ -7,6 +7,7 @@ use super::{
     setup::{self, Access},
 };
 use crate::{
+    api::kube::types::{List, Node},
     context::Context,
     engine::{
         error::{Exit, StepError},
@@ -17,7 +18,6 @@ use crate::{
     steps::{
         agent, cluster,
         etcd::{self, Permit, health::Health},
-        node::is_ready,
         pki, worker_node,
     },
 };
@@ -69,7 +69,7 @@ async fn attempt(common: &Common, again: bool) -> Result<Exit, StepError> {
         steps.push(StepStatus { step: node.id.name().to_string(), state });
     }
     let done = steps.iter().all(|step| step.state == StepState::Done);
-    let nodes: Vec<NodeStatus> = nodes(&cx).await.iter().map(node).collect();
+    let nodes: Vec<NodeStatus> = nodes(&cx).await.into_iter().map(node).collect();
     let certificates = pki::expiries(&cx)?;
     let load = load();
     let aside = etcd::aside::list(&cx)?;
@@ -164,23 +164,22 @@ fn load() -> Value {
 }
 
 /// The cluster's nodes as far as this machine may see them: a worker only its own. None where the API does not answer.
-async fn nodes(cx: &Context) -> Vec<Value> {
+async fn nodes(cx: &Context) -> Vec<Node> {
     if cx.node.role == Role::Worker {
         return worker_node::node(cx).await.ok().flatten().into_iter().collect();
     }
     let Ok(client) = cluster::client(cx) else { return Vec::new() };
-    let list = client.get("/api/v1/nodes").await.unwrap_or_default();
-    list["items"].as_array().cloned().unwrap_or_default()
+    client.get::<List<Node>>("/api/v1/nodes").await.map(|list| list.items).unwrap_or_default()
 }
 
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-fn node(node: &Value) -> NodeStatus {
+fn node(node: Node) -> NodeStatus {
     NodeStatus {
-        name: text(&node["metadata"]["name"]).to_owned(),
-        status: if is_ready(node) { Readiness::Ready } else { Readiness::NotReady },
-        version: node["status"]["nodeInfo"]["kubeletVersion"].as_str().map(str::to_owned),
+        status: if node.is_ready() { Readiness::Ready } else { Readiness::NotReady },
+        name: node.metadata.name,
+        version: Some(node.status.node_info.kubelet_version).filter(|version| !version.is_empty()),
     }
 }

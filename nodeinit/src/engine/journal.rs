@@ -3,13 +3,11 @@
 //! A record of something about to be made is synced before it is made, so that `reset` knows of it whatever happens.
 //! Records of steps are only appended: what a power cut takes of them, the next run's checks find again.
 
-use crate::host::files::{FileError, Files, failed};
+use crate::host::files::{File, FileError, Files, failed};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs::{File, OpenOptions},
     io::{self, Write},
-    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
 };
@@ -380,13 +378,7 @@ impl Journal {
         for directory in files.missing_parents(path) {
             files.make_directory(&directory, 0o700)?;
         }
-        let file = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .mode(0o600)
-            .open(files.real(path))
-            .map_err(failed("open", path))?;
-        let mut file = Records { file, end: whole as u64, torn: false };
+        let mut file = Records { file: files.open_to_append(path)?, end: whole as u64, torn: false };
         file.cut().map_err(failed("open", path))?;
         Ok(Self { inner: Mutex::new(Inner { file: Some(file), state }) })
     }

@@ -1,13 +1,9 @@
 //! The record of this machine's runs, for `nodeinit timeline`: the events of this machine, and of those that it brought up.
 
-use crate::host::files::{FileError, Files, NewFile, failed};
+use crate::host::files::{File, FileError, Files, NewFile};
 use nodeinit_protocol::run::{self, LARGEST, newest};
 pub use nodeinit_protocol::run::{Header, Run};
-use std::{
-    fs::{File, OpenOptions},
-    os::unix::fs::OpenOptionsExt,
-    path::Path,
-};
+use std::path::Path;
 
 /// Where it is.
 pub const RUNS: &str = "/var/lib/nodeinit/runs.jsonl";
@@ -36,8 +32,7 @@ pub fn begin(files: &Files, header: &Header) -> Result<Recorder, FileError> {
     if text.len() > LARGEST {
         files.write(&[NewFile::private(path, newest(&text))])?;
     }
-    let open = OpenOptions::new().create(true).append(true).mode(0o600).open(files.real(path));
-    Ok(Recorder::new(open.map_err(failed("open", path))?, &text, header))
+    Ok(Recorder::new(files.open_to_append(path)?, &text, header))
 }
 
 #[cfg(test)]

@@ -16,7 +16,6 @@ use serde::Deserialize;
 use serde_json::json;
 use std::{
     collections::BTreeSet,
-    fs::File,
     io::{self, BufReader, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
 };
@@ -168,9 +167,15 @@ pub(super) fn write(files: &Files, to: &Path, name: &str, config: &[u8], layers:
 }
 
 /// Appends a layer: its content first, for only then its length is known.
-fn append(files: &Files, archive: &mut File, to: &Path, layer: &Layer, name: &str) -> Result<(), StepError> {
+fn append(
+    files: &Files,
+    archive: &mut (impl Write + Seek),
+    to: &Path,
+    layer: &Layer,
+    name: &str,
+) -> Result<(), StepError> {
     let damaged = |e: io::Error| StepError::caused("a layer cannot be unpacked", e);
-    let mut blob = File::open(files.real(&layer.path)).map_err(failed("read", &layer.path))?;
+    let mut blob = files.open(&layer.path)?;
     let mut magic = Vec::new();
     (&blob).take(4).read_to_end(&mut magic).map_err(failed("read", &layer.path))?;
     blob.rewind().map_err(failed("read", &layer.path))?;

@@ -7,9 +7,8 @@ use crate::{
 use nix::unistd::geteuid;
 use nodeinit_config::{Cluster, Logins};
 use std::{
-    fs::{File, OpenOptions},
-    io::{self, ErrorKind, Read},
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    io::{ErrorKind, Read},
+    os::unix::fs::MetadataExt,
     path::Path,
 };
 
@@ -31,12 +30,12 @@ pub fn of_cluster(files: &Files, cluster: &Cluster) -> Result<Logins, StepError>
 /// Where it cannot be read, others can read or write it, or it is of another form.
 pub fn read(files: &Files, path: &Path) -> Result<Logins, StepError> {
     let wrong = |what: String| StepError::new(format!("{} {what}", path.display())).exit(Exit::BadConfig);
-    let mut file = match open(&files.real(path)) {
-        Err(e) if e.kind() == ErrorKind::NotFound => {
+    let mut file = match files.open_without_waiting(path) {
+        Err(e) if e.source.kind() == ErrorKind::NotFound => {
             return Err(wrong("is missing".into())
                 .hint(format!("copy ~/.docker/config.json there, then run `chmod 600 {}`", path.display())));
         }
-        opened => opened.map_err(failed("read", path))?,
+        opened => opened?,
     };
     let metadata = file.metadata().map_err(failed("read", path))?;
     if !metadata.is_file() {
@@ -56,11 +55,6 @@ pub fn read(files: &Files, path: &Path) -> Result<Logins, StepError> {
     file.by_ref().take(LARGEST).read_to_end(&mut text).map_err(failed("read", path))?;
     let hint = "write it as docker's config.json: {\"auths\": {\"registry.example.org\": {\"username\": \"…\", \"password\": \"…\"}}}";
     Logins::parse(&text).map_err(|what| wrong(what).hint(hint))
-}
-
-/// Does not wait for a writer, where it is a pipe.
-fn open(path: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).custom_flags(nix::libc::O_NONBLOCK).open(path)
 }
 
 #[cfg(test)]

@@ -214,7 +214,7 @@ impl Fetch {
         for name in self.files.list(&downloads)? {
             self.files.remove_file(downloads.join(name))?;
         }
-        Ok(std::fs::remove_dir(self.files.real(&downloads)).map_err(failed("remove", &downloads))?)
+        Ok(self.files.remove_directory(&downloads)?)
     }
 
     async fn one(&self, job: Job) -> (String, Result<(), StepError>) {
@@ -374,7 +374,7 @@ impl Fetch {
         let found = blocking(move || {
             let read = |name: String| {
                 let path = temporary(&directory.join(&name));
-                let size = files.real(&path).metadata().map_err(failed("read", &path))?.len();
+                let size = files.metadata(&path)?.len();
                 Ok((hex(&file_sha256(&files, &path)?), size, name))
             };
             owned.into_iter().map(read).collect::<Result<Vec<_>, StepError>>()
@@ -524,7 +524,7 @@ fn checksum_of(text: &str, file: &str) -> Option<String> {
 
 /// Copies a verified download to the temporary file of `to`, mode 0755.
 fn copy_of(files: &Files, from: &Path, to: &Path) -> Result<(), StepError> {
-    let mut source = std::fs::File::open(files.real(from)).map_err(failed("read", from))?;
+    let mut source = files.open(from)?;
     let mut target = files.open_temporary(to, 0o755)?;
     std::io::copy(&mut source, &mut target).map_err(failed("write", to))?;
     Ok(target.sync_all().map_err(failed("sync", to))?)

@@ -7,7 +7,6 @@ use crate::{
 };
 use flate2::read::MultiGzDecoder;
 use std::{
-    fs::File,
     io::{self, Read},
     path::{Path, PathBuf},
 };
@@ -22,7 +21,7 @@ const LARGEST: u64 = 1 << 30;
 /// Where the archive is damaged, a member is missing or no plain file, or one cannot be written.
 pub(super) fn unpack(files: &Files, archive: &Path, wanted: &[(String, PathBuf)]) -> Result<(), StepError> {
     let damaged = |e: io::Error| StepError::caused("the archive cannot be unpacked", e);
-    let file = File::open(files.real(archive)).map_err(failed("read", archive))?;
+    let file = files.open(archive)?;
     let mut missing: Vec<&(String, PathBuf)> = wanted.iter().collect();
     let mut tar = tar::Archive::new(MultiGzDecoder::new(io::BufReader::new(file)));
     // Raw: the names that are wanted are short, and a long one would be read into memory whole.

@@ -1,7 +1,11 @@
 //! Room on disks.
 
 use super::files::{FileError, Files, failed};
-use std::path::{Path, PathBuf};
+use std::{
+    fs, io,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
 
 /// The free space below a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +34,24 @@ pub fn room(files: &Files, path: &Path) -> Result<Room, FileError> {
         nodes: if stat.files() == 0 { u64::MAX } else { stat.files_free() },
         read_only: stat.flags().contains(nix::sys::statvfs::FsFlags::ST_RDONLY),
     })
+}
+
+/// The disk space that a tree uses, in bytes. Files can have holes, or more room than is written.
+///
+/// # Errors
+/// Where something of it cannot be looked at.
+pub fn used(files: &Files, path: &Path) -> Result<u64, FileError> {
+    fn below(real: &Path) -> io::Result<u64> {
+        let found = fs::symlink_metadata(real)?;
+        let mut bytes = found.blocks() * 512;
+        if found.is_dir() {
+            for entry in fs::read_dir(real)? {
+                bytes += below(&entry?.path())?;
+            }
+        }
+        Ok(bytes)
+    }
+    below(&files.real(path)).map_err(failed("measure", path))
 }
 
 #[cfg(test)]

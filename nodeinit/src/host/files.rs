@@ -1,14 +1,16 @@
 //! Files under a root prefix. A file is written whole or not at all.
 
 pub use nodeinit_base::atomic_file::temporary;
+/// An open file. Only `host` opens one.
+pub use std::fs::File;
 
 use nodeinit_base::DETAIL;
 use nodeinit_base::atomic_file;
 use std::{
     collections::BTreeSet,
-    fs::{self, File, Permissions},
-    io::{self, Read, Write},
-    os::unix::fs::{MetadataExt, PermissionsExt},
+    fs::{self, Metadata, OpenOptions, Permissions},
+    io::{self, Read, Seek, SeekFrom, Write},
+    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 
@@ -113,6 +115,66 @@ impl Files {
         optional(fs::read_to_string(self.real(path))).map_err(failed("read", path))
     }
 
+    /// Opens a file for reading.
+    ///
+    /// # Errors
+    /// Where it is missing, or cannot be opened.
+    pub fn open(&self, path: &Path) -> Result<File, FileError> {
+        File::open(self.real(path)).map_err(failed("read", path))
+    }
+
+    /// Opens a file for reading, and does not wait for a writer where it is a pipe.
+    ///
+    /// # Errors
+    /// Where it is missing, or cannot be opened.
+    pub fn open_without_waiting(&self, path: &Path) -> Result<File, FileError> {
+        let open = OpenOptions::new().read(true).custom_flags(nix::libc::O_NONBLOCK).open(self.real(path));
+        open.map_err(failed("read", path))
+    }
+
+    /// Opens a private file for appending; makes it where there is none.
+    ///
+    /// # Errors
+    /// Where it cannot be opened or made.
+    pub fn open_to_append(&self, path: &Path) -> Result<File, FileError> {
+        let open = OpenOptions::new().create(true).append(true).mode(0o600).open(self.real(path));
+        open.map_err(failed("open", path))
+    }
+
+    /// Opens a file for writing from `offset` on, and cuts off what it has there; makes it where there is none.
+    ///
+    /// # Errors
+    /// Where it cannot be opened, made or cut.
+    pub fn open_to_continue(&self, path: &Path, offset: u64) -> Result<File, FileError> {
+        let open = || {
+            let mut file = OpenOptions::new().create(true).write(true).truncate(false).open(self.real(path))?;
+            file.set_len(offset)?;
+            file.seek(SeekFrom::Start(offset))?;
+            Ok(file)
+        };
+        open().map_err(failed("write", path))
+    }
+
+    /// What the kernel says of a file or a directory; links are followed.
+    ///
+    /// # Errors
+    /// Where it is missing, or the kernel does not say.
+    pub fn metadata(&self, path: &Path) -> Result<Metadata, FileError> {
+        fs::metadata(self.real(path)).map_err(failed("read", path))
+    }
+
+    /// The permission bits of a file or a directory, such as `0o600`; `None` where there is none.
+    #[must_use]
+    pub fn mode(&self, path: &Path) -> Option<u32> {
+        self.metadata(path).ok().map(|found| found.mode() & 0o7777)
+    }
+
+    /// Whether a plain file is at `path`; links are followed.
+    #[must_use]
+    pub fn is_file(&self, path: &Path) -> bool {
+        self.metadata(path).is_ok_and(|found| found.is_file())
+    }
+
     /// Whether something is at `path`, a broken link too.
     #[must_use]
     pub fn exists(&self, path: impl AsRef<Path>) -> bool {
@@ -152,6 +214,34 @@ impl Files {
             Ok(content == file.content)
         };
         Ok(optional(attempt()).map_err(failed("read", &file.path))?.unwrap_or(false))
+    }
+
+    /// Whether two files have the same content. `source` counts as the same where it is gone.
+    ///
+    /// # Errors
+    /// Where one cannot be read.
+    pub fn have_same_content(&self, source: &Path, target: &Path) -> Result<bool, FileError> {
+        let Some(mut from) = optional(File::open(self.real(source))).map_err(failed("read", source))? else {
+            return Ok(true);
+        };
+        let mut to = self.open(target)?;
+        let mut compare = || {
+            if from.metadata()?.len() != to.metadata()?.len() {
+                return Ok(false);
+            }
+            let (mut a, mut b) = (vec![0; 128 << 10], vec![0; 128 << 10]);
+            loop {
+                let n = from.read(&mut a)?;
+                if n == 0 {
+                    return Ok(true);
+                }
+                to.read_exact(&mut b[..n])?;
+                if a[..n] != b[..n] {
+                    return Ok(false);
+                }
+            }
+        };
+        compare().map_err(failed("compare", target))
     }
 
     /// Of a directory and those above it, the ones that are missing, outermost first.
@@ -270,6 +360,22 @@ impl Files {
         self.sync_directory(path.parent().unwrap_or(path))
     }
 
+    /// Gives a file or a directory another name.
+    ///
+    /// # Errors
+    /// Where it cannot be renamed.
+    pub fn rename(&self, from: &Path, to: &Path) -> Result<(), FileError> {
+        fs::rename(self.real(from), self.real(to)).map_err(failed("rename", from))
+    }
+
+    /// Gives a file a second name.
+    ///
+    /// # Errors
+    /// Where it cannot have one, for instance on another file system.
+    pub fn hard_link(&self, path: &Path, second: &Path) -> Result<(), FileError> {
+        fs::hard_link(self.real(path), self.real(second)).map_err(failed("link", path))
+    }
+
     /// Where a symbolic link leads; `None` where there is none.
     #[must_use]
     pub fn link_target(&self, path: &Path) -> Option<PathBuf> {
@@ -291,6 +397,14 @@ impl Files {
     pub fn remove_file(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
         let path = path.as_ref();
         optional(fs::remove_file(self.real(path))).map(drop).map_err(failed("remove", path))
+    }
+
+    /// Removes a directory that is empty.
+    ///
+    /// # Errors
+    /// Where it is missing, is not empty, or cannot be removed.
+    pub fn remove_directory(&self, path: &Path) -> Result<(), FileError> {
+        fs::remove_dir(self.real(path)).map_err(failed("remove", path))
     }
 }
 

@@ -11,6 +11,7 @@ pub mod kernel;
 pub mod limits;
 pub mod lock;
 pub mod net;
+pub mod own_program;
 pub mod processes;
 pub mod remove;
 pub mod section;

@@ -1,6 +1,7 @@
 //! The programs that run on this machine, its containers' too.
 
 use crate::host::files::Files;
+use std::path::PathBuf;
 
 /// Whether a process with exactly this command line runs, program name included.
 ///
@@ -19,6 +20,12 @@ pub fn runs(files: &Files, command: &[String]) -> bool {
         .filter(|name| name.bytes().all(|b| b.is_ascii_digit()))
         // A process may end while it is looked at.
         .any(|pid| files.read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.as_deref() == Some(&wanted[..])))
+}
+
+/// The program of a process; `None` where there is no such process, or the kernel does not say.
+#[must_use]
+pub fn program(files: &Files, process: u32) -> Option<PathBuf> {
+    files.link_target(format!("/proc/{process}/exe").as_ref())
 }
 
 #[cfg(test)]

@@ -9,7 +9,10 @@ use crate::{
     api::{
         connection::HttpError,
         http::with_causes,
-        kube::{ApiError, KubeClient, LONGEST_OBJECT},
+        kube::{
+            ApiError, Event, KubeClient, LONGEST_OBJECT,
+            types::{CertificateRequest, Node},
+        },
     },
     pki::{Certificate, fault, request::client_request},
 };
@@ -120,14 +123,17 @@ impl<'a> Attempt<'a> {
 
     /// Counts a request, unless there was nobody to send it to.
     fn counted<T>(&mut self, answer: Result<T, ApiError>) -> Result<T, ApiError> {
-        let unsent = matches!(answer, Err(ApiError::Http(HttpError::Connect { .. } | HttpError::Resolve { .. })));
+        let unsent = matches!(
+            answer,
+            Err(ApiError::Http(HttpError::Connect { .. } | HttpError::Resolve { .. } | HttpError::Closed { .. }))
+        );
         self.requests += u32::from(!unsent);
         answer
     }
 
     /// Asks for the CA without knowing whom; the pin decides.
     async fn published(&mut self, client: &KubeClient, seen: &Seen) -> Result<String, Stop> {
-        let info = client.get(CLUSTER_INFO).await;
+        let info = client.get::<Value>(CLUSTER_INFO).await;
         let info = self.counted(info).map_err(|e| passing(e, seen))?;
         let odd = || Stop::Now(Obstacle::NotApi("its cluster-info holds no CA".into()));
         let config = yaml::document(info["data"]["kubeconfig"].as_str().ok_or_else(odd)?).map_err(|_| odd())?;
@@ -141,12 +147,12 @@ impl<'a> Attempt<'a> {
 
     /// Sees whether the token is known and the name free.
     async fn look_at_name(&mut self, client: &KubeClient, seen: &Seen) -> Result<(), Stop> {
-        let found = client.find(&format!("/api/v1/nodes/{}", self.join.node)).await;
+        let found = client.find::<Node>(&format!("/api/v1/nodes/{}", self.join.node)).await;
         let found = self.counted(found).map_err(|e| passing(e, seen))?;
         if let Some(node) = found.filter(|node| !self.join.machine.is(node)) {
-            let info = &node["status"]["nodeInfo"];
-            let text = |key: &str| info[key].as_str().unwrap_or("unknown").to_owned();
-            let theirs = format!("{}, system UUID {}", text("machineID"), text("systemUUID"));
+            let info = &node.status.node_info;
+            let uuid = if info.system_uuid.is_empty() { "unknown" } else { &info.system_uuid };
+            let theirs = format!("{}, system UUID {uuid}", info.machine_id);
             let ours = &self.join.machine;
             let ours = format!("{}, system UUID {}", ours.id, ours.system_uuid.as_deref().unwrap_or("unknown"));
             return Err(JoinError::Taken { node: self.join.node.to_owned(), theirs, ours }.into());
@@ -182,19 +188,18 @@ impl<'a> Attempt<'a> {
     async fn signed(&mut self, client: &KubeClient, seen: &Seen, left: Duration) -> Result<String, Stop> {
         let (name, seconds) = (self.name.clone(), left.as_secs() + 1);
         let path = format!("{REQUESTS}?watch=true&fieldSelector=metadata.name%3D{name}&timeoutSeconds={seconds}");
-        let look = |kind: &str, object: Value| match (kind, verdict(&name, &object)) {
-            ("DELETED", _) => ControlFlow::Break(Err(None)),
-            ("ERROR", _) => ControlFlow::Break(Err(Some(Stop::Now(Obstacle::Busy(object["message"].to_string()))))),
-            (_, Some(Ok(certificate))) => ControlFlow::Break(Ok(certificate)),
-            (_, Some(Err(refused))) => ControlFlow::Break(Err(Some(refused.into()))),
-            (_, None) => ControlFlow::Continue(()),
+        let look = |event| match event {
+            Event::Deleted(_) => ControlFlow::Break(None),
+            Event::Present(object) => match verdict(&name, &object) {
+                Some(verdict) => ControlFlow::Break(Some(verdict)),
+                None => ControlFlow::Continue(()),
+            },
         };
         let unsigned = || Stop::Now(Obstacle::Unsigned(name.clone()));
         let watched = client.watch(path.as_str(), look).await;
         match self.counted(watched) {
-            Ok(Some(Ok(certificate))) => Ok(certificate),
-            Ok(Some(Err(Some(stop)))) => Err(stop),
-            Ok(Some(Err(None))) => {
+            Ok(Some(Some(verdict))) => Ok(verdict?),
+            Ok(Some(None)) => {
                 self.requested = false;
                 Err(unsigned())
             }
@@ -216,16 +221,17 @@ impl<'a> Attempt<'a> {
 }
 
 /// What became of a request: `None` nothing yet.
-fn verdict(name: &str, object: &Value) -> Option<Result<String, JoinError>> {
-    let conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+fn verdict(name: &str, object: &CertificateRequest) -> Option<Result<String, JoinError>> {
     for (kind, verdict) in [("Denied", "denied"), ("Failed", "failed")] {
-        if let Some(condition) = conditions.clone().find(|c| c["type"] == kind) {
-            let text = |key: &str| condition[key].as_str().unwrap_or_default();
-            let message = format!("{} ({})", text("message"), text("reason"));
+        if let Some(condition) = object.status.conditions.iter().find(|condition| condition.kind == kind) {
+            let message = format!("{} ({})", condition.message, condition.reason);
             return Some(Err(JoinError::Refused { request: name.to_owned(), verdict, message }));
         }
     }
-    let certificate = object["status"]["certificate"].as_str().filter(|text| !text.is_empty())?;
+    let certificate = &object.status.certificate;
+    if certificate.is_empty() {
+        return None;
+    }
     let pem = BASE64_STANDARD.decode(certificate).ok().and_then(|pem| String::from_utf8(pem).ok());
     Some(pem.ok_or_else(|| JoinError::Certificate("it is not PEM".into())))
 }
@@ -233,13 +239,15 @@ fn verdict(name: &str, object: &Value) -> Option<Result<String, JoinError>> {
 impl MachineIdentity {
     /// Whether a Node is this machine. Images are cloned with their machine-id, and firmware has the same UUID in many
     /// machines: both must fit.
-    fn is(&self, node: &Value) -> bool {
-        let info = &node["status"]["nodeInfo"];
+    fn is(&self, node: &Node) -> bool {
+        let info = &node.status.node_info;
         // A node that no kubelet has reported yet is nobody's.
-        let Some(id) = info["machineID"].as_str().filter(|id| !id.is_empty()) else { return true };
-        let uuid = info["systemUUID"].as_str().filter(|uuid| !uuid.is_empty());
+        if info.machine_id.is_empty() {
+            return true;
+        }
+        let uuid = Some(info.system_uuid.as_str()).filter(|uuid| !uuid.is_empty());
         let same = self.system_uuid.as_deref().zip(uuid).is_none_or(|(own, other)| own.eq_ignore_ascii_case(other));
-        id == self.id && same
+        info.machine_id == self.id && same
     }
 }
 
@@ -286,9 +294,12 @@ mod tests {
 
     #[test]
     fn a_node_is_this_machine_only_where_both_ids_fit() {
-        let node = |id: &str, uuid: &str| json!({"status": {"nodeInfo": {"machineID": id, "systemUUID": uuid}}});
+        let node = |id: &str, uuid: &str| -> Node {
+            let node = json!({"status": {"nodeInfo": {"machineID": id, "systemUUID": uuid}}});
+            serde_json::from_value(node).unwrap()
+        };
         let here = MachineIdentity { id: "aa".into(), system_uuid: Some("F0".into()) };
-        assert!(here.is(&node("aa", "f0")) && here.is(&node("aa", "")) && here.is(&json!({})));
+        assert!(here.is(&node("aa", "f0")) && here.is(&node("aa", "")) && here.is(&Node::default()));
         assert!(!here.is(&node("bb", "f0")), "the same firmware, another disk");
         assert!(!here.is(&node("aa", "f1")), "a clone");
         assert!(MachineIdentity { id: "aa".into(), system_uuid: None }.is(&node("aa", "f1")));
@@ -296,7 +307,7 @@ mod tests {
 
     #[test]
     fn a_request_is_signed_or_refused_or_waits() {
-        let of = |status: Value| verdict("csr", &json!({"status": status}));
+        let of = |status: Value| verdict("csr", &serde_json::from_value(json!({"status": status})).unwrap());
         assert!(of(json!({})).is_none());
         assert!(of(json!({"conditions": [{"type": "Approved"}]})).is_none());
         let signed = of(json!({"conditions": [{"type": "Approved"}], "certificate": BASE64_STANDARD.encode("PEM")}));

@@ -13,7 +13,7 @@ mod error;
 mod trust;
 
 pub use crate::host::facts::MachineIdentity;
-pub use error::{JoinError, Obstacle};
+pub use error::JoinError;
 pub use trust::Trust;
 
 use crate::{

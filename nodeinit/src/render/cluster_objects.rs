@@ -5,6 +5,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use nodeinit_config::{Cluster, Secret, cluster::Role};
 use ring::digest::{SHA256, digest};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
 /// The group that a worker's token puts it into (kubeadm: `NodeBootstrapTokenAuthGroup`).
 pub const NODE_TOKEN_GROUP: &str = "system:bootstrappers:kubeadm:default-node-token";
@@ -99,15 +100,25 @@ pub fn bootstrap_token(token: &BootstrapToken) -> Value {
     object
 }
 
-/// The JSON merge patch that gives the node its labels and taints, or `None` where `current`, the Node as the API has
-/// it, has them all. The taints that others set stay.
+/// A node as the API has it.
+#[derive(Clone, Copy, Debug)]
+pub struct RegisteredNode<'a> {
+    /// Its version in the API.
+    pub resource_version: &'a str,
+    /// Its labels.
+    pub labels: &'a BTreeMap<String, String>,
+    /// Its taints, with all their fields.
+    pub taints: &'a [Value],
+}
+
+/// The JSON merge patch that gives the node its labels and taints, or `None` where `current` has them all. The taints that others set stay.
 #[must_use]
-pub fn node_patch(renderer: &Renderer<'_>, current: &Value) -> Option<Value> {
+pub fn node_patch(renderer: &Renderer<'_>, current: RegisteredNode<'_>) -> Option<Value> {
     let labels: Map<String, Value> = labels(renderer)
         .into_iter()
-        .filter(|(key, value)| current["metadata"]["labels"].get(key) != Some(value))
+        .filter(|(key, value)| current.labels.get(key).map(String::as_str) != value.as_str())
         .collect();
-    let present = current["spec"]["taints"].as_array().cloned().unwrap_or_default();
+    let present = current.taints;
     let is = |taint: &Value, field: &str, text: &str| taint[field].as_str().unwrap_or_default() == text;
     let missing: Vec<Value> = kubelet::taints(renderer)
         .iter()
@@ -124,10 +135,10 @@ pub fn node_patch(renderer: &Renderer<'_>, current: &Value) -> Option<Value> {
         patch["metadata"]["labels"] = Value::Object(labels);
     }
     if !missing.is_empty() {
-        patch["spec"]["taints"] = missing.into_iter().chain(present).collect();
+        patch["spec"]["taints"] = missing.into_iter().chain(present.iter().cloned()).collect();
         // A list is replaced as a whole: a taint that somebody adds meanwhile must not be lost, so the API server
         // compares the version.
-        patch["metadata"]["resourceVersion"] = current["metadata"]["resourceVersion"].clone();
+        patch["metadata"]["resourceVersion"] = json!(current.resource_version);
     }
     (patch != json!({})).then_some(patch)
 }
@@ -181,11 +192,13 @@ mod tests {
         fixture.node.machine.taints =
             vec![Taint { key: "dedicated".into(), value: "db".into(), effect: "NoExecute".into() }];
         let not_ready = json!({"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"});
-        let current = json!({
-            "metadata": {"resourceVersion": "7", "labels": {"zone": "b", "kubernetes.io/os": "linux"}},
-            "spec": {"taints": [not_ready, {"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}]},
-        });
-        let patch = node_patch(&fixture.renderer(), &current).unwrap();
+        let mut labels = BTreeMap::from(
+            [("zone", "b"), ("kubernetes.io/os", "linux")].map(|(key, value)| (key.into(), value.into())),
+        );
+        let taints =
+            [not_ready.clone(), json!({"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"})];
+        let current = RegisteredNode { resource_version: "7", labels: &labels, taints: &taints };
+        let patch = node_patch(&fixture.renderer(), current).unwrap();
         assert_eq!(
             patch,
             json!({
@@ -204,8 +217,10 @@ mod tests {
                 ]},
             })
         );
-        let mut patched = current.as_object().unwrap().clone();
-        super::super::yaml::merge(&mut patched, patch.as_object().unwrap());
-        assert_eq!(node_patch(&fixture.renderer(), &Value::Object(patched)), None);
+        let added: BTreeMap<String, String> = serde_json::from_value(patch["metadata"]["labels"].clone()).unwrap();
+        labels.extend(added);
+        let taints = patch["spec"]["taints"].as_array().unwrap();
+        let patched = RegisteredNode { resource_version: "8", labels: &labels, taints };
+        assert_eq!(node_patch(&fixture.renderer(), patched), None);
     }
 }

@@ -12,13 +12,14 @@ use crate::{
         step::{State, Step},
         step_id::StepId,
     },
-    host::{files::NewFile, systemd},
+    host::{files::NewFile, own_program, processes, systemd},
     render::{kubeconfig::User, paths, units},
 };
 use async_trait::async_trait;
 use nodeinit_config::cluster::Role;
 use std::{
     convert::Infallible,
+    io::Read,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -28,9 +29,6 @@ pub const UNIT: &str = "nodeinit-agent.service";
 
 /// Where the program is installed. A copy is put at the first.
 const PROGRAMS: [&str; 2] = ["/usr/local/bin/nodeinit", "/usr/bin/nodeinit"];
-
-/// The program that runs now.
-const OWN: &str = "/proc/self/exe";
 
 /// Between two attempts to watch for certificate requests.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -60,14 +58,15 @@ pub struct AgentService;
 
 /// The program that the service runs: our own where it is installed, else a copy of it. What is installed may be of another version.
 fn program() -> Result<(PathBuf, Option<NewFile>), StepError> {
-    let running = std::fs::read_link(OWN).unwrap_or_default().display().to_string();
     // One that was replaced while it runs does not undo that.
-    let running = running.strip_suffix(" (deleted)").unwrap_or(&running);
-    if PROGRAMS.contains(&running) {
-        return Ok((running.into(), None));
+    let running = own_program::path();
+    if PROGRAMS.iter().any(|installed| running == Path::new(installed)) {
+        return Ok((running, None));
     }
     let path = PathBuf::from(PROGRAMS[0]);
-    let content = std::fs::read(OWN).map_err(|e| StepError::caused("cannot read our own program", e))?;
+    let mut content = Vec::new();
+    let read = own_program::open().and_then(|mut file| file.read_to_end(&mut content));
+    read.map_err(|e| StepError::caused("cannot read our own program", e))?;
     Ok((path.clone(), Some(NewFile { path, content, mode: 0o755 })))
 }
 
@@ -99,7 +98,7 @@ async fn outdated(cx: &Context, files: &[NewFile], program: &Path) -> Result<Opt
     let Some(pid) = unit.pid.filter(|_| unit.active) else {
         return Ok(Some(format!("start and enable {UNIT}")));
     };
-    if std::fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|running| running != program) {
+    if processes::program(&cx.files, pid).is_some_and(|running| running != program) {
         return Ok(Some(format!("restart {UNIT}: {} was replaced", program.display())));
     }
     Ok(reason_to_restart(cx, UNIT, unit.since, files.iter().map(|file| &file.path)))
@@ -165,6 +164,6 @@ mod tests {
         let (files, program) = files(&cx).unwrap();
         assert_eq!(program, installed);
         assert!(String::from_utf8_lossy(&files[0].content).contains("ExecStart=/usr/local/bin/nodeinit agent"));
-        assert!(files[2].content == std::fs::read(OWN).unwrap());
+        assert!(files[2].content == std::fs::read("/proc/self/exe").unwrap());
     }
 }

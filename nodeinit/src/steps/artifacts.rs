@@ -22,9 +22,6 @@ use nodeinit_config::{
     cluster::{ArtifactSource, Binary},
 };
 use std::{
-    fs::{self, File},
-    io::{self, Read},
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -170,40 +167,16 @@ pub async fn right_version(cx: &Context, path: &Path) -> Result<(), StepError> {
 
 /// Whether a program is in place: executable, and with the pinned digest or else with its source's content.
 fn is_in_place(files: &Files, binary: &Binary, source: &ArtifactSource) -> Result<bool, FileError> {
-    let Ok(metadata) = files.real(&binary.to).metadata() else { return Ok(false) };
-    if metadata.mode() & 0o7777 != 0o755 {
+    if files.mode(&binary.to) != Some(0o755) {
         return Ok(false);
     }
     match (binary.sha256, source) {
         (Some(sha256), _) => Ok(file_sha256(files, &binary.to)? == sha256),
         (None, ArtifactSource::Directory(directory)) => {
-            let from = directory.join(&binary.path);
-            same_content(&files.real(&from), &files.real(&binary.to)).map_err(failed("compare", &binary.to))
+            // What is in place is kept where its source is gone.
+            files.have_same_content(&directory.join(&binary.path), &binary.to)
         }
         (None, _) => Ok(true),
-    }
-}
-
-/// Whether two files have the same content. A source that is gone is taken as the same: what is in place is kept.
-fn same_content(source: &Path, target: &Path) -> io::Result<bool> {
-    let mut source = match File::open(source) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(true),
-        opened => opened?,
-    };
-    let mut target = File::open(target)?;
-    if source.metadata()?.len() != target.metadata()?.len() {
-        return Ok(false);
-    }
-    let (mut a, mut b) = (vec![0; 128 << 10], vec![0; 128 << 10]);
-    loop {
-        let n = source.read(&mut a)?;
-        if n == 0 {
-            return Ok(true);
-        }
-        target.read_exact(&mut b[..n])?;
-        if a[..n] != b[..n] {
-            return Ok(false);
-        }
     }
 }
 
@@ -234,18 +207,18 @@ fn put(cx: &Context, obtained: &Obtained, to: &Path) -> Result<(), StepError> {
 
 /// Keeps a program that is there and not ours, for `reset`.
 fn keep_original(files: &Files, path: &Path) -> Result<Option<Original>, FileError> {
-    let Ok(metadata) = files.real(path).metadata() else { return Ok(None) };
+    let Some(mode) = files.mode(path) else { return Ok(None) };
     let sha256 = hex(&file_sha256(files, path)?);
     let kept = Path::new(ORIGINALS).join(&sha256);
     files.make_directory(Path::new(ORIGINALS), 0o700)?;
     if !files.exists(&kept) {
         // A second name costs nothing, for the old content is never written to; across file systems it takes a copy.
-        if fs::hard_link(files.real(path), files.real(&kept)).is_err() {
+        if files.hard_link(path, &kept).is_err() {
             let section = Section::whole(files.real(path)).map_err(failed("read", path))?;
             copy(files, &section, &kept, 0o755)?;
         }
     }
-    Ok(Some(Original { sha256, mode: metadata.mode() & 0o7777 }))
+    Ok(Some(Original { sha256, mode }))
 }
 
 #[cfg(test)]
@@ -259,6 +232,7 @@ mod tests {
         engine::{error::Exit, journal::sha256},
         host::files::NewFile,
     };
+    use std::os::unix::fs::MetadataExt;
 
     /// A machine whose source of artifacts has a kubelet of `version` and a `kubectl`.
     fn machine(version: &str, pins: &str) -> (tempfile::TempDir, Context) {

@@ -2,10 +2,13 @@
 
 use super::{
     cluster::{Objects, client, ready, refused, title},
-    node::{is_ready, node, not_ready, outdated_pod, own_pods},
+    node::{node, outdated_pod, own_pods},
 };
 use crate::{
-    api::kube::{ApiError, KubeClient},
+    api::kube::{
+        ApiError, KubeClient,
+        types::{List, Node},
+    },
     context::Context,
     engine::{
         error::StepError,
@@ -51,7 +54,7 @@ async fn lacking(cx: &Context, workloads: &[Value]) -> Result<Option<String>, St
     let client = client(cx)?;
     if cx.cluster.addons.cni != Cni::None {
         let Some(node) = node(cx).await? else { return Ok(Some("the node is not registered".into())) };
-        if let Some(what) = not_ready(&node) {
+        if let Some(what) = node.not_ready() {
             return Ok(Some(what));
         }
     }
@@ -60,7 +63,7 @@ async fn lacking(cx: &Context, workloads: &[Value]) -> Result<Option<String>, St
     }
     for workload in workloads {
         let path = client.path_of(workload).await.map_err(|e| refused(workload, e))?;
-        let live = client.find(&path).await.map_err(|e| refused(workload, e))?.unwrap_or_default();
+        let live: Value = client.find(&path).await.map_err(|e| refused(workload, e))?.unwrap_or_default();
         let (mut wanted, running) = pods(&live);
         let everywhere = live["kind"] == "DaemonSet";
         if everywhere {
@@ -102,7 +105,7 @@ pub(super) async fn unavailable(client: &KubeClient, objects: &[Value]) -> Resul
             continue;
         }
         let path = client.path_of(object).await.map_err(|e| refused(object, e))?;
-        let live = client.find(&path).await.map_err(|e| refused(object, e))?.unwrap_or_default();
+        let live: Value = client.find(&path).await.map_err(|e| refused(object, e))?.unwrap_or_default();
         if kind == "APIService" {
             let conditions = live["status"]["conditions"].as_array().into_iter().flatten();
             let available = conditions.clone().find(|condition| condition["type"] == "Available");
@@ -122,8 +125,8 @@ pub(super) async fn unavailable(client: &KubeClient, objects: &[Value]) -> Resul
 }
 
 async fn ready_nodes(client: &KubeClient) -> Result<i64, ApiError> {
-    let nodes = client.get("/api/v1/nodes").await?;
-    Ok(nodes["items"].as_array().into_iter().flatten().filter(|node| is_ready(node)).count() as i64)
+    let nodes: List<Node> = client.get("/api/v1/nodes").await?;
+    Ok(nodes.items.iter().filter(|node| node.is_ready()).count() as i64)
 }
 
 #[async_trait(?Send)]

@@ -26,7 +26,6 @@ use nodeinit_config::cluster::Proxy;
 pub use restore::RestoreContainerd;
 use std::{
     ops::ControlFlow,
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -193,8 +192,7 @@ async fn files(cx: &Context, duty: Duty) -> Result<Vec<NewFile>, StepError> {
     })?;
     refuse_imported_mirrors(cx, &config)?;
     // It may hold logins of registries, in the form of containerd 1.
-    let real = cx.files.real(Path::new(paths::CONTAINERD_CONFIG));
-    let mode = std::fs::metadata(real).map_or(0o644, |found| found.mode() & 0o7777);
+    let mode = cx.files.mode(Path::new(paths::CONTAINERD_CONFIG)).unwrap_or(0o644);
     let mut files = vec![NewFile { mode, ..NewFile::public(paths::CONTAINERD_CONFIG, config) }];
     if duty == Duty::Install {
         files.push(NewFile::public(paths::CONTAINERD_UNIT, units::containerd(&program)));

@@ -84,7 +84,7 @@ fn directories(cx: &Context) -> Vec<(PathBuf, u32)> {
 /// leaves it. A directory that also holds files of others keeps its mode.
 fn open_etcd_directory(cx: &Context) -> Result<Option<PathBuf>, StepError> {
     let path = &cx.cluster.etcd.data_directory;
-    let Ok(found) = std::fs::metadata(cx.files.real(path)) else { return Ok(None) };
+    let Ok(found) = cx.files.metadata(path) else { return Ok(None) };
     if cx.node.role == Role::Worker || !found.is_dir() || found.mode() & 0o077 == 0 {
         return Ok(None);
     }
@@ -150,8 +150,8 @@ pub(super) fn reason_to_restart<'a>(
         return Some(format!("restart {unit}: it started under a clock that was ahead"));
     }
     let is_newer = |path: &&PathBuf| {
-        let modified = std::fs::metadata(cx.files.real(path)).and_then(|m| m.modified());
-        modified.is_ok_and(|at| at >= since + Duration::from_secs(1))
+        let modified = cx.files.metadata(path).ok().and_then(|found| found.modified().ok());
+        modified.is_some_and(|at| at >= since + Duration::from_secs(1))
     };
     files.into_iter().find(is_newer).map(|path| format!("restart {unit}: {} is newer", path.display()))
 }

@@ -7,7 +7,10 @@ use super::{
 use crate::{
     api::{
         cri::{self, ContainerState, Cri},
-        kube::{ApiError, KubeClient},
+        kube::{
+            ApiError, KubeClient,
+            types::{self, List, Pod},
+        },
     },
     context::Context,
     engine::{
@@ -17,7 +20,7 @@ use crate::{
         wait::Wait,
     },
     host::processes,
-    render,
+    render::cluster_objects::{RegisteredNode, node_patch},
 };
 use async_trait::async_trait;
 use serde_json::Value;
@@ -30,87 +33,68 @@ pub struct Node;
 const STATIC_PODS_LIMIT: Duration = Duration::from_secs(5);
 
 /// The node, where the kubelet has registered it.
-pub(super) async fn node(cx: &Context) -> Result<Option<Value>, StepError> {
+pub(super) async fn node(cx: &Context) -> Result<Option<types::Node>, StepError> {
     let path = format!("/api/v1/nodes/{}", cx.node.name);
     client(cx)?.find(&path).await.map_err(|e| StepError::caused(format!("cannot read node {}", cx.node.name), e))
 }
 
-fn ready_condition(node: &Value) -> Option<&Value> {
-    node["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == "Ready")
-}
-
-/// Whether a node, or a pod, says that it is Ready.
-#[must_use]
-pub fn is_ready(node: &Value) -> bool {
-    ready_condition(node).is_some_and(|condition| condition["status"] == "True")
-}
-
-/// Why a node is not Ready, in its own words; `None` where it is.
-pub(super) fn not_ready(node: &Value) -> Option<String> {
-    if is_ready(node) {
-        return None;
-    }
-    let message = ready_condition(node).and_then(|condition| condition["message"].as_str());
-    Some(format!("the node is not Ready: {}", message.unwrap_or("its kubelet has not reported yet")))
+/// The JSON merge patch for what the node lacks of its labels and taints; `None` where it has them all.
+pub(super) fn patch(cx: &Context, node: &types::Node) -> Option<Value> {
+    let current = RegisteredNode {
+        resource_version: &node.metadata.resource_version,
+        labels: &node.metadata.labels,
+        taints: &node.spec.taints,
+    };
+    node_patch(&cx.renderer(), current)
 }
 
 /// The pods on this machine's node.
-pub(super) async fn own_pods(cx: &Context) -> Result<Vec<Value>, StepError> {
+pub(super) async fn own_pods(cx: &Context) -> Result<Vec<Pod>, StepError> {
     let pods = pods_on(client(cx)?, &cx.node.name).await;
     pods.map_err(|e| StepError::caused("cannot list this node's pods", e))
 }
 
 /// The pods on a node.
-pub(super) async fn pods_on(client: &KubeClient, node: &str) -> Result<Vec<Value>, ApiError> {
-    let mut list = client.get(&format!("/api/v1/pods?fieldSelector=spec.nodeName%3D{node}")).await?;
-    Ok(list["items"].as_array_mut().map(std::mem::take).unwrap_or_default())
+pub(super) async fn pods_on(client: &KubeClient, node: &str) -> Result<Vec<Pod>, ApiError> {
+    let list: List<Pod> = client.get(&format!("/api/v1/pods?fieldSelector=spec.nodeName%3D{node}")).await?;
+    Ok(list.items)
 }
 
 /// The first pod that is Ready in the API only: a container of it is gone. After a power cut the API keeps each pod's last status
 /// until the kubelet reports again.
-pub(super) async fn outdated_pod(cx: &Context, pods: &[Value]) -> Result<Option<String>, StepError> {
+pub(super) async fn outdated_pod(cx: &Context, pods: &[Pod]) -> Result<Option<String>, StepError> {
     let listed = async { Cri::connect(cx.files.real(Path::new(cri::SOCKET))).await?.containers().await };
     let containers = listed.await.map_err(|e| StepError::caused("cannot list this machine's containers", e))?;
     let running = containers.iter().filter(|container| container.state == ContainerState::Running);
     let running: Vec<&str> = running.map(|container| container.id.as_str()).collect();
     Ok(pods.iter().find(|pod| is_outdated(pod, &running)).map(|pod| {
-        let name = pod["metadata"]["name"].as_str().unwrap_or_default();
+        let name = &pod.metadata.name;
         format!("pod {name}: the kubelet has not reported yet that its containers ended")
     }))
 }
 
 /// Whether a pod is Ready although one of its containers is not among those that run.
-fn is_outdated(pod: &Value, running: &[&str]) -> bool {
-    let mut containers = pod["status"]["containerStatuses"].as_array().into_iter().flatten();
-    is_ready(pod)
-        && containers.any(|container| {
-            let id = container["containerID"].as_str().and_then(|id| id.split_once("://"));
-            id.is_some_and(|(_, id)| !running.contains(&id))
-        })
+fn is_outdated(pod: &Pod, running: &[&str]) -> bool {
+    let mut ids = pod.status.container_statuses.iter().filter_map(|status| status.container_id.split_once("://"));
+    pod.is_ready() && ids.any(|(_, id)| !running.contains(&id))
 }
 
 /// Whether the kubelet speaks with the API server: its node is Ready, or it has started a pod that is not its own.
 async fn works(cx: &Context) -> Result<bool, StepError> {
     match node(cx).await? {
         None => return Ok(false),
-        Some(node) if is_ready(&node) => return Ok(true),
+        Some(node) if node.is_ready() => return Ok(true),
         Some(_) => {}
     }
     Ok(own_pods(cx).await?.iter().any(has_started))
 }
 
-/// Whether a pod is a machine's own, which the API only mirrors.
-pub(super) fn is_static(pod: &Value) -> bool {
-    !pod["metadata"]["annotations"]["kubernetes.io/config.mirror"].is_null()
-}
-
 /// Whether a pod of the API's has a container that was started. Each watch of the kubelet has a back-off of its own: it may have
 /// taken the pod on long before it has read the Services, without which it starts no container of such a pod.
-fn has_started(pod: &Value) -> bool {
-    let containers = ["initContainerStatuses", "containerStatuses"].into_iter();
-    let mut containers = containers.filter_map(|field| pod["status"][field].as_array()).flatten();
-    !is_static(pod)
-        && containers.any(|container| container["state"]["waiting"].is_null() && !container["state"].is_null())
+fn has_started(pod: &Pod) -> bool {
+    let mut containers = pod.status.init_container_statuses.iter().chain(&pod.status.container_statuses);
+    !pod.is_static()
+        && containers.any(|container| container.state.as_ref().is_some_and(|state| state.waiting.is_none()))
 }
 
 #[async_trait(?Send)]
@@ -128,8 +112,7 @@ impl Step for Node {
             return Ok(State::needed(self.title()));
         }
         let Some(node) = node(cx).await? else { return Ok(State::needed(self.title())) };
-        let patch = render::cluster_objects::node_patch(&cx.renderer(), &node);
-        Ok(if patch.is_some() { State::needed("label and taint the node") } else { State::Done })
+        Ok(if patch(cx, &node).is_some() { State::needed("label and taint the node") } else { State::Done })
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
@@ -150,7 +133,7 @@ impl Step for Node {
         let client = client(cx)?;
         let attempt = async || {
             let patch = match client.find(&path).await {
-                Ok(Some(node)) => render::cluster_objects::node_patch(&cx.renderer(), &node),
+                Ok(Some(node)) => patch(cx, &node),
                 Ok(None) => return ControlFlow::Continue("the kubelet has not registered it yet".into()),
                 Err(e) => return ControlFlow::Continue(e.to_string()),
             };
@@ -171,28 +154,32 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    fn read(pod: Value) -> Pod {
+        serde_json::from_value(pod).unwrap()
+    }
+
     #[test]
     fn a_pod_that_is_ready_without_its_containers_is_outdated() {
         let pod = |ready: &str, id: &str| {
-            json!({"status": {
+            read(json!({"status": {
                 "conditions": [{"type": "Ready", "status": ready}],
                 "containerStatuses": [{"containerID": "containerd://1"}, {"containerID": id}],
-            }})
+            }}))
         };
         assert!(!is_outdated(&pod("True", "containerd://2"), &["1", "2", "3"]));
         assert!(is_outdated(&pod("True", "containerd://2"), &["1", "3"]));
         assert!(!is_outdated(&pod("False", "containerd://2"), &[]));
-        assert!(!is_outdated(&json!({"status": {"conditions": [{"type": "Ready", "status": "True"}]}}), &[]));
+        assert!(!is_outdated(&read(json!({"status": {"conditions": [{"type": "Ready", "status": "True"}]}})), &[]));
     }
 
     #[test]
     fn a_pod_that_was_taken_on_has_not_started() {
-        let pod = |state: Value| json!({"status": {"startTime": "t", "containerStatuses": [{"state": state}]}});
+        let pod = |state: Value| read(json!({"status": {"startTime": "t", "containerStatuses": [{"state": state}]}}));
         assert!(has_started(&pod(json!({"running": {}}))) && has_started(&pod(json!({"terminated": {}}))));
         assert!(!has_started(&pod(json!({"waiting": {"reason": "ContainerCreating"}}))));
-        assert!(!has_started(&json!({"status": {"startTime": "t"}})));
+        assert!(!has_started(&read(json!({"status": {"startTime": "t"}}))));
         let mut mirror = pod(json!({"running": {}}));
-        mirror["metadata"]["annotations"]["kubernetes.io/config.mirror"] = json!("x");
+        mirror.metadata.annotations.insert("kubernetes.io/config.mirror".into(), "x".into());
         assert!(!has_started(&mirror));
     }
 }

@@ -3,9 +3,10 @@
 use super::{
     cluster::ready,
     cluster_ready::{of_every_node, wait_until_ready},
-    node::{is_ready, node, not_ready, outdated_pod, own_pods},
+    node::{node, outdated_pod, own_pods},
 };
 use crate::{
+    api::kube::types::Pod,
     context::Context,
     engine::{
         error::StepError,
@@ -15,7 +16,6 @@ use crate::{
 };
 use async_trait::async_trait;
 use nodeinit_config::cluster::Cni;
-use serde_json::Value;
 
 /// Step `ready` of a master that is not the first: other nodes and what runs there are not its business.
 pub struct NodeReady;
@@ -31,7 +31,7 @@ fn daemons(cx: &Context) -> Result<Vec<String>, StepError> {
 async fn lacking(cx: &Context, daemons: &[String]) -> Result<Option<String>, StepError> {
     let Some(node) = node(cx).await? else { return Ok(Some("the node is not registered".into())) };
     if cx.cluster.addons.cni != Cni::None
-        && let Some(what) = not_ready(&node)
+        && let Some(what) = node.not_ready()
     {
         return Ok(Some(what));
     }
@@ -39,14 +39,13 @@ async fn lacking(cx: &Context, daemons: &[String]) -> Result<Option<String>, Ste
     if let Some(what) = outdated_pod(cx, &pods).await? {
         return Ok(Some(what));
     }
-    let runs = |name: &String| pods.iter().any(|pod| is_of(pod, name) && is_ready(pod));
+    let runs = |name: &String| pods.iter().any(|pod| is_of(pod, name) && pod.is_ready());
     Ok(daemons.iter().find(|name| !runs(name)).map(|name| format!("the pod of {name} is not ready on this node")))
 }
 
 /// Whether a pod is a DaemonSet's.
-fn is_of(pod: &Value, daemon_set: &str) -> bool {
-    let owners = pod["metadata"]["ownerReferences"].as_array();
-    owners.into_iter().flatten().any(|owner| owner["kind"] == "DaemonSet" && owner["name"] == daemon_set)
+fn is_of(pod: &Pod, daemon_set: &str) -> bool {
+    pod.metadata.owner_references.iter().any(|owner| owner.kind == "DaemonSet" && owner.name == daemon_set)
 }
 
 #[async_trait(?Send)]

@@ -3,7 +3,7 @@
 pub mod drain;
 
 use crate::{
-    api::kube::KubeClient,
+    api::kube::{KubeClient, types::Node},
     context::Context,
     engine::error::{Exit, StepError},
     steps::{
@@ -12,7 +12,6 @@ use crate::{
         tokens,
     },
 };
-use serde_json::Value;
 
 /// The label of a master's node.
 const CONTROL_PLANE: &str = "node-role.kubernetes.io/control-plane";
@@ -81,19 +80,19 @@ pub async fn worker(cx: &Context, name: &str, force: bool) -> Result<(), StepErr
     delete(cx, client, name).await
 }
 
-async fn find<'a>(cx: &'a Context, name: &str) -> Result<(&'a KubeClient, Option<Value>), StepError> {
+async fn find<'a>(cx: &'a Context, name: &str) -> Result<(&'a KubeClient, Option<Node>), StepError> {
     let client = client(cx)?;
     let node = client.find(&format!("/api/v1/nodes/{name}")).await;
     Ok((client, node.map_err(|e| StepError::caused(format!("cannot read node {name}"), e).exit(Exit::TryAgain))?))
 }
 
-fn is_master(node: &Value) -> bool {
-    !node["metadata"]["labels"][CONTROL_PLANE].is_null()
+fn is_master(node: &Node) -> bool {
+    node.metadata.labels.contains_key(CONTROL_PLANE)
 }
 
-async fn empty(cx: &Context, client: &KubeClient, node: &Value, force: bool) -> Result<(), StepError> {
-    drain::cordon(client, node["metadata"]["name"].as_str().unwrap_or_default()).await?;
-    drain::drain(cx, client, node, force).await
+async fn empty(cx: &Context, client: &KubeClient, node: &Node, force: bool) -> Result<(), StepError> {
+    drain::cordon(client, &node.metadata.name).await?;
+    drain::drain(cx, client, &node.metadata.name, force).await
 }
 
 async fn delete(cx: &Context, client: &KubeClient, name: &str) -> Result<(), StepError> {

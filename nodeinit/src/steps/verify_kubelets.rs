@@ -4,14 +4,16 @@
 use super::{
     cluster::{Objects, client},
     kubelet,
-    node::is_ready,
     static_pods::{self, Healthy},
 };
 use crate::{
     api::{
         connection::{HttpError, get_tls},
         http::with_causes,
-        kube::client_tls,
+        kube::{
+            client_tls,
+            types::{List, Node},
+        },
     },
     context::Context,
     engine::{
@@ -28,7 +30,6 @@ use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
 use nodeinit_config::{Component, cluster::Role};
 use rustls::ClientConfig;
-use serde_json::Value;
 use std::{
     net::{IpAddr, SocketAddr},
     ops::ControlFlow,
@@ -134,8 +135,9 @@ struct Unverified {
 }
 
 async fn unverified(cx: &Context, tls: &Arc<ClientConfig>) -> Result<Unverified, StepError> {
-    let list = client(cx)?.get("/api/v1/nodes").await.map_err(|e| StepError::caused("cannot list the nodes", e))?;
-    let ready = list["items"].as_array().into_iter().flatten().filter(|node| is_ready(node));
+    let list = client(cx)?.get("/api/v1/nodes").await;
+    let list: List<Node> = list.map_err(|e| StepError::caused("cannot list the nodes", e))?;
+    let ready = list.items.iter().filter(|node| node.is_ready());
     let looks = ready.map(|node| async move {
         let (is_silent, why) = match address(node) {
             None => (true, "reports no address".to_owned()),
@@ -147,7 +149,7 @@ async fn unverified(cx: &Context, tls: &Arc<ClientConfig>) -> Result<Unverified,
                 ),
             },
         };
-        Some((is_silent, format!("{} ({why})", node["metadata"]["name"].as_str().unwrap_or_default())))
+        Some((is_silent, format!("{} ({why})", node.metadata.name)))
     });
     let mut found = Unverified::default();
     let mut looks = stream::iter(looks).buffer_unordered(AT_ONCE);
@@ -169,12 +171,12 @@ fn is_silence(error: &HttpError) -> bool {
 }
 
 /// Where a node's kubelet serves.
-fn address(node: &Value) -> Option<SocketAddr> {
-    let addresses = node["status"]["addresses"].as_array()?;
+fn address(node: &Node) -> Option<SocketAddr> {
+    let addresses = &node.status.addresses;
     // As our API servers choose (`--kubelet-preferred-address-types`).
-    let of = |kind: &str| addresses.iter().find(|address| address["type"] == kind)?["address"].as_str()?.parse().ok();
+    let of = |kind: &str| addresses.iter().find(|address| address.kind == kind)?.address.parse().ok();
     let address: IpAddr = ["InternalIP", "ExternalIP"].into_iter().find_map(of)?;
-    let port = node.pointer("/status/daemonEndpoints/kubeletEndpoint/Port").and_then(Value::as_u64);
+    let port = node.status.daemon_endpoints.kubelet_endpoint.port;
     Some(SocketAddr::new(address, u16::try_from(port.unwrap_or(10250)).ok()?))
 }
 
@@ -194,18 +196,22 @@ mod tests {
         steps::pki::{Pki, testing::run},
     };
     use rustls_pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
-    use serde_json::json;
+    use serde_json::{Value, json};
     use tokio::{io::AsyncWriteExt, net::TcpListener};
 
     #[test]
     fn a_kubelet_is_asked_where_the_api_server_asks_it() {
-        let node = |addresses: Value, port: Value| json!({"status": {"addresses": addresses, "daemonEndpoints": {"kubeletEndpoint": {"Port": port}}}});
+        let node = |addresses: Value, port: Value| -> Node {
+            let endpoints = json!({"kubeletEndpoint": {"Port": port}});
+            let node = json!({"status": {"addresses": addresses, "daemonEndpoints": endpoints}});
+            serde_json::from_value(node).unwrap()
+        };
         let both =
             json!([{"type": "ExternalIP", "address": "192.0.2.1"}, {"type": "InternalIP", "address": "fd00::1"}]);
         assert_eq!(address(&node(both, json!(10251))), Some("[fd00::1]:10251".parse().unwrap()));
         let external = json!([{"type": "Hostname", "address": "w1"}, {"type": "ExternalIP", "address": "192.0.2.1"}]);
         assert_eq!(address(&node(external, Value::Null)), Some("192.0.2.1:10250".parse().unwrap()));
-        assert_eq!(address(&json!({})), None);
+        assert_eq!(address(&Node::default()), None);
     }
 
     #[tokio::test]

@@ -1,7 +1,7 @@
 //! The worker's own node, as the worker itself may see it: with its kubelet's certificate, at the cluster's endpoint.
 
 use crate::{
-    api::kube::{KubeClient, client_tls},
+    api::kube::{Event, KubeClient, client_tls, types::Node},
     context::Context,
     engine::{
         error::StepError,
@@ -10,8 +10,8 @@ use crate::{
         wait::Wait,
     },
     pki::{Certificate, expiry::date},
-    render::{cluster_objects::node_patch, kubelet::requests_serving_certificate, paths},
-    steps::{node::not_ready, pki::certificate_path},
+    render::{kubelet::requests_serving_certificate, paths},
+    steps::{node, pki::certificate_path},
 };
 use async_trait::async_trait;
 use nodeinit_config::cluster::Cni;
@@ -51,7 +51,7 @@ pub fn client(cx: &Context) -> Result<KubeClient, StepError> {
 ///
 /// # Errors
 /// Where the API does not answer, or the kubelet has no certificate.
-pub async fn node(cx: &Context) -> Result<Option<Value>, StepError> {
+pub async fn node(cx: &Context) -> Result<Option<Node>, StepError> {
     let found = client(cx)?.find(&format!("/api/v1/nodes/{}", cx.node.name)).await;
     found.map_err(|e| StepError::caused(format!("cannot read node {}", cx.node.name), e))
 }
@@ -60,9 +60,9 @@ pub async fn node(cx: &Context) -> Result<Option<Value>, StepError> {
 pub struct WorkerReady;
 
 /// Whether the node is as it should be, labels aside; else what lacks.
-fn ready(cx: &Context, node: &Value) -> Result<(), String> {
+fn ready(cx: &Context, node: &Node) -> Result<(), String> {
     // Without a pod network of ours a node stays NotReady until somebody brings one.
-    match not_ready(node) {
+    match node.not_ready() {
         Some(what) if cx.cluster.addons.cni != Cni::None => Err(what),
         _ => Ok(()),
     }
@@ -87,8 +87,8 @@ fn lacks_serving_certificate(cx: &Context) -> Option<String> {
 }
 
 /// The labels that the configuration has gained since the node was registered, as a patch. Its taints a kubelet may not change.
-fn labels(cx: &Context, node: &Value) -> Option<Value> {
-    let mut patch = node_patch(&cx.renderer(), node)?;
+fn labels(cx: &Context, node: &Node) -> Option<Value> {
+    let mut patch = node::patch(cx, node)?;
     let labels = patch["metadata"]["labels"].take();
     labels.is_object().then(|| serde_json::json!({"metadata": {"labels": labels}}))
 }
@@ -123,12 +123,15 @@ impl Step for WorkerReady {
         let mut last = String::from("the kubelet has not registered it yet");
         // One watch sees its registration and all that comes after; it is begun again only where it breaks.
         let attempt = async || {
-            let look = |_: &str, node: Value| match ready(cx, &node) {
-                Ok(()) => ControlFlow::Break(node),
-                Err(what) => {
-                    last = what;
-                    ControlFlow::Continue(())
-                }
+            let look = |event| {
+                last = match event {
+                    Event::Deleted(_) => "the node was deleted".into(),
+                    Event::Present(node) => match ready(cx, &node) {
+                        Ok(()) => return ControlFlow::Break(node),
+                        Err(what) => what,
+                    },
+                };
+                ControlFlow::Continue(())
             };
             let left = deadline.saturating_duration_since(Instant::now()).as_secs();
             let path = format!("{NODES}&fieldSelector=metadata.name%3D{name}&timeoutSeconds={left}");

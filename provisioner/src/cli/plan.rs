@@ -7,7 +7,7 @@ use crate::{
 };
 use std::process::ExitCode;
 
-/// There are changes to make. Source: docs/cli.md.
+/// There are changes to make. Source: docs/reference/cli.md.
 const PENDING: u8 = 2;
 
 pub(super) async fn run(source: &Source, verbosity: Verbosity) -> Result<ExitCode, Error> {

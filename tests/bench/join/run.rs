@@ -2,10 +2,8 @@
 
 use futures_util::{StreamExt, stream};
 use nodeinit::{
-    KubeClient,
-    cluster_objects::{BootstrapToken, NODE_TOKEN_GROUP, WORKER_TOKEN_GROUP, bootstrap_token},
-    join::{Join, Joined, MachineIdentity, Trust},
-    pki::{Key, random},
+    BootstrapToken, Join, JoinError, Joined, Key, KubeClient, MachineIdentity, NODE_TOKEN_GROUP, Trust,
+    WORKER_TOKEN_GROUP, bootstrap_token, random_bootstrap_token,
 };
 use nodeinit_config::{Secret, cluster::Endpoint};
 use serde_json::json;
@@ -88,7 +86,7 @@ fn sample(when: &str) {
     }
 }
 
-fn tell(count: usize, ended: Vec<(Result<Joined, nodeinit::join::JoinError>, f64)>) {
+fn tell(count: usize, ended: Vec<(Result<Joined, JoinError>, f64)>) {
     let mut requests: BTreeMap<String, usize> = BTreeMap::new();
     let mut times = Vec::new();
     for (joined, seconds) in ended {
@@ -110,7 +108,7 @@ fn tell(count: usize, ended: Vec<(Result<Joined, nodeinit::join::JoinError>, f64
 }
 
 fn worker(number: usize) -> Worker {
-    let token = Secret::new(random::bootstrap_token().unwrap());
+    let token = Secret::new(random_bootstrap_token().unwrap());
     Worker { name: format!("w-{number:03}"), token, key: Key::generate().unwrap() }
 }
 

@@ -112,7 +112,7 @@ fn entries(files: &Files, cluster: &Cluster, from: &Path, other_version: bool) -
     let for_upgrade = cluster.upstream_for_upgrade().map(|artifact| (artifact, true));
     for (artifact, is_optional) in required.chain(for_upgrade) {
         let (path, source) = (artifact.path, artifact.source.official());
-        let Ok(metadata) = files.real(&from.join(&path)).metadata() else {
+        let Ok(metadata) = files.metadata(&from.join(&path)) else {
             if !is_optional {
                 missing.push(path);
             }

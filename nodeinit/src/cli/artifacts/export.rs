@@ -17,7 +17,7 @@ use crate::{
         containerd,
         disk::room,
         facts,
-        files::{FileError, Files, failed, temporary},
+        files::{File, FileError, Files, failed, temporary},
         lock::{self, Lock},
     },
     steps::artifacts::right_version,
@@ -26,9 +26,7 @@ use clap::Args;
 use nodeinit_config::upstream::{Artifact, Source};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs::{File, Permissions},
     io,
-    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -163,7 +161,7 @@ async fn one(cx: &Context, artifact: &Artifact, to: &Path) -> Result<[u8; 32], S
                 StepError::new(what).hint("run `nodeinit up` here, which replaces it, or run this on another master")
             );
         }
-        written.set_permissions(Permissions::from_mode(mode)).map_err(failed("write", &to))?;
+        files.set_mode(&temporary(&to), mode)?;
         written.sync_all().map_err(failed("sync", &to))?;
         files.rename_temporary(&to)?;
         Ok(sha256)
@@ -174,11 +172,11 @@ async fn one(cx: &Context, artifact: &Artifact, to: &Path) -> Result<[u8; 32], S
 /// Copies a program to the temporary file, if one is given. Returns that file and its SHA-256.
 fn contents(files: &Files, program: Option<&Path>, to: &Path) -> Result<([u8; 32], File), FileError> {
     if let Some(program) = program {
-        let mut from = File::open(files.real(program)).map_err(failed("read", program))?;
+        let mut from = files.open(program)?;
         let mut into = files.open_temporary(to, 0o755)?;
         io::copy(&mut from, &mut into).map_err(failed("write", to))?;
     }
-    let written = File::open(files.real(&temporary(to))).map_err(failed("read", to))?;
+    let written = files.open(&temporary(to))?;
     let sha256 = sha256_of(&written).map_err(failed("read", to))?;
     Ok((sha256, written))
 }

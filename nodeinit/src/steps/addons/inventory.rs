@@ -1,10 +1,14 @@
 //! What was applied under an addon's name: a ConfigMap of the cluster, so that any master can take it away again.
 
 use crate::{
-    api::kube::{ApiError, KubeClient},
+    api::kube::{
+        ApiError, KubeClient,
+        types::{ConfigMap, List},
+    },
     engine::error::StepError,
     steps::cluster,
 };
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use std::{fmt, time::Duration};
 
@@ -67,7 +71,7 @@ impl Reference {
 
     pub(super) async fn exists(&self, client: &KubeClient) -> Result<bool, StepError> {
         let Some(path) = self.path(client).await? else { return Ok(false) };
-        Ok(client.find(&path).await.map_err(|e| self.failed(e))?.is_some())
+        Ok(client.find::<IgnoredAny>(&path).await.map_err(|e| self.failed(e))?.is_some())
     }
 
     pub(super) async fn delete(&self, client: &KubeClient) -> Result<(), StepError> {
@@ -107,8 +111,9 @@ impl Inventory {
 
     pub(super) async fn read(client: &KubeClient, addon: &str) -> Result<Self, StepError> {
         let found = client.find(&Self::path(addon)).await;
-        let found = found.map_err(|e| StepError::caused(format!("cannot read what addon {addon} consists of"), e))?;
-        let lines = found.as_ref().and_then(|map| map["data"]["objects"].as_str()).unwrap_or_default();
+        let found: Option<ConfigMap> =
+            found.map_err(|e| StepError::caused(format!("cannot read what addon {addon} consists of"), e))?;
+        let lines = found.and_then(|mut map| map.data.remove("objects")).unwrap_or_default();
         Ok(Self::of(addon, lines.lines().filter_map(Reference::parse).collect()))
     }
 
@@ -135,9 +140,9 @@ impl Inventory {
 /// The addons that have an inventory.
 pub(super) async fn names(client: &KubeClient) -> Result<Vec<String>, StepError> {
     let path = format!("/api/v1/namespaces/{NAMESPACE}/configmaps?labelSelector={}", LABEL.replace('/', "%2F"));
-    let list = client.get(&path).await.map_err(|e| StepError::caused("cannot list the addons", e))?;
-    let items = list["items"].as_array().into_iter().flatten();
-    Ok(items.filter_map(|map| map["metadata"]["labels"][LABEL].as_str().map(str::to_owned)).collect())
+    let list = client.get(&path).await;
+    let list: List<ConfigMap> = list.map_err(|e| StepError::caused("cannot list the addons", e))?;
+    Ok(list.items.into_iter().filter_map(|mut map| map.metadata.labels.remove(LABEL)).collect())
 }
 
 #[cfg(test)]

@@ -4,15 +4,11 @@ use super::data::{self, Data};
 use crate::{
     context::Context,
     engine::error::{Exit, StepError},
-    host::files::failed,
+    host::disk::used,
     pki::expiry,
 };
 use serde::Serialize;
-use std::{
-    fs, io,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 /// The directory with the live data, inside etcd's data directory.
 const LIVE: &str = "member";
@@ -82,7 +78,7 @@ pub(super) fn move_aside(cx: &Context) -> Result<Aside, StepError> {
         number += 1;
         aside = path(&format!("-{number}"));
     }
-    fs::rename(cx.files.real(&live), cx.files.real(&aside)).map_err(failed("rename", &live))?;
+    cx.files.rename(&live, &aside)?;
     cx.files.sync_directory(directory)?;
     described(cx, &aside)
 }
@@ -108,28 +104,17 @@ fn described(cx: &Context, path: &Path) -> Result<Aside, StepError> {
     };
     Ok(Aside {
         name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        bytes: used(&cx.files.real(path)).map_err(failed("measure", path))?,
+        bytes: used(&cx.files, path)?,
         member: identity.map(|identity| hex(identity.member)),
         cluster: identity.map(|identity| hex(identity.cluster)),
     })
-}
-
-/// The disk space that a tree uses: etcd reserves more than it writes, and files can have holes.
-fn used(path: &Path) -> io::Result<u64> {
-    let metadata = path.symlink_metadata()?;
-    let mut bytes = metadata.blocks() * 512;
-    if metadata.is_dir() {
-        for entry in fs::read_dir(path)? {
-            bytes += used(&entry?.path())?;
-        }
-    }
-    Ok(bytes)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{context::testing::context, host::files::NewFile};
+    use std::fs;
 
     fn with_data(cx: &Context, content: &str) {
         let logs = Path::new("/var/lib/etcd/member/wal");

@@ -2,7 +2,7 @@
 
 use crate::{context::Context, engine::error::StepError, host::files::failed};
 use prost::Message;
-use std::{fs::File, io::Read, path::Path};
+use std::{io::Read, path::Path};
 
 /// Which member of which cluster wrote the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,8 +73,7 @@ pub(super) fn look_in(cx: &Context, member: &Path) -> Result<Data, StepError> {
 
 fn head(cx: &Context, path: &Path) -> Result<Vec<u8>, StepError> {
     let mut head = Vec::new();
-    let read = File::open(cx.files.real(path)).and_then(|file| file.take(HEAD).read_to_end(&mut head));
-    read.map_err(failed("read", path))?;
+    cx.files.open(path)?.take(HEAD).read_to_end(&mut head).map_err(failed("read", path))?;
     Ok(head)
 }
 

@@ -21,7 +21,7 @@ fn path(cx: &Context) -> PathBuf {
 }
 
 pub(super) fn exists(cx: &Context) -> bool {
-    cx.files.real(&path(cx)).is_file()
+    cx.files.is_file(&path(cx))
 }
 
 /// Whether etcd's pod mounts the marker. `former` is its manifest on the disk: one without the marker, of an etcd that an earlier
@@ -38,7 +38,7 @@ pub(super) fn is_mounted(cx: &Context, former: &Value) -> Result<bool, StepError
 /// If the file cannot be written.
 pub(super) fn write(cx: &Context) -> Result<(), StepError> {
     let path = path(cx);
-    if cx.files.real(&path).is_dir() {
+    if cx.files.metadata(&path).is_ok_and(|found| found.is_dir()) {
         let member = path.parent().unwrap_or(&path).display().to_string();
         let what = format!(
             "{} is a directory: etcd's data was deleted while its pod ran, and etcd started again without it",

@@ -6,7 +6,7 @@ use crate::{
     pki::bundle::{self, Bundle, SECRETS, SENT_SECRETS},
 };
 use nodeinit_config::secret::{Exposed, exposed};
-use std::{os::unix::fs::MetadataExt, path::Path, time::SystemTime};
+use std::{path::Path, time::SystemTime};
 
 /// This machine's secrets bundle, where it was given one: what was sent to it goes before what lies on its disk.
 ///
@@ -46,7 +46,7 @@ pub fn read_from(files: &Files, path: &Path, now: SystemTime) -> Result<Option<B
 /// Where others can read it, too.
 pub(in crate::steps) fn private_text(files: &Files, path: &Path) -> Result<Option<String>, StepError> {
     let Some(text) = files.read_text(path)? else { return Ok(None) };
-    let mode = std::fs::metadata(files.real(path)).map_or(0, |m| m.mode());
+    let mode = files.mode(path).unwrap_or_default();
     match exposed(&path.display().to_string(), mode) {
         Some(Exposed { what, hint }) => Err(StepError::new(what).exit(Exit::BadConfig).hint(hint)),
         None => Ok(Some(text)),

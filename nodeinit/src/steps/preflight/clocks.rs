@@ -1,7 +1,13 @@
 //! The clock: a certificate made on a machine whose clock is behind is 'not yet valid' elsewhere.
 
 use super::{Finding, Level};
-use crate::{api::http, context::Context, engine::step_id::StepId, host::net, steps::fetched};
+use crate::{
+    api::http,
+    context::Context,
+    engine::step_id::StepId,
+    host::{net, own_program},
+    steps::fetched,
+};
 use futures_util::future::join_all;
 use nodeinit_config::cluster::ArtifactSource;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -77,9 +83,8 @@ pub(super) fn local(cx: &Context) -> Vec<Finding> {
         }
     };
     compare("the cluster's CA is valid from", ca_begins(cx), Duration::ZERO, REMEDY);
-    let program = std::env::current_exe().and_then(std::fs::metadata).and_then(|m| m.modified()).ok();
     let remedy = format!("{REMEDY}; if the file's time is the wrong one, `touch` it");
-    compare("this program was written to disk at", program, ALLOWED, &remedy);
+    compare("this program was written to disk at", own_program::modified(), ALLOWED, &remedy);
     findings
 }
 

@@ -1,16 +1,19 @@
 //! Takes a node's pods off it, as `kubectl drain` does. Source: `k8s.io/kubectl/pkg/drain`.
 
 use crate::{
-    api::kube::{ApiError, KubeClient},
+    api::kube::{
+        ApiError, KubeClient,
+        types::{Node, Pod},
+    },
     context::Context,
     engine::{
         error::{Exit, StepError},
         wait::Wait,
     },
-    steps::node::{is_ready, is_static, pods_on},
+    steps::node::pods_on,
 };
 use hyper::StatusCode;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::{collections::BTreeMap, ops::ControlFlow, time::Duration};
 
 /// Nothing further is scheduled to the node.
@@ -28,8 +31,7 @@ pub async fn cordon(client: &KubeClient, node: &str) -> Result<(), StepError> {
 /// # Errors
 /// Where pods of no controller would be lost without `force`; and at the deadline those that did not go, each with its
 /// reason.
-pub async fn drain(cx: &Context, client: &KubeClient, node: &Value, force: bool) -> Result<(), StepError> {
-    let name = node["metadata"]["name"].as_str().unwrap_or_default();
+pub async fn drain(cx: &Context, client: &KubeClient, name: &str, force: bool) -> Result<(), StepError> {
     let pods = pods(client, name).await.map_err(|e| StepError::caused(format!("cannot list the pods of {name}"), e))?;
     let alone: Vec<String> = pods.iter().filter(|pod| !is_controlled(pod)).map(shown).collect();
     if !force && !alone.is_empty() {
@@ -56,18 +58,17 @@ pub async fn drain(cx: &Context, client: &KubeClient, node: &Value, force: bool)
 /// Evicts those that are not going yet; those that are left, with why.
 async fn round(client: &KubeClient, node: &str) -> Result<BTreeMap<String, String>, ApiError> {
     // A dead node's kubelet confirms nothing; its pods go with the node. That it is dead is seen only after a while.
-    let alive = client.find(&format!("/api/v1/nodes/{node}")).await?.is_some_and(|node| is_ready(&node));
+    let alive = client.find::<Node>(&format!("/api/v1/nodes/{node}")).await?.is_some_and(|node| node.is_ready());
     let mut left = BTreeMap::new();
     for pod in pods(client, node).await? {
-        let going = !pod["metadata"]["deletionTimestamp"].is_null();
+        let going = pod.metadata.deletion_timestamp.is_some();
         if going && alive {
             left.insert(shown(&pod), "is ending".into());
         }
         if going {
             continue;
         }
-        let part = |field: &str| pod["metadata"][field].as_str().unwrap_or_default().to_owned();
-        let (namespace, name) = (part("namespace"), part("name"));
+        let (namespace, name) = (&pod.metadata.namespace, &pod.metadata.name);
         let eviction = json!({
             "apiVersion": "policy/v1",
             "kind": "Eviction",
@@ -88,28 +89,23 @@ async fn round(client: &KubeClient, node: &str) -> Result<BTreeMap<String, Strin
 
 /// The pods that must go: not those of DaemonSets, which ignore that a node is cordoned, nor static ones, which are the
 /// machine's own.
-async fn pods(client: &KubeClient, node: &str) -> Result<Vec<Value>, ApiError> {
+async fn pods(client: &KubeClient, node: &str) -> Result<Vec<Pod>, ApiError> {
     let mut pods = pods_on(client, node).await?;
     pods.retain(must_go);
     Ok(pods)
 }
 
-fn must_go(pod: &Value) -> bool {
-    !is_static(pod) && !owners(pod).any(|owner| owner["kind"] == "DaemonSet")
+fn must_go(pod: &Pod) -> bool {
+    !pod.is_static() && !pod.metadata.owner_references.iter().any(|owner| owner.kind == "DaemonSet")
 }
 
-fn is_controlled(pod: &Value) -> bool {
-    let ended = matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
-    ended || owners(pod).any(|owner| owner["controller"] == true)
+fn is_controlled(pod: &Pod) -> bool {
+    let ended = ["Succeeded", "Failed"].contains(&pod.status.phase.as_str());
+    ended || pod.metadata.owner_references.iter().any(|owner| owner.controller)
 }
 
-fn owners(pod: &Value) -> impl Iterator<Item = &Value> {
-    pod["metadata"]["ownerReferences"].as_array().into_iter().flatten()
-}
-
-fn shown(pod: &Value) -> String {
-    let part = |field: &str| pod["metadata"][field].as_str().unwrap_or("?").to_owned();
-    format!("{}/{}", part("namespace"), part("name"))
+fn shown(pod: &Pod) -> String {
+    format!("{}/{}", pod.metadata.namespace, pod.metadata.name)
 }
 
 #[cfg(test)]
@@ -118,13 +114,14 @@ mod tests {
 
     #[test]
     fn some_pods_stay() {
-        let owned = |kind: &str| json!({"metadata": {"ownerReferences": [{"kind": kind, "controller": true}]}});
-        let mirror = json!({"metadata": {"annotations": {"kubernetes.io/config.mirror": "x"}}});
-        let bare = json!({"metadata": {"namespace": "a", "name": "b"}});
+        let read = |pod| serde_json::from_value::<Pod>(pod).unwrap();
+        let owned = |kind: &str| read(json!({"metadata": {"ownerReferences": [{"kind": kind, "controller": true}]}}));
+        let mirror = read(json!({"metadata": {"annotations": {"kubernetes.io/config.mirror": "x"}}}));
+        let bare = read(json!({"metadata": {"namespace": "a", "name": "b"}}));
         assert!(must_go(&owned("ReplicaSet")) && must_go(&bare));
         assert!(!must_go(&owned("DaemonSet")) && !must_go(&mirror));
         assert!(is_controlled(&owned("ReplicaSet")) && !is_controlled(&bare));
-        assert!(is_controlled(&json!({"status": {"phase": "Succeeded"}})), "it has ended");
+        assert!(is_controlled(&read(json!({"status": {"phase": "Succeeded"}}))), "it has ended");
         assert_eq!(shown(&bare), "a/b");
     }
 }

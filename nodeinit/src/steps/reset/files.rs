@@ -8,10 +8,7 @@ use crate::{
         step::{State, Step},
         step_id::StepId,
     },
-    host::{
-        files::{failed, temporary},
-        systemd,
-    },
+    host::{files::temporary, systemd},
     steps::{
         etcd::aside,
         reset::{is_ours, trees},
@@ -21,7 +18,6 @@ use crate::{
 use async_trait::async_trait;
 use std::{
     collections::BTreeSet,
-    fs,
     path::{Path, PathBuf},
 };
 
@@ -106,7 +102,7 @@ fn remove(cx: &Context, kept: &[PathBuf]) -> Result<(), StepError> {
     }
     for path in directories.into_iter().rev() {
         // Where somebody else put something in, the directory is no longer ours alone.
-        let _ = fs::remove_dir(cx.files.real(path));
+        let _ = cx.files.remove_directory(path);
     }
     Ok(())
 }
@@ -172,7 +168,7 @@ impl Step for Journal {
                 remove_tree(&cx, &directory.join(name))?;
             }
             cx.files.remove_file(JOURNAL)?;
-            Ok(fs::remove_dir(cx.files.real(directory)).map_err(failed("remove", directory))?)
+            Ok(cx.files.remove_directory(directory)?)
         })
         .await
     }
@@ -182,7 +178,7 @@ impl Step for Journal {
 mod tests {
     use super::*;
     use crate::{context::testing::context_of, engine::journal::Record, host::files::NewFile};
-    use std::os::unix::fs::PermissionsExt;
+    use std::{fs, os::unix::fs::PermissionsExt};
 
     /// A cluster's data, live and moved aside, in a directory whose parent `up` made as well.
     async fn with_data() -> (tempfile::TempDir, Context) {

@@ -45,7 +45,8 @@ fn is_ours(cx: &Context, tree: &Path, name: &str) -> bool {
         return aside::is_ours(name);
     }
     if let Some(log) = static_pod::audit_log(&cx.cluster).filter(|log| log.parent() == Some(tree)) {
-        let is_file = std::fs::symlink_metadata(cx.files.real(&tree.join(name))).is_ok_and(|found| found.is_file());
+        let path = tree.join(name);
+        let is_file = cx.files.is_file(&path) && cx.files.link_target(&path).is_none();
         return is_file && is_audit_log(&log, name);
     }
     // Not a directory of a former configuration: what was ours in it is not known.

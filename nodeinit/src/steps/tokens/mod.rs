@@ -7,7 +7,10 @@ mod decide;
 pub mod ledger;
 
 use crate::{
-    api::kube::{ApiError, FIELD_MANAGER, KubeClient},
+    api::kube::{
+        ApiError, FIELD_MANAGER, KubeClient,
+        types::{List, Node},
+    },
     context::Context,
     engine::{
         error::StepError,
@@ -22,7 +25,6 @@ use crate::{
     },
     steps::{
         cluster::{AT_ONCE, client, ready},
-        node::is_ready,
         pki::{bundle, certificate_path},
     },
 };
@@ -295,7 +297,7 @@ async fn decision(cx: &Context, given: &[Given]) -> Result<Decision, StepError> 
     let known = |given: &Given| ledger.as_ref().is_some_and(|ledger| ledger.entries.contains_key(given.id()));
     let ready = match live.is_empty() && given.iter().all(known) {
         true => BTreeSet::new(),
-        false => ready_nodes(&api.get("/api/v1/nodes").await.map_err(failed)?),
+        false => ready_nodes(api.get("/api/v1/nodes").await.map_err(failed)?),
     };
     let ended = cx.journal.state().ended;
     let issued = cx.issued.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -312,9 +314,8 @@ async fn decision(cx: &Context, given: &[Given]) -> Result<Decision, StepError> 
     }))
 }
 
-fn ready_nodes(list: &Value) -> BTreeSet<String> {
-    let nodes = list["items"].as_array().into_iter().flatten().filter(|node| is_ready(node));
-    nodes.filter_map(|node| Some(node["metadata"]["name"].as_str()?.to_owned())).collect()
+fn ready_nodes(list: List<Node>) -> BTreeSet<String> {
+    list.items.into_iter().filter(Node::is_ready).map(|node| node.metadata.name).collect()
 }
 
 /// Step `tokens`: each token of the secrets bundle becomes valid once, and those of workers that have joined are deleted.
