@@ -243,6 +243,48 @@ mod tests {
     }
 
     #[test]
+    fn an_extended_header_may_change_times_but_no_names_and_sizes() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.tar");
+        archive(&path, "x", b"a layer's content");
+        let plain = std::fs::read(&path).unwrap();
+        let is_read = |kind: EntryType, content: &[u8]| {
+            let mut header = header("x", content.len() as u64).unwrap();
+            header.set_entry_type(kind);
+            header.set_cksum();
+            let padding = vec![0; padding(content.len() as u64)];
+            std::fs::write(&path, [header.as_bytes(), content, &padding, &plain].concat()).unwrap();
+            index(&Section::whole(path.clone()).unwrap()).unwrap().is_some()
+        };
+        for kind in [EntryType::XHeader, EntryType::XGlobalHeader] {
+            assert!(is_read(kind, b"20 mtime=1700000000\n") && is_read(kind, b""));
+            for record in [&b"16 path=c2.json\n"[..], b"9 size=1\n", b"22 GNU.sparse.major=1\n", b"99 mtime=1\n"] {
+                assert!(!is_read(kind, record), "{}", String::from_utf8_lossy(record));
+            }
+        }
+        assert!(!is_read(EntryType::GNULongName, b"c.json\0") && !is_read(EntryType::GNUSparse, b""));
+        assert!(is_read(EntryType::Symlink, b"") && is_read(EntryType::Char, b""));
+    }
+
+    #[test]
+    fn a_layer_that_is_a_link_is_left_to_containerd() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.tar");
+        archive(&path, "x", b"a layer's content");
+        let mut whole = std::fs::read(&path).unwrap();
+        let name = b"l/layer.tar\0";
+        let at = whole.windows(name.len()).position(|part| part == name).unwrap();
+        let mut link = Header::new_ustar();
+        link.as_mut_bytes().copy_from_slice(&whole[at..at + BLOCK as usize]);
+        link.set_entry_type(EntryType::Symlink);
+        link.set_link_name("/etc/shadow").unwrap();
+        link.set_cksum();
+        whole[at..at + BLOCK as usize].copy_from_slice(link.as_bytes());
+        std::fs::write(&path, whole).unwrap();
+        assert_eq!(index(&Section::whole(path).unwrap()).unwrap(), None);
+    }
+
+    #[test]
     fn other_forms_and_damaged_archives_are_left_to_containerd() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.tar");
