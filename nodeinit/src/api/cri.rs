@@ -361,7 +361,7 @@ fn sandbox(wire: wire::PodSandbox) -> Sandbox {
 }
 
 /// The messages of `proto/cri.proto`, as `build.rs` makes them.
-#[allow(dead_code, unreachable_pub, reason = "generated")]
+#[allow(clippy::enum_variant_names, dead_code, unreachable_pub, reason = "generated")]
 mod wire {
     include!(concat!(env!("OUT_DIR"), "/runtime.v1.rs"));
 }
