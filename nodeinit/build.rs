@@ -1,10 +1,12 @@
-//! How the released program is linked: without what nobody reads in it.
+//! What is made of `proto/`, and how the released program is linked: without what nobody reads in it.
 
 #![allow(clippy::disallowed_macros, reason = "cargo reads it from the standard output")]
 
-use std::env;
+use std::{env, io};
 
-fn main() {
+fn main() -> io::Result<()> {
+    println!("cargo::rerun-if-changed=proto");
+    prost_build::Config::new().btree_map(["."]).compile_protos(&["proto/cri.proto", "proto/images.proto"], &["proto"])?;
     println!("cargo::rerun-if-changed=release.ld");
     if env::var("PROFILE").is_ok_and(|profile| profile == "release") {
         let directory = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
@@ -12,4 +14,5 @@ fn main() {
         // Relocations as a bit map: 10 kB in place of 240. Needs glibc 2.36, which is Debian 12's.
         println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }
+    Ok(())
 }

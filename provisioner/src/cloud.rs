@@ -16,8 +16,8 @@ pub type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 pub struct Cloud {
     /// Keystone's address, with `/v3`.
     pub auth_url: String,
-    /// What Keystone gets.
-    pub identity: Secret<Value>,
+    /// What Keystone gets, as JSON.
+    pub identity: Secret<String>,
     /// `None`: the only one that has Nova.
     pub region: Option<String>,
     /// `public`, `internal` or `admin`.
@@ -61,7 +61,7 @@ fn cloud(entry: &Map<String, Value>) -> Result<Cloud, Error> {
     let base = base.strip_suffix("/v2.0").unwrap_or(base);
     Ok(Cloud {
         auth_url: if base.ends_with("/v3") { base.to_owned() } else { format!("{base}/v3") },
-        identity: Secret::new(identity(top("auth_type").as_deref(), auth)?),
+        identity: Secret::new(identity(top("auth_type").as_deref(), auth)?.to_string()),
         region: top("region_name"),
         interface: top("interface")
             .or_else(|| top("endpoint_type"))
@@ -175,7 +175,7 @@ mod tests {
         let expected = json!({ "auth": {
             "identity": { "methods": ["password"], "password": { "user": { "name": "u", "domain": { "name": "D" }, "password": "12" } } },
             "scope": { "project": { "name": "p", "domain": { "id": "default" } } } } });
-        assert_eq!(*cloud.identity.expose(), expected);
+        assert_eq!(serde_json::from_str::<Value>(cloud.identity.expose()).unwrap(), expected);
         assert!(!format!("{cloud:?}").contains("12"));
     }
 
@@ -183,7 +183,11 @@ mod tests {
     fn an_application_credential_has_no_scope() {
         let auth = json!({ "auth_url": "https://k:5000/v3", "application_credential_id": "i", "application_credential_secret": "s" });
         let cloud = of(json!({ "auth_type": "v3applicationcredential", "auth": auth })).unwrap();
-        assert_eq!(cloud.identity.expose()["auth"].get("scope"), None);
+        let identity: Value = serde_json::from_str(cloud.identity.expose()).unwrap();
+        assert_eq!(
+            (identity["auth"].get("scope"), &identity["auth"]["identity"]["methods"][0]),
+            (None, &json!("application_credential"))
+        );
     }
 
     #[test]

@@ -91,7 +91,7 @@ impl Secrets {
     /// # Errors
     /// A bundle that does not exist, cannot be used, or that others can read.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        Self::parse(&private_text(path)?).map_err(|what| wrong(path, &what))
+        Self::parse(Secret::new(private_text(path)?).expose()).map_err(|what| wrong(path, &what))
     }
 
     fn parse(text: &str) -> Result<Self, String> {

@@ -1,12 +1,14 @@
 //! A value that must not be printed.
 
 use std::fmt;
+use zeroize::Zeroize;
 
-/// Holds a secret: no `Display`, and `Debug` prints `[secret]`, so that it cannot reach a log by accident.
+/// Holds a secret: no `Display`, and `Debug` prints `[secret]`, so that it cannot reach a log by accident. When it is dropped, its
+/// memory is overwritten.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret<T>(T);
+pub struct Secret<T: Zeroize>(T);
 
-impl<T> Secret<T> {
+impl<T: Zeroize> Secret<T> {
     /// Wraps a secret value.
     pub fn new(value: T) -> Self {
         Self(value)
@@ -36,8 +38,38 @@ pub fn exposed(path: &str, mode: u32) -> Option<Exposed> {
     })
 }
 
-impl<T> fmt::Debug for Secret<T> {
+impl<T: Zeroize> fmt::Debug for Secret<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[secret]")
+    }
+}
+
+impl<T: Zeroize> Drop for Secret<T> {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{cell::Cell, rc::Rc};
+
+    /// Notes that it was overwritten.
+    struct Noted(Rc<Cell<bool>>);
+
+    impl Zeroize for Noted {
+        fn zeroize(&mut self) {
+            self.0.set(true);
+        }
+    }
+
+    #[test]
+    fn a_secret_is_overwritten_when_it_is_dropped_and_not_printed() {
+        let is_overwritten = Rc::new(Cell::new(false));
+        let secret = Secret::new(Noted(is_overwritten.clone()));
+        assert!(format!("{secret:?}") == "[secret]" && !is_overwritten.get());
+        drop(secret);
+        assert!(is_overwritten.get());
     }
 }

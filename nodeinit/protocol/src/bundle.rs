@@ -3,10 +3,14 @@
 //! `nodeinit secrets generate` makes one on the operator's side; otherwise the first master makes its own secrets.
 
 use crate::{BundleError, map::Part, token::is_bootstrap_token};
-use base64::{Engine, engine::general_purpose::STANDARD};
+use base64::{Engine, display::Base64Display, engine::general_purpose::STANDARD};
 use nodeinit_config::{Secret, format::HOST_KEY, yaml};
 use serde_json::Value;
-use std::{collections::BTreeMap, fmt::Write};
+use std::{
+    collections::BTreeMap,
+    fmt::{self, Display, Write},
+};
+use zeroize::Zeroizing;
 
 /// The name under which `hostKeys` holds the keys of the jump host.
 pub const JUMP_HOST: &str = "jump-host";
@@ -106,13 +110,15 @@ impl Bundle {
         let service_account_key = Secret::new(all.text("serviceAccountKey")?);
         let encryption = encryption(&mut all)?;
         let worker_token_key = match all.optional_text("workerTokenKey")? {
-            Some(text) => Some(key_bytes(&text).ok_or(BundleError::WorkerTokenKey)?),
+            Some(text) => Some(key_bytes(text).ok_or(BundleError::WorkerTokenKey)?),
             None => None,
         };
         let mut bootstrap_tokens = Vec::new();
         for (n, token) in all.list("bootstrapTokens")?.into_iter().enumerate() {
-            let token = token.as_str().filter(|token| is_bootstrap_token(token));
-            bootstrap_tokens.push(Secret::new(token.ok_or(BundleError::Token(n))?.to_owned()));
+            match token {
+                Value::String(token) if is_bootstrap_token(&token) => bootstrap_tokens.push(Secret::new(token)),
+                _ => return Err(BundleError::Token(n)),
+            }
         }
         let worker_tokens = match all.optional_part("workerTokens")? {
             Some(part) => part.texts()?.into_iter().map(worker_token).collect::<Result<_, _>>()?,
@@ -144,7 +150,10 @@ impl Bundle {
     #[must_use]
     pub fn text(&self) -> Secret<String> {
         let all = &self.authorities;
-        let mut text = format!(
+        // A text that outgrew its buffer would leave a copy of what it has so far.
+        let mut text = String::with_capacity(64 << 10);
+        let _ = write!(
+            text,
             "# The secrets of one cluster, made by `nodeinit secrets generate`. Anyone who can read this file controls the cluster.\n\
              apiVersion: {API_VERSION}\nkind: {KIND}\ncertificateAuthorities:\n"
         );
@@ -154,13 +163,13 @@ impl Bundle {
         }
         let _ = write!(text, "serviceAccountKey: {}", block(self.service_account_key.expose(), 2));
         let _ = match &self.encryption {
-            Encryption::Key(key) => writeln!(text, "encryptionKey: {}", STANDARD.encode(key.expose())),
+            Encryption::Key(key) => writeln!(text, "encryptionKey: {}", encoded(key.expose())),
             Encryption::Configuration(configuration) => {
-                writeln!(text, "encryptionConfiguration: {}", STANDARD.encode(configuration.expose()))
+                writeln!(text, "encryptionConfiguration: {}", encoded(configuration.expose()))
             }
         };
         if let Some(key) = &self.worker_token_key {
-            let _ = writeln!(text, "workerTokenKey: {}", STANDARD.encode(key.expose()));
+            let _ = writeln!(text, "workerTokenKey: {}", encoded(key.expose()));
         }
         let none = if self.bootstrap_tokens.is_empty() { " []" } else { "" };
         let _ = writeln!(text, "bootstrapTokens:{none}");
@@ -193,18 +202,24 @@ impl Bundle {
     }
 }
 
-fn key_bytes(text: &str) -> Option<Secret<[u8; 32]>> {
-    STANDARD.decode(text.trim()).ok()?.try_into().ok().map(Secret::new)
+fn key_bytes(text: String) -> Option<Secret<[u8; 32]>> {
+    decoded(text)?.as_slice().try_into().ok().map(Secret::new)
+}
+
+/// The secret that is written in base64.
+fn decoded(text: String) -> Option<Zeroizing<Vec<u8>>> {
+    let text = Zeroizing::new(text);
+    STANDARD.decode(text.trim()).ok().map(Zeroizing::new)
 }
 
 /// `encryptionKey`, or `encryptionConfiguration` in its place.
 fn encryption(all: &mut Part) -> Result<Encryption, BundleError> {
     if let Some(text) = all.optional_text("encryptionConfiguration")? {
-        let configuration = STANDARD.decode(text.trim()).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        let configuration = decoded(text).and_then(|bytes| str::from_utf8(&bytes).ok().map(str::to_owned));
         let configuration = configuration.ok_or(BundleError::EncryptionConfiguration)?;
         return Ok(Encryption::Configuration(Secret::new(configuration)));
     }
-    Ok(Encryption::Key(key_bytes(&all.text("encryptionKey")?).ok_or(BundleError::EncryptionKey)?))
+    Ok(Encryption::Key(key_bytes(all.text("encryptionKey")?).ok_or(BundleError::EncryptionKey)?))
 }
 
 fn worker_token((worker, token): (String, String)) -> Result<(String, Secret<String>), BundleError> {
@@ -244,8 +259,16 @@ fn pair(mut part: Part) -> Result<Pair, BundleError> {
 }
 
 /// A text of several lines as a YAML block, its lines indented by `indent`.
-fn block(text: &str, indent: usize) -> String {
-    text.lines().fold("|\n".to_owned(), |block, line| block + &" ".repeat(indent) + line + "\n")
+fn block(text: &str, indent: usize) -> impl Display {
+    fmt::from_fn(move |f| {
+        f.write_str("|\n")?;
+        text.lines().try_for_each(|line| writeln!(f, "{:indent$}{line}", ""))
+    })
+}
+
+/// In base64.
+fn encoded(secret: &impl AsRef<[u8]>) -> impl Display {
+    Base64Display::new(secret.as_ref(), &STANDARD)
 }
 
 #[cfg(test)]

@@ -102,9 +102,9 @@ impl Service {
 
     fn client(&self) -> Result<KubeClient, String> {
         let path = self.kubeconfig.display();
-        let text = self.files.read_text(&self.kubeconfig).map_err(|e| with_causes(&e))?;
+        let text = self.files.read_secret_text(&self.kubeconfig).map_err(|e| with_causes(&e))?;
         let text = text.ok_or_else(|| format!("{path} is missing; run `nodeinit up`"))?;
-        let client = KubeClient::from_kubeconfig(&text, local_api(self.node.address));
+        let client = KubeClient::from_kubeconfig(text.expose(), local_api(self.node.address));
         Ok(client.map_err(|e| format!("cannot use {path}: {e}"))?.connect_within(CONNECT_LIMIT))
     }
 }

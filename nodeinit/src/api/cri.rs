@@ -1,8 +1,9 @@
 //! The container runtime, asked over its CRI socket: what runs, what ended and why, and the removal of pods.
 //!
-//! Source: `k8s.io/cri-api/pkg/apis/runtime/v1/api.proto`; only the fields that are used here.
+//! The messages are in `proto/`.
 
 use super::grpc;
+use bytes::Bytes;
 use hyper::{client::conn::http2, http::uri::PathAndQuery};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use nodeinit_base::{Wait, WaitError};
@@ -10,7 +11,6 @@ use prost::Message;
 use std::{collections::BTreeMap, error::Error, io, ops::ControlFlow, path::PathBuf, time::Duration};
 use tokio::net::UnixStream;
 use tonic::{Request, client::Grpc, metadata::MetadataValue};
-use tonic_prost::ProstCodec;
 
 /// containerd's socket.
 pub const SOCKET: &str = "/run/containerd/containerd.sock";
@@ -165,7 +165,9 @@ impl Cri {
     /// # Errors
     /// [`CriError`].
     pub async fn containers(&self) -> Result<Vec<Container>, CriError> {
-        let answer: wire::Containers = self.call("ListContainers", wire::Nothing {}, Duration::from_secs(10)).await?;
+        let request = wire::ListContainersRequest {};
+        let answer: wire::ListContainersResponse =
+            self.call("ListContainers", &request, Duration::from_secs(10)).await?;
         Ok(answer.containers.into_iter().map(container).collect())
     }
 
@@ -174,8 +176,9 @@ impl Cri {
     /// # Errors
     /// [`CriError`], also where there is no such container.
     pub async fn ending(&self, id: &str) -> Result<Ending, CriError> {
-        let request = wire::Id { id: id.into() };
-        let answer: wire::StatusAnswer = self.call("ContainerStatus", request, Duration::from_secs(10)).await?;
+        let request = wire::ContainerStatusRequest { container_id: id.into() };
+        let answer: wire::ContainerStatusResponse =
+            self.call("ContainerStatus", &request, Duration::from_secs(10)).await?;
         let status = answer.status.unwrap_or_default();
         Ok(Ending {
             exit_code: status.exit_code,
@@ -192,8 +195,8 @@ impl Cri {
     /// [`CriError`].
     pub async fn kill_container(&self, id: &str) -> Result<(), CriError> {
         // Without a time limit of its own it is not asked to end first.
-        let request = wire::Id { id: id.into() };
-        self.call::<wire::Nothing>("StopContainer", request, Duration::from_secs(30)).await.map(drop)
+        let request = wire::StopContainerRequest { container_id: id.into() };
+        self.call("StopContainer", &request, Duration::from_secs(30)).await
     }
 
     /// All pods' sandboxes, running or not.
@@ -201,7 +204,9 @@ impl Cri {
     /// # Errors
     /// [`CriError`].
     pub async fn sandboxes(&self) -> Result<Vec<Sandbox>, CriError> {
-        let answer: wire::Sandboxes = self.call("ListPodSandbox", wire::Nothing {}, Duration::from_secs(10)).await?;
+        let request = wire::ListPodSandboxRequest {};
+        let answer: wire::ListPodSandboxResponse =
+            self.call("ListPodSandbox", &request, Duration::from_secs(10)).await?;
         Ok(answer.items.into_iter().map(sandbox).collect())
     }
 
@@ -210,11 +215,11 @@ impl Cri {
     /// # Errors
     /// [`CriError`].
     pub async fn remove_sandbox(&self, id: &str) -> Result<(), CriError> {
-        let request = wire::Id { id: id.into() };
         let limit = Duration::from_secs(60);
-        self.call::<wire::Nothing>("StopPodSandbox", request.clone(), limit).await?;
-        self.call::<wire::Nothing>("RemovePodSandbox", request, limit).await?;
-        Ok(())
+        let request = wire::StopPodSandboxRequest { pod_sandbox_id: id.into() };
+        self.call::<()>("StopPodSandbox", &request, limit).await?;
+        let request = wire::RemovePodSandboxRequest { pod_sandbox_id: id.into() };
+        self.call("RemovePodSandbox", &request, limit).await
     }
 
     /// The runtime's name and version, such as `containerd` and `1.6.20`.
@@ -222,7 +227,8 @@ impl Cri {
     /// # Errors
     /// [`CriError`].
     pub async fn version(&self) -> Result<(String, String), CriError> {
-        let answer: wire::Version = self.call("Version", wire::Nothing {}, Duration::from_secs(5)).await?;
+        let request = wire::VersionRequest {};
+        let answer: wire::VersionResponse = self.call("Version", &request, Duration::from_secs(5)).await?;
         Ok((answer.runtime_name, answer.runtime_version))
     }
 
@@ -232,7 +238,7 @@ impl Cri {
     /// [`CriError`].
     pub async fn config(&self) -> Result<serde_json::Value, CriError> {
         let request = wire::StatusRequest { verbose: true };
-        let answer: wire::RuntimeStatus = self.call("Status", request, Duration::from_secs(5)).await?;
+        let answer: wire::StatusResponse = self.call("Status", &request, Duration::from_secs(5)).await?;
         Ok(answer.info.get("config").and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default())
     }
 
@@ -241,23 +247,23 @@ impl Cri {
     /// # Errors
     /// [`CriError`]; within `limit` also where it is not done.
     pub async fn pull_image(&self, name: &str, limit: Duration) -> Result<(), CriError> {
-        let request = wire::Pull { image: Some(wire::Id { id: name.into() }) };
-        self.call_of::<wire::Nothing>("runtime.v1.ImageService", "PullImage", request, limit).await.map(drop)
+        let request = wire::PullImageRequest { image: Some(wire::ImageSpec { image: name.into() }) };
+        self.call_of("runtime.v1.ImageService", "PullImage", &request, limit).await
     }
 
-    /// Gives containerd's image with this manifest another name. Source: containerd's
-    /// `api/services/images/v1/images.proto`.
+    /// Gives containerd's image with this manifest another name.
     ///
     /// # Errors
     /// [`CriError`], also where there is an image of this name.
     pub async fn name_image(&self, name: &str, manifest: Target<'_>) -> Result<(), CriError> {
-        let target = wire::Descriptor {
+        let target = images::Descriptor {
             media_type: manifest.media_type.into(),
             digest: manifest.digest.into(),
             size: i64::try_from(manifest.size).unwrap_or(i64::MAX),
         };
-        let request = wire::Create { image: Some(wire::Image { name: name.into(), target: Some(target) }) };
-        self.call_of::<wire::Nothing>(IMAGES, "Create", request, Duration::from_secs(10)).await.map(drop)
+        let image = images::Image { name: name.into(), target: Some(target) };
+        let request = images::CreateImageRequest { image: Some(image) };
+        self.call_of(IMAGES, "Create", &request, Duration::from_secs(10)).await
     }
 
     /// Takes a name from an image of containerd's; its content stays while it has another.
@@ -265,26 +271,37 @@ impl Cri {
     /// # Errors
     /// [`CriError`], also where there is no such image.
     pub async fn forget_image(&self, name: &str) -> Result<(), CriError> {
-        let request = wire::Id { id: name.into() };
-        self.call_of::<wire::Nothing>(IMAGES, "Delete", request, Duration::from_secs(10)).await.map(drop)
+        let request = images::DeleteImageRequest { name: name.into() };
+        self.call_of(IMAGES, "Delete", &request, Duration::from_secs(10)).await
     }
 
-    async fn call<A: Message + Default + 'static>(
+    async fn call<A: Message + Default>(
         &self,
         call: &'static str,
-        request: impl Message + Clone + 'static,
+        request: &impl Message,
         limit: Duration,
     ) -> Result<A, CriError> {
         self.call_of("runtime.v1.RuntimeService", call, request, limit).await
     }
 
-    async fn call_of<A: Message + Default + 'static>(
+    async fn call_of<A: Message + Default>(
         &self,
         service: &'static str,
         call: &'static str,
-        request: impl Message + Clone + 'static,
+        request: &impl Message,
         limit: Duration,
     ) -> Result<A, CriError> {
+        let answer = self.exchange(service, call, request.encode_to_vec().into(), limit).await?;
+        A::decode(answer).map_err(|e| CriError::Refused { call, message: e.to_string() })
+    }
+
+    async fn exchange(
+        &self,
+        service: &'static str,
+        call: &'static str,
+        request: Bytes,
+        limit: Duration,
+    ) -> Result<Bytes, CriError> {
         // The call has its own limit once the plugin has started.
         let wait = Wait::new("the start of containerd's CRI plugin", START_LIMIT + limit);
         wait.until(async || match self.call_once(service, call, request.clone(), limit).await {
@@ -294,13 +311,13 @@ impl Cri {
         .await?
     }
 
-    async fn call_once<A: Message + Default + 'static>(
+    async fn call_once(
         &self,
         service: &'static str,
         call: &'static str,
-        request: impl Message + 'static,
+        request: Bytes,
         limit: Duration,
-    ) -> Result<A, CriError> {
+    ) -> Result<Bytes, CriError> {
         let path = PathAndQuery::try_from(format!("/{service}/{call}"))
             .map_err(|e| CriError::Refused { call, message: e.to_string() })?;
         let mut request = Request::new(request);
@@ -308,7 +325,7 @@ impl Cri {
         let mut client = self.client.clone();
         let exchange = async {
             client.ready().await.map_err(tonic::Status::from_error)?;
-            client.unary(request, path, ProstCodec::default()).await
+            client.unary(request, path, grpc::Encoded).await
         };
         let answer = tokio::time::timeout(limit, exchange).await.map_err(|_| CriError::TimedOut { call, limit })?;
         answer.map(tonic::Response::into_inner).map_err(|status| broke(call, status))
@@ -330,160 +347,38 @@ fn container(wire: wire::Container) -> Container {
         name: metadata.name,
         namespace: wire.labels.get(NAMESPACE_LABEL).cloned().unwrap_or_default(),
         attempt: metadata.attempt,
-        state: match wire.state {
-            0 => ContainerState::Created,
-            1 => ContainerState::Running,
-            2 => ContainerState::Exited,
-            _ => ContainerState::Unknown,
+        state: match wire::ContainerState::try_from(wire.state) {
+            Ok(wire::ContainerState::ContainerCreated) => ContainerState::Created,
+            Ok(wire::ContainerState::ContainerRunning) => ContainerState::Running,
+            Ok(wire::ContainerState::ContainerExited) => ContainerState::Exited,
+            Ok(wire::ContainerState::ContainerUnknown) | Err(_) => ContainerState::Unknown,
         },
         created: wire.created_at,
     }
 }
 
-fn sandbox(wire: wire::Sandbox) -> Sandbox {
+fn sandbox(wire: wire::PodSandbox) -> Sandbox {
     let metadata = wire.metadata.unwrap_or_default();
     Sandbox { id: wire.id, pod: metadata.name, namespace: metadata.namespace }
 }
 
-/// The messages, as far as they are used.
+/// The messages of `proto/cri.proto`, as `build.rs` makes them.
+#[allow(clippy::enum_variant_names, dead_code, unreachable_pub, reason = "generated")]
 mod wire {
-    use super::BTreeMap;
+    include!(concat!(env!("OUT_DIR"), "/runtime.v1.rs"));
+}
 
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub(super) struct Nothing {}
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub(super) struct Id {
-        #[prost(string, tag = "1")]
-        pub(super) id: String,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub(super) struct Pull {
-        #[prost(message, optional, tag = "1")]
-        pub(super) image: Option<Id>,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub(super) struct Create {
-        #[prost(message, optional, tag = "1")]
-        pub(super) image: Option<Image>,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub(super) struct Image {
-        #[prost(string, tag = "1")]
-        pub(super) name: String,
-        #[prost(message, optional, tag = "3")]
-        pub(super) target: Option<Descriptor>,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub(super) struct Descriptor {
-        #[prost(string, tag = "1")]
-        pub(super) media_type: String,
-        #[prost(string, tag = "2")]
-        pub(super) digest: String,
-        #[prost(int64, tag = "3")]
-        pub(super) size: i64,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub(super) struct Containers {
-        #[prost(message, repeated, tag = "1")]
-        pub(super) containers: Vec<Container>,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub(super) struct Container {
-        #[prost(string, tag = "1")]
-        pub(super) id: String,
-        #[prost(message, optional, tag = "3")]
-        pub(super) metadata: Option<Metadata>,
-        #[prost(int32, tag = "6")]
-        pub(super) state: i32,
-        #[prost(int64, tag = "7")]
-        pub(super) created_at: i64,
-        #[prost(btree_map = "string, string", tag = "8")]
-        pub(super) labels: BTreeMap<String, String>,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub(super) struct Metadata {
-        #[prost(string, tag = "1")]
-        pub(super) name: String,
-        #[prost(uint32, tag = "2")]
-        pub(super) attempt: u32,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub(super) struct StatusAnswer {
-        #[prost(message, optional, tag = "1")]
-        pub(super) status: Option<Status>,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub(super) struct Status {
-        #[prost(int64, tag = "6")]
-        pub(super) finished_at: i64,
-        #[prost(int32, tag = "7")]
-        pub(super) exit_code: i32,
-        #[prost(string, tag = "10")]
-        pub(super) reason: String,
-        #[prost(string, tag = "11")]
-        pub(super) message: String,
-        #[prost(string, tag = "15")]
-        pub(super) log_path: String,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub(super) struct Sandboxes {
-        #[prost(message, repeated, tag = "1")]
-        pub(super) items: Vec<Sandbox>,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub(super) struct Sandbox {
-        #[prost(string, tag = "1")]
-        pub(super) id: String,
-        #[prost(message, optional, tag = "2")]
-        pub(super) metadata: Option<SandboxMetadata>,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub(super) struct SandboxMetadata {
-        #[prost(string, tag = "1")]
-        pub(super) name: String,
-        #[prost(string, tag = "3")]
-        pub(super) namespace: String,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub(super) struct StatusRequest {
-        #[prost(bool, tag = "1")]
-        pub(super) verbose: bool,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub(super) struct RuntimeStatus {
-        #[prost(btree_map = "string, string", tag = "2")]
-        pub(super) info: BTreeMap<String, String>,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    pub(super) struct Version {
-        #[prost(string, tag = "2")]
-        pub(super) runtime_name: String,
-        #[prost(string, tag = "3")]
-        pub(super) runtime_version: String,
-    }
+/// The messages of `proto/images.proto`, as `build.rs` makes them.
+#[allow(unreachable_pub, reason = "generated")]
+mod images {
+    include!(concat!(env!("OUT_DIR"), "/containerd.services.images.v1.rs"));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use http_body_util::{BodyExt, Full};
-    use hyper::{HeaderMap, Response, body::Bytes, header::HeaderValue, server, service::service_fn};
+    use hyper::{HeaderMap, Response, header::HeaderValue, server, service::service_fn};
     use std::{
         convert::Infallible,
         future::ready,
@@ -496,7 +391,7 @@ mod tests {
         let asked = AtomicUsize::new(0);
         let service = service_fn(|_| {
             let starts = asked.fetch_add(1, Ordering::Relaxed) < started;
-            let version = wire::Version { runtime_name: "containerd".into(), runtime_version: "2.4.2".into() };
+            let version = wire::VersionResponse { runtime_name: "containerd".into(), runtime_version: "2.4.2".into() };
             let message = if starts { Vec::new() } else { version.encode_to_vec() };
             let length = u32::try_from(message.len()).unwrap().to_be_bytes();
             let frame = if starts { Bytes::new() } else { [&[0], &length[..], &message].concat().into() };

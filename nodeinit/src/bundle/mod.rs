@@ -27,6 +27,7 @@ use std::{
     io::{self, Read, Seek},
     path::{Path, PathBuf},
 };
+use tar::Header;
 
 /// What the index is signed for, so that no signature of something else fits it.
 pub const NAMESPACE: &str = "nodeinit-bundle";
@@ -272,13 +273,15 @@ fn sum(index: &[u8]) -> Vec<u8> {
 
 /// Reads a short member: its name and its content. `None` where there is none that we wrote.
 fn text(file: &mut impl Read, limit: u64) -> io::Result<Option<(String, Vec<u8>)>> {
-    let mut header = [0; BLOCK as usize];
-    if !fill(file, &mut header)? {
+    let mut header = Header::new_old();
+    if !fill(file, header.as_mut_bytes())? {
         return Ok(None);
     }
-    let Some((name, length)) = archive::member(&header).filter(|(_, length)| *length <= limit) else { return Ok(None) };
+    let name = archive::name(&header);
+    let is_ours = |length: &u64| *length <= limit && archive::is_header(&header, &name, *length);
+    let Some(length) = header.entry_size().ok().filter(is_ours) else { return Ok(None) };
     let mut content = vec![0; length as usize + padding(length)];
-    if archive::header(&name, length).ok() != Some(header) || !fill(file, &mut content)? {
+    if !fill(file, &mut content)? {
         return Ok(None);
     }
     let rest = content.split_off(length as usize);

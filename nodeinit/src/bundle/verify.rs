@@ -10,7 +10,8 @@ use crate::{
         section::Section,
     },
 };
-use std::io::{self, Read, Seek};
+use std::io::{self, Read, Seek, SeekFrom};
+use tar::Header;
 
 /// Verifies size, digest and order of each artifact, and that there is nothing else in the file.
 ///
@@ -30,12 +31,12 @@ fn read(bundle: &Bundle) -> io::Result<Vec<String>> {
     let mut wrong = Vec::new();
     for entry in &bundle.index.artifacts {
         let (path, size) = (&entry.path, entry.size);
-        let mut header = [0; BLOCK as usize];
-        if !fill(&mut file, &mut header)? {
+        let mut header = Header::new_old();
+        if !fill(&mut file, header.as_mut_bytes())? {
             wrong.push(format!("it ends before {path}"));
             return Ok(wrong);
         }
-        if archive::header(path, size).ok() != Some(header) {
+        if !archive::is_header(&header, path, size) {
             wrong.push(format!("it has another file where {path} should be"));
         }
         let begin = file.stream_position()?;

@@ -8,16 +8,17 @@ use crate::{
     },
     fetch::place,
     host::{
-        archive::{self, BLOCK, padding},
+        archive,
         files::{FileError, Files, failed, temporary},
     },
 };
 use nix::fcntl::{Flock, FlockArg};
 use nodeinit_ssh::FileSignature;
 use std::{
-    io::{self, Read, Write},
+    io::{self, Read},
     path::Path,
 };
+use tar::{Builder, Header};
 
 /// Writes the bundle `to` of the artifacts below the directory `from`: whole, or not at all.
 ///
@@ -56,35 +57,35 @@ fn write_temporary(
     from: &Path,
 ) -> Result<(), StepError> {
     let text = index.text()?;
-    let mut file = files.open_temporary(to, 0o644)?;
+    let mut tar = Builder::new(files.open_temporary(to, 0o644)?);
     let signature = signature.map(|signature| (SIGNATURE, signature.text().as_bytes().to_vec()));
     let sum = sum(&text);
     for (name, content) in [(INDEX, text)].into_iter().chain(signature).chain([(SUM, sum)]) {
-        let whole = [&header(name, content.len() as u64)?[..], &content, &vec![0; padding(content.len() as u64)]];
-        file.write_all(&whole.concat()).map_err(failed("write", to))?;
+        tar.append(&header(name, content.len() as u64)?, &content[..]).map_err(failed("write", to))?;
     }
     let mut wrong = Vec::new();
     for entry in &index.artifacts {
         let path = from.join(&entry.path);
         let unreadable = |e: io::Error| FileError { op: "read", path: path.clone(), source: e }.into();
-        file.write_all(&header(&entry.path, entry.size)?).map_err(failed("write", to))?;
+        let mut header = header(&entry.path, entry.size)?;
+        let mut member = tar.append_writer(&mut header, &entry.path).map_err(failed("write", to))?;
         // One more than it should have, to see whether it is longer.
         let mut source = files.open(&path)?.take(entry.size + 1);
-        let (size, digest) = place::copy(&mut source, &mut file, to, unreadable)?;
+        let (size, digest) = place::copy(&mut source, &mut member, to, &unreadable)?;
+        member.finish().map_err(failed("write", to))?;
         if size != entry.size || hex(&digest) != entry.sha256 {
             wrong.push(entry.path.as_str());
         }
-        file.write_all(&vec![0; padding(entry.size)]).map_err(failed("write", to))?;
     }
     if !wrong.is_empty() {
         let what = format!("not as {} has it: {}", crate::fetch::lock::NAME, wrong.join(", "));
         return Err(StepError::new(what).hint("fetch again what was changed: `nodeinit artifacts fetch --to DIR`"));
     }
-    file.write_all(&[0; 2 * BLOCK as usize]).and_then(|()| file.sync_all()).map_err(failed("write", to))?;
+    tar.into_inner().and_then(|file| file.sync_all()).map_err(failed("write", to))?;
     Ok(())
 }
 
-fn header(name: &str, length: u64) -> Result<[u8; BLOCK as usize], StepError> {
+fn header(name: &str, length: u64) -> Result<Header, StepError> {
     archive::header(name, length)
         .map_err(|e| StepError::caused(format!("a bundle cannot contain the path {name}"), e).exit(Exit::BadConfig))
 }

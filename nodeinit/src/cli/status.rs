@@ -13,7 +13,7 @@ use crate::{
         error::{Exit, StepError},
         step::State,
     },
-    host::systemd,
+    host::{load, systemd},
     plan,
     steps::{
         agent, cluster,
@@ -27,7 +27,6 @@ use nodeinit_protocol::status::{NodeStatus, Readiness, StepState, StepStatus};
 use nodeinit_screen::clear;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
-use sysinfo::System;
 
 /// How often `--watch` looks.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -151,16 +150,14 @@ async fn agent(cx: &Context) -> Value {
 
 /// How busy the machine is, often the whole answer to why something is slow; `null` where the kernel does not say.
 fn load() -> Value {
-    let look = || {
-        let mut system = System::new()?;
-        system.refresh_memory();
-        Ok::<_, sysinfo::Error>(json!({
-            "oneMinute": System::load_average()?.one,
-            "memoryUsedBytes": system.used_memory(),
-            "memoryTotalBytes": system.total_memory(),
-        }))
+    let fields = |load: load::Load| {
+        json!({
+            "oneMinute": load.one_minute,
+            "memoryUsedBytes": load.memory_used,
+            "memoryTotalBytes": load.memory_total,
+        })
     };
-    look().unwrap_or_default()
+    load::load().map(fields).unwrap_or_default()
 }
 
 /// The cluster's nodes as far as this machine may see them: a worker only its own. None where the API does not answer.

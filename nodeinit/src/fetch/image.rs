@@ -7,8 +7,8 @@ use crate::{
         journal::{hex, sha256},
     },
     host::{
-        archive::{self, BLOCK, padding},
-        files::{Files, failed},
+        archive,
+        files::{File, Files, failed},
     },
 };
 use flate2::read::MultiGzDecoder;
@@ -16,9 +16,10 @@ use serde::Deserialize;
 use serde_json::json;
 use std::{
     collections::BTreeSet,
-    io::{self, BufReader, Read, Seek, SeekFrom, Write},
+    io::{self, BufReader, Read, Seek},
     path::{Path, PathBuf},
 };
+use tar::{Builder, Header};
 
 /// No layer has more bytes when it is unpacked.
 const LARGEST_LAYER: u64 = 8 << 30;
@@ -150,59 +151,45 @@ pub(super) fn write(files: &Files, to: &Path, name: &str, config: &[u8], layers:
     let config_name = format!("{}.json", sha256(config));
     let members: Vec<String> = layers.iter().map(member).collect();
     let manifest = json!([{"Config": config_name, "RepoTags": [name], "Layers": members}]).to_string();
-    let mut archive = files.open_temporary(to, 0o644)?;
+    let mut tar = Builder::new(files.open_temporary(to, 0o644)?);
     for (name, content) in [("manifest.json", manifest.as_bytes()), (&config_name, config)] {
-        let header = header(name, content.len() as u64)?;
-        let padding = vec![0; padding(content.len() as u64)];
-        archive.write_all(&[&header[..], content, &padding].concat()).map_err(failed("write", to))?;
+        tar.append(&header(name, content.len() as u64)?, content).map_err(failed("write", to))?;
     }
     let mut written = BTreeSet::new();
     for (layer, name) in layers.iter().zip(&members) {
         if written.insert(name) {
-            append(files, &mut archive, to, layer, name)?;
+            append(files, &mut tar, to, layer, name)?;
         }
     }
-    archive.write_all(&[0; 2 * BLOCK as usize]).and_then(|()| archive.sync_all()).map_err(failed("write", to))?;
+    tar.into_inner().and_then(|file| file.sync_all()).map_err(failed("write", to))?;
     Ok(())
 }
 
-/// Appends a layer: its content first, for only then its length is known.
-fn append(
-    files: &Files,
-    archive: &mut (impl Write + Seek),
-    to: &Path,
-    layer: &Layer,
-    name: &str,
-) -> Result<(), StepError> {
+/// Appends a layer, whose length is known only after it is unpacked.
+fn append(files: &Files, tar: &mut Builder<File>, to: &Path, layer: &Layer, name: &str) -> Result<(), StepError> {
     let damaged = |e: io::Error| StepError::caused("a layer cannot be unpacked", e);
     let mut blob = files.open(&layer.path)?;
     let mut magic = Vec::new();
     (&blob).take(4).read_to_end(&mut magic).map_err(failed("read", &layer.path))?;
     blob.rewind().map_err(failed("read", &layer.path))?;
-    let start = archive.stream_position().map_err(failed("write", to))?;
-    archive.write_all(&[0; BLOCK as usize]).map_err(failed("write", to))?;
     let is_zstd = magic == b"\x28\xb5\x2f\xfd";
     let mut content: Box<dyn Read> = match magic.starts_with(b"\x1f\x8b") {
         true => Box::new(MultiGzDecoder::new(BufReader::new(blob))),
         false => Box::new(blob),
     };
-    let (length, digest) = place::copy(&mut content.by_ref().take(LARGEST_LAYER), archive, to, damaged)?;
+    let mut header = header(name, 0)?;
+    let mut member = tar.append_writer(&mut header, name).map_err(failed("write", to))?;
+    let (_, digest) = place::copy(&mut content.by_ref().take(LARGEST_LAYER), &mut member, to, &damaged)?;
+    member.finish().map_err(failed("write", to))?;
     let found = format!("sha256:{}", hex(&digest));
     if !is_zstd && found != layer.diff_id {
         let wanted = &layer.diff_id;
         return Err(StepError::new(format!("a layer has the digest {found}, and the image's configuration {wanted}")));
     }
-    let header = header(name, length)?;
-    archive
-        .write_all(&vec![0; padding(length)])
-        .and_then(|()| archive.seek(SeekFrom::Start(start)))
-        .and_then(|_| archive.write_all(&header))
-        .and_then(|()| archive.seek(SeekFrom::End(0)))
-        .map_err(failed("write", to))?;
     Ok(())
 }
 
-fn header(name: &str, length: u64) -> Result<[u8; BLOCK as usize], StepError> {
+fn header(name: &str, length: u64) -> Result<Header, StepError> {
     archive::header(name, length).map_err(|e| StepError::caused("cannot write the archive of an image", e))
 }
 
@@ -212,6 +199,7 @@ mod tests {
     use super::*;
     use crate::host::section::Section;
     use flate2::{Compression, write::GzEncoder};
+    use std::io::Write;
 
     const DIGEST: &str = "sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 

@@ -12,10 +12,10 @@ use std::{
 /// # Errors
 /// Where one cannot be read or the other not be written.
 pub(crate) fn copy(
-    from: &mut impl Read,
-    into: &mut impl Write,
+    from: &mut dyn Read,
+    into: &mut dyn Write,
     to: &Path,
-    unreadable: impl Fn(io::Error) -> StepError,
+    unreadable: &dyn Fn(io::Error) -> StepError,
 ) -> Result<(u64, [u8; 32]), StepError> {
     let (mut digest, mut length) = (Digest::new(&SHA256), 0);
     let mut buffer = vec![0; 128 << 10];

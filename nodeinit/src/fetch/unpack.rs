@@ -37,7 +37,7 @@ pub(super) fn unpack(files: &Files, archive: &Path, wanted: &[(String, PathBuf)]
             return Err(StepError::new(format!("{member} in the archive has more than {} MiB", LARGEST >> 20)));
         }
         let mut target = files.open_temporary(to, 0o755)?;
-        place::copy(&mut entry.by_ref().take(LARGEST), &mut target, to, damaged)?;
+        place::copy(&mut entry.by_ref().take(LARGEST), &mut target, to, &damaged)?;
         target.sync_all().map_err(failed("sync", to))?;
         if missing.is_empty() {
             return Ok(());

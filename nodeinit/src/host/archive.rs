@@ -7,8 +7,9 @@ use serde::Deserialize;
 use std::{
     collections::BTreeMap,
     fs::File,
-    io::{self, Read, Seek, SeekFrom},
+    io::{self, Read, Seek, SeekFrom, Take},
 };
+use tar::{Archive, EntryType, Header, PaxExtensions};
 
 /// A tar archive's unit, in bytes (POSIX pax, "ustar Interchange Format").
 pub const BLOCK: u64 = 512;
@@ -65,8 +66,8 @@ struct RootFs {
 /// # Errors
 /// Where the file cannot be read.
 pub fn names(archive: &Section) -> io::Result<Option<Vec<String>>> {
-    let mut file = File::open(&archive.file)?;
-    let Some(members) = members(&mut file, archive)? else { return Ok(None) };
+    let mut file = archive.open()?;
+    let Some(members) = members(&mut file)? else { return Ok(None) };
     let Some(text) = text(&mut file, &members, "manifest.json")? else { return Ok(None) };
     let Ok(manifests) = serde_json::from_slice::<Vec<Manifest>>(&text) else { return Ok(None) };
     Ok(Some(manifests.into_iter().flat_map(|manifest| manifest.repo_tags.unwrap_or_default()).collect()))
@@ -77,8 +78,8 @@ pub fn names(archive: &Section) -> io::Result<Option<Vec<String>>> {
 /// # Errors
 /// Where the file cannot be read.
 pub fn index(archive: &Section) -> io::Result<Option<ImageIndex>> {
-    let mut file = File::open(&archive.file)?;
-    let Some(members) = members(&mut file, archive)? else { return Ok(None) };
+    let mut file = archive.open()?;
+    let Some(members) = members(&mut file)? else { return Ok(None) };
     let Some(text) = text(&mut file, &members, "manifest.json")? else { return Ok(None) };
     let Ok([manifest]) =
         serde_json::from_slice::<Vec<Manifest>>(&text).map(<[Manifest; 1]>::try_from).unwrap_or(Err(Vec::new()))
@@ -98,13 +99,13 @@ pub fn index(archive: &Section) -> io::Result<Option<ImageIndex>> {
         if file.read_exact(&mut first).is_err() || COMPRESSED.iter().any(|magic| first.starts_with(magic)) {
             return Ok(None);
         }
-        layers.push(Layer { digest, offset, length });
+        layers.push(Layer { digest, offset: archive.offset + offset, length });
     }
     Ok(Some(ImageIndex { names: manifest.repo_tags.unwrap_or_default(), config, layers }))
 }
 
 /// A short member's content.
-fn text(file: &mut File, members: &BTreeMap<String, (u64, u64)>, name: &str) -> io::Result<Option<Vec<u8>>> {
+fn text(file: &mut Take<File>, members: &BTreeMap<String, (u64, u64)>, name: &str) -> io::Result<Option<Vec<u8>>> {
     let Some(&(offset, length)) = members.get(name).filter(|(_, length)| *length <= LARGEST_TEXT) else {
         return Ok(None);
     };
@@ -114,93 +115,78 @@ fn text(file: &mut File, members: &BTreeMap<String, (u64, u64)>, name: &str) -> 
     Ok(Some(content))
 }
 
-/// The plain files of a tar archive: name → offset in the file and length. `None` where it is no tar, has names or sizes outside its
+/// The plain files of a tar archive: name → offset in the archive and length. `None` where it is no tar, has names or sizes outside its
 /// headers, or is cut off.
-fn members(file: &mut File, archive: &Section) -> io::Result<Option<BTreeMap<String, (u64, u64)>>> {
-    let end = file.metadata()?.len().min(archive.offset + archive.length);
+fn members(archive: &mut Take<File>) -> io::Result<Option<BTreeMap<String, (u64, u64)>>> {
+    let start = archive.get_mut().stream_position()?;
+    let end = archive.limit().min(archive.get_ref().metadata()?.len().saturating_sub(start));
     let mut members = BTreeMap::new();
-    let mut at = archive.offset;
-    while at + BLOCK <= end {
-        let mut header = [0; BLOCK as usize];
-        file.seek(SeekFrom::Start(at))?;
-        file.read_exact(&mut header)?;
-        if header.iter().all(|&byte| byte == 0) {
-            break;
-        }
-        let Some(length) = octal(&header[124..136]).filter(|_| is_whole(&header)) else { return Ok(None) };
-        let offset = at + BLOCK;
-        if offset + length > end {
+    let mut tar = Archive::new(archive);
+    // Raw: otherwise a long name is read into memory whole.
+    for entry in tar.entries_with_seek()?.raw(true) {
+        let mut entry = match entry {
+            Ok(entry) => entry,
+            Err(e) if e.raw_os_error().is_some() => return Err(e),
+            Err(_) => return Ok(None),
+        };
+        let (offset, length) = (entry.raw_file_position(), entry.size());
+        if offset.saturating_add(length) > end {
             return Ok(None);
         }
-        match header[156] {
-            b'0' | 0 => drop(members.insert(name(&header), (offset, length))),
-            // Extended headers: times and owners are of no interest, a name or a size would be.
-            b'x' | b'g' => {
+        match entry.header().entry_type() {
+            EntryType::Regular => drop(members.insert(name(entry.header()), (offset, length))),
+            EntryType::XHeader | EntryType::XGlobalHeader => {
                 let mut records = Vec::new();
-                file.take(length.min(LARGEST_TEXT)).read_to_end(&mut records)?;
-                let has = |key: &[u8]| records.windows(key.len()).any(|part| part == key);
-                if has(b" path=") || has(b" size=") || has(b" GNU.sparse") {
+                entry.by_ref().take(LARGEST_TEXT).read_to_end(&mut records)?;
+                if !PaxExtensions::new(&records).all(|record| record.is_ok_and(|r| is_harmless(r.key_bytes()))) {
                     return Ok(None);
                 }
             }
-            b'L' | b'K' | b'S' => return Ok(None),
+            EntryType::GNULongName | EntryType::GNULongLink | EntryType::GNUSparse => return Ok(None),
             _ => {}
         }
-        at = offset + length.div_ceil(BLOCK) * BLOCK;
     }
     Ok(Some(members))
 }
 
-/// The name and the length in a header that is whole.
+/// Whether a record of an extended header leaves the name and the size of the member as they are.
+fn is_harmless(key: &[u8]) -> bool {
+    key != b"path" && key != b"size" && !key.starts_with(b"GNU.sparse.")
+}
+
+/// The name in a header.
 #[must_use]
-pub fn member(header: &[u8; BLOCK as usize]) -> Option<(String, u64)> {
-    is_whole(header).then(|| Some((name(header), octal(&header[124..136])?)))?
+pub fn name(header: &Header) -> String {
+    String::from_utf8_lossy(&header.path_bytes()).trim_start_matches("./").to_owned()
 }
 
 /// The header of a plain file without a time or an owner: the same file always gives the same bytes.
 ///
 /// # Errors
 /// Where the name does not fit into a header.
-pub fn header(name: &str, length: u64) -> io::Result<[u8; BLOCK as usize]> {
-    let mut header = tar::Header::new_ustar();
+pub fn header(name: &str, length: u64) -> io::Result<Header> {
+    let mut header = Header::new_ustar();
     header.set_path(name)?;
-    header.set_entry_type(tar::EntryType::Regular);
+    header.set_entry_type(EntryType::Regular);
     header.set_size(length);
     header.set_mode(0o644);
     header.set_mtime(0);
     header.set_uid(0);
     header.set_gid(0);
     header.set_cksum();
-    Ok(*header.as_bytes())
+    Ok(header)
+}
+
+/// Whether a header is the one that [`header`] makes, byte by byte.
+#[must_use]
+pub fn is_header(found: &Header, name: &str, length: u64) -> bool {
+    header(name, length).is_ok_and(|own| own.as_bytes() == found.as_bytes())
 }
 
 /// How many zeros follow a member of this length.
 #[must_use]
 pub fn padding(length: u64) -> usize {
     (length.next_multiple_of(BLOCK) - length) as usize
-}
-
-/// Whether a header's sum is right: the sum of its bytes, its own field taken as blanks.
-fn is_whole(header: &[u8]) -> bool {
-    let sum: u64 =
-        header.iter().enumerate().map(|(i, &b)| u64::from(if (148..156).contains(&i) { b' ' } else { b })).sum();
-    octal(&header[148..156]) == Some(sum)
-}
-
-fn octal(field: &[u8]) -> Option<u64> {
-    let text = std::str::from_utf8(field).ok()?;
-    u64::from_str_radix(text.trim_matches(['\0', ' ']), 8).ok()
-}
-
-fn name(header: &[u8]) -> String {
-    let text = |field: &[u8]| {
-        let end = field.iter().position(|&byte| byte == 0).unwrap_or(field.len());
-        String::from_utf8_lossy(&field[..end]).into_owned()
-    };
-    let (name, prefix) = (text(&header[..100]), text(&header[345..500]));
-    let is_posix = &header[257..263] == b"ustar\0";
-    let whole = if is_posix && !prefix.is_empty() { format!("{prefix}/{name}") } else { name };
-    whole.trim_start_matches("./").to_owned()
 }
 
 /// Archives for tests.
@@ -212,22 +198,11 @@ pub(crate) mod testing {
 
     /// A tar archive of these files.
     pub(crate) fn tar(files: &[(&str, &[u8])]) -> Vec<u8> {
-        let mut tar = Vec::new();
+        let mut tar = tar::Builder::new(Vec::new());
         for (name, content) in files {
-            let mut header = [0u8; 512];
-            header[..name.len()].copy_from_slice(name.as_bytes());
-            header[124..136].copy_from_slice(format!("{:011o}\0", content.len()).as_bytes());
-            header[148..156].fill(b' ');
-            header[156] = b'0';
-            header[257..263].copy_from_slice(b"ustar\0");
-            let sum: u32 = header.iter().map(|&b| u32::from(b)).sum();
-            header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
-            tar.extend(header);
-            tar.extend(*content);
-            tar.resize(tar.len().div_ceil(512) * 512, 0);
+            tar.append(&super::header(name, content.len() as u64).unwrap(), *content).unwrap();
         }
-        tar.extend([0; 1024]);
-        tar
+        tar.into_inner().unwrap()
     }
 
     /// An archive of the image `name` with one layer, at `path`.
@@ -265,6 +240,48 @@ mod tests {
         assert_eq!(names(&part).unwrap().unwrap(), found.names);
         let cut = Section { length: part.length - 1600, ..part };
         assert_eq!(index(&cut).unwrap(), None);
+    }
+
+    #[test]
+    fn an_extended_header_may_change_times_but_no_names_and_sizes() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.tar");
+        archive(&path, "x", b"a layer's content");
+        let plain = std::fs::read(&path).unwrap();
+        let is_read = |kind: EntryType, content: &[u8]| {
+            let mut header = header("x", content.len() as u64).unwrap();
+            header.set_entry_type(kind);
+            header.set_cksum();
+            let padding = vec![0; padding(content.len() as u64)];
+            std::fs::write(&path, [header.as_bytes(), content, &padding, &plain].concat()).unwrap();
+            index(&Section::whole(path.clone()).unwrap()).unwrap().is_some()
+        };
+        for kind in [EntryType::XHeader, EntryType::XGlobalHeader] {
+            assert!(is_read(kind, b"20 mtime=1700000000\n") && is_read(kind, b""));
+            for record in [&b"16 path=c2.json\n"[..], b"9 size=1\n", b"22 GNU.sparse.major=1\n", b"99 mtime=1\n"] {
+                assert!(!is_read(kind, record), "{}", String::from_utf8_lossy(record));
+            }
+        }
+        assert!(!is_read(EntryType::GNULongName, b"c.json\0") && !is_read(EntryType::GNUSparse, b""));
+        assert!(is_read(EntryType::Symlink, b"") && is_read(EntryType::Char, b""));
+    }
+
+    #[test]
+    fn a_layer_that_is_a_link_is_left_to_containerd() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.tar");
+        archive(&path, "x", b"a layer's content");
+        let mut whole = std::fs::read(&path).unwrap();
+        let name = b"l/layer.tar\0";
+        let at = whole.windows(name.len()).position(|part| part == name).unwrap();
+        let mut link = Header::new_ustar();
+        link.as_mut_bytes().copy_from_slice(&whole[at..at + BLOCK as usize]);
+        link.set_entry_type(EntryType::Symlink);
+        link.set_link_name("/etc/shadow").unwrap();
+        link.set_cksum();
+        whole[at..at + BLOCK as usize].copy_from_slice(link.as_bytes());
+        std::fs::write(&path, whole).unwrap();
+        assert_eq!(index(&Section::whole(path).unwrap()).unwrap(), None);
     }
 
     #[test]

@@ -6,6 +6,7 @@ pub use std::fs::File;
 
 use nodeinit_base::DETAIL;
 use nodeinit_base::atomic_file;
+use nodeinit_config::Secret;
 use std::{
     collections::BTreeSet,
     fs::{self, Metadata, OpenOptions, Permissions},
@@ -13,6 +14,7 @@ use std::{
     os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
+use zeroize::Zeroizing;
 
 /// The machine's file system, or in tests a directory that stands for it.
 #[derive(Clone, Debug)]
@@ -45,8 +47,8 @@ impl FileError {
 pub struct NewFile {
     /// Its absolute path on the machine.
     pub path: PathBuf,
-    /// Its content.
-    pub content: Vec<u8>,
+    /// Its content. It may be a private key: its memory is overwritten when it is dropped.
+    pub content: Zeroizing<Vec<u8>>,
     /// Its permission bits, such as `0o600`.
     pub mode: u32,
 }
@@ -61,12 +63,12 @@ impl std::fmt::Debug for NewFile {
 impl NewFile {
     /// A file that everyone may read.
     pub fn public(path: impl Into<PathBuf>, content: impl Into<Vec<u8>>) -> Self {
-        Self { path: path.into(), content: content.into(), mode: 0o644 }
+        Self { path: path.into(), content: Zeroizing::new(content.into()), mode: 0o644 }
     }
 
     /// A file that only root may read.
     pub fn private(path: impl Into<PathBuf>, content: impl Into<Vec<u8>>) -> Self {
-        Self { path: path.into(), content: content.into(), mode: 0o600 }
+        Self { path: path.into(), content: Zeroizing::new(content.into()), mode: 0o600 }
     }
 }
 
@@ -175,6 +177,22 @@ impl Files {
         self.metadata(path).is_ok_and(|found| found.is_file())
     }
 
+    /// As [`Files::read`], of a file that holds a secret.
+    ///
+    /// # Errors
+    /// Where it is there but cannot be read.
+    pub fn read_secret(&self, path: impl AsRef<Path>) -> Result<Option<Secret<Vec<u8>>>, FileError> {
+        Ok(self.read(path)?.map(Secret::new))
+    }
+
+    /// As [`Files::read_text`], of a file that holds a secret.
+    ///
+    /// # Errors
+    /// Where it is there but cannot be read, or is not UTF-8.
+    pub fn read_secret_text(&self, path: impl AsRef<Path>) -> Result<Option<Secret<String>>, FileError> {
+        Ok(self.read_text(path)?.map(Secret::new))
+    }
+
     /// Whether something is at `path`, a broken link too.
     #[must_use]
     pub fn exists(&self, path: impl AsRef<Path>) -> bool {
@@ -211,7 +229,7 @@ impl Files {
             }
             let mut content = Vec::with_capacity(file.content.len());
             open.read_to_end(&mut content)?;
-            Ok(content == file.content)
+            Ok(content == *file.content)
         };
         Ok(optional(attempt()).map_err(failed("read", &file.path))?.unwrap_or(false))
     }

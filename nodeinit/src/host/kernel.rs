@@ -1,4 +1,4 @@
-//! The kernel: settings, modules, memory, processors, swap, control groups. Read from `/proc` and `/sys`.
+//! The kernel: settings, modules, processors, swap, control groups. Read from `/proc` and `/sys`.
 
 use super::files::{FileError, Files, failed};
 use std::{
@@ -84,16 +84,6 @@ pub fn cgroups(files: &Files) -> Result<Option<Cgroups>, FileError> {
         }
     });
     Ok(Some(Cgroups::V1(enabled.collect())))
-}
-
-/// The machine's memory in bytes; `None` where the kernel does not say.
-///
-/// # Errors
-/// Where `/proc` cannot be read.
-pub fn memory(files: &Files) -> Result<Option<u64>, FileError> {
-    let text = files.read_text("/proc/meminfo")?.unwrap_or_default();
-    let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB"));
-    Ok(total.and_then(|kib| kib.trim().parse::<u64>().ok()).map(|kib| kib * 1024))
 }
 
 /// The processors that this process may use, as kubeadm counts them: a quota of time does not lessen their number.
@@ -218,14 +208,12 @@ mod tests {
     #[test]
     fn memory_processors_and_swap_are_counted() {
         let (_dir, files) = machine(&[
-            ("/proc/meminfo", "MemTotal:        2048 kB\nMemFree: 1 kB\n"),
             ("/proc/self/status", "Name:\tx\nCpus_allowed_list:\t0-2,5\n"),
             (
                 "/proc/swaps",
                 "Filename Type Size Used Priority\n/swap\\040file file 1024 0 -2\n/dev/sda2 partition 4096 0 -3\n",
             ),
         ]);
-        assert_eq!(memory(&files).unwrap(), Some(2 << 20));
         assert_eq!(processors(&files).unwrap(), Some(4));
         let areas = swaps(&files).unwrap();
         assert_eq!(areas[0], SwapArea { device: "/swap file".into(), size: 1024 });

@@ -9,6 +9,7 @@ pub mod facts;
 pub mod files;
 pub mod kernel;
 pub mod limits;
+pub mod load;
 pub mod lock;
 pub mod net;
 pub mod own_program;

@@ -4,8 +4,9 @@ use super::{PkiError, inspect::pin};
 use nodeinit_config::Secret;
 use rcgen::{KeyPair, PublicKeyData, SigningKey};
 use rustls_pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer, SubjectPublicKeyInfoDer, pem::PemObject};
+use zeroize::{Zeroize, Zeroizing};
 
-/// A private key. `Debug` does not show it.
+/// A private key. `Debug` does not show it; its bytes are overwritten when it is dropped.
 #[derive(Debug)]
 pub struct Key(KeyPair);
 
@@ -23,8 +24,8 @@ impl Key {
     /// # Errors
     /// [`PkiError::NoKey`] or [`PkiError::BadKey`].
     pub fn from_pem(pem: &[u8]) -> Result<Self, PkiError> {
-        let der = PrivateKeyDer::from_pem_slice(pem).map_err(|_| PkiError::NoKey)?;
-        match &der {
+        let der = Zeroizing::new(PrivateKeyDer::from_pem_slice(pem).map_err(|_| PkiError::NoKey)?);
+        match &*der {
             PrivateKeyDer::Pkcs8(key) => pkcs8(key.secret_pkcs8_der()),
             PrivateKeyDer::Pkcs1(key) => pkcs8(&wrapped(RSA, key.secret_pkcs1_der())),
             PrivateKeyDer::Sec1(key) => {
@@ -67,6 +68,12 @@ impl Key {
     }
 }
 
+impl Drop for Key {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
 impl PublicKeyData for Key {
     fn der_bytes(&self) -> &[u8] {
         self.0.der_bytes()
@@ -99,15 +106,18 @@ const P384: &[u8] =
     &[0x30, 0x10, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x22];
 
 /// A key of its older, own format in PKCS#8, the only one that ring reads. Source: RFC 5208, `PrivateKeyInfo`.
-fn wrapped(algorithm: &[u8], key: &[u8]) -> Vec<u8> {
+fn wrapped(algorithm: &[u8], key: &[u8]) -> Zeroizing<Vec<u8>> {
     let version = [0x02, 0x01, 0x00];
-    tagged(0x30, &[&version[..], algorithm, &tagged(0x04, key)].concat())
+    let content = Zeroizing::new([&version[..], algorithm, &tagged(0x04, key)].concat());
+    tagged(0x30, &content)
 }
 
-fn tagged(tag: u8, content: &[u8]) -> Vec<u8> {
+fn tagged(tag: u8, content: &[u8]) -> Zeroizing<Vec<u8>> {
     let length = content.len().to_be_bytes();
     let significant = &length[content.len().leading_zeros() as usize / 8..];
-    let mut der = vec![tag];
+    // Tag and length have at most nine bytes: a longer buffer would be copied, and the copy stay in memory.
+    let mut der = Zeroizing::new(Vec::with_capacity(content.len() + 10));
+    der.push(tag);
     match content.len() {
         0..0x80 => der.push(content.len() as u8),
         _ => {

@@ -7,6 +7,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use nodeinit_config::Secret;
 use nodeinit_protocol::bundle::SshKey;
 use ring::signature::{Ed25519KeyPair, KeyPair};
+use zeroize::Zeroizing;
 
 /// The comment of the key, by which it is known in `authorized_keys`.
 const COMMENT: &str = "nodeinit";
@@ -17,33 +18,35 @@ const KIND: &[u8] = b"ssh-ed25519";
 /// # Errors
 /// [`PkiError::NoRandom`].
 pub fn generate() -> Result<SshKey, PkiError> {
-    let seed = random::bytes::<32>()?;
-    let pair = Ed25519KeyPair::from_seed_unchecked(&seed).map_err(|_| PkiError::BadKey)?;
+    let seed = Zeroizing::new(random::bytes::<32>()?);
+    let pair = Ed25519KeyPair::from_seed_unchecked(&seed[..]).map_err(|_| PkiError::BadKey)?;
     let public = pair.public_key().as_ref();
-    let blob = [field(KIND), field(public)].concat();
-    let private = private(&blob, &seed, public, random::bytes::<4>()?);
-    let lines: Vec<String> = STANDARD.encode(private).as_bytes().chunks(70).map(text).collect();
-    let private =
-        format!("-----BEGIN OPENSSH PRIVATE KEY-----\n{}\n-----END OPENSSH PRIVATE KEY-----\n", lines.join("\n"));
+    let blob = [&field(KIND)[..], &field(public)].concat();
+    let private = private(&blob, &seed[..], public, random::bytes::<4>()?);
+    let encoded = Zeroizing::new(STANDARD.encode(&*private));
+    let lines = Zeroizing::new(encoded.as_bytes().chunks(70).map(text).collect::<Vec<String>>());
+    let body = Zeroizing::new(lines.join("\n"));
+    let private = format!("-----BEGIN OPENSSH PRIVATE KEY-----\n{}\n-----END OPENSSH PRIVATE KEY-----\n", *body);
     Ok(SshKey { private: Secret::new(private), public: format!("ssh-ed25519 {} {COMMENT}", STANDARD.encode(blob)) })
 }
 
 /// The key without encryption: its public half, then both halves between two equal check values and padding.
-fn private(blob: &[u8], seed: &[u8], public: &[u8], check: [u8; 4]) -> Vec<u8> {
-    let pair = [seed, public].concat();
-    let mut inner =
-        [&check[..], &check[..], &field(KIND), &field(public), &field(&pair), &field(COMMENT.as_bytes())].concat();
-    let padding = (8 - inner.len() % 8) % 8;
-    inner.extend((1..).take(padding).map(|n: u8| n));
+fn private(blob: &[u8], seed: &[u8], public: &[u8], check: [u8; 4]) -> Zeroizing<Vec<u8>> {
+    let pair = Zeroizing::new([seed, public].concat());
+    let head = [&check[..], &check[..], &field(KIND), &field(public)].concat();
+    let comment = field(COMMENT.as_bytes());
+    let padding: Vec<u8> = (1..).take((8 - (head.len() + 4 + pair.len() + comment.len()) % 8) % 8).collect();
+    let inner = Zeroizing::new([&head[..], &field(&pair), &comment, &padding].concat());
     let magic = b"openssh-key-v1\0";
     let one_key = 1_u32.to_be_bytes();
-    [&magic[..], &field(b"none"), &field(b"none"), &field(b""), &one_key, &field(blob), &field(&inner)].concat()
+    let parts = [&magic[..], &field(b"none"), &field(b"none"), &field(b""), &one_key, &field(blob), &field(&inner)];
+    Zeroizing::new(parts.concat())
 }
 
 /// A string as SSH writes it: its length, then itself (RFC 4251, 5). All of ours are short.
-fn field(bytes: &[u8]) -> Vec<u8> {
+fn field(bytes: &[u8]) -> Zeroizing<Vec<u8>> {
     let length = bytes.len() as u32;
-    [&length.to_be_bytes()[..], bytes].concat()
+    Zeroizing::new([&length.to_be_bytes()[..], bytes].concat())
 }
 
 fn text(ascii: &[u8]) -> String {

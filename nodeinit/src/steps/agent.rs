@@ -67,7 +67,7 @@ fn program() -> Result<(PathBuf, Option<NewFile>), StepError> {
     let mut content = Vec::new();
     let read = own_program::open().and_then(|mut file| file.read_to_end(&mut content));
     read.map_err(|e| StepError::caused("cannot read our own program", e))?;
-    Ok((path.clone(), Some(NewFile { path, content, mode: 0o755 })))
+    Ok((path.clone(), Some(NewFile { mode: 0o755, ..NewFile::public(path, content) })))
 }
 
 /// The files of the service, and the path of its program.
@@ -158,12 +158,12 @@ mod tests {
         for directory in cx.files.missing_parents(installed).iter() {
             cx.files.make_directory(directory, 0o755).unwrap();
         }
-        cx.files.write(&[NewFile { path: installed.into(), content: b"older".into(), mode: 0o755 }]).unwrap();
+        cx.files.write(&[NewFile { mode: 0o755, ..NewFile::public(installed, b"older") }]).unwrap();
         let State::Needed(changes) = AgentService.check(&cx).await.unwrap() else { panic!() };
         assert!(changes.contains(&"rewrite /usr/local/bin/nodeinit".to_owned()), "{changes:?}");
         let (files, program) = files(&cx).unwrap();
         assert_eq!(program, installed);
         assert!(String::from_utf8_lossy(&files[0].content).contains("ExecStart=/usr/local/bin/nodeinit agent"));
-        assert!(files[2].content == std::fs::read("/proc/self/exe").unwrap());
+        assert!(*files[2].content == std::fs::read("/proc/self/exe").unwrap());
     }
 }

@@ -14,7 +14,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
-use nodeinit_config::cluster::Cni;
+use nodeinit_config::{Secret, cluster::Cni};
 use serde_json::Value;
 use std::{net::IpAddr, ops::ControlFlow, path::Path, time::Duration};
 
@@ -30,10 +30,10 @@ pub fn client(cx: &Context) -> Result<&KubeClient, StepError> {
         return Ok(client);
     }
     let path = Path::new(render::paths::KUBERNETES).join(User::SuperAdmin.file_name());
-    let Some(text) = cx.files.read_text(&path)? else {
+    let Some(text) = cx.files.read_secret_text(&path)? else {
         return Err(StepError::new(format!("{} is missing", path.display())).hint("run `nodeinit up`: it makes it"));
     };
-    let client = KubeClient::from_kubeconfig(&text, local_api(cx.node.address))
+    let client = KubeClient::from_kubeconfig(text.expose(), local_api(cx.node.address))
         .map_err(|e| StepError::caused(format!("cannot use {}", path.display()), e))?;
     Ok(cx.api.get_or_init(|| client))
 }
@@ -60,11 +60,11 @@ const LOOK_LIMIT: Duration = Duration::from_secs(1);
 /// Whether the API at another machine's address is ready; else what it lacks.
 pub(super) async fn ready_at(cx: &Context, address: IpAddr) -> ControlFlow<(), String> {
     let path = Path::new(render::paths::KUBERNETES).join(User::SuperAdmin.file_name());
-    let kubeconfig = match cx.files.read_text(&path) {
-        Ok(text) => text.unwrap_or_default(),
+    let kubeconfig = match cx.files.read_secret_text(&path) {
+        Ok(text) => text.unwrap_or_else(|| Secret::new(String::new())),
         Err(e) => return ControlFlow::Continue(e.to_string()),
     };
-    let ask = async { KubeClient::from_kubeconfig(&kubeconfig, local_api(address))?.health("/readyz").await };
+    let ask = async { KubeClient::from_kubeconfig(kubeconfig.expose(), local_api(address))?.health("/readyz").await };
     match tokio::time::timeout(LOOK_LIMIT, ask).await {
         Ok(Ok((status, _))) if status.is_success() => ControlFlow::Break(()),
         Ok(Ok((status, _))) => ControlFlow::Continue(status.to_string()),
@@ -84,8 +84,9 @@ fn cluster_configuration(config_map: &Value) -> Option<&str> {
 /// within `limit`.
 pub(super) async fn kubeadm_config_at(cx: &Context, address: IpAddr, limit: Duration) -> Option<String> {
     let path = Path::new(render::paths::KUBERNETES).join(User::SuperAdmin.file_name());
-    let kubeconfig = cx.files.read_text(path).ok()??;
-    let ask = async { KubeClient::from_kubeconfig(&kubeconfig, local_api(address))?.find(KUBEADM_CONFIG).await };
+    let kubeconfig = cx.files.read_secret_text(path).ok()??;
+    let ask =
+        async { KubeClient::from_kubeconfig(kubeconfig.expose(), local_api(address))?.find(KUBEADM_CONFIG).await };
     let found = tokio::time::timeout(limit, ask).await.ok()?.ok()?;
     Some(found.as_ref().and_then(cluster_configuration).unwrap_or_default().to_owned())
 }

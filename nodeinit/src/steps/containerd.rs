@@ -370,7 +370,7 @@ async fn try_out(cx: &Context, duty: Duty, files: &[NewFile]) -> Result<(), Step
     if cx.files.is_same(config)? {
         return Ok(());
     }
-    cx.place(vec![NewFile::private(TRIAL, config.content.clone())]).await?;
+    cx.place(vec![NewFile::private(TRIAL, &config.content[..])]).await?;
     let (program, trial) = (cx.files.real(&program(cx, duty)), cx.files.real(Path::new(TRIAL)));
     let command = [&program.to_string_lossy(), "--config", &trial.to_string_lossy(), "config", "dump"];
     let read = cx.commands.run(&command, LIMIT).await;
@@ -504,7 +504,7 @@ mod tests {
         let (dir, cx) = machine("containerRuntime: {manage: true}\n", &["/usr/bin/containerd"]);
         let config = async || files(&cx, Duty::Configure).await.unwrap().remove(0);
         assert!(config().await.content.starts_with(b"# Written by nodeinit"));
-        assert!(String::from_utf8(config().await.content).unwrap().contains("version = 2\n"));
+        assert!(String::from_utf8_lossy(&config().await.content).contains("version = 2\n"));
         std::fs::create_dir_all(dir.path().join("etc/containerd")).unwrap();
         let path = dir.path().join("etc/containerd/config.toml");
         std::fs::write(&path, "version = 2\nroot = '/data'\n").unwrap();

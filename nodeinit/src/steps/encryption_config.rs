@@ -47,8 +47,8 @@ impl Step for EncryptionConfig {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        match cx.files.read_text(paths::ENCRYPTION)? {
-            Some(text) => accept(&text).map(|()| State::Done),
+        match cx.files.read_secret_text(paths::ENCRYPTION)? {
+            Some(text) => accept(text.expose()).map(|()| State::Done),
             None => {
                 let source = configuration(cx)?.1;
                 Ok(State::needed(format!("{source}, and write {}", paths::ENCRYPTION)))
@@ -89,7 +89,7 @@ fn configuration(cx: &Context) -> Result<(Secret<String>, &'static str), StepErr
 
 /// The SHA-256 of this machine's file; `None` where there is no file.
 pub(super) fn digest(cx: &Context) -> Result<Option<String>, StepError> {
-    Ok(cx.files.read(paths::ENCRYPTION)?.map(|content| sha256(&content)))
+    Ok(cx.files.read_secret(paths::ENCRYPTION)?.map(|content| sha256(content.expose())))
 }
 
 /// Whether etcd has the digest of this machine's file. Other masters compare theirs with it when they join.
@@ -107,15 +107,16 @@ pub(super) async fn is_published(cx: &Context, etcd: &Etcd) -> Result<bool, Step
 /// # Errors
 /// If the keys differ, or cannot be compared with any other master's.
 pub(super) async fn verify(cx: &Context, etcd: &Etcd, members: &Members) -> Result<Result<(), EtcdError>, StepError> {
-    let Some(own) = cx.files.read_text(paths::ENCRYPTION)? else { return Ok(Ok(())) };
-    if bundle::place(&cx.files) == SENT_SECRETS && *configuration(cx)?.0.expose() == own {
+    let Some(own) = cx.files.read_secret_text(paths::ENCRYPTION)? else { return Ok(Ok(())) };
+    if bundle::place(&cx.files) == SENT_SECRETS && configuration(cx)?.0 == own {
         return Ok(Ok(()));
     }
     let (newest, mut published) = match (etcd.newest_secret().await, etcd.encryption_digests().await) {
         (Ok(newest), Ok(published)) => (newest, published),
         (Err(e), _) | (_, Err(e)) => return Ok(Err(e)),
     };
-    if let Some(key) = newest.as_deref().and_then(key_name).filter(|key| key_names(&own).iter().all(|name| name != key))
+    if let Some(key) =
+        newest.as_deref().and_then(key_name).filter(|key| key_names(own.expose()).iter().all(|name| name != key))
     {
         let what = format!("{} has no key {key}, which encrypts the cluster's Secrets", paths::ENCRYPTION);
         return Err(StepError::new(what).hint(COPY));
@@ -128,7 +129,7 @@ pub(super) async fn verify(cx: &Context, etcd: &Etcd, members: &Members) -> Resu
         let digest = answer.and_then(|text| Ok(hex_word(&text, 64).ok_or("it printed no digest")?.to_owned()));
         (master.name.clone(), digest)
     });
-    compare(&sha256(own.as_bytes()), &future::join_all(asked).await, &published).map(Ok)
+    compare(&sha256(own.expose().as_bytes()), &future::join_all(asked).await, &published).map(Ok)
 }
 
 /// How to get the keys of the cluster.

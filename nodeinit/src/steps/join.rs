@@ -55,11 +55,12 @@ fn trust(cx: &Context) -> Result<Trust, StepError> {
 
 /// What keeps the kubelet from showing a good certificate; `None`: nothing.
 fn lack(cx: &Context) -> Result<Option<String>, StepError> {
-    let (Some(pem), Some(ca)) = (cx.files.read(paths::KUBELET_CLIENT_CURRENT)?, cx.files.read(ca_path())?) else {
+    let (Some(pem), Some(ca)) = (cx.files.read_secret(paths::KUBELET_CLIENT_CURRENT)?, cx.files.read(ca_path())?)
+    else {
         return Ok(Some("ask the cluster for the kubelet's certificate".into()));
     };
     let (Ok(certificate), Ok(key), Ok(ca)) =
-        (Certificate::from_pem(&pem), Key::from_pem(&pem), Certificate::from_pem(&ca))
+        (Certificate::from_pem(pem.expose()), Key::from_pem(pem.expose()), Certificate::from_pem(&ca))
     else {
         return Ok(Some(format!("ask for another certificate: {} is damaged", paths::KUBELET_CLIENT_CURRENT)));
     };
@@ -168,7 +169,7 @@ fn endpoints(cx: &Context) -> Vec<Endpoint> {
 
 /// The key to ask with: that of a run that was cut short, or a fresh one. It is on disk before anybody hears of it.
 async fn pending_key(cx: &Context) -> Result<Key, StepError> {
-    if let Some(Ok(key)) = cx.files.read(PENDING_KEY)?.map(|pem| Key::from_pem(&pem)) {
+    if let Some(Ok(key)) = cx.files.read_secret(PENDING_KEY)?.map(|pem| Key::from_pem(pem.expose())) {
         return Ok(key);
     }
     let key = Key::generate().map_err(|e| StepError::caused("cannot make the kubelet's key", e))?;

@@ -88,8 +88,8 @@ impl Here {
             Some(pem) => Some((Certificate::from_pem(pem.as_bytes()).map_err(|e| unusable(&path, e))?, pem)),
             None => None,
         };
-        let key = match cx.files.read(&key_path)? {
-            Some(pem) => Some(Key::from_pem(&pem).map_err(|e| unusable(&key_path, e))?),
+        let key = match cx.files.read_secret(&key_path)? {
+            Some(pem) => Some(Key::from_pem(pem.expose()).map_err(|e| unusable(&key_path, e))?),
             None => None,
         };
         let authority = match (&certificate, key) {
@@ -130,8 +130,8 @@ pub(super) fn leaf(user: User) -> Leaf {
 
 fn reconcile(cx: &Context, user: User, here: &Here, outcome: &mut Outcome) -> Result<(), StepError> {
     let path = path(user);
-    if let Some(text) = cx.files.read_text(&path)? {
-        keep(cx, &path, &text, Some(&leaf(user)), here, outcome);
+    if let Some(text) = cx.files.read_secret_text(&path)? {
+        keep(cx, &path, text.expose(), Some(&leaf(user)), here, outcome);
         return Ok(());
     }
     outcome.changes.push(format!("write {}", path.display()));

@@ -107,9 +107,9 @@ fn record_own_authority(cx: &Context, files: &[NewFile]) -> Result<(), StepError
 
 /// Whether this machine generated the key of etcd's CA itself.
 pub(super) fn is_own_authority(cx: &Context) -> Result<bool, StepError> {
-    let key = cx.files.read(key_path(Ca::Etcd.base()))?;
+    let key = cx.files.read_secret(key_path(Ca::Etcd.base()))?;
     let own = cx.journal.etcd().own_authority;
-    Ok(key.is_some_and(|key| own.is_some_and(|own| own == sha256(&key))))
+    Ok(key.is_some_and(|key| own.is_some_and(|own| own == sha256(key.expose()))))
 }
 
 /// Whether etcd holds data on this machine: then lost keys must come back, and new ones would lock everybody out.

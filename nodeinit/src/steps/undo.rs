@@ -40,7 +40,7 @@ fn fate(cx: &Context, path: &Path, written: Written) -> Result<Option<Fate>, Ste
         Some(original) if original.sha256 == digest => None,
         _ if !written.sha256.contains(&digest) => Some(Fate::Keep),
         Some(original) => match cx.files.read(Path::new(ORIGINALS).join(&original.sha256))? {
-            Some(content) => Some(Fate::PutBack(NewFile { path: path.to_path_buf(), content, mode: original.mode })),
+            Some(content) => Some(Fate::PutBack(NewFile { mode: original.mode, ..NewFile::private(path, content) })),
             None => Some(Fate::Keep),
         },
         None => Some(Fate::Remove),

@@ -114,11 +114,11 @@ impl Step for VerifyKubelets {
 fn as_api_server(cx: &Context) -> Result<ClientConfig, StepError> {
     let read = |path: std::path::PathBuf| {
         let missing = StepError::new(format!("{} is missing", path.display())).hint("run `nodeinit up`: it makes it");
-        cx.files.read(&path)?.ok_or(missing)
+        cx.files.read_secret(&path)?.ok_or(missing)
     };
     let ca = read(certificate_path(catalog::Ca::Kubernetes.base()))?;
     let base = "apiserver-kubelet-client";
-    let mut tls = client_tls(&ca, &read(certificate_path(base))?, &read(key_path(base))?)
+    let mut tls = client_tls(ca.expose(), read(certificate_path(base))?.expose(), read(key_path(base))?.expose())
         .map_err(|reason| StepError::new(format!("cannot use the API server's certificate for kubelets: {reason}")))?;
     // HTTP/1.1.
     tls.alpn_protocols.clear();

@@ -1,14 +1,19 @@
 //! The key with which we log in.
 
-use nodeinit_config::Secret;
 use russh::keys::{Algorithm, PrivateKey, PrivateKeyWithHashAlg};
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
-/// A private key, ed25519 or ECDSA.
-#[derive(Clone, Debug)]
+/// A private key, ed25519 or ECDSA. `Debug` does not show it.
+#[derive(Clone)]
 pub struct ClientKey {
-    private: Secret<Arc<PrivateKey>>,
+    private: Arc<PrivateKey>,
     public: String,
+}
+
+impl fmt::Debug for ClientKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ClientKey({})", self.public)
+    }
 }
 
 /// A private key that cannot be used. No message holds any of it.
@@ -46,7 +51,7 @@ impl ClientKey {
             return Err(ClientKeyError::Passphrase);
         }
         let public = key.public_key().to_openssh().map_err(|_| ClientKeyError::Format)?;
-        Ok(Self { private: Secret::new(Arc::new(key)), public })
+        Ok(Self { private: Arc::new(key), public })
     }
 
     /// The public half, as a line of `authorized_keys`.
@@ -56,11 +61,11 @@ impl ClientKey {
     }
 
     pub(super) fn private(&self) -> &PrivateKey {
-        self.private.expose()
+        &self.private
     }
 
     pub(super) fn signer(&self) -> PrivateKeyWithHashAlg {
-        PrivateKeyWithHashAlg::new(Arc::clone(self.private.expose()), None)
+        PrivateKeyWithHashAlg::new(Arc::clone(&self.private), None)
     }
 }
 

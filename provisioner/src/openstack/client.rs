@@ -281,7 +281,7 @@ impl Client {
         if service == Service::Compute {
             request = request.header("OpenStack-API-Version", format!("compute 2.{}", self.nova()));
         }
-        let request = with_body(request, body).timeout(limit.min(TRY));
+        let request = with_body(request, body.map(Value::to_string)).timeout(limit.min(TRY));
         let sent = Instant::now();
         let answered = answer(what.clone(), request).await;
         let ended = answered.as_ref().map_or_else(ToString::to_string, |_| format!("{what}: done"));
@@ -304,7 +304,7 @@ async fn login(http: &reqwest::Client, cloud: &Cloud, limit: Duration) -> Result
     let mut backoff = backoff::within(limit);
     let (body, token) = loop {
         let request = http.post(format!("{}/auth/tokens", cloud.auth_url)).header("Accept", "application/json");
-        let request = with_body(request, Some(cloud.identity.expose()))
+        let request = with_body(request, Some(cloud.identity.expose().clone()))
             .timeout(backoff.left().max(Duration::from_secs(1)).min(TRY));
         match answer(format!("token from {}", cloud.auth_url), request).await {
             Err(error) if error.may_heal() && backoff.pause_at_least(error.retry_after().unwrap_or_default()).await => {
@@ -319,9 +319,9 @@ async fn login(http: &reqwest::Client, cloud: &Cloud, limit: Duration) -> Result
     Ok(Session { token, catalogue, project, is_admin, met: Default::default() })
 }
 
-fn with_body(request: reqwest::RequestBuilder, body: Option<&Value>) -> reqwest::RequestBuilder {
+fn with_body(request: reqwest::RequestBuilder, body: Option<String>) -> reqwest::RequestBuilder {
     match body {
-        Some(body) => request.header("Content-Type", "application/json").body(body.to_string()),
+        Some(body) => request.header("Content-Type", "application/json").body(body),
         None => request,
     }
 }

@@ -56,7 +56,7 @@ pub(crate) fn with_cloud<T: Future<Output = ()>>(
         };
         let cloud = Cloud {
             auth_url: format!("http://127.0.0.1:{port}/v3"),
-            identity: Secret::new(json!({})),
+            identity: Secret::new("{}".into()),
             region: None,
             interface: "public".to_owned(),
             ca_file: None,

@@ -25,25 +25,11 @@ pub(crate) fn elsewhere(key: &str, fields: &[Field], path: &str) -> Option<Strin
     })
 }
 
-/// How many letters were added, left out, changed, or swapped with their neighbour (optimal string alignment).
+/// How many letters were added, left out, changed, or swapped with their neighbour.
 fn distance(a: &str, b: &str) -> usize {
-    // Long texts are no misspelt keys; the table below grows with both.
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().take(64).collect());
-    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
-    for i in 0..=a.len() {
-        for j in 0..=b.len() {
-            if i == 0 || j == 0 {
-                rows[i][j] = i + j;
-                continue;
-            }
-            let changed = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            rows[i][j] = changed.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                rows[i][j] = rows[i][j].min(rows[i - 2][j - 2] + 1);
-            }
-        }
-    }
-    rows[a.len()][b.len()]
+    // Long texts are no misspelt keys, and the time grows with both lengths.
+    let start = |text: &str| text.chars().take(64).collect::<String>();
+    strsim::osa_distance(&start(a), &start(b))
 }
 
 #[cfg(test)]

@@ -261,11 +261,12 @@ fn keys(cx: &Context, certificate: &str) -> Result<Keys, StepError> {
             StepError::new(format!("{} is missing", path.display()))
                 .hint("run `nodeinit up` on a master: it generates the file")
         };
-        cx.files.read(&path)?.ok_or_else(missing)
+        cx.files.read_secret(&path)?.ok_or_else(missing)
     };
     let (authority, certificate, key) =
         (read(certificate_path("etcd/ca"))?, read(certificate_path(certificate))?, read(key_path(certificate))?);
-    Keys::new(&authority, &certificate, &key).map_err(|e| StepError::caused("cannot ask etcd", e))
+    Keys::new(authority.expose(), certificate.expose(), key.expose())
+        .map_err(|e| StepError::caused("cannot ask etcd", e))
 }
 
 /// Asks a member whether its cluster removed member `id`.

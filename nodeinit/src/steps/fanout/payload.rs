@@ -51,10 +51,10 @@ pub(super) fn master_secrets(cx: &Context) -> Result<Secret<String>, StepError> 
         etcd: authority(cx, Ca::Etcd)?,
         front_proxy: authority(cx, Ca::FrontProxy)?,
     };
-    let service_account_key = Secret::new(read(cx, &key_path(SERVICE_ACCOUNT))?);
+    let service_account_key = read(cx, &key_path(SERVICE_ACCOUNT))?;
     let encryption = read(cx, paths::ENCRYPTION.as_ref())?;
-    encryption_config::accept(&encryption)?;
-    Ok(Bundle::for_master(authorities, service_account_key, Secret::new(encryption)).text())
+    encryption_config::accept(encryption.expose())?;
+    Ok(Bundle::for_master(authorities, service_account_key, encryption).text())
 }
 
 fn authority(cx: &Context, ca: Ca) -> Result<Pair, StepError> {
@@ -64,11 +64,12 @@ fn authority(cx: &Context, ca: Ca) -> Result<Pair, StepError> {
         return Err(StepError::new(what).hint("put it there for as long as masters are added"));
     }
     let key = read(cx, &key)?;
-    Key::from_pem(key.as_bytes()).map_err(|e| StepError::caused(format!("cannot use the key of {}", ca.name()), e))?;
-    Ok(Pair { certificate: read(cx, &certificate_path(ca.base()))?, key: Secret::new(key) })
+    Key::from_pem(key.expose().as_bytes())
+        .map_err(|e| StepError::caused(format!("cannot use the key of {}", ca.name()), e))?;
+    Ok(Pair { certificate: read(cx, &certificate_path(ca.base()))?.expose().clone(), key })
 }
 
-fn read(cx: &Context, path: &std::path::Path) -> Result<String, StepError> {
+fn read(cx: &Context, path: &std::path::Path) -> Result<Secret<String>, StepError> {
     let missing = || StepError::new(format!("{} is missing", path.display())).exit(Exit::TryAgain);
-    cx.files.read_text(path)?.ok_or_else(missing)
+    cx.files.read_secret_text(path)?.ok_or_else(missing)
 }

@@ -22,6 +22,7 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
+use zeroize::Zeroizing;
 
 /// What a machine says that does not have all artifacts itself.
 const LACKS: &str = "lacks-artifacts";
@@ -151,7 +152,7 @@ impl Remote {
     /// Sends its secrets, which stay in its memory.
     pub(super) async fn send(&self, secrets: &Secret<String>) -> Result<(), StepError> {
         let to = RemoteFile { path: SENT_SECRETS, mode: 0o600, directory: Some(0o700) };
-        self.place(Bytes::copy_from_slice(secrets.expose().as_bytes()), &to).await
+        self.place(Bytes::from_owner(Zeroizing::new(secrets.expose().clone().into_bytes())), &to).await
     }
 
     /// Removes the secrets that a run may have left, complete or not, and the list of what was lent.

@@ -30,7 +30,7 @@ pub(super) fn present(files: &Files) -> Vec<&'static str> {
 pub(super) fn find(files: &Files) -> Result<Option<Secret<String>>, StepError> {
     for path in PLACES.map(Path::new) {
         if let Some(text) = private_text(files, path)? {
-            let secrets = WorkerSecrets::parse(&text).map_err(|e| {
+            let secrets = WorkerSecrets::parse(text.expose()).map_err(|e| {
                 unusable(path, e).hint("create a new one: `nodeinit token create --worker NAME` on the first master")
             })?;
             return Ok(Some(secrets.bootstrap_token));

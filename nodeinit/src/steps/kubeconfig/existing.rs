@@ -5,7 +5,10 @@ use crate::{
     pki::{Certificate, Key, PkiError},
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
-use nodeinit_config::yaml::{self, YamlError};
+use nodeinit_config::{
+    Secret,
+    yaml::{self, YamlError},
+};
 use serde_json::Value;
 use std::path::Path;
 
@@ -46,11 +49,11 @@ impl Existing {
         let ca = bytes(files, cluster, "certificate-authority")?;
         let ca = ca.ok_or(KubeconfigError::Lacks("the certificate authority of its current context"))?;
         let pki = |what| move |source| KubeconfigError::Pki { what, source };
-        let pair = bytes(files, user, "client-certificate")?.zip(bytes(files, user, "client-key")?);
+        let pair = bytes(files, user, "client-certificate")?.zip(bytes(files, user, "client-key")?.map(Secret::new));
         let client = match pair {
             Some((certificate, key)) => Some((
                 Certificate::from_pem(&certificate).map_err(pki("client-certificate"))?,
-                Key::from_pem(&key).map_err(pki("client-key"))?,
+                Key::from_pem(key.expose()).map_err(pki("client-key"))?,
             )),
             None => None,
         };

@@ -91,8 +91,8 @@ fn client(cx: &Context, here: &Here, outcome: &mut Outcome) -> Result<Option<Pat
 
 /// What is wrong with the client certificate in use.
 fn client_fault(cx: &Context, here: &Here) -> Result<Option<String>, StepError> {
-    let Some(pem) = cx.files.read(paths::KUBELET_CLIENT_CURRENT)? else { return Ok(None) };
-    let (certificate, key) = match (Certificate::from_pem(&pem), Key::from_pem(&pem)) {
+    let Some(pem) = cx.files.read_secret(paths::KUBELET_CLIENT_CURRENT)? else { return Ok(None) };
+    let (certificate, key) = match (Certificate::from_pem(pem.expose()), Key::from_pem(pem.expose())) {
         (Ok(certificate), Ok(key)) => (certificate, key),
         (Err(e), _) | (_, Err(e)) => return Ok(Some(e.to_string())),
     };
@@ -111,9 +111,9 @@ pub(in crate::steps) fn serving_path() -> PathBuf {
 fn serving_link(cx: &Context, here: &Here, outcome: &mut Outcome) -> Result<Option<PathBuf>, StepError> {
     let current = Path::new(paths::KUBELET_SERVER_CURRENT);
     let mut why = String::new();
-    if let Some(pem) = cx.files.read(current)? {
+    if let Some(pem) = cx.files.read_secret(current)? {
         // What else the kubelet has there is its own business, and it renews it in time if anybody approves that.
-        match Certificate::from_pem(&pem) {
+        match Certificate::from_pem(pem.expose()) {
             Ok(certificate) if certificate.not_after <= here.now && here.authority.is_some() => {
                 why = format!(": it expired at {}", date(certificate.not_after));
             }

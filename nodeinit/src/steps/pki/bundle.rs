@@ -5,7 +5,10 @@ use crate::{
     host::files::Files,
     pki::bundle::{self, Bundle, SECRETS, SENT_SECRETS},
 };
-use nodeinit_config::secret::{Exposed, exposed};
+use nodeinit_config::{
+    Secret,
+    secret::{Exposed, exposed},
+};
 use std::{path::Path, time::SystemTime};
 
 /// This machine's secrets bundle, where it was given one: what was sent to it goes before what lies on its disk.
@@ -36,7 +39,7 @@ pub(in crate::steps) fn none() -> StepError {
 /// As [`read`].
 pub fn read_from(files: &Files, path: &Path, now: SystemTime) -> Result<Option<Bundle>, StepError> {
     let Some(text) = private_text(files, path)? else { return Ok(None) };
-    let bundle = bundle::parse(&text, now).map_err(|e| unusable(path, e))?;
+    let bundle = bundle::parse(text.expose(), now).map_err(|e| unusable(path, e))?;
     Ok(Some(bundle))
 }
 
@@ -44,8 +47,8 @@ pub fn read_from(files: &Files, path: &Path, now: SystemTime) -> Result<Option<B
 ///
 /// # Errors
 /// Where others can read it, too.
-pub(in crate::steps) fn private_text(files: &Files, path: &Path) -> Result<Option<String>, StepError> {
-    let Some(text) = files.read_text(path)? else { return Ok(None) };
+pub(in crate::steps) fn private_text(files: &Files, path: &Path) -> Result<Option<Secret<String>>, StepError> {
+    let Some(text) = files.read_secret_text(path)? else { return Ok(None) };
     let mode = files.mode(path).unwrap_or_default();
     match exposed(&path.display().to_string(), mode) {
         Some(Exposed { what, hint }) => Err(StepError::new(what).exit(Exit::BadConfig).hint(hint)),

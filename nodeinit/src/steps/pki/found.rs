@@ -7,6 +7,7 @@ use crate::{
         journal::{self, sha256},
     },
 };
+use nodeinit_config::Secret;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -14,7 +15,7 @@ use std::{
 
 /// Files as they are on disk, with what the journal records about them.
 pub(in crate::steps) struct Found {
-    files: BTreeMap<PathBuf, Vec<u8>>,
+    files: BTreeMap<PathBuf, Secret<Vec<u8>>>,
     journal: journal::State,
 }
 
@@ -26,7 +27,7 @@ impl Found {
     pub(in crate::steps) fn read(cx: &Context, paths: impl IntoIterator<Item = PathBuf>) -> Result<Self, StepError> {
         let mut files = BTreeMap::new();
         for path in paths {
-            if let Some(content) = cx.files.read(&path)? {
+            if let Some(content) = cx.files.read_secret(&path)? {
                 files.insert(path, content);
             }
         }
@@ -35,13 +36,13 @@ impl Found {
 
     /// A file's content.
     pub(in crate::steps) fn get(&self, path: &Path) -> Option<&[u8]> {
-        self.files.get(path).map(Vec::as_slice)
+        self.files.get(path).map(|content| content.expose().as_slice())
     }
 
     /// Whether a file is there exactly as we once wrote it.
     pub(in crate::steps) fn is_ours(&self, path: &Path) -> bool {
         let known = self.journal.files.get(path);
         let content = self.files.get(path);
-        known.zip(content).is_some_and(|(known, content)| known.sha256.contains(&sha256(content)))
+        known.zip(content).is_some_and(|(known, content)| known.sha256.contains(&sha256(content.expose())))
     }
 }

@@ -77,12 +77,12 @@ pub fn renew(cx: &Context, wanted: &[String]) -> Result<Renewal, StepError> {
 /// A CA whose key is here.
 fn authority(cx: &Context, ca: Ca, now: SystemTime) -> Result<Option<Authority>, StepError> {
     let path = certificate_path(ca.base());
-    let (Some(certificate), Some(key)) = (cx.files.read(&path)?, cx.files.read(key_path(ca.base()))?) else {
+    let (Some(certificate), Some(key)) = (cx.files.read(&path)?, cx.files.read_secret(key_path(ca.base()))?) else {
         return Ok(None);
     };
     let unusable = |e: PkiError| StepError::caused(format!("cannot sign with {}", path.display()), e);
     let (certificate, key) =
-        (Certificate::from_pem(&certificate).map_err(unusable)?, Key::from_pem(&key).map_err(unusable)?);
+        (Certificate::from_pem(&certificate).map_err(unusable)?, Key::from_pem(key.expose()).map_err(unusable)?);
     if let Some(fault) = fault::of_ca(&certificate, Some(&key), now).first() {
         return Err(StepError::new(format!("cannot sign with {}: {fault}", path.display())));
     }
@@ -100,11 +100,12 @@ struct Work<'a> {
 impl Work<'_> {
     fn pair(&mut self, path: &Path, ca: Ca, leaf: &Leaf) -> Result<(), StepError> {
         let files = &self.cx.files;
-        let (Some(certificate), Some(key)) = (files.read(path)?, files.read(path.with_extension("key"))?) else {
+        let (Some(certificate), Some(key)) = (files.read(path)?, files.read_secret(path.with_extension("key"))?) else {
             self.renewal.told.push(format!("{} is not here", path.display()));
             return Ok(());
         };
-        let read = Certificate::from_pem(&certificate).and_then(|certificate| Ok((certificate, Key::from_pem(&key)?)));
+        let read =
+            Certificate::from_pem(&certificate).and_then(|certificate| Ok((certificate, Key::from_pem(key.expose())?)));
         let (certificate, key) = match read {
             Ok(read) => read,
             Err(error) => {
@@ -120,19 +121,19 @@ impl Work<'_> {
 
     fn kubeconfig(&mut self, user: User) -> Result<(), StepError> {
         let path = kubeconfig::path(user);
-        let Some(text) = self.cx.files.read_text(&path)? else {
+        let Some(text) = self.cx.files.read_secret_text(&path)? else {
             self.renewal.told.push(format!("{} is not here", path.display()));
             return Ok(());
         };
         let unusable = |e| StepError::caused(format!("cannot renew {}", path.display()), e);
-        let existing = Existing::read(&self.cx.files, &text).map_err(unusable)?;
+        let existing = Existing::read(&self.cx.files, text.expose()).map_err(unusable)?;
         let Some((certificate, key)) = existing.client else {
             self.renewal.told.push(format!("{} holds no certificate", path.display()));
             return Ok(());
         };
         let leaf = kubeconfig::leaf(user);
         if let Some(pem) = self.sign(&path, Ca::Kubernetes, &leaf, &certificate, &key)? {
-            let config = with_client_certificate(&text, &pem).map_err(unusable)?;
+            let config = with_client_certificate(text.expose(), &pem).map_err(unusable)?;
             let text = yaml::text(user.file_name(), &config)?;
             self.renewal.files.push(NewFile::private(&path, text));
         }

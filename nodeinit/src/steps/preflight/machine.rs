@@ -7,6 +7,7 @@ use crate::{
     host::{
         disk, kernel,
         kernel::{Cgroups, Module},
+        load,
     },
 };
 use nodeinit_config::cluster::{ArtifactSource, FETCHED, Role, Swap};
@@ -74,14 +75,13 @@ pub(super) fn cgroups(cx: &Context) -> Vec<Finding> {
 }
 
 pub(super) fn memory(cx: &Context) -> Vec<Finding> {
-    match kernel::memory(&cx.files) {
-        Ok(Some(bytes)) if bytes < MASTER_MEMORY && cx.node.role != Role::Worker => {
-            let what = format!("{} MiB of memory, and a master needs {}", bytes / MIB, MASTER_MEMORY / MIB);
-            vec![Finding::failure("memory", what, "give the machine more memory, or a larger flavour")]
-        }
-        Ok(_) => Vec::new(),
-        Err(e) => vec![Finding::blind("memory", &e)],
-    }
+    load::load().and_then(|load| memory_finding(load.memory_total, cx.node.role)).into_iter().collect()
+}
+
+pub(super) fn memory_finding(bytes: u64, role: Role) -> Option<Finding> {
+    let what = || format!("{} MiB of memory, and a master needs {}", bytes / MIB, MASTER_MEMORY / MIB);
+    (bytes < MASTER_MEMORY && role != Role::Worker)
+        .then(|| Finding::failure("memory", what(), "give the machine more memory, or a larger flavour"))
 }
 
 pub(super) fn processors(cx: &Context) -> Vec<Finding> {

@@ -5,7 +5,7 @@ use crate::{
     bundle,
     context::testing::{context, context_of},
     engine::journal::Record,
-    host::clock::Clock,
+    host::{archive, clock::Clock},
 };
 use nodeinit_config::cluster::Role;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -28,7 +28,6 @@ async fn every_problem_is_in_one_report_with_its_remedy() {
     put(
         &dir,
         &[
-            ("proc/meminfo", "MemTotal: 1024000 kB\n"),
             ("proc/self/status", "Cpus_allowed_list:\t0\n"),
             ("sys/fs/cgroup/cgroup.controllers", "cpu memory"),
             ("etc/kubernetes/manifests/old.yaml", ""),
@@ -40,7 +39,6 @@ async fn every_problem_is_in_one_report_with_its_remedy() {
     assert_eq!(error.exit, Exit::Unfit);
     let text = error.to_string();
     for part in [
-        "1000 MiB of memory, and a master needs 1700",
         "1 processor, and a master needs 2",
         "switched off: cpuset, pids",
         "/etc/kubernetes/manifests/old.yaml",
@@ -54,6 +52,14 @@ async fn every_problem_is_in_one_report_with_its_remedy() {
     }
     assert_eq!(text.matches("remedy:").count(), report.failures().count());
     assert!(report.findings.iter().all(|f| !f.remedy.is_empty()));
+}
+
+#[test]
+fn a_master_with_little_memory_is_refused() {
+    let found = |mebibytes: u64, role| whats(machine::memory_finding(mebibytes << 20, role).as_slice());
+    assert_eq!(found(1000, Role::Master), "memory Failure: 1000 MiB of memory, and a master needs 1700\n");
+    assert_eq!(found(1000, Role::FirstMaster), found(1000, Role::Master));
+    assert_eq!(found(1000, Role::Worker) + &found(1700, Role::Master), "");
 }
 
 #[test]
@@ -252,17 +258,7 @@ fn a_worker_needs_no_archive_of_the_control_plane() {
     }
 }
 
-/// A tar archive of one file. Source: POSIX pax, "ustar Interchange Format".
+/// A tar archive of one text file.
 fn tar(name: &str, content: &str) -> String {
-    let mut header = [0_u8; 512];
-    header[..name.len()].copy_from_slice(name.as_bytes());
-    header[100..108].copy_from_slice(b"0000644\0");
-    header[124..136].copy_from_slice(format!("{:011o}\0", content.len()).as_bytes());
-    header[148..156].copy_from_slice(b"        ");
-    header[156] = b'0';
-    header[257..265].copy_from_slice(b"ustar\x0000");
-    let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
-    header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
-    let padding = "\0".repeat(content.len().next_multiple_of(512) - content.len() + 1024);
-    format!("{}{content}{padding}", String::from_utf8_lossy(&header))
+    String::from_utf8(archive::testing::tar(&[(name, content.as_bytes())])).unwrap()
 }

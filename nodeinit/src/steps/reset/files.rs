@@ -237,7 +237,7 @@ mod tests {
         let files = Files { remove_aside: false };
         let directory = |path: &str| fs::create_dir_all(cx.files.real(Path::new(path))).unwrap();
         directory("/etc/kubernetes/manifests");
-        cx.files.write(&[NewFile { path: "/etc/theirs".into(), content: b"theirs".to_vec(), mode: 0o640 }]).unwrap();
+        cx.files.write(&[NewFile { mode: 0o640, ..NewFile::public("/etc/theirs", b"theirs") }]).unwrap();
         cx.files.write(&[NewFile::public("/etc/kubernetes/manifests/theirs.yaml", "theirs")]).unwrap();
         let before = tree(&cx, "/etc");
 
