@@ -38,5 +38,5 @@ pub use text::yaml;
 pub use view::{
     projection::{Made, Trust},
     schema::json_schema,
-    template::template,
+    template::{short_template, template},
 };
