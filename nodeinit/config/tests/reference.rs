@@ -36,7 +36,7 @@ fn the_table_of_addons_is_current() {
 /// An addon's row.
 fn addon(addon: Addon) -> String {
     let images: Vec<String> = addon.images().map(|image| format!("`{image}`")).collect();
-    let objects = yaml::documents(addon.manifest()).expect("a manifest is YAML");
+    let objects = yaml::documents(addon.manifest()).unwrap_or_else(|e| panic!("{}: {e}", addon.file_name()));
     let workload = |object: &&Value| object.pointer("/spec/template").is_some();
     let namespace = objects.iter().find(workload).and_then(|object| object["metadata"]["namespace"].as_str());
     let namespace = namespace.unwrap_or_else(|| panic!("{} has no workload in a namespace", addon.file_name()));
