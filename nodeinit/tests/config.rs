@@ -1,10 +1,13 @@
 //! The commands of `config`, as a user calls them.
 
 use std::{
+    io::{Read, Write},
+    os::unix::fs::PermissionsExt,
     path::Path,
     process::{Command, Output, Stdio},
 };
 
+const INIT: [&str; 3] = ["init", "--file", "cluster.yaml"];
 const HEADER: &str = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\n";
 
 #[allow(clippy::disallowed_methods, reason = "the program under test ends by itself")]
@@ -25,9 +28,12 @@ fn write(path: impl AsRef<Path>, text: impl AsRef<str>) {
 fn a_file_is_written_checked_and_shown() {
     let dir = tempfile::tempdir().unwrap();
     let here = dir.path();
-    let (exit, said, _) =
-        nodeinit(here, &["init", "--yes", "--set", "name=demo", "--set", "network.podCIDR=10.1.0.0/16"]);
+    let (exit, said, _) = nodeinit(
+        here,
+        &[&INIT[..], &["--full", "--set", "name=demo", "--set", "network.podCIDR=10.1.0.0/16"]].concat(),
+    );
     assert!(exit == 0 && said.starts_with("cluster.yaml is written; next: "), "{exit} {said}");
+    assert!(std::fs::read_to_string(here.join("cluster.yaml")).unwrap().contains("\n#   dnsDomain: cluster.local\n"));
     let (exit, said, _) = nodeinit(here, &["validate", "--config", "cluster.yaml"]);
     assert!(exit == 0 && said.ends_with("cluster.yaml\n"), "{exit} {said}");
     write(here.join("over.yaml"), "name: other\n");
@@ -44,23 +50,100 @@ fn a_file_is_written_checked_and_shown() {
 }
 
 #[test]
-fn what_is_there_is_not_overwritten_and_nobody_is_asked_in_vain() {
+fn what_is_there_is_not_overwritten_and_a_wrong_option_writes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let here = dir.path();
     write(here.join("cluster.yaml"), "mine");
-    let (exit, _, said) = nodeinit(here, &["init", "--yes"]);
+    let (exit, _, said) = nodeinit(here, &INIT);
     assert!(exit == 64 && said.contains("cluster.yaml is there already; nothing was written"), "{exit} {said}");
     assert_eq!(std::fs::read_to_string(here.join("cluster.yaml")).unwrap(), "mine");
-    assert_eq!(nodeinit(here, &["init", "--yes", "--force"]).0, 0);
+    assert_eq!(nodeinit(here, &[&INIT[..], &["--force"]].concat()).0, 0);
     let masters = "masters=[{name: m1, address: 10.0.0.11},\n  {name: m2, address: 10.0.0.12}]";
     let set = ["--set", masters, "--set", "artifacts.source=upstream"];
     assert_eq!(nodeinit(here, &[&["init", "--yes", "--file", "new/directory/x.yaml"][..], &set].concat()).0, 0);
     assert_eq!(nodeinit(here, &["show", "--config", "new/directory/x.yaml"]).0, 0);
-    let (exit, _, said) = nodeinit(here, &["init", "--file", "other.yaml"]);
-    assert!(exit == 64 && said.contains("add --yes") && !here.join("other.yaml").exists(), "{exit} {said}");
+    // Without a terminal, nobody is asked.
+    assert_eq!(nodeinit(here, &["init", "--file", "other.yaml"]).0, 0);
     let (exit, _, said) = nodeinit(here, &["init", "--yes", "--file", "x.yaml", "--set", "nam=a"]);
     assert!(exit == 78 && said.contains("--set: nam: unknown key") && said.contains("did you mean `name`?"), "{said}");
     assert_eq!(nodeinit(here, &["init", "--yes", "--file", "x.yaml", "--set", "name"]).0, 64);
+    let (exit, _, said) = nodeinit(here, &["init", "--file", "x.yaml", "--master", "10.0.0.1"]);
+    assert!(exit == 64 && said.contains("--master \"10.0.0.1\" names no machine"), "{exit} {said}");
+    let (exit, _, said) = nodeinit(here, &["init", "--file", "x.yaml", "--endpoint", "https://api"]);
+    assert!(
+        exit == 78 && said.contains("--endpoint: controlPlane.endpoint: \"https://api\" is a URL"),
+        "{exit} {said}"
+    );
+    assert!(!here.join("x.yaml").exists());
+}
+
+#[test]
+fn the_short_file_has_what_the_options_say() {
+    let dir = tempfile::tempdir().unwrap();
+    let here = dir.path();
+    let options = [
+        ["--master", "m1=10.9.0.1"],
+        ["--master", "m2=10.9.0.2"],
+        ["--master", "m3=10.9.0.3"],
+        ["--worker", "w1"],
+        ["--virtual-address", "10.9.0.10"],
+        ["--ssh-user", "debian"],
+        ["--ssh-key", "/key"],
+        ["--set", "name=demo"],
+    ];
+    let (exit, _, said) = nodeinit(here, &[&INIT[..], options.as_flattened()].concat());
+    assert!(exit == 0 && said.contains("warning: the file has no SSH host key of m2, m3\n"), "{exit} {said}");
+    let text = std::fs::read_to_string(here.join("cluster.yaml")).unwrap();
+    assert!(text.contains("\nmasters:\n  - name: m1\n    address: 10.9.0.1\n") && text.lines().count() < 60, "{text}");
+    assert_eq!(nodeinit(here, &["validate", "cluster.yaml"]).0, 0);
+    let (_, json, _) = nodeinit(here, &["show", "--config", "cluster.yaml", "-o", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let config = &json["config"];
+    assert_eq!(config["controlPlane"]["virtualAddress"], "10.9.0.10");
+    assert_eq!((&config["ssh"]["user"], &config["ssh"]["keyFile"]), (&"debian".into(), &"/key".into()));
+    assert_eq!((&config["workers"][0]["name"], &config["masters"][2]["address"]), (&"w1".into(), &"10.9.0.3".into()));
+    // A later default does not change it.
+    for key in ["name", "kubernetes.version", "network.podCIDR", "network.serviceCIDR", "artifacts.source"] {
+        assert_eq!(json["origins"][key]["file"], "cluster.yaml", "{key}");
+    }
+}
+
+#[test]
+fn questions_are_asked_on_a_terminal_and_an_interrupt_writes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let here = dir.path();
+    let printed = on_a_terminal(here, &[("Name of", "demo\n\n\n\n\n\n\n\n"), ("Further masters", "\x03")]);
+    assert!(printed.contains("Further masters") && std::fs::read_dir(here).unwrap().count() == 0, "{printed}");
+    let printed = on_a_terminal(here, &[("Name of", "A B\ndemo\n\n\n\n\n\n\nm1=10.9.0.1\n\n\n")]);
+    assert!(printed.contains("name: \"A B\" is not a DNS label"), "{printed}");
+    assert!(printed.contains("cluster.yaml is written; next: "), "{printed}");
+    assert_eq!(nodeinit(here, &["validate", "cluster.yaml"]).0, 0);
+    let mode = std::fs::metadata(here.join("cluster.yaml")).unwrap().permissions().mode();
+    assert_eq!((mode & 0o777, std::fs::read_dir(here).unwrap().count()), (0o644, 1));
+}
+
+/// What `config init` prints on a pseudo terminal, of util-linux's script. Each text is typed when what is beside it was printed.
+#[allow(clippy::disallowed_methods, reason = "the program under test ends by itself")]
+fn on_a_terminal(directory: &Path, dialogue: &[(&str, &str)]) -> String {
+    let command = format!("exec {} config {}", env!("CARGO_BIN_EXE_nodeinit"), INIT.join(" "));
+    let mut script = Command::new("timeout");
+    script.args(["60", "script", "--quiet", "--command", &command, "/dev/null"]).current_dir(directory);
+    let child = script.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let mut child = child.unwrap_or_else(|e| panic!("{e}"));
+    let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let mut printed = String::new();
+    let mut piece = [0; 4096];
+    for (prompt, typed) in dialogue {
+        while !printed.contains(prompt) {
+            let length = output.read(&mut piece).unwrap();
+            assert!(length > 0, "no {prompt:?} in {printed}");
+            printed += &String::from_utf8_lossy(&piece[..length]);
+        }
+        input.write_all(typed.as_bytes()).unwrap();
+    }
+    output.read_to_string(&mut printed).unwrap();
+    child.wait().unwrap();
+    printed
 }
 
 #[test]

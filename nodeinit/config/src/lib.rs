@@ -7,6 +7,7 @@ pub mod cluster;
 mod component;
 mod identify;
 pub mod keys;
+mod layer;
 mod load;
 mod logins;
 mod model;
@@ -20,7 +21,8 @@ mod view;
 pub use cluster::Cluster;
 pub use component::Component;
 pub use identify::{Local, UnknownMachine};
-pub use load::{Layer, Loaded, load};
+pub use layer::Layer;
+pub use load::{Loaded, load};
 pub use logins::{DOCKER_HUB, Logins};
 pub use model::{
     addon::Addon,
@@ -36,5 +38,5 @@ pub use text::yaml;
 pub use view::{
     projection::{Made, Trust},
     schema::json_schema,
-    template::template,
+    template::{short_template, template},
 };

@@ -1,7 +1,7 @@
 //! Where upstream publishes what a cluster needs: the only code that turns versions into URLs.
 
 use crate::{
-    DOCKER_HUB,
+    Addon, DOCKER_HUB,
     cluster::{ArtifactSource, Cluster, KubernetesImage},
     model::defaults,
 };
@@ -21,20 +21,12 @@ const RUNC: &str = "v1.5.2";
 /// Source: `github.com/distribution/reference`, and `core/remotes/docker/registry.go` of containerd.
 const DOCKER_IO: &str = "docker.io";
 
-/// The licences of the projects whose images a cluster may have. Source: the file LICENSE of each project.
-const LICENSES: [(&str, &str); 12] = [
+/// The licences of the projects whose images every cluster may have; the manifests of addons have those of theirs. Source: the file LICENSE of each project.
+const LICENSES: [(&str, &str); 4] = [
     ("registry.k8s.io/", "Apache-2.0"),
     ("ghcr.io/flannel-io/flannel:", "Apache-2.0"),
     ("ghcr.io/flannel-io/flannel-cni-plugin:", "Apache-2.0"),
     ("ghcr.io/kube-vip/kube-vip:", "Apache-2.0"),
-    ("docker.io/rancher/local-path-provisioner:", "Apache-2.0"),
-    ("docker.io/library/busybox:", "GPL-2.0-only"),
-    ("quay.io/prometheus/prometheus:", "Apache-2.0"),
-    ("quay.io/prometheus/node-exporter:", "Apache-2.0"),
-    ("docker.io/victoriametrics/victoria-logs:", "Apache-2.0"),
-    ("cr.fluentbit.io/fluent/fluent-bit:", "Apache-2.0"),
-    ("docker.io/library/traefik:", "MIT"),
-    ("ghcr.io/headlamp-k8s/headlamp:", "Apache-2.0"),
 ];
 
 /// A file of a directory that serves as `artifacts.source`.
@@ -102,11 +94,18 @@ impl Source {
             Self::File(_) => Some("Apache-2.0"),
             Self::Image(image) => {
                 let known = LICENSES.iter().find(|(name, _)| image.name.starts_with(name));
-                known.map(|(_, license)| *license)
+                known.map(|(_, license)| *license).or_else(|| of_addons(&image.name))
             }
             Self::Unknown => None,
         }
     }
+}
+
+/// The licence of an addon's image, whatever its tag.
+fn of_addons(image: &str) -> Option<&'static str> {
+    let untagged = |image: &str| image.rsplit_once(':').map(|(name, _)| name.to_owned());
+    let mut all = Addon::ALL.into_iter().flat_map(Addon::licensed_images);
+    all.find(|(own, _)| untagged(own) == untagged(image))?.1
 }
 
 impl Cluster {
@@ -232,7 +231,7 @@ fn mirrored(url: &str, mirrors: &BTreeMap<String, String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Addon, Layer, load};
+    use crate::{Layer, load};
 
     const HEAD: &str = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\n";
 

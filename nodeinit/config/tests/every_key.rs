@@ -8,6 +8,8 @@ use nodeinit_config::{
     releases,
     schema::{Fallback, Field, Kind},
 };
+use std::collections::BTreeSet;
+
 const FULL: &str = include_str!("every_key.yaml");
 
 /// The same with what cannot be beside something of it: a bastion for the jump host, a second network with a router, and a bundle
@@ -125,15 +127,25 @@ fn the_defaults_of_a_directory() {
 }
 
 #[test]
-fn an_addons_images_are_those_of_its_manifest() {
+fn every_folder_of_addons_is_in_the_list_and_its_images_have_licences() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../manifests/addons");
+    let folders = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let listed = Addon::ALL.map(|addon| addon.name().to_owned());
+    assert_eq!(
+        folders.collect::<BTreeSet<_>>(),
+        listed.into(),
+        "manifests/addons and model/addon.rs name other addons"
+    );
     for addon in Addon::ALL {
-        let path = format!("{}/../../manifests/{}.yaml", env!("CARGO_MANIFEST_DIR"), addon.name());
-        let manifest = std::fs::read_to_string(path).unwrap();
-        let mut named: Vec<&str> = manifest.lines().filter_map(|line| line.trim().strip_prefix("image: ")).collect();
-        let mut listed = addon.images().to_vec();
-        named.sort_unstable();
-        listed.sort_unstable();
-        assert_eq!(named, listed, "{}", addon.name());
+        let written = addon.manifest().lines().filter_map(|line| line.trim().strip_prefix("image: "));
+        for line in written {
+            assert!(
+                line.contains(" # "),
+                "{}: write the licence of the image as a comment behind {line}",
+                addon.file_name()
+            );
+        }
+        assert!(addon.images().count() > 0 && addon.description().ends_with('.'), "{}", addon.file_name());
     }
 }
 

@@ -1,12 +1,16 @@
-//! `docs/reference/configuration.md` and `docs/reference/releases.md` are made from the description of the keys, and these tests see that they are current.
+//! `docs/reference/configuration.md`, `docs/reference/releases.md` and the table in `docs/how-to/addons.md` are made from the description of the keys and from the
+//! addons, and these tests see that they are current.
 //! `UPDATE_DOCS=1 cargo test -p nodeinit-config --test reference` writes it.
 
 use nodeinit_config::{
+    Addon,
     keys::CLUSTER,
     releases::{KEYS, Program, Release, embedded},
     schema::{Fallback, Field, Kind},
+    yaml,
 };
-use std::path::Path;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
 
 #[test]
 fn the_reference_is_current() {
@@ -18,8 +22,33 @@ fn the_page_of_releases_is_current() {
     is_current("reference/releases.md", &releases());
 }
 
+#[test]
+fn the_table_of_addons_is_current() {
+    const MARKS: [&str; 2] = ["<!-- addons: made from manifests/addons -->\n", "<!-- end of addons -->"];
+    let page = std::fs::read_to_string(document("how-to/addons.md")).unwrap_or_default();
+    let (before, rest) = page.split_once(MARKS[0]).expect("the mark before the table");
+    let (_, behind) = rest.split_once(MARKS[1]).expect("the mark behind the table");
+    let rows: String = Addon::ALL.map(addon).concat();
+    let table = format!("\n| addon | what it is | images | namespace |\n|---|---|---|---|\n{rows}\n");
+    is_current("how-to/addons.md", &format!("{before}{}{table}{}{behind}", MARKS[0], MARKS[1]));
+}
+
+/// An addon's row.
+fn addon(addon: Addon) -> String {
+    let images: Vec<String> = addon.images().map(|image| format!("`{image}`")).collect();
+    let objects = yaml::documents(addon.manifest()).unwrap_or_else(|e| panic!("{}: {e}", addon.file_name()));
+    let workload = |object: &&Value| object.pointer("/spec/template").is_some();
+    let namespace = objects.iter().find(workload).and_then(|object| object["metadata"]["namespace"].as_str());
+    let namespace = namespace.unwrap_or_else(|| panic!("{} has no workload in a namespace", addon.file_name()));
+    format!("| `{}` | {} | {} | `{namespace}` |\n", addon.name(), addon.description(), images.join(", "))
+}
+
+fn document(page: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page)
+}
+
 fn is_current(page: &str, current: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
+    let path = document(page);
     if std::env::var_os("UPDATE_DOCS").is_some() {
         #[allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a document of the source tree")]
         std::fs::write(&path, current).unwrap();

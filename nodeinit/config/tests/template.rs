@@ -1,6 +1,6 @@
-//! The file that `config init` writes, and the JSON Schema.
+//! The files that `config init` writes, and the JSON Schema.
 
-use nodeinit_config::{Layer, json_schema, load, template};
+use nodeinit_config::{Layer, json_schema, load, short_template, template};
 
 #[test]
 fn an_empty_choice_gives_a_file_of_defaults() {
@@ -35,6 +35,57 @@ fn what_was_chosen_stands_between_the_comments() {
     ] {
         assert!(text.contains(part), "{part:?} is not in\n{text}");
     }
+}
+
+#[test]
+fn no_example_looks_like_a_default() {
+    let text = template(&[]).unwrap();
+    for part in [
+        "\n# masters: []\n",
+        "Example: `[{name: master-1, address: 10.0.0.11}]`.\n",
+        "\n#   endpoint:\n",
+        "\n#   # the first master's address and port 6443. Example: `api.example.org:6443`.\n#   endpoint:\n",
+    ] {
+        assert!(text.contains(part), "{part:?} is not in\n{text}");
+    }
+    // Each key, as it is written as a comment, has its default.
+    let plain: String = text.lines().filter_map(|line| uncommented(line).map(|line| format!("{line}\n"))).collect();
+    let cloud = plain.find("\nopenstack:").unwrap();
+    let timeouts = plain.find("\ntimeouts:").unwrap();
+    let without_cloud = format!("{}{}", &plain[..cloud], &plain[timeouts..]);
+    let loaded =
+        load(&[Layer::file("cluster.yaml", without_cloud.clone())]).unwrap_or_else(|p| panic!("{p}\n{without_cloud}"));
+    assert_eq!(loaded.cluster, load(&[]).unwrap().cluster);
+}
+
+/// A line as it is without the mark that turns a key off; `None` for an explanation.
+fn uncommented(line: &str) -> Option<&str> {
+    let line = line.strip_prefix("# ").unwrap_or(line);
+    let (key, _) = line.trim_start().split_once(':')?;
+    (key.starts_with(|c: char| c.is_ascii_lowercase()) && key.bytes().all(|b| b.is_ascii_alphanumeric()))
+        .then_some(line)
+}
+
+#[test]
+fn the_short_file_has_only_what_was_chosen() {
+    let layers = [
+        Layer::setting("answer", "ssh.user", "debian"),
+        Layer::setting("answer", "masters", r#"[{"address": "10.0.0.1", "name": "m1", "hostKeys": []}]"#),
+        Layer::setting("answer", "name", "demo"),
+    ];
+    let text = short_template(&layers).unwrap();
+    let (_, body) = text.split_once("\n\n").unwrap();
+    assert!(body.starts_with(
+        "# The cluster's name; used in kubeconfigs and in `kubeadm-config`.\nname: demo\n\n# The masters;"
+    ));
+    // In the order in which the keys are declared.
+    assert!(
+        body.contains("\nmasters:\n  - name: m1\n    address: 10.0.0.1\n    hostKeys: []\n\nssh:\n  # Login user."),
+        "{text}"
+    );
+    assert!(body.ends_with("\n  user: debian\n"), "{text}");
+    let loaded = load(&[Layer::file("cluster.yaml", text.clone())]).unwrap_or_else(|p| panic!("{p}\n{text}"));
+    assert_eq!((loaded.cluster.ssh.user.as_str(), loaded.cluster.masters.len()), ("debian", 1));
 }
 
 #[test]

@@ -15,13 +15,16 @@ use nodeinit_screen::tell;
 use serde_json::json;
 use std::{path::PathBuf, time::SystemTime};
 
+mod draft;
+mod host_keys;
 mod init;
+mod terminal;
 mod wizard;
 
 /// Writes, checks and shows the configuration.
 #[derive(Subcommand)]
 pub(super) enum Command {
-    /// Write a configuration file that explains every key; on a terminal, ask for the settings that matter
+    /// Write a configuration file with the settings that matter; on a terminal, ask for them
     Init(init::Init),
     /// Check the configuration and report every problem
     Validate(Validate),
@@ -54,7 +57,7 @@ pub(super) struct Validate {
 /// Runs one of the commands.
 pub(super) async fn run(command: Command) -> Exit {
     let (result, printing) = match command {
-        Command::Init(args) => (init::run(&args).map(|()| Exit::Done), Printing::default()),
+        Command::Init(args) => (init::run(&args).await.map(|()| Exit::Done), Printing::default()),
         Command::Validate(args) => (validate(&args).await, args.source.printing),
         Command::Show(source) => (show(&source).map(|()| Exit::Done), source.printing),
         Command::Schema => {

@@ -13,7 +13,7 @@ use std::{
 };
 
 /// Read first, where it is there.
-const MAIN: &str = "/etc/nodeinit/config.yaml";
+pub(crate) const MAIN: &str = "/etc/nodeinit/config.yaml";
 /// Its `*.yaml` are read next, in the order of their names.
 const DIRECTORY: &str = "/etc/nodeinit/conf.d";
 /// `--config -`.

@@ -271,6 +271,16 @@ impl Files {
         missing
     }
 
+    /// Whether this process may make a file at this path, with the directories above it that are missing.
+    ///
+    /// # Errors
+    /// Where it may not, as writing the file would fail.
+    pub fn check_writable(&self, path: &Path) -> Result<(), FileError> {
+        let directory = path.ancestors().skip(1).find(|directory| self.exists(directory)).unwrap_or(path);
+        let allowed = nix::unistd::access(&self.real(directory), nix::unistd::AccessFlags::W_OK);
+        allowed.map_err(|error| failed("write", path)(error.into()))
+    }
+
     /// The directories above a file that are missing, outermost first.
     #[must_use]
     pub fn missing_parents(&self, file: &Path) -> Vec<PathBuf> {
@@ -454,6 +464,16 @@ mod tests {
         assert!(new.iter().all(|f| files.is_same(f).unwrap()));
         assert!(!files.is_same(&NewFile::public("/a", "secret")).unwrap(), "another mode is another file");
         assert_eq!(files.list("/").unwrap(), ["a", "b"], "no temporary file is left");
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_known_before() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::under(dir.path());
+        assert!(files.check_writable(Path::new("/new/directory/a")).is_ok());
+        // Root may write everywhere but here.
+        let error = Files::of_machine().check_writable(Path::new("/proc/sys/new/a")).unwrap_err();
+        assert_eq!(error.to_string(), "cannot write /proc/sys/new/a");
     }
 
     #[test]

@@ -42,8 +42,8 @@ pub enum Manifest {
 }
 
 impl Manifest {
-    /// All manifests.
-    pub const ALL: [Self; 21] = [
+    /// Those of no optional addon.
+    const OWN: [Self; 15] = [
         Self::Etcd,
         Self::ApiServer,
         Self::ControllerManager,
@@ -59,15 +59,14 @@ impl Manifest {
         Self::KubeProxy,
         Self::CoreDns,
         Self::Flannel,
-        Self::Addon(Addon::MetricsServer),
-        Self::Addon(Addon::LocalStorage),
-        Self::Addon(Addon::Monitoring),
-        Self::Addon(Addon::Logging),
-        Self::Addon(Addon::Ingress),
-        Self::Addon(Addon::Dashboard),
     ];
 
-    /// The file's name in `manifests/` and in the directory that replaces it.
+    /// All manifests.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::OWN.into_iter().chain(Addon::ALL.map(Self::Addon))
+    }
+
+    /// The file's name in `manifests/`, or in a folder of `manifests/addons/`, and in the directory that replaces it.
     #[must_use]
     pub fn file_name(self) -> &'static str {
         match self {
@@ -86,19 +85,14 @@ impl Manifest {
             Self::KubeProxy => "kube-proxy.yaml",
             Self::CoreDns => "coredns.yaml",
             Self::Flannel => "flannel.yaml",
-            Self::Addon(Addon::MetricsServer) => "metrics-server.yaml",
-            Self::Addon(Addon::LocalStorage) => "local-storage.yaml",
-            Self::Addon(Addon::Monitoring) => "monitoring.yaml",
-            Self::Addon(Addon::Logging) => "logging.yaml",
-            Self::Addon(Addon::Ingress) => "ingress.yaml",
-            Self::Addon(Addon::Dashboard) => "dashboard.yaml",
+            Self::Addon(addon) => addon.file_name(),
         }
     }
 
     /// Every file name, for a message.
     #[must_use]
     pub fn file_names() -> String {
-        Self::ALL.map(Self::file_name).join(", ")
+        Self::all().map(Self::file_name).collect::<Vec<_>>().join(", ")
     }
 
     fn embedded(self) -> &'static str {
@@ -118,12 +112,7 @@ impl Manifest {
             Self::KubeProxy => include_str!("../../../manifests/kube-proxy.yaml"),
             Self::CoreDns => include_str!("../../../manifests/coredns.yaml"),
             Self::Flannel => include_str!("../../../manifests/flannel.yaml"),
-            Self::Addon(Addon::MetricsServer) => include_str!("../../../manifests/metrics-server.yaml"),
-            Self::Addon(Addon::LocalStorage) => include_str!("../../../manifests/local-storage.yaml"),
-            Self::Addon(Addon::Monitoring) => include_str!("../../../manifests/monitoring.yaml"),
-            Self::Addon(Addon::Logging) => include_str!("../../../manifests/logging.yaml"),
-            Self::Addon(Addon::Ingress) => include_str!("../../../manifests/ingress.yaml"),
-            Self::Addon(Addon::Dashboard) => include_str!("../../../manifests/dashboard.yaml"),
+            Self::Addon(addon) => addon.manifest(),
         }
     }
 }
@@ -149,7 +138,7 @@ impl Manifests {
     pub fn new(overrides: BTreeMap<String, String>) -> Result<Self, RenderError> {
         let mut known = BTreeMap::new();
         for (file, text) in overrides {
-            match Manifest::ALL.iter().find(|manifest| manifest.file_name() == file) {
+            match Manifest::all().find(|manifest| manifest.file_name() == file) {
                 Some(manifest) => known.insert(manifest.file_name(), text),
                 None => return Err(RenderError::UnknownManifest { file, known: Manifest::file_names() }),
             };
@@ -181,7 +170,7 @@ mod tests {
     #[test]
     fn the_readme_lists_every_manifest_and_every_placeholder() {
         let readme = include_str!("../../../manifests/README.md");
-        for manifest in Manifest::ALL {
+        for manifest in Manifest::OWN {
             assert!(readme.contains(&format!("`{manifest}`")), "{manifest}");
         }
         let fixture = super::super::testing::Fixture::new();

@@ -124,40 +124,35 @@ impl Session {
         limit: Duration,
     ) -> Result<Self, SshError> {
         let known = host_key::known(target)?;
-        match via {
+        let shaken = match via {
             None => {
                 let stream = within(target, Phase::Connect, limit, direct(target)).await?;
-                Self::over(stream, target, known, key, limit).await
+                shake_hands(stream, target, known, limit).await?
             }
             Some(via) => {
                 let stream = within(target, Phase::Connect, limit, via.tunnel(target)).await?;
-                Self::over(stream, target, known, key, limit).await
+                shake_hands(stream, target, known, limit).await?
             }
+        };
+        Self::log_in(shaken, target, key, limit).await
+    }
+
+    /// The host key that a machine shows, as `type base64`. Nothing but the key exchange is sent to it, and nobody has verified that
+    /// the key is its own.
+    ///
+    /// # Errors
+    /// [`SshError`] where it shows none.
+    pub async fn shown_host_key(target: &Target, limit: Duration) -> Result<String, SshError> {
+        let unknown = Target { host_keys: Vec::new(), trust_on_first_use: false, ..target.clone() };
+        let stream = within(&unknown, Phase::Connect, limit, direct(&unknown)).await?;
+        match shake_hands(stream, &unknown, Vec::new(), limit).await {
+            Ok(Shaken { host_key, .. }) | Err(SshError::UnknownHostKey { line: host_key, .. }) => Ok(host_key),
+            Err(e) => Err(e),
         }
     }
 
-    async fn over(
-        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-        target: &Target,
-        known: Vec<HostKey>,
-        key: &ClientKey,
-        limit: Duration,
-    ) -> Result<Self, SshError> {
-        let kinds: Vec<&str> = known.iter().map(|key| key.kind.as_str()).collect();
-        let config = Arc::new(algorithms::config(&kinds));
-        let learnt = Arc::new(Mutex::new(Learnt::default()));
-        let forwarded = Arc::new(Semaphore::new(FORWARDED));
-        let watch = Watch { target: target.clone(), known, learnt: Arc::clone(&learnt), forwarded };
-        let handshake = async {
-            let made = client::connect_stream(config, stream, watch).await;
-            match (made, lock(&learnt).shown.take()) {
-                (_, Some(Err(wrong))) => Err(wrong),
-                (Ok(handle), Some(Ok(line))) => Ok((handle, line)),
-                (Ok(_), None) => Err(no_handshake(target, russh::Error::UnknownKey)),
-                (Err(source), _) => Err(no_handshake(target, source)),
-            }
-        };
-        let (mut handle, host_key) = within(target, Phase::Handshake, limit, handshake).await?;
+    async fn log_in(shaken: Shaken, target: &Target, key: &ClientKey, limit: Duration) -> Result<Self, SshError> {
+        let Shaken { mut handle, learnt, host_key } = shaken;
         let (name, user) = (target.name.clone(), target.user.clone());
         let authentication = async { Ok(handle.authenticate_publickey(&user, key.signer()).await) };
         let authentication = within(target, Phase::Login, limit, authentication).await?;
@@ -281,6 +276,38 @@ impl Drop for Channel {
             runtime.spawn(async move { writer.close().await });
         }
     }
+}
+
+/// A connection over which only the keys were exchanged.
+struct Shaken {
+    handle: Handle<Watch>,
+    learnt: Arc<Mutex<Learnt>>,
+    /// What the machine showed.
+    host_key: String,
+}
+
+async fn shake_hands(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    target: &Target,
+    known: Vec<HostKey>,
+    limit: Duration,
+) -> Result<Shaken, SshError> {
+    let kinds: Vec<&str> = known.iter().map(|key| key.kind.as_str()).collect();
+    let config = Arc::new(algorithms::config(&kinds));
+    let learnt = Arc::new(Mutex::new(Learnt::default()));
+    let forwarded = Arc::new(Semaphore::new(FORWARDED));
+    let watch = Watch { target: target.clone(), known, learnt: Arc::clone(&learnt), forwarded };
+    let handshake = async {
+        let made = client::connect_stream(config, stream, watch).await;
+        match (made, lock(&learnt).shown.take()) {
+            (_, Some(Err(wrong))) => Err(wrong),
+            (Ok(handle), Some(Ok(line))) => Ok((handle, line)),
+            (Ok(_), None) => Err(no_handshake(target, russh::Error::UnknownKey)),
+            (Err(source), _) => Err(no_handshake(target, source)),
+        }
+    };
+    let (handle, host_key) = within(target, Phase::Handshake, limit, handshake).await?;
+    Ok(Shaken { handle, learnt, host_key })
 }
 
 async fn direct(target: &Target) -> Result<TcpStream, SshError> {

@@ -1,71 +1,84 @@
-//! The addons that a cluster may have.
+//! The optional addons.
 
-/// The optional addons; each is off by default.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Addon {
-    /// `addons.metricsServer`: what pods and nodes use, for `kubectl top` and autoscaling.
-    MetricsServer,
-    /// `addons.localStorage`: volumes on the nodes' own disks.
-    LocalStorage,
-    /// `addons.monitoring`: Prometheus.
-    Monitoring,
-    /// `addons.logging`: what containers write, kept in one place.
-    Logging,
-    /// `addons.ingress`: HTTP from outside.
-    Ingress,
-    /// `addons.dashboard`: the cluster in a browser.
-    Dashboard,
+/// Declares the addons. What an addon is, and which images it has, its manifest says: `manifests/addons/NAME/NAME.yaml`.
+macro_rules! addons {
+    ($($name:literal $key:literal $addon:ident,)+) => {
+        /// The optional addons; each is off by default.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Addon {
+            $(#[doc = concat!("`addons.", $key, "`.")] $addon,)+
+        }
+
+        impl Addon {
+            /// All, in the order in which they are shown.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$addon),+];
+
+            /// Its name, as `addons list` shows it.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$addon => $name,)+
+                }
+            }
+
+            /// Its key below `addons`.
+            #[must_use]
+            pub const fn key(self) -> &'static str {
+                match self {
+                    $(Self::$addon => $key,)+
+                }
+            }
+
+            /// The name of its manifest, and of the file that replaces it.
+            #[must_use]
+            pub const fn file_name(self) -> &'static str {
+                match self {
+                    $(Self::$addon => concat!($name, ".yaml"),)+
+                }
+            }
+
+            /// Its manifest.
+            #[must_use]
+            pub const fn manifest(self) -> &'static str {
+                match self {
+                    $(Self::$addon => include_str!(concat!("../../../../manifests/addons/", $name, "/", $name, ".yaml")),)+
+                }
+            }
+        }
+    };
+}
+
+// The name, which is also that of the folder; the key below `addons`; the type.
+addons! {
+    "metrics-server" "metricsServer" MetricsServer,
+    "local-storage" "localStorage" LocalStorage,
+    "monitoring" "monitoring" Monitoring,
+    "logging" "logging" Logging,
+    "ingress" "ingress" Ingress,
+    "dashboard" "dashboard" Dashboard,
 }
 
 impl Addon {
-    /// All, in the order in which they are shown.
-    pub const ALL: [Self; 6] =
-        [Self::MetricsServer, Self::LocalStorage, Self::Monitoring, Self::Logging, Self::Ingress, Self::Dashboard];
-
-    /// What people call it by, and its manifest without `.yaml`.
+    /// What it is: the comment in the first line of its manifest.
     #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::MetricsServer => "metrics-server",
-            Self::LocalStorage => "local-storage",
-            Self::Monitoring => "monitoring",
-            Self::Logging => "logging",
-            Self::Ingress => "ingress",
-            Self::Dashboard => "dashboard",
+    pub const fn description(self) -> &'static str {
+        let text = self.manifest();
+        let (bytes, mut end) = (text.as_bytes(), 0);
+        assert!(bytes[0] == b'#' && bytes[1] == b' ', "a manifest begins with a comment that describes the addon");
+        while bytes[end] != b'\n' {
+            end += 1;
         }
-    }
-
-    /// Its key below `addons`.
-    #[must_use]
-    pub fn key(self) -> &'static str {
-        match self {
-            Self::MetricsServer => "metricsServer",
-            Self::LocalStorage => "localStorage",
-            Self::Monitoring => "monitoring",
-            Self::Logging => "logging",
-            Self::Ingress => "ingress",
-            Self::Dashboard => "dashboard",
-        }
+        text.split_at(end).0.split_at(2).1
     }
 
     /// The images that its manifest names.
-    #[must_use]
-    pub fn images(self) -> &'static [&'static str] {
-        match self {
-            Self::MetricsServer => &["registry.k8s.io/metrics-server/metrics-server:v0.9.0"],
-            Self::LocalStorage => {
-                &["docker.io/rancher/local-path-provisioner:v0.0.30", "docker.io/library/busybox:1.37.0"]
-            }
-            Self::Monitoring => &[
-                "quay.io/prometheus/prometheus:v3.5.0",
-                "registry.k8s.io/kube-state-metrics/kube-state-metrics:v2.15.0",
-                "quay.io/prometheus/node-exporter:v1.9.1",
-            ],
-            Self::Logging => {
-                &["docker.io/victoriametrics/victoria-logs:v1.50.0", "cr.fluentbit.io/fluent/fluent-bit:4.2.2"]
-            }
-            Self::Ingress => &["docker.io/library/traefik:v3.5.4"],
-            Self::Dashboard => &["ghcr.io/headlamp-k8s/headlamp:v0.40.0"],
-        }
+    pub fn images(self) -> impl Iterator<Item = &'static str> {
+        self.licensed_images().map(|(image, _)| image)
+    }
+
+    /// Each image with the licence in the comment behind it, as SPDX has it.
+    pub(crate) fn licensed_images(self) -> impl Iterator<Item = (&'static str, Option<&'static str>)> {
+        let written = self.manifest().lines().filter_map(|line| line.trim().strip_prefix("image: "));
+        written.map(|image| image.split_once(" # ").map_or((image, None), |(image, license)| (image, Some(license))))
     }
 }

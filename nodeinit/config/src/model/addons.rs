@@ -1,34 +1,24 @@
 //! Addons.
 
 use super::{
-    declare::{Form, keys},
-    field::Kind,
-    place::Place,
+    addon::Addon,
+    declare::{Form, Verdict, keys, place::Place},
+    field::{Audience, Fallback, Field, Kind},
 };
-use crate::model::addon::Addon;
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
+
+/// `addons` as it is written: the keys of [`FixedKeys`], and one for each optional addon.
+pub(crate) enum AddonKeys {}
 
 keys! {
-    /// Addons as they are written.
-    pub(crate) struct AddonKeys as Addons, by addons {
+    /// What every cluster has or may have.
+    pub(crate) struct FixedKeys {
         /// kube-proxy: services by iptables or nftables.
         "kubeProxy" kube_proxy: bool = "true", to all;
         /// CoreDNS: names inside the cluster.
         "coreDNS" core_dns: bool = "true", to all;
         /// The pod network.
         "cni" cni: Cni = "flannel", to all;
-        /// metrics-server: what pods and nodes use, for `kubectl top` and autoscaling.
-        "metricsServer" metrics_server: bool = "false", to all;
-        /// local-path-provisioner: volumes on the nodes' own disks, by the default storage class `local-path`.
-        "localStorage" local_storage: bool = "false", to all;
-        /// Prometheus, node-exporter and kube-state-metrics, in the namespace `monitoring`.
-        "monitoring" monitoring: bool = "false", to all;
-        /// Fluent Bit and VictoriaLogs: what containers write, in the namespace `logging`.
-        "logging" logging: bool = "false", to all;
-        /// Traefik: HTTP from outside, on ports 80 and 443 of every node that runs ordinary pods.
-        "ingress" ingress: bool = "false", to all;
-        /// Headlamp: the cluster in a browser, in the namespace `dashboard`.
-        "dashboard" dashboard: bool = "false", to all;
         /// A directory on the first master: every manifest in it is applied when the cluster is ready, as it is. An object that is taken
         /// out of it is deleted.
         "manifests" manifests: Option<PathBuf>, else "none", example "/etc/nodeinit/addons", to all;
@@ -58,22 +48,51 @@ pub struct Addons {
     pub manifests: Option<PathBuf>,
 }
 
-fn addons(keys: AddonKeys) -> Option<Addons> {
-    let is_on = |addon: &Addon| match addon {
-        Addon::MetricsServer => keys.metrics_server,
-        Addon::LocalStorage => keys.local_storage,
-        Addon::Monitoring => keys.monitoring,
-        Addon::Logging => keys.logging,
-        Addon::Ingress => keys.ingress,
-        Addon::Dashboard => keys.dashboard,
-    };
-    Some(Addons {
-        kube_proxy: keys.kube_proxy,
-        coredns: keys.core_dns,
-        optional: Addon::ALL.into_iter().filter(is_on).collect(),
-        cni: keys.cni,
-        manifests: keys.manifests,
-    })
+const FIXED: usize = FixedKeys::KEYS.len();
+const KEYS: [Field; FIXED + Addon::ALL.len()] = {
+    let mut keys = [FixedKeys::KEYS[0]; FIXED + Addon::ALL.len()];
+    let mut at = 1;
+    while at < keys.len() {
+        keys[at] = if at < FIXED { FixedKeys::KEYS[at] } else { switch(Addon::ALL[at - FIXED]) };
+        at += 1;
+    }
+    keys
+};
+
+const fn switch(addon: Addon) -> Field {
+    let (kind, default) = (Kind::Flag, Fallback::Value("false"));
+    Field { key: addon.key(), kind, default, doc: addon.description(), audience: Audience::All }
+}
+
+impl<'t> Place<'t, AddonKeys> {
+    pub(crate) fn fixed(&self) -> Place<'t, FixedKeys> {
+        self.cast()
+    }
+}
+
+impl Form for AddonKeys {
+    type Value = Addons;
+    const KIND: Kind = Kind::Group(&KEYS);
+
+    fn read(place: &Place<'_, Self>) -> Option<Addons> {
+        let fixed = place.fixed().value()?;
+        let is_on = |addon: &Addon| place.below::<bool>(addon.key()).value() == Some(true);
+        Some(Addons {
+            kube_proxy: fixed.kube_proxy,
+            coredns: fixed.core_dns,
+            cni: fixed.cni,
+            optional: Addon::ALL.into_iter().filter(is_on).collect(),
+            manifests: fixed.manifests,
+        })
+    }
+
+    fn check(place: &Place<'_, Self>, verdict: &mut Verdict<'_>) {
+        Form::check(&place.fixed(), verdict);
+    }
+
+    fn immutable(place: &Place<'_, Self>, values: &mut BTreeMap<String, String>) {
+        Form::immutable(&place.fixed(), values);
+    }
 }
 
 /// The pod network.

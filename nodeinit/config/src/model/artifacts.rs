@@ -2,8 +2,10 @@
 
 use super::{
     Cluster, Document,
-    declare::{Dict, Verdict, choice, keys},
-    place::{Place, refuse_twice},
+    declare::{
+        Dict, Verdict, choice, keys,
+        place::{Place, refuse_twice},
+    },
     texts::{BundleKey, Host, ImageName, PemCertificate, RelativePath, Url},
     values::ArtifactSource,
 };

@@ -1,8 +1,7 @@
 //! containerd.
 
 use super::{
-    declare::{Verdict, keys},
-    place::Place,
+    declare::{Verdict, keys, place::Place},
     texts::{NoProxy, Url},
 };
 

@@ -3,7 +3,7 @@
 use crate::{
     cluster::{ArtifactSource, Cluster, Cni, KubernetesImage},
     keys::{API_VERSION, CLUSTER, KIND},
-    model::place::keys,
+    model::declare::place::keys,
     problem::Mark,
     schema::{Fallback, Field, Kind},
     text::tree::{Entry, Node, Value},
@@ -84,7 +84,7 @@ pub(crate) fn images(cluster: &Cluster) -> Vec<(String, String)> {
     }
     for image in cluster.addons.optional.iter().flat_map(|addon| addon.images()) {
         let short = image.rsplit('/').next().and_then(|last| last.split(':').next()).unwrap_or(image);
-        images.push((format!("images/{short}.tar"), (*image).to_owned()));
+        images.push((format!("images/{short}.tar"), image.to_owned()));
     }
     images
 }

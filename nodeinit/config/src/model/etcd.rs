@@ -1,8 +1,7 @@
 //! etcd.
 
 use super::{
-    declare::{Dict, Verdict, keys},
-    place::Place,
+    declare::{Dict, Verdict, keys, place::Place},
     reserved::ETCD_RESERVED,
     texts::{Argument, FlagName},
 };

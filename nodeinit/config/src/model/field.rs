@@ -4,7 +4,7 @@
 use crate::model::format::Format;
 
 /// A key of a group.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Field {
     /// The key as written.
     pub key: &'static str,

@@ -1,8 +1,10 @@
 //! Registries, and the images of Kubernetes itself.
 
 use super::{
-    declare::{Verdict, keys},
-    place::{Place, refuse_twice},
+    declare::{
+        Verdict, keys,
+        place::{Place, refuse_twice},
+    },
     texts::{Host, Repository, Url},
 };
 use std::{collections::HashMap, path::PathBuf};

@@ -1,8 +1,7 @@
 //! The configuration of the kubelet and of kube-proxy.
 
 use super::{
-    declare::{Verdict, keys},
-    place::Place,
+    declare::{Verdict, keys, place::Place},
     reserved::{KUBE_PROXY_RESERVED, KUBELET_RESERVED},
 };
 use serde_json::{Map, Value};

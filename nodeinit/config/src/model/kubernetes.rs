@@ -2,12 +2,13 @@
 
 use super::{
     Document,
-    declare::{Verdict, keys},
-    place::Place,
+    declare::{Verdict, keys, place::Place},
 };
 use crate::{
-    model::versions::KubernetesVersion,
-    releases::{DIRECTORY, Program, Release, Releases},
+    model::{
+        release::{DIRECTORY, Program, Release, Releases},
+        versions::{DEFAULT, KubernetesVersion},
+    },
     text::tree::{Entry, below},
 };
 
@@ -16,7 +17,7 @@ keys! {
     pub(crate) struct Kubernetes {
         /// The version of Kubernetes. Its minor version selects the release, which determines all other versions and flags: see
         /// `docs/reference/releases.md`.
-        "version" version: KubernetesVersion = (crate::releases::DEFAULT), to all, immutable => known;
+        "version" version: KubernetesVersion = (DEFAULT), to all, immutable => known;
     }
 }
 

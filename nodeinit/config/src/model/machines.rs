@@ -2,8 +2,10 @@
 
 use super::{
     Document,
-    declare::{Dict, Verdict, keys},
-    place::{Place, refuse_twice},
+    declare::{
+        Dict, Verdict, keys,
+        place::{Place, refuse_twice},
+    },
     texts::{CloudName, HostKey, LabelKey, LabelValue, NodeName, User},
     values::{Endpoint, Taint},
 };

@@ -22,7 +22,7 @@ pub(crate) mod names;
 mod network;
 pub mod openstack;
 mod os;
-pub(crate) mod place;
+pub(crate) mod release;
 mod reserved;
 mod ssh;
 pub(crate) mod suggest;
@@ -48,21 +48,18 @@ pub use values::{API_PORT, ArtifactSource, Endpoint, FETCHED, Taint};
 
 pub(crate) use artifacts::digests;
 
-use crate::{
-    model::versions::KubernetesVersion,
-    releases::{Release, Releases},
-};
 use addons::AddonKeys;
 use artifacts::ArtifactKeys;
-use declare::{Form, Verdict, choice, keys};
+use declare::{Form, Verdict, choice, keys, place::Place};
 use images::Images;
 use kubelet::{KubeProxy, Kubelet};
 use kubernetes::Kubernetes;
 use openstack::OpenStack;
-use place::Place;
+use release::{Release, Releases};
 use serde_json::{Map, Value};
 use std::{collections::BTreeMap, net::IpAddr, path::PathBuf};
 use texts::Label;
+use versions::KubernetesVersion;
 
 keys! {
     /// `cluster.yaml` with all layers and defaults, as it is written.

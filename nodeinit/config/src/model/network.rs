@@ -3,8 +3,7 @@
 use super::{
     Document,
     addons::Cni,
-    declare::{Verdict, keys},
-    place::Place,
+    declare::{Verdict, keys, place::Place},
     texts::Subdomain,
 };
 use crate::problem::Mark;
@@ -86,7 +85,7 @@ fn pod_range(place: &Place<'_, IpNet>, verdict: &mut Verdict<'_>) {
         let what = format!("{net} is too small: it holds a /{mask} for {has} of {wanted} nodes");
         place.report(errors, what, "use a larger range");
     }
-    if all.addons().cni().value() == Some(Cni::Flannel) && net.addr().is_ipv6() {
+    if all.addons().fixed().cni().value() == Some(Cni::Flannel) && net.addr().is_ipv6() {
         let what = "flannel, as nodeinit applies it, carries IPv4 only";
         place.report(errors, what, "set addons.cni to `none` or to a directory of manifests");
     }

@@ -1,8 +1,7 @@
 //! Settings of the operating system.
 
 use super::{
-    declare::{Dict, Verdict, choice, keys},
-    place::Place,
+    declare::{Dict, Verdict, choice, keys, place::Place},
     reserved::SYSCTLS_RESERVED,
     texts::{Argument, Module, Sysctl},
 };

@@ -2,8 +2,7 @@
 
 use super::{
     Document,
-    declare::{Verdict, keys},
-    place::Place,
+    declare::{Verdict, keys, place::Place},
     texts::{HostKey, User},
 };
 use std::{net::IpAddr, path::PathBuf};

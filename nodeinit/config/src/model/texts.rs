@@ -7,10 +7,9 @@ use super::{
 use crate::{
     model::{
         format::{self as f, Format},
-        versions::KubernetesVersion,
+        versions::{ContainerdVersion, KubernetesVersion},
     },
     problem::Flaw,
-    releases::ContainerdVersion,
 };
 use ipnet::IpNet;
 use std::{net::IpAddr, path::PathBuf, time::Duration};

@@ -2,6 +2,12 @@
 
 use std::{fmt, str::FromStr};
 
+/// The version where none is configured: the tested one of the newest release.
+pub const DEFAULT: &str = "v1.37.1";
+
+/// A minor version of containerd, such as 1.6.
+pub type ContainerdVersion = (u16, u16);
+
 /// A released version of Kubernetes, such as `v1.34.4`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KubernetesVersion {

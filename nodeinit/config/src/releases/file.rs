@@ -1,13 +1,10 @@
 //! A file that describes a release: its keys.
 
-use crate::{
-    model::{
-        declare::{Dict, keys},
-        field::Field,
-        texts::{FlagName, ImageTag, KubeadmApi, ProxyMode, Sentence},
-        versions::KubernetesVersion,
-    },
-    releases::ContainerdVersion,
+use crate::model::{
+    declare::{Dict, keys},
+    field::Field,
+    texts::{FlagName, ImageTag, KubeadmApi, ProxyMode, Sentence},
+    versions::{ContainerdVersion, KubernetesVersion},
 };
 use std::collections::BTreeMap;
 

@@ -2,22 +2,25 @@
 
 mod file;
 
+pub use crate::model::{
+    release::{DIRECTORY, Missing, Program, Release},
+    versions::{ContainerdVersion, DEFAULT},
+};
 pub use file::KEYS;
 
 use crate::{
-    load::Layer,
-    model::{check, defaults, place::Place, versions::KubernetesVersion},
+    layer::Layer,
+    model::{
+        check,
+        declare::place::Place,
+        defaults,
+        release::{Flags, Releases},
+    },
     problem::{Findings, Mark},
     text::{merge::merge, reader, tree::Node},
 };
 use file::File;
-use std::{collections::BTreeMap, ffi::OsStr, fmt, path::Path};
-
-/// The version where none is configured: the tested one of the newest release.
-pub const DEFAULT: &str = "v1.37.1";
-
-/// Where the machine keeps files that add or replace releases.
-pub const DIRECTORY: &str = "/etc/nodeinit/releases";
+use std::{collections::BTreeMap, ffi::OsStr, path::Path};
 
 const EMBEDDED: [&str; 4] = [
     include_str!("../../releases/1.34.yaml"),
@@ -26,172 +29,35 @@ const EMBEDDED: [&str; 4] = [
     include_str!("../../releases/1.37.yaml"),
 ];
 
-/// A program of Kubernetes whose flags a release file lists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Program {
-    /// kubelet.
-    Kubelet,
-    /// kube-apiserver.
-    ApiServer,
-    /// kube-controller-manager.
-    ControllerManager,
-    /// kube-scheduler.
-    Scheduler,
-    /// etcd.
-    Etcd,
-}
-
-impl Program {
-    /// All of them.
-    pub const ALL: [Self; 5] = [Self::Kubelet, Self::ApiServer, Self::ControllerManager, Self::Scheduler, Self::Etcd];
-
-    /// Its key in a release file, and in the configuration.
-    #[must_use]
-    pub fn key(self) -> &'static str {
-        match self {
-            Self::Kubelet => "kubelet",
-            Self::ApiServer => "apiServer",
-            Self::ControllerManager => "controllerManager",
-            Self::Scheduler => "scheduler",
-            Self::Etcd => "etcd",
-        }
-    }
-}
-
-impl fmt::Display for Program {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Kubelet => "kubelet",
-            Self::ApiServer => "kube-apiserver",
-            Self::ControllerManager => "kube-controller-manager",
-            Self::Scheduler => "kube-scheduler",
-            Self::Etcd => "etcd",
-        })
-    }
-}
-
-/// A minor version of containerd, such as 1.6.
-pub type ContainerdVersion = (u16, u16);
-
-/// A minor version of Kubernetes, and what belongs to it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Release {
-    /// `version`: the newest patch version that nodeinit is tested with.
-    pub tested: KubernetesVersion,
-    /// `images.etcd`.
-    pub etcd: String,
-    /// `images.coreDNS`.
-    pub coredns: String,
-    /// `images.pause`.
-    pub pause: String,
-    /// `kubeadm.apiVersion`.
-    pub kubeadm_api: String,
-    /// `kubeadm.flexVolumes`.
-    pub flex_volumes: bool,
-    /// `containerd.minimum`.
-    pub least_containerd: ContainerdVersion,
-    /// `containerd.recommended`.
-    pub recommended_containerd: ContainerdVersion,
-    /// `kubelet.failCgroupV1`.
-    pub fail_cgroup_v1: bool,
-    /// `kubeProxy.mode`.
-    pub proxy_mode: Option<String>,
-    /// `kubeProxy.deprecatedModes`, each with what to do instead.
-    pub deprecated_proxy_modes: BTreeMap<String, String>,
-    /// `upgrade.etcd`.
-    pub etcd_before_upgrade: Option<String>,
-    /// `upgrade.changedDefaults`.
-    pub changed_defaults: Vec<String>,
-    added: Flags<()>,
-    removed: Flags<Missing>,
-    later: Flags<Missing>,
-}
-
-type Flags<T> = BTreeMap<(Program, String), T>;
-
-/// Why a release does not have a flag.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Missing {
-    /// The release that removed or added it, such as `1.35`.
-    pub by: String,
-    /// What to do instead.
-    pub remedy: String,
-}
-
-impl Release {
-    /// The minor version, such as `1.37`.
-    #[must_use]
-    pub fn name(&self) -> String {
-        format!("{}.{}", self.tested.major, self.tested.minor)
-    }
-
-    /// The flags of a program that this release adds.
-    pub fn added(&self, program: Program) -> impl Iterator<Item = &str> {
-        self.added.keys().filter(move |(of, _)| *of == program).map(|(_, flag)| flag.as_str())
-    }
-
-    /// The flags of a program that this release or an earlier one removed.
-    pub fn removed(&self, program: Program) -> impl Iterator<Item = (&str, &Missing)> {
-        self.removed.iter().filter(move |((of, _), _)| *of == program).map(|((_, flag), why)| (flag.as_str(), why))
-    }
-
-    /// Why the program does not have this flag: removed by this release or an earlier one.
-    #[must_use]
-    pub fn lost(&self, program: Program, flag: &str) -> Option<&Missing> {
-        self.removed.get(&(program, flag.to_owned()))
-    }
-
-    /// Why the program does not have this flag yet: a later release adds it.
-    #[must_use]
-    pub fn lacks(&self, program: Program, flag: &str) -> Option<&Missing> {
-        self.later.get(&(program, flag.to_owned()))
-    }
-}
-
 /// The releases that nodeinit brings, oldest first.
 #[must_use]
 pub fn embedded() -> Vec<Release> {
-    Releases::read(&[], &mut Findings::default()).all
+    read(&[], &mut Findings::default()).all
 }
 
-/// All known releases, oldest first.
-#[derive(Debug)]
-pub(crate) struct Releases {
-    pub(crate) all: Vec<Release>,
-    /// A file could not be understood, so that a release may be missing here.
-    pub(crate) incomplete: bool,
-}
-
-impl Releases {
-    /// The embedded ones, with those of the layers over them. What is wrong in a file goes to `findings`.
-    pub(crate) fn read(layers: &[Layer], findings: &mut Findings) -> Self {
-        let before = findings.len();
-        let mut all: BTreeMap<(u16, u16), Release> = BTreeMap::new();
-        for text in EMBEDDED {
-            let release = reader::parse(0, text.as_bytes(), findings).and_then(|root| read(root, findings));
-            all.extend(release.map(|release| (release.tested.minor_version(), release)));
-        }
-        for (index, layer) in layers.iter().enumerate().filter(|(_, layer)| layer.is_release()) {
-            let number = index + 1;
-            let Some(root) = layer.parse(number, findings) else { continue };
-            let Some(release) = read(root, findings) else { continue };
-            let name = format!("{}.yaml", release.name());
-            if Path::new(&layer.name).file_name() != Some(OsStr::new(&name)) {
-                let what = format!("the file describes Kubernetes {}, and its name says otherwise", release.name());
-                let at = Mark { layer: number, line: 1, column: 1 };
-                findings.add(at, "version", what, format!("name it {name}"));
-            }
-            all.insert(release.tested.minor_version(), release);
-        }
-        let mut all: Vec<Release> = all.into_values().collect();
-        relate(&mut all);
-        Self { all, incomplete: findings.len() > before }
+/// The embedded ones, with those of the layers over them. What is wrong in a file goes to `findings`.
+pub(crate) fn read(layers: &[Layer], findings: &mut Findings) -> Releases {
+    let before = findings.len();
+    let mut all: BTreeMap<(u16, u16), Release> = BTreeMap::new();
+    for text in EMBEDDED {
+        let release = reader::parse(0, text.as_bytes(), findings).and_then(|root| release(root, findings));
+        all.extend(release.map(|release| (release.tested.minor_version(), release)));
     }
-
-    /// What describes this version.
-    pub(crate) fn of(&self, version: KubernetesVersion) -> Option<&Release> {
-        self.all.iter().find(|release| release.tested.minor_version() == version.minor_version())
+    for (index, layer) in layers.iter().enumerate().filter(|(_, layer)| layer.is_release()) {
+        let number = index + 1;
+        let Some(root) = layer.parse(number, findings) else { continue };
+        let Some(release) = release(root, findings) else { continue };
+        let name = format!("{}.yaml", release.name());
+        if Path::new(&layer.name).file_name() != Some(OsStr::new(&name)) {
+            let what = format!("the file describes Kubernetes {}, and its name says otherwise", release.name());
+            let at = Mark { layer: number, line: 1, column: 1 };
+            findings.add(at, "version", what, format!("name it {name}"));
+        }
+        all.insert(release.tested.minor_version(), release);
     }
+    let mut all: Vec<Release> = all.into_values().collect();
+    relate(&mut all);
+    Releases { all, incomplete: findings.len() > before }
 }
 
 /// Carries removed flags on to later releases, and added ones back to earlier releases.
@@ -215,7 +81,7 @@ fn relate(releases: &mut [Release]) {
 }
 
 /// `None` where anything in the file is wrong; that is in `findings`.
-fn read(root: Node, findings: &mut Findings) -> Option<Release> {
+fn release(root: Node, findings: &mut Findings) -> Option<Release> {
     let before = findings.len();
     let mut tree = defaults::group(KEYS);
     let checked = check::file(root, KEYS, findings)?;

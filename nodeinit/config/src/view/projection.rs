@@ -2,11 +2,12 @@
 
 use crate::{
     keys::{API_VERSION, CLUSTER, KIND},
-    load::{Layer, Loaded, load},
+    layer::Layer,
+    load::{Loaded, load},
     model::{
         Machine,
+        declare::place::{Place, keys},
         field::{Audience, Field, Kind},
-        place::{Place, keys},
     },
     problem::{Mark, Problems},
     text::{

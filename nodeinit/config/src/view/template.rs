@@ -1,38 +1,33 @@
-//! The file that `config init` writes: what was chosen, and every other key as a comment that tells its meaning.
+//! The files that `config init` writes: what was chosen, each key with its meaning; in the full one every other key, as a comment.
 
 use crate::{
     keys::{API_VERSION, CLUSTER, KIND},
-    model::{cluster_id::fresh_cluster_id, format::UUID},
-    problem::{Findings, Problems},
+    layer::Layer,
+    load::load,
+    model::{check, cluster_id::fresh_cluster_id, format::UUID},
+    problem::{Findings, Mark, Problems},
     schema::{Fallback, Field, Kind},
-    text::{emit, tree::Node},
+    text::{
+        emit,
+        merge::merge,
+        tree::{Node, Value},
+    },
 };
 
 /// The widest line of a comment, in characters.
 const WIDTH: usize = 110;
 
-/// Writes a configuration file with the values of `layers`, each explained.
+/// Writes a configuration file with the values of `layers`, and every other key as a comment; each is explained.
 ///
 /// # Errors
 /// As [`crate::load`]: the layers are loaded to see that the file will be good.
-pub fn template(layers: &[crate::Layer]) -> Result<String, Problems> {
-    let header = crate::Layer::file("", format!("apiVersion: {API_VERSION}\nkind: {KIND}\n"));
-    let all: Vec<crate::Layer> = std::iter::once(header).chain(layers.iter().cloned()).collect();
-    crate::load(&all)?;
-    // What was written, without the defaults. Its problems were told by `load`.
-    let mut chosen = Node::map(crate::problem::Mark::DEFAULT);
-    for (index, layer) in all.iter().enumerate().filter(|(_, layer)| !layer.is_release()) {
-        let mut findings = Findings::default();
-        let checked =
-            layer.parse(index + 1, &mut findings).and_then(|node| crate::model::check::layer(node, &mut findings));
-        if let Some(node) = checked {
-            crate::text::merge::merge(&mut chosen, node);
-        }
-    }
+pub fn template(layers: &[Layer]) -> Result<String, Problems> {
+    let chosen = chosen(layers)?;
     let mut out = vec![
         "# A cluster of nodeinit. `nodeinit config validate` checks this file, `nodeinit config show` prints it with"
             .into(),
-        "# all defaults. A line with `# ` in front shows a key's default, or an example where there is none.".into(),
+        "# all defaults. A line with `# ` in front shows a key and its default; without a value, the key has none."
+            .into(),
     ];
     for field in CLUSTER {
         if field.default != Fallback::Required {
@@ -43,10 +38,64 @@ pub fn template(layers: &[crate::Layer]) -> Result<String, Problems> {
     Ok(out.join("\n") + "\n")
 }
 
+/// Writes a configuration file with the values of `layers` only, each explained.
+///
+/// # Errors
+/// As [`template`].
+pub fn short_template(layers: &[Layer]) -> Result<String, Problems> {
+    let chosen = chosen(layers)?;
+    let mut out = vec![
+        "# A cluster of nodeinit. `nodeinit config validate` checks this file, `nodeinit config show` prints it with"
+            .into(),
+        "# all defaults, and `nodeinit config init --full` writes a file that explains every key.".into(),
+    ];
+    for field in CLUSTER {
+        if field.default != Fallback::Required && chosen.get(field.key).is_some() {
+            out.push(String::new());
+        }
+        write_chosen(field, chosen.get(field.key), 0, &mut out);
+    }
+    Ok(out.join("\n") + "\n")
+}
+
+/// What the layers say, without the defaults.
+fn chosen(layers: &[Layer]) -> Result<Node, Problems> {
+    let header = Layer::file("", format!("apiVersion: {API_VERSION}\nkind: {KIND}\n"));
+    let all: Vec<Layer> = std::iter::once(header).chain(layers.iter().cloned()).collect();
+    load(&all)?;
+    let mut chosen = Node::map(Mark::DEFAULT);
+    for (index, layer) in all.iter().enumerate().filter(|(_, layer)| !layer.is_release()) {
+        // Its problems were reported by `load`.
+        let mut findings = Findings::default();
+        let checked = layer.parse(index + 1, &mut findings).and_then(|node| check::layer(node, &mut findings));
+        if let Some(node) = checked {
+            merge(&mut chosen, node);
+        }
+    }
+    in_order(&mut chosen, &Kind::Group(CLUSTER));
+    Ok(chosen)
+}
+
+/// Puts the keys of maps in the order in which they are declared.
+fn in_order(node: &mut Node, kind: &Kind) {
+    match (&mut node.value, kind) {
+        (Value::Map(entries), Kind::Group(fields) | Kind::ChoiceOrGroup(_, fields)) => {
+            entries.sort_by_key(|entry| fields.iter().position(|field| field.key == entry.key));
+            for entry in entries {
+                if let Some(field) = fields.iter().find(|field| field.key == entry.key) {
+                    in_order(&mut entry.node, &field.kind);
+                }
+            }
+        }
+        (Value::List(items), Kind::List(inner)) => items.iter_mut().for_each(|item| in_order(item, inner)),
+        _ => {}
+    }
+}
+
 fn write(field: &Field, chosen: Option<&Node>, indent: usize, out: &mut Vec<String>) {
     let pad = " ".repeat(indent);
-    if field.default != Fallback::Required {
-        explain(field, &pad, out);
+    if needs_explanation(field, indent) {
+        explain(&(meaning(field) + &fallback(field)), &pad, out);
     }
     if let Kind::Group(fields) = field.kind {
         let off = if chosen.is_none() { "# " } else { "" };
@@ -64,27 +113,58 @@ fn write(field: &Field, chosen: Option<&Node>, indent: usize, out: &mut Vec<Stri
         return;
     }
     match chosen {
-        Some(node) => {
-            let mut lines = Vec::new();
-            emit::value(format!("{pad}{}:", field.key), node, indent + 2, &mut lines);
-            out.extend(lines.into_iter().map(|line| line.text));
-        }
-        None => out.push(format!("# {pad}{}: {}", field.key, sample(field))),
+        Some(node) => value(field, node, indent, out),
+        None => out.push(format!("# {pad}{}: {}", field.key, default(field)).trim_end().to_owned()),
     }
 }
 
-fn explain(field: &Field, pad: &str, out: &mut Vec<String>) {
+fn write_chosen(field: &Field, chosen: Option<&Node>, indent: usize, out: &mut Vec<String>) {
+    let (Some(node), pad) = (chosen, " ".repeat(indent)) else { return };
+    if let Kind::Group(fields) = field.kind {
+        out.push(format!("{pad}{}:", field.key));
+        fields.iter().for_each(|inner| write_chosen(inner, node.get(inner.key), indent + 2, out));
+        return;
+    }
+    if needs_explanation(field, indent) {
+        explain(&meaning(field), &pad, out);
+    }
+    value(field, node, indent, out);
+}
+
+fn value(field: &Field, node: &Node, indent: usize, out: &mut Vec<String>) {
+    let mut lines = Vec::new();
+    emit::value(format!("{}{}:", " ".repeat(indent), field.key), node, indent + 2, &mut lines);
+    out.extend(lines.into_iter().map(|line| line.text));
+}
+
+/// All but the two keys that begin every file.
+fn needs_explanation(field: &Field, indent: usize) -> bool {
+    indent > 0 || field.default != Fallback::Required
+}
+
+/// What a key means, and each of the words that it may have.
+fn meaning(field: &Field) -> String {
     let mut text = field.doc.to_owned();
     if let Kind::Choice(words) | Kind::ChoiceOrGroup(words, _) = field.kind {
-        let words = words.iter().map(|(word, meaning)| format!(" `{word}`: {meaning}."));
-        text.extend(words);
+        text.extend(words.iter().map(|(word, meaning)| format!(" `{word}`: {meaning}.")));
     }
     if let Kind::ChoiceOrGroup(_, fields) = field.kind {
         text.extend(fields.iter().map(|f| format!(" `{{{}: PATH}}`: {}", f.key, f.doc.to_lowercase())));
     }
-    if let Fallback::Words(words, _) = field.default {
-        text.push_str(&format!(" Default: {words}."));
+    text
+}
+
+/// What holds without the key where the default is no value, and an example.
+fn fallback(field: &Field) -> String {
+    match field.default {
+        Fallback::Required => " Required.".to_owned(),
+        Fallback::Words(words, example) => format!(" Default: {words}. Example: `{example}`."),
+        Fallback::Empty(example) if !example.is_empty() => format!(" Example: `{example}`."),
+        _ => String::new(),
     }
+}
+
+fn explain(text: &str, pad: &str, out: &mut Vec<String>) {
     let mut line = String::new();
     for word in text.split_whitespace() {
         if !line.is_empty() && pad.len() + line.chars().count() + word.chars().count() > WIDTH {
@@ -99,13 +179,13 @@ fn explain(field: &Field, pad: &str, out: &mut Vec<String>) {
     out.push(format!("{pad}# {line}"));
 }
 
-/// The default, or an example of a good value.
-fn sample(field: &Field) -> String {
+/// The default as YAML; nothing where it is no value.
+fn default(field: &Field) -> String {
     match (field.default, field.kind) {
-        // An example would be used as it is.
         (_, Kind::Text(format)) if std::ptr::eq(format, &UUID) => fresh_cluster_id(),
-        (Fallback::Value(text) | Fallback::Empty(text) | Fallback::Words(_, text), _) => text.to_owned(),
-        (Fallback::Required, Kind::Text(format)) => format.example.to_owned(),
-        (Fallback::Required, _) => String::new(),
+        (Fallback::Value(text), _) => text.to_owned(),
+        (Fallback::Empty(_), Kind::List(_)) => "[]".to_owned(),
+        (Fallback::Empty(_), _) => "{}".to_owned(),
+        (Fallback::Words(..) | Fallback::Required, _) => String::new(),
     }
 }

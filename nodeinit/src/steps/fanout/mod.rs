@@ -12,7 +12,7 @@ mod remote;
 #[cfg(test)]
 #[allow(dead_code, clippy::disallowed_methods, reason = "a test starts sshd; nodeinit-ssh's tests use all of it")]
 #[path = "../../../ssh/tests/ssh/server.rs"]
-mod server;
+pub(crate) mod server;
 
 use crate::{
     context::{Context, blocking},
@@ -29,9 +29,11 @@ pub(super) use fleet::Fleet;
 pub use fleet::read_key;
 use nodeinit_config::cluster::{Cluster, Machine, Role};
 use nodeinit_protocol::WorkerSecrets;
+use nodeinit_ssh::Target;
 use remote::{Ended, Remote};
 use std::{
     cell::{Cell, RefCell},
+    net::SocketAddr,
     rc::Rc,
     time::Duration,
 };
@@ -71,6 +73,22 @@ pub fn hosts(cluster: &Cluster) -> Vec<Host> {
             locked: Cell::default(),
         })
         .collect()
+}
+
+/// Where the same machines listen for SSH, each with the host keys that the configuration has of it.
+#[must_use]
+pub fn targets(cluster: &Cluster) -> Vec<Target> {
+    let (ssh, machines) = (&cluster.ssh, cluster.masters.iter().skip(1).chain(&cluster.workers));
+    let target = |machine: &Machine| {
+        Some(Target {
+            name: machine.name.clone(),
+            address: SocketAddr::new(fleet::address(machine)?, machine.ssh.port.unwrap_or(ssh.port)),
+            user: machine.ssh.user.clone().unwrap_or_else(|| ssh.user.clone()),
+            host_keys: machine.host_keys.clone(),
+            trust_on_first_use: ssh.trust_on_first_use,
+        })
+    };
+    machines.filter_map(target).collect()
 }
 
 impl Host {

@@ -104,6 +104,21 @@ async fn only_the_right_host_is_talked_to() {
 }
 
 #[tokio::test]
+async fn a_host_key_is_shown_to_somebody_who_does_not_log_in() {
+    let server = Server::start("");
+    // Whatever is known of it.
+    for host_keys in [Vec::new(), vec![Server::start("").host_key.clone()]] {
+        let target = Target { host_keys, ..server.target() };
+        assert_eq!(Session::shown_host_key(&target, LIMIT).await.unwrap(), server.host_key);
+    }
+    let log = fs::read_to_string(server.file("log")).unwrap();
+    assert!(!log.contains("publickey"), "it was told who we are: {log}");
+    let nowhere = Target { address: free_address(), ..server.target() };
+    let error = Session::shown_host_key(&nowhere, LIMIT).await.unwrap_err();
+    assert!(matches!(error, SshError::Unreachable { .. }), "{error}");
+}
+
+#[tokio::test]
 async fn a_refused_key_is_named() {
     let server = Server::start("");
     let other = Server::start("");

@@ -1,6 +1,9 @@
 //! The machines' network.
 
-use crate::model::{declare::keys, place::Place, texts::CloudName};
+use crate::model::{
+    declare::{keys, place::Place},
+    texts::CloudName,
+};
 use ipnet::IpNet;
 use std::net::IpAddr;
 

@@ -4,10 +4,9 @@ use super::{FloatingIps, OpenStack, network::Create};
 use crate::{
     model::{
         cluster_id::{fresh_cluster_id, is_documented},
-        declare::Verdict,
+        declare::{Verdict, place::Place},
         machines::Machine,
         network::overlap,
-        place::Place,
     },
     problem::{Findings, Mark},
 };

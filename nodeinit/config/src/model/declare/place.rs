@@ -1,10 +1,8 @@
 //! A place in the configuration: the path of a key and what is written there.
 
-use super::{
-    Document,
-    declare::{Dict, Form},
-};
+use super::{Dict, Form};
 use crate::{
+    model::Document,
     problem::{Findings, Mark},
     text::tree::{Entry, Node, Value, below},
 };

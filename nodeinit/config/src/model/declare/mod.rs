@@ -13,14 +13,15 @@
 //! `Form` says how the value is written where the type does not: `String as Label`. `reader` gives the value of a key that is not written,
 //! from the whole configuration. `rule` checks a value that has the right form against others.
 
-use super::{field::Kind, place::Place};
+pub(crate) mod place;
+
 use crate::{
-    model::{format::Format, versions::KubernetesVersion},
+    model::{field::Kind, format::Format, release::Releases, versions::KubernetesVersion},
     problem::{Findings, Flaw},
-    releases::Releases,
     text::tree::{Node, Value},
 };
 use ipnet::IpNet;
+use place::Place;
 use serde_json::{Map, Value as Json};
 use std::{collections::BTreeMap, marker::PhantomData, path::PathBuf};
 
@@ -225,11 +226,11 @@ macro_rules! keys {
             )*];
         }
 
-        impl<'t> $crate::model::place::Place<'t, $group> {
+        impl<'t> $crate::model::declare::place::Place<'t, $group> {
             $(
                 pub(crate) fn $name(
                     &self,
-                ) -> $crate::model::place::Place<'t, <keys!(@form $type; $($form)?) as $crate::model::declare::Entry>::Form> {
+                ) -> $crate::model::declare::place::Place<'t, <keys!(@form $type; $($form)?) as $crate::model::declare::Entry>::Form> {
                     self.below($key)
                 }
             )*
@@ -239,7 +240,7 @@ macro_rules! keys {
             type Value = keys!(@value $($value)?);
             const KIND: $crate::model::field::Kind = $crate::model::field::Kind::Group(Self::KEYS);
 
-            fn read(place: &$crate::model::place::Place<'_, Self>) -> Option<Self::Value> {
+            fn read(place: &$crate::model::declare::place::Place<'_, Self>) -> Option<Self::Value> {
                 let read = Self {
                     $($name: keys!(@take keys!(@form $type; $($form)?), place.$name(); $($($otherwise)?)?),)*
                 };
@@ -247,7 +248,7 @@ macro_rules! keys {
             }
 
             fn check(
-                place: &$crate::model::place::Place<'_, Self>,
+                place: &$crate::model::declare::place::Place<'_, Self>,
                 verdict: &mut $crate::model::declare::Verdict<'_>,
             ) {
                 $(
@@ -258,7 +259,7 @@ macro_rules! keys {
             }
 
             fn immutable(
-                place: &$crate::model::place::Place<'_, Self>,
+                place: &$crate::model::declare::place::Place<'_, Self>,
                 values: &mut std::collections::BTreeMap<String, String>,
             ) {
                 $(
@@ -292,7 +293,7 @@ macro_rules! choice {
             type Value = Self;
             const KIND: $crate::model::field::Kind = $crate::model::field::Kind::Choice(Self::WORDS);
 
-            fn read(place: &$crate::model::place::Place<'_, Self>) -> Option<Self> {
+            fn read(place: &$crate::model::declare::place::Place<'_, Self>) -> Option<Self> {
                 match place.written()?.scalar()? {
                     $($word => Some(Self::$variant),)+
                     _ => None,

@@ -1,0 +1,61 @@
+//! A layer of the configuration: the text of a file, or a single value.
+
+use crate::{
+    problem::{Findings, Mark, Source},
+    text::{reader, tree::Node},
+};
+
+/// A file's text, or another source of settings, under the name that reports call it by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layer {
+    /// A path, or a name such as `--set`.
+    pub name: String,
+    pub(crate) content: Content,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    File(Vec<u8>),
+    Release(Vec<u8>),
+    Setting { path: String, value: String },
+}
+
+impl Layer {
+    /// A YAML file; that its bytes are text is checked with all the rest.
+    pub fn file(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
+        Self { name: name.into(), content: Content::File(bytes.into()) }
+    }
+
+    /// A file that adds a release of Kubernetes, or replaces an embedded one. It is no part of the configuration itself, but what is
+    /// wrong in it is in the same report.
+    pub fn release(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
+        Self { name: name.into(), content: Content::Release(bytes.into()) }
+    }
+
+    /// Whether it describes a release.
+    #[must_use]
+    pub fn is_release(&self) -> bool {
+        matches!(self.content, Content::Release(_))
+    }
+
+    /// One value, written as YAML, at a path of keys such as `network.podCIDR`.
+    pub fn setting(name: impl Into<String>, path: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { name: name.into(), content: Content::Setting { path: path.into(), value: value.into() } }
+    }
+
+    pub(crate) fn source(&self) -> Source {
+        Source { name: self.name.clone(), lines: !matches!(self.content, Content::Setting { .. }) }
+    }
+
+    pub(crate) fn parse(&self, number: usize, findings: &mut Findings) -> Option<Node> {
+        match &self.content {
+            Content::File(bytes) | Content::Release(bytes) => reader::parse(number, bytes, findings),
+            Content::Setting { path, value } => {
+                let at = Mark { layer: number, line: 0, column: 0 };
+                let mut root = Node::map(at);
+                root.set(path, reader::parse(number, value.as_bytes(), findings)?);
+                Some(root)
+            }
+        }
+    }
+}

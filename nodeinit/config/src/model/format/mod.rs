@@ -1,0 +1,114 @@
+//! The formats of single values: each with its check, an example, and what JSON Schema can say about it.
+
+mod artifacts;
+mod cloud;
+mod digests;
+mod kubernetes;
+mod machine;
+mod network;
+mod plain;
+
+pub use artifacts::*;
+pub use cloud::*;
+pub use digests::*;
+pub use kubernetes::*;
+pub use machine::*;
+pub use network::*;
+pub use plain::*;
+
+use crate::problem::Flaw;
+
+/// The format of a single value.
+#[derive(Debug)]
+pub struct Format {
+    /// What it is, such as "an address range".
+    pub name: &'static str,
+    /// A good value.
+    pub example: &'static str,
+    /// An expression of ECMA-262 that every good value matches, where one is short enough to help.
+    pub pattern: Option<&'static str>,
+    /// Numbers and booleans are accepted too, as they are written.
+    pub loose: bool,
+    check: fn(&str) -> Result<(), Flaw>,
+}
+
+impl Format {
+    const fn new(name: &'static str, example: &'static str, check: fn(&str) -> Result<(), Flaw>) -> Self {
+        Self { name, example, pattern: None, loose: false, check }
+    }
+
+    const fn pattern(mut self, pattern: &'static str) -> Self {
+        self.pattern = Some(pattern);
+        self
+    }
+
+    const fn loose(mut self) -> Self {
+        self.loose = true;
+        self
+    }
+
+    /// Whether a value is good.
+    #[must_use]
+    pub fn accepts(&self, text: &str) -> bool {
+        self.check(text).is_ok()
+    }
+
+    pub(crate) fn check(&self, text: &str) -> Result<(), Flaw> {
+        (self.check)(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_example_is_good() {
+        let formats = [
+            &LABEL,
+            &SUBDOMAIN,
+            &NODE_NAME,
+            &LABEL_KEY,
+            &LABEL_VALUE,
+            &TAINT,
+            &VERSION,
+            &IMAGE_TAG,
+            &KUBEADM_API,
+            &MINOR,
+            &PROXY_MODE,
+            &SENTENCE,
+            &REPOSITORY,
+            &IMAGE,
+            &ENDPOINT,
+            &CERT_SAN,
+            &ADDRESS,
+            &CIDR,
+            &ABSOLUTE_PATH,
+            &RELATIVE_PATH,
+            &SOURCE,
+            &SHA256,
+            &FLAG,
+            &ARGUMENT,
+            &SYSCTL,
+            &MODULE,
+            &DURATION,
+            &PORT,
+            &COUNT,
+            &USER,
+            &HOST_KEY,
+            &BUNDLE_KEY,
+            &CA_PIN,
+            &PEM_CERTIFICATE,
+            &CLOUD_NAME,
+            &UUID,
+            &GIBIBYTES,
+            &OPENING,
+            &URL,
+            &HOST,
+            &LOCAL_PATH,
+        ];
+        for format in formats {
+            assert_eq!(format.check(format.example), Ok(()), "{}", format.name);
+        }
+    }
+}
