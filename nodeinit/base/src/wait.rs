@@ -5,7 +5,7 @@ use crate::DETAIL;
 use std::{ops::ControlFlow, time::Duration};
 use tokio::time::Instant;
 
-/// Pauses begin at this and double up to the wait's own ceiling.
+/// The first pause, unless the caller sets another one.
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 
 /// A wait for something outside this process.
@@ -13,6 +13,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(10);
 pub struct Wait {
     what: String,
     limit: Duration,
+    first: Duration,
     ceiling: Duration,
 }
 
@@ -31,7 +32,7 @@ pub struct WaitError {
 impl Wait {
     /// A wait for `what` (such as "a healthy etcd") of at most `limit`, looking at least every 50 ms.
     pub fn new(what: impl Into<String>, limit: Duration) -> Self {
-        Self { what: what.into(), limit, ceiling: Duration::from_millis(50) }
+        Self { what: what.into(), limit, first: FIRST_PAUSE, ceiling: Duration::from_millis(50) }
     }
 
     /// Lets the pauses between two looks grow up to `ceiling`, for looks that cost somebody else something.
@@ -41,16 +42,24 @@ impl Wait {
         self
     }
 
+    /// Sets the first pause between two looks, for things that never change sooner. The ceiling is never below it.
+    #[must_use]
+    pub fn first_pause(mut self, first: Duration) -> Self {
+        self.first = first;
+        self.ceiling = self.ceiling.max(first);
+        self
+    }
+
     /// Looks until the answer is `Break`. `Continue` says what was seen instead.
     ///
-    /// Pauses double from 10 ms up to the ceiling, each shortened by up to a quarter at random, so that many hosts do not
-    /// look in step. A look that hangs is dropped at the deadline.
+    /// Pauses double from the first one (10 ms by default) up to the ceiling, each shortened by up to a quarter at random, so that
+    /// many hosts do not look in step. A look that hangs is dropped at the deadline.
     ///
     /// # Errors
     /// [`WaitError`] at the deadline.
     pub async fn until<T>(self, mut look: impl AsyncFnMut() -> ControlFlow<T, String>) -> Result<T, WaitError> {
         let deadline = Instant::now() + self.limit;
-        let mut backoff = Backoff::new(FIRST_PAUSE, self.ceiling).until(deadline);
+        let mut backoff = Backoff::new(self.first, self.ceiling).until(deadline);
         let mut seen = String::from("no answer");
         loop {
             match tokio::time::timeout_at(deadline, look()).await {
@@ -81,6 +90,20 @@ mod tests {
             if looks < 20 { ControlFlow::Continue("nothing".into()) } else { ControlFlow::Break(looks) }
         });
         assert_eq!(found.await.unwrap(), 20);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_first_pause_can_be_longer_than_the_default_ceiling() {
+        let second = Duration::from_secs(1);
+        let mut looks = 0;
+        let wait = Wait::new("a thing", Duration::from_secs(10)).first_pause(second);
+        let look = async || {
+            looks += 1;
+            ControlFlow::<(), _>::Continue("nothing".into())
+        };
+        wait.until(look).await.unwrap_err();
+        // Each pause is shortened by up to a quarter.
+        assert!((10..=14).contains(&looks), "{looks} looks in 10 s");
     }
 
     #[tokio::test(start_paused = true)]
