@@ -25,7 +25,7 @@ use async_trait::async_trait;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use futures_util::future;
 use nodeinit_config::{Secret, cluster::Role, yaml};
-use nodeinit_ssh::hex_word;
+use nodeinit_ssh::{digest_command, hex_word};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -122,7 +122,7 @@ pub(super) async fn verify(cx: &Context, etcd: &Etcd, members: &Members) -> Resu
     }
     let is_member = |name: &str| members.members.iter().any(|member| member.name == name);
     published.retain(|name, _| *name != cx.node.name && is_member(name));
-    let (fleet, command) = (Fleet::new(&cx.cluster), format!("sha256sum <{}", paths::ENCRYPTION));
+    let (fleet, command) = (Fleet::new(&cx.cluster), digest_command(paths::ENCRYPTION));
     let asked = etcd::others(cx).filter(|master| is_member(&master.name)).map(async |master| {
         let answer = fleet.ask(cx, master, &command).await;
         let digest = answer.and_then(|text| Ok(hex_word(&text, 64).ok_or("it printed no digest")?.to_owned()));
