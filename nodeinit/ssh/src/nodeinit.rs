@@ -117,3 +117,30 @@ impl LockWait {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::time::Instant;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_deadline_of_a_lock_counts_from_the_first_time_that_it_was_taken() {
+        let limit = Duration::from_secs(60);
+        let mut wait = LockWait::new("m2", limit);
+        let mut told = Vec::new();
+        tokio::time::sleep(limit).await;
+        let begun = Instant::now();
+        let late = loop {
+            if let Err(late) = wait.pause("process 12".into(), |line| told.push(line)).await {
+                break late;
+            }
+            // A connection that broke meanwhile.
+            tokio::time::sleep(Duration::from_secs(10)).await;
+        };
+        assert_eq!(told, ["waiting up to 60 s for the end of the other nodeinit run on m2: process 12"]);
+        let took = begun.elapsed().as_secs();
+        assert!((50..=70).contains(&took), "{took} s");
+        let text = "timed out after 60 s waiting for the end of the other nodeinit run on m2; last seen: process 12";
+        assert_eq!(late.to_string(), text);
+    }
+}
