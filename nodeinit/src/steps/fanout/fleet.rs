@@ -248,7 +248,7 @@ fn read_program() -> Result<Program, StepError> {
 #[cfg(test)]
 mod tests {
     use super::{super::server::Server, *};
-    use crate::context::testing::context_of;
+    use crate::{context::testing::context_of, engine::journal::JOURNAL};
     use nodeinit_config::format::HOST_KEY;
 
     #[tokio::test]
@@ -271,10 +271,17 @@ mod tests {
         std::fs::copy(server.file("client"), dir.path().join("key")).unwrap();
         let machine = cx.cluster.workers[0].clone();
         let fleet = Fleet::new(&cx.cluster);
-        fleet.connect(&cx, &machine, Duration::from_secs(20)).await.unwrap();
+        let machines: Vec<Machine> = (1..=6).map(|n| Machine { name: format!("w{n}"), ..machine.clone() }).collect();
+        // All of them meet the jump host before its key is recorded.
+        let all = machines.iter().map(|machine| fleet.connect(&cx, machine, Duration::from_secs(20)));
+        for session in futures_util::future::join_all(all).await {
+            session.unwrap();
+        }
         let known = cx.journal.state().host_keys;
-        assert_eq!(known.get("w1"), Some(&server.host_key));
+        assert!(machines.iter().all(|machine| known.get(&machine.name) == Some(&server.host_key)), "{known:?}");
         assert_eq!(known.get(JUMP_HOST), Some(&jump.host_key), "{known:?}");
+        let records = cx.files.read_text(Path::new(JOURNAL)).unwrap().unwrap();
+        assert_eq!(records.matches(JUMP_HOST).count(), 1, "{records}");
 
         // Another machine at the jump host's address.
         let other = HOST_KEY.example.to_owned();
