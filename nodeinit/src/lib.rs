@@ -22,7 +22,6 @@ mod steps;
 
 // For the tests of the whole, and the documentation.
 pub use api::kube::KubeClient;
-pub use engine::journal::{hex, sha256};
 pub use host::{archive, section::Section};
 pub use plan::of_first_master;
 pub use render::cluster_objects;

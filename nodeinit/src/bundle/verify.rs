@@ -2,13 +2,13 @@
 
 use super::{Bundle, damaged, fill};
 use crate::{
-    api::download::sha256_of,
-    engine::{error::StepError, journal::hex},
+    engine::error::StepError,
     host::{
         archive::{self, BLOCK, padding},
         files::failed,
     },
 };
+use nodeinit_base::{hex, sha256_of};
 use std::{
     fs::File,
     io::{self, Read, Seek, SeekFrom},

@@ -10,7 +10,6 @@ use crate::{
     context::Context,
     engine::{
         error::{Exit, StepError},
-        journal::sha256,
         step::{State, Step},
         step_id::StepId,
     },
@@ -24,6 +23,7 @@ use crate::{
 use async_trait::async_trait;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use futures_util::future;
+use nodeinit_base::sha256_hex;
 use nodeinit_config::{Secret, cluster::Role, yaml};
 use nodeinit_ssh::{digest_command, hex_word};
 use serde_json::Value;
@@ -89,7 +89,7 @@ fn configuration(cx: &Context) -> Result<(Secret<String>, &'static str), StepErr
 
 /// The SHA-256 of this machine's file; `None` where there is no file.
 pub(super) fn digest(cx: &Context) -> Result<Option<String>, StepError> {
-    Ok(cx.files.read(paths::ENCRYPTION)?.map(|content| sha256(&content)))
+    Ok(cx.files.read(paths::ENCRYPTION)?.map(|content| sha256_hex(&content)))
 }
 
 /// Whether etcd has the digest of this machine's file. Other masters compare theirs with it when they join.
@@ -128,7 +128,7 @@ pub(super) async fn verify(cx: &Context, etcd: &Etcd, members: &Members) -> Resu
         let digest = answer.and_then(|text| Ok(hex_word(&text, 64).ok_or("it printed no digest")?.to_owned()));
         (master.name.clone(), digest)
     });
-    compare(&sha256(own.as_bytes()), &future::join_all(asked).await, &published).map(Ok)
+    compare(&sha256_hex(own.as_bytes()), &future::join_all(asked).await, &published).map(Ok)
 }
 
 /// How to get the keys of the cluster.

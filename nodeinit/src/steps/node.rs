@@ -14,12 +14,12 @@ use crate::{
         error::StepError,
         step::{State, Step},
         step_id::StepId,
-        wait::Wait,
     },
     host::processes,
     render,
 };
 use async_trait::async_trait;
+use nodeinit_base::Wait;
 use serde_json::Value;
 use std::{ops::ControlFlow, path::Path, time::Duration};
 

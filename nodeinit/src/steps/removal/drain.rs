@@ -3,13 +3,11 @@
 use crate::{
     api::kube::{ApiError, KubeClient},
     context::Context,
-    engine::{
-        error::{Exit, StepError},
-        wait::Wait,
-    },
+    engine::error::{Exit, StepError},
     steps::node::{is_ready, is_static, pods_on},
 };
 use hyper::StatusCode;
+use nodeinit_base::Wait;
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, ops::ControlFlow, time::Duration};
 
