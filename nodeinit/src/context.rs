@@ -5,7 +5,7 @@ use crate::{
     api::{kube::KubeClient, lent::Lender},
     engine::{
         error::{Exit, StepError},
-        journal::{Journal, ORIGINALS, Original, Record, sha256},
+        journal::{Journal, ORIGINALS, Original, Record},
         report::Report,
     },
     host::{
@@ -16,6 +16,7 @@ use crate::{
     },
     render::{self, HostFacts, Manifests, RenderError, Renderer, paths},
 };
+use nodeinit_base::sha256_hex;
 use nodeinit_config::{Cluster, Loaded, Local, cluster::Node};
 use std::{
     collections::BTreeSet,
@@ -112,7 +113,7 @@ impl Context {
         let mut records = self.directory_records(&changed);
         for file in &changed {
             let original = if known.contains_key(&file.path) { None } else { self.original(&file.path)? };
-            records.push(Record::File { path: file.path.clone(), sha256: sha256(&file.content), original });
+            records.push(Record::File { path: file.path.clone(), sha256: sha256_hex(&file.content), original });
         }
         let directories: Vec<PathBuf> = records
             .iter()
@@ -140,7 +141,7 @@ impl Context {
         let mut copies = Vec::new();
         for file in new.iter().filter(|f| !known.contains_key(&f.path)) {
             if let Some(content) = self.files.read(&file.path)? {
-                copies.push(NewFile::private(Path::new(ORIGINALS).join(sha256(&content)), content));
+                copies.push(NewFile::private(Path::new(ORIGINALS).join(sha256_hex(&content)), content));
             }
         }
         if !copies.is_empty() {
@@ -152,7 +153,7 @@ impl Context {
 
     fn original(&self, path: &Path) -> Result<Option<Original>, StepError> {
         let Some(content) = self.files.read(path)? else { return Ok(None) };
-        Ok(Some(Original { sha256: sha256(&content), mode: self.files.mode(path).unwrap_or(0o644) }))
+        Ok(Some(Original { sha256: sha256_hex(&content), mode: self.files.mode(path).unwrap_or(0o644) }))
     }
 
     /// Makes a directory, and 0755 those above it that are missing; each is recorded before.
@@ -297,7 +298,7 @@ mod tests {
         assert!(cx.differing(&wanted).unwrap().is_empty());
         assert!(cx.place(wanted).await.unwrap().is_empty(), "a second time changes nothing");
         let state = Journal::read_only(&cx.files).unwrap().state();
-        assert!(state.files[Path::new("/etc/k/pki/ca.key")].sha256.contains(&sha256(b"key")));
+        assert!(state.files[Path::new("/etc/k/pki/ca.key")].sha256.contains(&sha256_hex(b"key")));
         assert!(state.directories.contains(Path::new("/etc/k/pki")));
     }
 

@@ -3,7 +3,7 @@
 
 use flate2::{Compression, write::GzEncoder};
 use nodeinit::{Section, image_index};
-use nodeinit_base::{hex, sha256_hex as sha256};
+use nodeinit_base::{hex, sha256_hex};
 use nodeinit_config::{Layer, upstream::Source};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use serde_json::{Value, json};
@@ -151,7 +151,7 @@ fn upstream() -> Files {
         let Source::File(file) = artifact.source else { continue };
         let path = |url: &str| format!("/{}", url.splitn(4, '/').nth(3).unwrap());
         let content = if file.member.is_some() { plugins.clone() } else { kubelet() };
-        files.insert(path(&file.checksum), format!("{}\n", sha256(&content)).into_bytes());
+        files.insert(path(&file.checksum), format!("{}\n", sha256_hex(&content)).into_bytes());
         files.insert(path(&file.official), content);
     }
     add_image(&mut files, b"layer");
@@ -160,7 +160,7 @@ fn upstream() -> Files {
 
 /// Puts an image whose second layer is `content` under the tag of pause.
 fn add_image(files: &mut BTreeMap<String, Vec<u8>>, content: &[u8]) {
-    let digest = |bytes: &[u8]| format!("sha256:{}", sha256(bytes));
+    let digest = |bytes: &[u8]| format!("sha256:{}", sha256_hex(bytes));
     let layers = [vec![1; 200_000], content.to_vec()];
     let blobs = layers.each_ref().map(|layer| gzip(layer));
     let ids = layers.each_ref().map(|layer| digest(layer));
@@ -265,14 +265,14 @@ fn what_is_fetched_serves_as_the_source_and_is_not_fetched_again() {
     assert_eq!(fs::read(operator.path("bin/bridge")).unwrap(), b"bridge");
     assert_eq!(operator.path("bin/kubelet").metadata().unwrap().mode() & 0o777, 0o755);
     let sums = fs::read_to_string(operator.path("SHA256SUMS")).unwrap();
-    assert!(sums.contains(&format!("{}  bin/kubelet\n", sha256(&kubelet()))), "{sums}");
+    assert!(sums.contains(&format!("{}  bin/kubelet\n", sha256_hex(&kubelet()))), "{sums}");
     let image = image_index(&Section::whole(operator.path("images/pause.tar")).unwrap()).unwrap().unwrap();
     assert_eq!((image.names, image.layers.len()), (vec![IMAGE.to_owned()], 2));
     assert!(!operator.path(".downloads").exists());
     assert_eq!(server.asked(".tgz ").len(), 1, "an archive is fetched once for all its members");
     let cluster = nodeinit_config::load(&operator.layers()).unwrap_or_else(|p| panic!("{p}")).cluster;
     let pinned = cluster.artifacts.binaries[0].sha256.map(|digest| hex(&digest));
-    assert_eq!(pinned, Some(sha256(&kubelet())));
+    assert_eq!(pinned, Some(sha256_hex(&kubelet())));
     let lock = fs::read_to_string(operator.path("artifacts.lock")).unwrap();
     assert!(lock.contains("https://dl.k8s.io/release/v1.34.4/") && lock.contains(IMAGE), "official sources: {lock}");
     let requests = server.asked("").len();
@@ -310,7 +310,7 @@ fn a_killed_fetch_is_resumed() {
     });
     let operator = Operator::new(&slow.url(), "");
     let mut child = operator.command(&[]).stdout(Stdio::null()).spawn().unwrap();
-    let part = operator.path(&format!(".downloads/{}.part", sha256(&kubelet())));
+    let part = operator.path(&format!(".downloads/{}.part", sha256_hex(&kubelet())));
     let begun = Instant::now();
     while part.metadata().map_or(0, |m| m.len()) < 700_000 {
         assert!(begun.elapsed() < Duration::from_secs(30), "no part came");
@@ -342,7 +342,7 @@ fn all_failures_are_in_one_report_and_the_rest_is_fetched() {
     assert_eq!(exit, 1, "{out}");
     for part in [
         &"b".repeat(64),
-        &sha256(&kubelet()),
+        &sha256_hex(&kubelet()),
         "404 Not Found",
         "/v2/pause/manifests/3.10.1",
         "images/pause.tar, bin/kubelet",
@@ -363,14 +363,14 @@ fn what_upstream_replaced_is_refused() {
     let server = serve(&files, None, |_| Act::Serve);
     let operator = Operator::new(&server.url(), "");
     assert_eq!(operator.fetch().0, 0);
-    let old_list = sha256(&files.lock().unwrap()["/v2/pause/manifests/3.10.1"]);
+    let old_list = sha256_hex(&files.lock().unwrap()["/v2/pause/manifests/3.10.1"]);
     let (list, path) = {
         let mut files = files.lock().unwrap();
         add_image(&mut files, b"another layer");
         let path = files.keys().find(|path| path.ends_with("/kubelet")).unwrap().clone();
-        files.insert(format!("{path}.sha256"), sha256(b"another kubelet").into_bytes());
+        files.insert(format!("{path}.sha256"), sha256_hex(b"another kubelet").into_bytes());
         files.insert(path.clone(), b"another kubelet".to_vec());
-        (sha256(&files["/v2/pause/manifests/3.10.1"]), path)
+        (sha256_hex(&files["/v2/pause/manifests/3.10.1"]), path)
     };
     for name in ["bin/kubelet", "images/pause.tar"] {
         fs::remove_file(operator.path(name)).unwrap();
@@ -378,7 +378,8 @@ fn what_upstream_replaced_is_refused() {
     let lock = fs::read(operator.path("artifacts.lock")).unwrap();
     let (exit, out) = operator.fetch();
     assert_eq!(exit, 1, "{out}");
-    for part in [&old_list, &list, &sha256(&kubelet()), &sha256(b"another kubelet"), &path, "delete its record"] {
+    for part in [&old_list, &list, &sha256_hex(&kubelet()), &sha256_hex(b"another kubelet"), &path, "delete its record"]
+    {
         assert!(out.contains(part), "{part}: {out}");
     }
     assert_eq!(fs::read(operator.path("artifacts.lock")).unwrap(), lock, "the lock file is as it was");
@@ -585,7 +586,7 @@ fn a_bundle_has_what_was_fetched_and_is_verified() {
     assert_eq!(
         index["artifacts"][0],
         json!({
-            "path": "bin/kubelet", "sha256": sha256(&kubelet()), "size": 1_200_000, "license": "Apache-2.0",
+            "path": "bin/kubelet", "sha256": sha256_hex(&kubelet()), "size": 1_200_000, "license": "Apache-2.0",
             "source": "https://dl.k8s.io/release/v1.34.4/bin/linux/amd64/kubelet",
         })
     );
@@ -691,6 +692,6 @@ fn an_incomplete_directory_is_refused_in_one_report() {
         exit == 1 && out.contains("no digest for this version of bin/mine") && out.contains("artifacts.sha256"),
         "{out}"
     );
-    let (exit, out) = own(&format!("  sha256: {{bin/mine: {}}}\n", sha256(b"mine")));
+    let (exit, out) = own(&format!("  sha256: {{bin/mine: {}}}\n", sha256_hex(b"mine")));
     assert!(exit == 0 && out.contains("5 artifacts"), "{out}");
 }

@@ -17,6 +17,7 @@ use crate::{
 };
 use first_master::FirstMaster;
 use host_keys::HostKeys;
+use nodeinit_base::Wait;
 use nodeinit_config::{
     Cluster, Loaded, OpenStack, Secret,
     cluster::{API_PORT, Endpoint, Machine, Role},
@@ -26,6 +27,7 @@ pub use state::State;
 use std::{
     collections::{BTreeMap, BTreeSet},
     net::IpAddr,
+    ops::ControlFlow,
     path::PathBuf,
     rc::Rc,
     time::{Duration, Instant},
@@ -264,28 +266,36 @@ impl Delivery<'_> {
         &self,
         machine: &FirstMaster<'_>,
         mut waited: BTreeSet<&str>,
-        mut ready: BTreeSet<String>,
+        ready: BTreeSet<String>,
     ) -> Result<(), Error> {
         let timeouts = &self.loaded.cluster.timeouts;
-        let limit = timeouts.join + timeouts.node;
         waited.iter().for_each(|worker| self.output.begin(worker, "joins until its node is Ready"));
-        let begun = Instant::now();
-        loop {
-            for worker in ready.iter().filter(|name| waited.remove(name.as_str())) {
-                self.output.end(worker);
-                self.tell(&format!("worker {worker} is Ready"));
-            }
+        self.end_ready(&mut waited, &ready);
+        let look = async || {
             if waited.is_empty() {
-                return Ok(());
+                return ControlFlow::Break(Ok(()));
             }
-            if begun.elapsed() > limit {
-                let thing = waited.into_iter().collect::<Vec<_>>().join(", ");
-                let what = "each worker's node is Ready".to_owned();
-                let last = "not Ready: `journalctl -u nodeinit` and the console of that server tell why".to_owned();
-                return Err(Error::Deadline { thing, what, seconds: limit.as_secs(), last });
+            match machine.ready_nodes().await {
+                Ok(ready) => self.end_ready(&mut waited, &ready),
+                Err(error) => return ControlFlow::Break(Err(error)),
             }
-            tokio::time::sleep(LOOK).await;
-            ready = machine.ready_nodes().await?;
+            ControlFlow::Continue(
+                "not Ready: `journalctl -u nodeinit` and the console of that server tell why".to_owned(),
+            )
+        };
+        let wait = Wait::new("the workers' nodes to be Ready", timeouts.join + timeouts.node).first_pause(LOOK);
+        wait.until(look).await.unwrap_or_else(|late| {
+            let thing = waited.into_iter().collect::<Vec<_>>().join(", ");
+            let what = "each worker's node is Ready".to_owned();
+            Err(Error::Deadline { thing, what, seconds: late.limit.as_secs(), last: late.seen })
+        })
+    }
+
+    /// Reports those of the `waited` that are Ready, and waits for them no longer.
+    fn end_ready(&self, waited: &mut BTreeSet<&str>, ready: &BTreeSet<String>) {
+        for worker in ready.iter().filter(|name| waited.remove(name.as_str())) {
+            self.output.end(worker);
+            self.tell(&format!("worker {worker} is Ready"));
         }
     }
 

@@ -18,6 +18,7 @@ use crate::{
 };
 use holder::{Holder, State};
 use nix::time::{ClockId, clock_gettime};
+use nodeinit_base::Backoff;
 use serde_json::json;
 use std::{cell::RefCell, collections::HashMap, future::poll_fn, task::Poll, time::Duration};
 use tokio::time::Instant;
@@ -107,6 +108,8 @@ async fn remove_abandoned(
     // By our own clock alone: machines' clocks differ.
     let mut seen: HashMap<String, (String, Instant)> = HashMap::new();
     let mut told: Option<Instant> = None;
+    // Each lock that is there now is removed or held by then; more time is only for those that other runs take meanwhile.
+    let mut backoff = Backoff::new(times.look, times.look).within(2 * times.silence);
     loop {
         let mut waits = None;
         for lock in observe::of_kind(client, marker, Kind::Lock).await? {
@@ -120,7 +123,7 @@ async fn remove_abandoned(
                 (_, Some(State::Dead)) => "its process does not run any more".to_owned(),
                 (Some(_), Some(State::Unknown)) if first == description => {
                     if silent < times.silence {
-                        waits = Some((shown(&lock), silent));
+                        waits = Some((lock, silent));
                         continue;
                     }
                     format!("no heartbeat for {} s", silent.as_secs())
@@ -132,17 +135,20 @@ async fn remove_abandoned(
             client.delete(service, &format!("{path}/{}", lock.id)).await?;
             tell(&format!("took over the lock of {}: {why}", shown(&lock)));
         }
-        let Some((holder, silent)) = waits else { return Ok(()) };
+        let Some((lock, silent)) = waits else { return Ok(()) };
         if told.is_none_or(|told| told.elapsed() >= times.tell) {
             told = Some(Instant::now());
             tell(&format!(
-                "{holder} holds the cluster's lock; no heartbeat for {} s, after {} s without one it is taken over \
+                "{} holds the cluster's lock; no heartbeat for {} s, after {} s without one it is taken over \
                  (at once with --break-lock, if you know that it is dead)",
+                shown(&lock),
                 silent.as_secs(),
                 times.silence.as_secs()
             ));
         }
-        tokio::time::sleep(times.look).await;
+        if !backoff.pause().await {
+            return Err(held(&lock));
+        }
     }
 }
 
@@ -151,17 +157,16 @@ async fn remove_abandoned(
 /// Neutron tells whole seconds. The younger of two of the same second may have been first to look, when ours was not there
 /// yet: then it works, and stays.
 async fn alone(client: &Client, marker: &Marker, own: &str, times: Times) -> Result<Option<Found>, Error> {
-    let given_up = Instant::now() + times.give_way;
+    let mut backoff = Backoff::new(times.pause, times.pause).within(times.give_way);
     loop {
         let all = observe::of_kind(client, marker, Kind::Lock).await?;
         let (mine, rivals): (Vec<Found>, Vec<Found>) = all.into_iter().partition(|found| found.id == own);
         let age = |found: &Found| (found.text("created_at").to_owned(), found.id.clone());
         let Some(first) = rivals.into_iter().min_by_key(age) else { return Ok(None) };
         let is_older = mine.first().is_none_or(|mine| age(&first) < age(mine));
-        if is_older || Instant::now() >= given_up {
+        if is_older || !backoff.pause().await {
             return Ok(Some(first));
         }
-        tokio::time::sleep(times.pause).await;
     }
 }
 

@@ -29,10 +29,10 @@ pub struct TokenStatus {
     /// `valid`, `expired`, `used` or `revoked`.
     #[serde(default)]
     pub state: String,
-    /// When it expires or expired; empty if never.
+    /// When a valid or expired token expires; empty if never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<String>,
-    /// When it was used or revoked.
+    /// When a token was used or revoked; empty if no longer known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed: Option<String>,
     /// Whether it is no longer valid.
@@ -60,6 +60,26 @@ mod tests {
             assert!(!is_bootstrap_token(wrong), "{wrong}");
         }
         assert_eq!(id("abcdef.0123456789abcdef"), Some("abcdef"));
+    }
+
+    #[test]
+    fn the_keys_of_a_list_are_those_of_the_documentation() {
+        let page = include_str!("../../../docs/cli.md");
+        let row = page.lines().find(|line| line.starts_with("| `token create`; `token list` |")).unwrap();
+        let time = || Some("2026-01-31T12:00:00Z".to_owned());
+        let token = TokenStatus {
+            id: "abcdef".into(),
+            worker: None,
+            state: "valid".into(),
+            expires: time(),
+            closed: time(),
+            ended: false,
+            description: String::new(),
+        };
+        let printed = serde_json::to_value(token).unwrap();
+        for key in printed.as_object().unwrap().keys() {
+            assert!(row.contains(&format!("`{key}`")), "docs/cli.md does not name {key}: {row}");
+        }
     }
 
     #[test]

@@ -90,7 +90,7 @@ impl Request {
     #[must_use]
     pub fn public_key(&self) -> Option<String> {
         let pin = self.requested.as_ref().ok()?.pin;
-        Some(format!("sha256:{}", crate::engine::journal::hex(&pin)))
+        Some(format!("sha256:{}", nodeinit_base::hex(&pin)))
     }
 
     /// The alternative names that are asked for, for a message.

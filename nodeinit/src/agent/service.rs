@@ -5,13 +5,10 @@ use super::{
     approver::{Approver, REQUESTS},
 };
 use crate::{
-    api::{
-        http::with_causes,
-        kube::{KubeClient, local_api},
-    },
+    api::kube::{KubeClient, local_api},
     host::{files::Files, systemd},
 };
-use nodeinit_base::Backoff;
+use nodeinit_base::{Backoff, with_causes};
 use nodeinit_config::cluster::{Cluster, Node};
 use serde::de::IgnoredAny;
 use std::{cell::Cell, convert::Infallible, path::PathBuf, time::Duration};

@@ -1,8 +1,8 @@
 //! Downloads: resumed where they broke off, verified before anybody uses them.
 
-use super::http::{self, Answer, AskError};
+use super::http::{Answer, AskError};
 use crate::{
-    engine::{blocking::blocking, error::StepError, journal::hex},
+    engine::{blocking::blocking, error::StepError},
     host::files::{FileError, Files, failed},
 };
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -11,8 +11,7 @@ use hyper::{
     body::{Body, Bytes, Incoming},
     header::CONTENT_RANGE,
 };
-use nodeinit_base::Backoff;
-pub use nodeinit_base::sha256_of;
+use nodeinit_base::{Backoff, hex, sha256_of, with_causes};
 use nodeinit_config::format;
 use std::{
     io::Write,
@@ -205,10 +204,7 @@ impl Download {
             match tokio::time::timeout(STALL, body.frame()).await {
                 Err(_) => break Some(silent()),
                 Ok(Some(Err(e))) => {
-                    break Some(Ended::Broken(format!(
-                        "the connection broke after {done} bytes: {}",
-                        http::with_causes(&e)
-                    )));
+                    break Some(Ended::Broken(format!("the connection broke after {done} bytes: {}", with_causes(&e))));
                 }
                 Ok(None) if total.is_some_and(|total| done < total) => {
                     break Some(Ended::Broken(format!("the connection ended after {done} bytes")));
@@ -259,7 +255,7 @@ pub async fn document(
             Err(e) if e.is::<LengthLimitError>() => {
                 Err(Ended::Final(DownloadError::TooLarge { url: url.into(), limit: largest as u64 }))
             }
-            Err(e) => Err(Ended::Broken(format!("the connection broke: {}", http::with_causes(&*e)))),
+            Err(e) => Err(Ended::Broken(format!("the connection broke: {}", with_causes(&*e)))),
         }
     };
     let mut retries = Retries::until(url, limit);

@@ -12,7 +12,7 @@ use hyper_util::{
     client::proxy::matcher::{Intercept, Matcher},
     rt::TokioIo,
 };
-use nodeinit_base::DETAIL;
+use nodeinit_base::{DETAIL, with_causes};
 use rustls::CertificateError;
 use rustls_pki_types::{CertificateDer, ServerName, pem::PemObject};
 use std::{
@@ -400,8 +400,6 @@ fn elsewhere(from: &str, location: &str) -> Result<String, AskError> {
     }
     Ok(next)
 }
-
-pub(crate) use nodeinit_base::with_causes;
 
 #[cfg(test)]
 mod tests {

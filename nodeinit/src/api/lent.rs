@@ -176,10 +176,10 @@ mod tests {
             registry::{Content, Registry, Served},
         },
         context::testing::context,
-        engine::journal::sha256,
         host::{files::NewFile, section::Section},
     };
     use http_body_util::BodyExt;
+    use nodeinit_base::sha256_hex;
 
     #[tokio::test]
     async fn a_port_of_loopback_leads_to_the_first_address_that_answers() {
@@ -187,7 +187,7 @@ mod tests {
         assert!(cx.lent.relay(&cx.files).await.unwrap().is_none());
         let path = dir.path().join("kubelet");
         cx.files.write(&[NewFile::public("/kubelet", "program")]).unwrap();
-        let digest = sha256(b"program");
+        let digest = sha256_hex(b"program");
         let mut content = Content::default();
         content.file(&digest, &Served::new(Section::whole(path).unwrap(), None));
         let registry = Registry::serve(content, Ipv4Addr::LOCALHOST.into()).unwrap();

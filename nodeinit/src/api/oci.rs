@@ -120,7 +120,7 @@ impl<'a> Repository<'a> {
             return Err(AskError::Denied { url: format!("the token server {realm}"), status });
         }
         let body = Limited::new(answer.response.into_body(), LONGEST_TOKEN).collect().await;
-        let body = body.map_err(|e| broken(http::with_causes(&*e)))?.to_bytes();
+        let body = body.map_err(|e| broken(nodeinit_base::with_causes(&*e)))?.to_bytes();
         let token = serde_json::from_slice(&body).ok().and_then(|token: Token| token.token.or(token.access_token));
         let value = token.and_then(|token| secret(&format!("Bearer {token}")).ok());
         value.ok_or_else(|| unusable(realm, "the token server's answer holds no token"))

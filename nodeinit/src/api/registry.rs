@@ -5,11 +5,8 @@
 //! master lends the same registry to the other machines.
 //! Source: github.com/opencontainers/distribution-spec, "Pull".
 
-use crate::{
-    api::download::sha256_of,
-    engine::journal::{hex, sha256},
-    host::{archive::ImageIndex, section::Section},
-};
+use crate::host::{archive::ImageIndex, section::Section};
+use nodeinit_base::{hex, sha256_hex, sha256_of};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, btree_map::Entry},
@@ -140,9 +137,9 @@ impl Content {
             (layer.digest, part)
         });
         self.blobs.extend(layers);
-        let image_id = format!("sha256:{}", sha256(&index.config));
+        let image_id = format!("sha256:{}", sha256_hex(&index.config));
         self.blobs.insert(image_id.clone(), Blob::Bytes(index.config));
-        let pull = Pull { manifest: format!("sha256:{}", sha256(&manifest)), size: manifest.len(), image_id };
+        let pull = Pull { manifest: format!("sha256:{}", sha256_hex(&manifest)), size: manifest.len(), image_id };
         self.manifests.insert(pull.manifest.clone(), manifest);
         pull
     }
@@ -275,7 +272,7 @@ fn manifest(index: &ImageIndex) -> Vec<u8> {
     let config = serde_json::json!({
         "mediaType": CONFIG_TYPE,
         "size": index.config.len(),
-        "digest": format!("sha256:{}", sha256(&index.config)),
+        "digest": format!("sha256:{}", sha256_hex(&index.config)),
     });
     serde_json::json!({"schemaVersion": 2, "mediaType": MANIFEST_TYPE, "config": config, "layers": layers})
         .to_string()
@@ -437,12 +434,12 @@ mod tests {
         );
         let program = dir.path().join("kubelet");
         std::fs::write(&program, "program").unwrap();
-        let digest_of_program = sha256(b"program");
+        let digest_of_program = sha256_hex(b"program");
         content.file(&digest_of_program, &Served::new(Section::whole(program.clone()).unwrap(), None));
         let registry = Registry::serve(content, Ipv4Addr::LOCALHOST.into()).unwrap();
         let base = format!("http://{}/v2/{}", registry.address(), registry.repository());
         let (status, manifest) = get(&format!("{base}/manifests/{}", &pull.manifest[7..])).await;
-        assert_eq!((status, format!("sha256:{}", sha256(&manifest))), (StatusCode::OK, pull.manifest.clone()));
+        assert_eq!((status, format!("sha256:{}", sha256_hex(&manifest))), (StatusCode::OK, pull.manifest.clone()));
         assert_eq!(
             (manifest.len(), get(&format!("{base}/manifests/{}", pull.manifest)).await.1),
             (pull.size, manifest.clone())
@@ -595,7 +592,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let program = dir.path().join("kubelet");
         std::fs::write(&program, "another").unwrap();
-        let wanted = sha256(b"program");
+        let wanted = sha256_hex(b"program");
         let mut content = Content::default();
         content.file(
             &wanted,
@@ -611,7 +608,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let program = dir.path().join("kubelet");
         std::fs::write(&program, "program").unwrap();
-        let wanted = sha256(b"program");
+        let wanted = sha256_hex(b"program");
         let mut content = Content::default();
         let served = Served::new(Section::whole(program.clone()).unwrap(), nodeinit_config::format::digest(&wanted));
         content.file(&wanted, &served);

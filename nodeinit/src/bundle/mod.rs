@@ -11,7 +11,7 @@ pub use verify::verify;
 pub use write::write;
 
 use crate::{
-    engine::{error::StepError, journal::sha256},
+    engine::error::StepError,
     host::{
         archive::{self, BLOCK, padding},
         facts,
@@ -19,6 +19,7 @@ use crate::{
         section::Section,
     },
 };
+use nodeinit_base::sha256_hex;
 use nodeinit_config::{Cluster, keys::API_VERSION};
 use nodeinit_ssh::{FileSignature, fingerprint};
 use serde::{Deserialize, Serialize};
@@ -268,7 +269,7 @@ pub(crate) fn missing(path: &Path) -> StepError {
 
 /// The line of `sha256sum` for the index.
 fn sum(index: &[u8]) -> Vec<u8> {
-    format!("{}  {INDEX}\n", sha256(index)).into_bytes()
+    format!("{}  {INDEX}\n", sha256_hex(index)).into_bytes()
 }
 
 /// Reads a short member: its name and its content. `None` where there is none that we wrote.
@@ -316,7 +317,7 @@ pub(crate) mod testing {
             let source = Some("https://example.org".into());
             Entry {
                 path: (*path).to_owned(),
-                sha256: sha256(content),
+                sha256: sha256_hex(content),
                 size: content.len() as u64,
                 source,
                 license: None,

@@ -105,7 +105,7 @@ fn all_that_is_damaged_is_named() {
     let error = check(&files).unwrap_err().to_string();
     assert!(error.contains("/b.tar is damaged: bin/a has the SHA-256") && error.contains("; bin/c has"), "{error}");
     assert!(
-        !error.contains("bin/b") && error.contains(&sha256(b"aXaa")) && error.contains(&sha256(b"aaaa")),
+        !error.contains("bin/b") && error.contains(&sha256_hex(b"aXaa")) && error.contains(&sha256_hex(b"aaaa")),
         "{error}"
     );
 }

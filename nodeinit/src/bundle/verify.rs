@@ -2,14 +2,14 @@
 
 use super::{Bundle, damaged, fill};
 use crate::{
-    api::download::sha256_of,
-    engine::{error::StepError, journal::hex},
+    engine::error::StepError,
     host::{
         archive::{self, BLOCK, padding},
         files::failed,
         section::Section,
     },
 };
+use nodeinit_base::{hex, sha256_of};
 use std::io::{self, Read, Seek, SeekFrom};
 use tar::Header;
 

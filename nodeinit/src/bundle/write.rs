@@ -2,17 +2,15 @@
 
 use super::{INDEX, Index, SIGNATURE, SUM, sum};
 use crate::{
-    engine::{
-        error::{Exit, StepError},
-        journal::hex,
-    },
+    engine::error::{Exit, StepError},
     fetch::place,
     host::{
         archive,
-        files::{FileError, Files, failed, temporary},
+        files::{FileError, Files, failed},
     },
 };
 use nix::fcntl::{Flock, FlockArg};
+use nodeinit_base::{atomic_file::temporary, hex};
 use nodeinit_ssh::FileSignature;
 use std::{
     io::{self, Read},

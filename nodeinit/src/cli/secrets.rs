@@ -2,10 +2,7 @@
 
 use super::{Output, Printing, print};
 use crate::{
-    engine::{
-        error::{Exit, StepError},
-        journal::hex,
-    },
+    engine::error::{Exit, StepError},
     host::{
         clock::Clock,
         files::{Files, NewFile},
@@ -19,6 +16,7 @@ use crate::{
     steps::pki::bundle,
 };
 use clap::{Args, Subcommand};
+use nodeinit_base::hex;
 use nodeinit_ssh::fingerprint;
 use serde_json::{Value, json};
 use std::{

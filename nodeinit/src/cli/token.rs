@@ -252,6 +252,18 @@ mod tests {
                       eeeeee  used     2001-01-02T00:00:00Z   of worker w2\n";
         assert_eq!(text, wanted);
         let objects = rendered(&live, &ledger, "2026-01-01T00:00:00Z", Output::Json);
-        assert!(objects.contains(r#""id":"eeeeee","state":"used","worker":"w2""#), "{objects}");
+        let read: Vec<TokenStatus> = TokenStatus::read(&objects).collect();
+        let times: Vec<_> = read.iter().map(|token| (token.expires.as_deref(), token.closed.as_deref())).collect();
+        let expires = |time| (Some(time), None);
+        let wanted = [
+            expires(""),
+            expires("2001-01-01T00:00:00Z"),
+            expires("2999-01-01T00:00:00Z"),
+            expires("2001-01-01T00:00:00Z"),
+            (None, Some("2001-01-02T00:00:00Z")),
+        ];
+        assert_eq!(times, wanted, "a token that was used has no expiry");
+        let used = &read[4];
+        assert_eq!((used.id.as_str(), used.state.as_str(), used.worker.as_deref()), ("eeeeee", "used", Some("w2")));
     }
 }

@@ -15,13 +15,13 @@ use crate::{
         runner::{self, Outcome},
         runs::{self, Header},
     },
-    host::files::temporary,
     pki::bundle::SENT_SECRETS,
     plan::{self, Reach},
     steps::{agent, etcd::Permit, fanout},
 };
 use clap::{Args, Subcommand};
 use nix::sys::resource::{UsageWho, getrusage};
+use nodeinit_base::atomic_file::temporary;
 use nodeinit_config::{Made, cluster::Role};
 use std::{net::IpAddr, sync::Arc, time::SystemTime};
 use tokio::signal::unix::{SignalKind, signal};

@@ -1,10 +1,10 @@
 //! Why a step failed, what it means for the exit code, and what to do next.
 
 use crate::{
-    engine::{journal::JournalError, wait::WaitError},
+    engine::journal::JournalError,
     host::{commands::CommandError, files::FileError, lock::LockError, remove::RemoveError},
 };
-use nodeinit_base::causes::causes;
+use nodeinit_base::{WaitError, causes::causes};
 use nodeinit_config::{Problem, Problems};
 use std::{error::Error, fmt};
 

@@ -363,8 +363,6 @@ pub enum JournalError {
     },
 }
 
-pub use nodeinit_base::{hex, sha256_hex as sha256};
-
 impl Journal {
     /// Reads the journal and opens it for appending; makes it where there is none.
     ///

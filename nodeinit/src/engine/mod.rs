@@ -9,5 +9,3 @@ pub mod runner;
 pub mod runs;
 pub mod step;
 pub mod step_id;
-
-pub use nodeinit_base::wait;

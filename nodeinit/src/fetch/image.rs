@@ -2,16 +2,14 @@
 
 use super::place;
 use crate::{
-    engine::{
-        error::StepError,
-        journal::{hex, sha256},
-    },
+    engine::error::StepError,
     host::{
         archive,
         files::{File, Files, failed},
     },
 };
 use flate2::read::MultiGzDecoder;
+use nodeinit_base::{hex, sha256_hex};
 use serde::Deserialize;
 use serde_json::json;
 use std::{
@@ -148,7 +146,7 @@ pub(super) fn hex_of(digest: &str) -> Result<[u8; 32], StepError> {
 /// Where a blob is damaged, or the archive cannot be written.
 pub(super) fn write(files: &Files, to: &Path, name: &str, config: &[u8], layers: &[Layer]) -> Result<(), StepError> {
     let member = |layer: &Layer| format!("{}/layer.tar", layer.diff_id.trim_start_matches("sha256:"));
-    let config_name = format!("{}.json", sha256(config));
+    let config_name = format!("{}.json", sha256_hex(config));
     let members: Vec<String> = layers.iter().map(member).collect();
     let manifest = json!([{"Config": config_name, "RepoTags": [name], "Layers": members}]).to_string();
     let mut tar = Builder::new(files.open_temporary(to, 0o644)?);
@@ -247,7 +245,7 @@ mod tests {
         std::fs::write(dir.path().join("0"), gzip.finish().unwrap()).unwrap();
         std::fs::write(dir.path().join("1"), &contents[1]).unwrap();
         let layer =
-            |i: usize| Layer { path: format!("/{i}").into(), diff_id: format!("sha256:{}", sha256(&contents[i])) };
+            |i: usize| Layer { path: format!("/{i}").into(), diff_id: format!("sha256:{}", sha256_hex(&contents[i])) };
         // The same layer may be in an image twice.
         let layers = [layer(0), layer(1), layer(0)];
         let config = json!({"rootfs": {"diff_ids": layers.each_ref().map(|l| &l.diff_id)}}).to_string();
@@ -268,6 +266,6 @@ mod tests {
         assert_eq!(make(), whole, "the same image gives the same bytes");
         let wrong = Layer { diff_id: DIGEST.into(), ..layer(0) };
         let error = write(&files, to, "x", config.as_bytes(), &[wrong]).unwrap_err().to_string();
-        assert!(error.contains(DIGEST) && error.contains(&sha256(&contents[0])), "{error}");
+        assert!(error.contains(DIGEST) && error.contains(&sha256_hex(&contents[0])), "{error}");
     }
 }

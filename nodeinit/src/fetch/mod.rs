@@ -18,18 +18,18 @@ use crate::{
     engine::{
         blocking::blocking,
         error::{Exit, StepError},
-        journal::{hex, sha256},
         report::{Event, Report},
     },
     host::{
         self,
-        files::{Files, failed, temporary},
+        files::{Files, failed},
     },
 };
 use futures_util::{StreamExt, future::try_join_all, stream};
 use hyper::StatusCode;
 use image::{Layer, Manifest};
 use lock::{Lock, Record};
+use nodeinit_base::{atomic_file::temporary, hex, sha256_hex};
 use nodeinit_config::{
     Cluster, Logins,
     upstream::{self, Artifact, Source},
@@ -313,7 +313,7 @@ impl Fetch {
         self.started(path, &image.repository);
         let repository = Repository::new(&self.client, &image.repository, self.logins.of(&image.repository));
         let text = self.text(path, &repository, &format!("manifests/{}", image.reference)).await?;
-        let digest = sha256(&text);
+        let digest = sha256_hex(&text);
         if let Some(named) = image.reference.strip_prefix("sha256:").filter(|named| *named != digest) {
             return Err(StepError::new(format!("its manifest has the SHA-256 {digest}, and its name says {named}")));
         }
@@ -446,7 +446,7 @@ impl Fetch {
     ) -> Result<Vec<u8>, StepError> {
         let wanted = image::hex_of(digest)?;
         let text = self.text(name, repository, &format!("{kind}/{digest}")).await?;
-        let found = sha256(&text);
+        let found = sha256_hex(&text);
         if found != hex(&wanted) {
             let url = repository.url(&format!("{kind}/{digest}"));
             return Err(StepError::new(format!("{url} has the SHA-256 {found}")).hint(DAMAGED));

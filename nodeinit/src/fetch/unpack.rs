@@ -51,8 +51,8 @@ pub(super) fn unpack(files: &Files, archive: &Path, wanted: &[(String, PathBuf)]
 #[allow(clippy::disallowed_methods, reason = "tests make archives")]
 mod tests {
     use super::*;
-    use crate::host::files::temporary;
     use flate2::{Compression, write::GzEncoder};
+    use nodeinit_base::atomic_file::temporary;
     use std::io::Write;
 
     /// Unpacks `bridge` of an archive with these entries; the file system is returned, too.

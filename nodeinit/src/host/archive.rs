@@ -193,7 +193,7 @@ pub fn padding(length: u64) -> usize {
 #[cfg(test)]
 #[allow(clippy::disallowed_methods, reason = "tests make archives")]
 pub(crate) mod testing {
-    use crate::engine::journal::sha256;
+    use nodeinit_base::sha256_hex;
     use std::path::Path;
 
     /// A tar archive of these files.
@@ -207,7 +207,7 @@ pub(crate) mod testing {
 
     /// An archive of the image `name` with one layer, at `path`.
     pub(crate) fn archive(path: &Path, name: &str, layer: &[u8]) {
-        let config = format!(r#"{{"rootfs":{{"type":"layers","diff_ids":["sha256:{}"]}}}}"#, sha256(layer));
+        let config = format!(r#"{{"rootfs":{{"type":"layers","diff_ids":["sha256:{}"]}}}}"#, sha256_hex(layer));
         let manifest = format!(r#"[{{"Config":"c.json","RepoTags":["{name}"],"Layers":["l/layer.tar"]}}]"#);
         let files = [("c.json", config.as_bytes()), ("manifest.json", manifest.as_bytes()), ("l/layer.tar", layer)];
         std::fs::write(path, tar(&files)).unwrap();
@@ -218,7 +218,7 @@ pub(crate) mod testing {
 #[allow(clippy::disallowed_methods, reason = "tests make archives")]
 mod tests {
     use super::{testing::*, *};
-    use crate::engine::journal::sha256;
+    use nodeinit_base::sha256_hex;
 
     #[test]
     fn a_plain_archive_is_understood_without_reading_its_layers() {
@@ -228,7 +228,7 @@ mod tests {
         let found = index(&Section::whole(path.clone()).unwrap()).unwrap().unwrap();
         assert_eq!(found.names, ["registry.k8s.io/pause:3.10.1"]);
         let [layer] = &found.layers[..] else { panic!("one layer") };
-        assert_eq!(layer.digest, format!("sha256:{}", sha256(b"a layer's content")));
+        assert_eq!(layer.digest, format!("sha256:{}", sha256_hex(b"a layer's content")));
         let whole = std::fs::read(&path).unwrap();
         assert_eq!(&whole[layer.offset as usize..][..layer.length as usize], b"a layer's content");
 

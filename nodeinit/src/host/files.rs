@@ -1,11 +1,9 @@
 //! Files under a root prefix. A file is written whole or not at all.
 
-pub use nodeinit_base::atomic_file::temporary;
 /// An open file. Only `host` opens one.
 pub use std::fs::File;
 
-use nodeinit_base::DETAIL;
-use nodeinit_base::atomic_file;
+use nodeinit_base::{DETAIL, atomic_file};
 use nodeinit_config::Secret;
 use std::{
     collections::BTreeSet,
@@ -326,7 +324,7 @@ impl Files {
         });
         if result.is_err() {
             for file in new {
-                let _ = fs::remove_file(self.real(&temporary(&file.path)));
+                let _ = fs::remove_file(self.real(&atomic_file::temporary(&file.path)));
             }
         }
         result
@@ -370,7 +368,7 @@ impl Files {
     /// Where it cannot be renamed.
     pub fn rename_temporary(&self, path: &Path) -> Result<(), FileError> {
         super::failpoint("write-rename", path.display());
-        fs::rename(self.real(&temporary(path)), self.real(path)).map_err(failed("put in place", path))
+        fs::rename(self.real(&atomic_file::temporary(path)), self.real(path)).map_err(failed("put in place", path))
     }
 
     /// Makes `path` a symbolic link to `target`, whatever it was before; whole or not at all.
@@ -378,7 +376,7 @@ impl Files {
     /// # Errors
     /// Where it cannot be made.
     pub fn link(&self, path: &Path, target: &Path) -> Result<(), FileError> {
-        let new = self.real(&temporary(path));
+        let new = self.real(&atomic_file::temporary(path));
         let make = || {
             optional(fs::remove_file(&new))?;
             std::os::unix::fs::symlink(target, &new)?;

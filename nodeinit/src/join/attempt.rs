@@ -8,7 +8,6 @@ use super::{
 use crate::{
     api::{
         connection::HttpError,
-        http::with_causes,
         kube::{
             ApiError, Event, KubeClient, LONGEST_OBJECT,
             types::{CertificateRequest, Node},
@@ -21,6 +20,7 @@ use base64::{
     prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD},
 };
 use hyper::StatusCode;
+use nodeinit_base::with_causes;
 use nodeinit_config::{Secret, cluster::Endpoint, yaml};
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};

@@ -3,9 +3,9 @@
 use super::error::JoinError;
 use crate::{
     api::{connection::HTTP2, kube::roots},
-    engine::journal::hex,
     pki::Certificate,
 };
+use nodeinit_base::hex;
 use rustls::{
     ClientConfig, DigitallySignedStruct, SignatureScheme,
     client::{

@@ -9,7 +9,6 @@ use crate::{
         error::{Exit, StepError},
         step::{State, Step},
         step_id::StepId,
-        wait::Wait,
     },
     render,
     steps::{
@@ -19,6 +18,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use inventory::{Inventory, Reference};
+use nodeinit_base::Wait;
 use nodeinit_config::{Addon, Cluster};
 use serde_json::Value;
 use std::{collections::BTreeSet, ops::ControlFlow, path::PathBuf, time::Duration};

@@ -2,21 +2,22 @@
 
 use super::source::{Obtained, copy, digest, obtain, pinned};
 use crate::{
-    api::download::{file_sha256, sha256_of},
+    api::download::file_sha256,
     context::{Context, blocking},
     engine::{
         error::StepError,
-        journal::{ORIGINALS, Original, Record, hex},
+        journal::{ORIGINALS, Original, Record},
         step::{State, Step},
         step_id::StepId,
     },
     host::{
         commands::{CommandError, Commands},
-        files::{FileError, Files, failed, temporary},
+        files::{FileError, Files, failed},
         section::Section,
     },
 };
 use async_trait::async_trait;
+use nodeinit_base::{atomic_file::temporary, hex, sha256_of};
 use nodeinit_config::{
     Cluster,
     cluster::{ArtifactSource, Binary},
@@ -229,10 +230,10 @@ mod tests {
         api::lent::{LENT, Lent},
         bundle::testing,
         context::testing::context_of,
-        engine::{error::Exit, journal::sha256},
+        engine::error::Exit,
         host::files::NewFile,
     };
-    use std::os::unix::fs::MetadataExt;
+    use nodeinit_base::sha256_hex;
 
     /// A machine whose source of artifacts has a kubelet of `version` and a `kubectl`.
     fn machine(version: &str, pins: &str) -> (tempfile::TempDir, Context) {
@@ -264,7 +265,7 @@ mod tests {
         let kubectl = dir.path().join("usr/bin/kubectl");
         assert_eq!(std::fs::metadata(&kubectl).unwrap().mode() & 0o7777, 0o755);
         let known = cx.journal.state();
-        assert!(known.files[Path::new("/usr/bin/kubectl")].sha256.contains(&sha256(b"kubectl")));
+        assert!(known.files[Path::new("/usr/bin/kubectl")].sha256.contains(&sha256_hex(b"kubectl")));
         assert!(known.directories.contains(Path::new("/usr/bin")));
         assert!(run(&cx).await.unwrap().is_empty(), "a second run changes nothing");
         std::fs::write(&kubectl, "damaged").unwrap();
@@ -319,7 +320,10 @@ mod tests {
         let (start, content) = whole.rsplit_once("kubectl").unwrap();
         std::fs::write(dir.path().join("b.tar"), format!("{start}kubectX{content}")).unwrap();
         let error = run(&cx).await.unwrap_err().to_string();
-        assert!(error.contains("kubectl of /b.tar has the SHA-256") && error.contains(&sha256(b"kubectl")), "{error}");
+        assert!(
+            error.contains("kubectl of /b.tar has the SHA-256") && error.contains(&sha256_hex(b"kubectl")),
+            "{error}"
+        );
         assert!(!cx.files.exists("/usr/bin/kubectl"));
 
         write(&[kubelet, ("kubectl", b"kubectl")]);
@@ -344,7 +348,7 @@ mod tests {
         let (_dir, cx) = machine("v1.34.4", &format!("  sha256: {{kubectl: {}}}\n", "a".repeat(64)));
         let error = run(&cx).await.unwrap_err();
         let text = error.to_string();
-        assert!(text.contains(&"a".repeat(64)) && text.contains(&sha256(b"kubectl")), "{text}");
+        assert!(text.contains(&"a".repeat(64)) && text.contains(&sha256_hex(b"kubectl")), "{text}");
         assert_eq!(error.exit, Exit::Failed);
         assert!(!cx.files.exists("/usr/bin/kubectl"));
     }

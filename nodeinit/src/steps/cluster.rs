@@ -7,13 +7,13 @@ use crate::{
         error::StepError,
         step::{State, Step},
         step_id::StepId,
-        wait::Wait,
     },
     render::{self, kubeconfig::User},
     steps::etcd,
 };
 use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
+use nodeinit_base::Wait;
 use nodeinit_config::{Secret, cluster::Cni};
 use serde_json::Value;
 use std::{net::IpAddr, ops::ControlFlow, path::Path, time::Duration};

@@ -14,10 +14,10 @@ use crate::{
         error::StepError,
         step::{State, Step},
         step_id::StepId,
-        wait::Wait,
     },
 };
 use async_trait::async_trait;
+use nodeinit_base::Wait;
 use nodeinit_config::cluster::Cni;
 use serde_json::Value;
 use std::{ops::ControlFlow, time::Duration};

@@ -8,10 +8,8 @@ use crate::{
     context::{Context, blocking},
     engine::{
         error::{Exit, StepError},
-        journal::sha256,
         step::{State, Step},
         step_id::StepId,
-        wait::Wait,
     },
     fetch::login,
     host::{commands::CommandError, files::NewFile, systemd},
@@ -22,6 +20,7 @@ use crate::{
     },
 };
 use async_trait::async_trait;
+use nodeinit_base::{Wait, sha256_hex};
 use nodeinit_config::cluster::Proxy;
 pub use restore::RestoreContainerd;
 use std::{
@@ -207,7 +206,8 @@ async fn files(cx: &Context, duty: Duty) -> Result<Vec<NewFile>, StepError> {
         let directory = Path::new(paths::REGISTRIES).join(&registry.name);
         let path = directory.join("hosts.toml");
         // Only what `images.mirrors` names is replaced.
-        let is_ours = |text: &Vec<u8>| known.get(&path).is_some_and(|written| written.sha256.contains(&sha256(text)));
+        let is_ours =
+            |text: &Vec<u8>| known.get(&path).is_some_and(|written| written.sha256.contains(&sha256_hex(text)));
         if registry.mirrors.is_empty() && cx.files.read(&path)?.is_some_and(|text| !is_ours(&text)) {
             let what = format!(
                 "images.registryAuthFile has a login for {}, and {} was not written by nodeinit",

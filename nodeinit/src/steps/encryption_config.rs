@@ -10,7 +10,6 @@ use crate::{
     context::Context,
     engine::{
         error::{Exit, StepError},
-        journal::sha256,
         step::{State, Step},
         step_id::StepId,
     },
@@ -24,8 +23,9 @@ use crate::{
 use async_trait::async_trait;
 use base64::{Engine, engine::general_purpose::STANDARD};
 use futures_util::future;
+use nodeinit_base::sha256_hex;
 use nodeinit_config::{Secret, cluster::Role, yaml};
-use nodeinit_ssh::hex_word;
+use nodeinit_ssh::{digest_command, hex_word};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -89,7 +89,7 @@ fn configuration(cx: &Context) -> Result<(Secret<String>, &'static str), StepErr
 
 /// The SHA-256 of this machine's file; `None` where there is no file.
 pub(super) fn digest(cx: &Context) -> Result<Option<String>, StepError> {
-    Ok(cx.files.read_secret(paths::ENCRYPTION)?.map(|content| sha256(content.expose())))
+    Ok(cx.files.read_secret(paths::ENCRYPTION)?.map(|content| sha256_hex(content.expose())))
 }
 
 /// Whether etcd has the digest of this machine's file. Other masters compare theirs with it when they join.
@@ -123,13 +123,13 @@ pub(super) async fn verify(cx: &Context, etcd: &Etcd, members: &Members) -> Resu
     }
     let is_member = |name: &str| members.members.iter().any(|member| member.name == name);
     published.retain(|name, _| *name != cx.node.name && is_member(name));
-    let (fleet, command) = (Fleet::new(&cx.cluster), format!("sha256sum <{}", paths::ENCRYPTION));
+    let (fleet, command) = (Fleet::new(&cx.cluster), digest_command(paths::ENCRYPTION));
     let asked = etcd::others(cx).filter(|master| is_member(&master.name)).map(async |master| {
         let answer = fleet.ask(cx, master, &command).await;
         let digest = answer.and_then(|text| Ok(hex_word(&text, 64).ok_or("it printed no digest")?.to_owned()));
         (master.name.clone(), digest)
     });
-    compare(&sha256(own.expose().as_bytes()), &future::join_all(asked).await, &published).map(Ok)
+    compare(&sha256_hex(own.expose().as_bytes()), &future::join_all(asked).await, &published).map(Ok)
 }
 
 /// How to get the keys of the cluster.

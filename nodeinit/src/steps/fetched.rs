@@ -131,11 +131,12 @@ mod tests {
     use crate::{
         api::lent::{LENT, Lent},
         context::testing::context_of,
-        engine::{error::Exit, journal::sha256, runner},
+        engine::{error::Exit, runner},
         fetch::lock::Record,
         host::files::NewFile,
         steps::{artifacts, source},
     };
+    use nodeinit_base::sha256_hex;
     use std::sync::Arc;
     use tokio::{
         io::{AsyncReadExt, AsyncWriteExt},
@@ -154,7 +155,7 @@ mod tests {
                 let mut request = [0; 4096];
                 let length = stream.read(&mut request).await.unwrap();
                 let content = match String::from_utf8_lossy(&request[..length]).contains(".sha256 ") {
-                    true => sha256(KUBELET.as_bytes()),
+                    true => sha256_hex(KUBELET.as_bytes()),
                     false => KUBELET.to_owned(),
                 };
                 let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", content.len());

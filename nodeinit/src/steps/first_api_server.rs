@@ -6,13 +6,13 @@ use crate::{
         error::StepError,
         step::{State, Step},
         step_id::StepId,
-        wait::Wait,
     },
     host::files::FileError,
     render::paths::STATIC_PODS,
     steps::cluster,
 };
 use async_trait::async_trait;
+use nodeinit_base::Wait;
 use nodeinit_config::Component;
 use std::{net::IpAddr, path::Path, time::Duration};
 

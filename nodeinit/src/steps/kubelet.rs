@@ -7,12 +7,12 @@ use crate::{
         error::StepError,
         step::{State, Step},
         step_id::StepId,
-        wait::Wait,
     },
     host::{files::NewFile, systemd},
     render::{self, paths, static_pod, units},
 };
 use async_trait::async_trait;
+use nodeinit_base::Wait;
 use nodeinit_config::cluster::Role;
 use std::{
     net::SocketAddr,

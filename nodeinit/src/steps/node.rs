@@ -17,12 +17,12 @@ use crate::{
         error::StepError,
         step::{State, Step},
         step_id::StepId,
-        wait::Wait,
     },
     host::processes,
     render::cluster_objects::{RegisteredNode, node_patch},
 };
 use async_trait::async_trait;
+use nodeinit_base::Wait;
 use serde_json::Value;
 use std::{ops::ControlFlow, path::Path, time::Duration};
 

@@ -17,7 +17,7 @@ use crate::{
     context::{Context, blocking},
     engine::{
         error::StepError,
-        journal::{Record, sha256},
+        journal::Record,
         step::{State, Step},
         step_id::StepId,
     },
@@ -31,6 +31,7 @@ use crate::{
 use async_trait::async_trait;
 pub use expiries::{Expiry, expiries, inventory};
 use found::Found;
+use nodeinit_base::sha256_hex;
 use nodeinit_config::cluster::Role;
 use outcome::Outcome;
 use reconcile::Reconcile;
@@ -101,7 +102,7 @@ fn record_own_authority(cx: &Context, files: &[NewFile]) -> Result<(), StepError
         return Ok(());
     }
     let key = files.iter().find(|file| file.path == key_path(Ca::Etcd.base()));
-    let record = key.map(|key| Record::EtcdAuthority { sha256: sha256(&key.content) });
+    let record = key.map(|key| Record::EtcdAuthority { sha256: sha256_hex(&key.content) });
     Ok(cx.journal.intend(record.into_iter().collect())?)
 }
 
@@ -109,7 +110,7 @@ fn record_own_authority(cx: &Context, files: &[NewFile]) -> Result<(), StepError
 pub(super) fn is_own_authority(cx: &Context) -> Result<bool, StepError> {
     let key = cx.files.read_secret(key_path(Ca::Etcd.base()))?;
     let own = cx.journal.etcd().own_authority;
-    Ok(key.is_some_and(|key| own.is_some_and(|own| own == sha256(key.expose()))))
+    Ok(key.is_some_and(|key| own.is_some_and(|own| own == sha256_hex(key.expose()))))
 }
 
 /// Whether etcd holds data on this machine: then lost keys must come back, and new ones would lock everybody out.

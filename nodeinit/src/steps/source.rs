@@ -2,16 +2,13 @@
 
 use crate::{
     api::{
-        download::{self, Download, DownloadError, sha256_of},
+        download::{self, Download, DownloadError},
         http::{AskError, Client},
         lent::{Lent, Relay},
     },
     bundle::{self, Bundle},
     context::{Context, blocking},
-    engine::{
-        error::{Exit, StepError},
-        journal::{hex, sha256 as digest_of},
-    },
+    engine::error::{Exit, StepError},
     fetch::lock::{Lock, Record},
     host::{
         facts,
@@ -19,6 +16,7 @@ use crate::{
         section::Section,
     },
 };
+use nodeinit_base::{hex, sha256_hex as digest_of, sha256_of};
 use nodeinit_config::{
     Cluster,
     cluster::{ArtifactSource, Artifacts, FETCHED},

@@ -13,7 +13,6 @@ use crate::{
         error::StepError,
         step::{State, Step},
         step_id::StepId,
-        wait::Wait,
     },
     host::{files::NewFile, net, processes},
     render::{
@@ -24,6 +23,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use back_off::BackOffWatch;
+use nodeinit_base::Wait;
 use nodeinit_config::Component;
 use std::{
     cmp::Reverse,

@@ -4,11 +4,12 @@ use crate::{
     context::Context,
     engine::{
         error::StepError,
-        journal::{ORIGINALS, Written, sha256},
+        journal::{ORIGINALS, Written},
         step_id::StepId,
     },
     host::files::NewFile,
 };
+use nodeinit_base::sha256_hex;
 use std::path::{Path, PathBuf};
 
 /// What becomes of a file that we wrote.
@@ -35,7 +36,7 @@ pub(super) fn own_files(cx: &Context, wanted: impl Fn(&Path) -> bool) -> Result<
 /// `None`: the file is gone, or as it was before.
 fn fate(cx: &Context, path: &Path, written: Written) -> Result<Option<Fate>, StepError> {
     let Some(content) = cx.files.read(path)? else { return Ok(None) };
-    let digest = sha256(&content);
+    let digest = sha256_hex(&content);
     Ok(match written.original {
         Some(original) if original.sha256 == digest => None,
         _ if !written.sha256.contains(&digest) => Some(Fate::Keep),

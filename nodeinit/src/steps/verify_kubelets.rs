@@ -9,7 +9,6 @@ use super::{
 use crate::{
     api::{
         connection::{HttpError, get_tls},
-        http::with_causes,
         kube::{
             client_tls,
             types::{List, Node},
@@ -20,7 +19,6 @@ use crate::{
         error::StepError,
         step::{State, Step},
         step_id::StepId,
-        wait::Wait,
     },
     pki::catalog,
     render::Renderer,
@@ -28,6 +26,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
+use nodeinit_base::{Wait, with_causes};
 use nodeinit_config::{Component, cluster::Role};
 use rustls::ClientConfig;
 use std::{

@@ -6,13 +6,13 @@ use crate::{
         error::StepError,
         step::{State, Step},
         step_id::StepId,
-        wait::Wait,
     },
     host::{files::NewFile, net},
     render::{self, static_pod},
     steps::cluster,
 };
 use async_trait::async_trait;
+use nodeinit_base::Wait;
 use std::{net::IpAddr, path::Path, time::Duration};
 
 /// The key under which a machine's first run records the address, as it cannot change.

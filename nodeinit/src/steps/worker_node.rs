@@ -7,13 +7,13 @@ use crate::{
         error::StepError,
         step::{State, Step},
         step_id::StepId,
-        wait::Wait,
     },
     pki::{Certificate, expiry::date},
     render::{kubelet::requests_serving_certificate, paths},
     steps::{node, pki::certificate_path},
 };
 use async_trait::async_trait;
+use nodeinit_base::Wait;
 use nodeinit_config::cluster::Cni;
 use serde_json::Value;
 use std::{ops::ControlFlow, time::Duration};

@@ -206,7 +206,8 @@ impl Seen {
 }
 
 /// A word for any shell: within single quotes only a single quote means something.
-pub(super) fn quoted(word: &str) -> String {
+#[must_use]
+pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 

@@ -210,6 +210,16 @@ pub enum SshError {
         /// Its name without `SIG`.
         signal: String,
     },
+    /// A command that must succeed did not.
+    #[error("{name}: a command ended with {code}: {says}")]
+    Failed {
+        /// The machine.
+        name: String,
+        /// The command's exit code.
+        code: u32,
+        /// What the command printed.
+        says: String,
+    },
     /// A command wrote more than we take.
     #[error("a command on {name} wrote more than {} MiB", .limit >> 20)]
     TooMuch {

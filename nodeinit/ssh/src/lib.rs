@@ -1,7 +1,8 @@
-//! SSH: commands and files on other machines, to a host whose key is known, with a time limit on everything.
+//! SSH: commands and files on other machines, to a host whose key is known, with a time limit on everything; and nodeinit there.
 //!
 //! A [`Session`] is one connection, possibly through another one (a jump host). Host keys are compared before anything
-//! but the key exchange is sent. Nothing secret is ever part of a command: it goes by standard input.
+//! but the key exchange is sent. Nothing secret is ever part of a command: it goes by standard input. [`Way`] waits for a machine,
+//! [`Session::place`] sends what differs, [`Session::nodeinit`] runs nodeinit there and follows its events.
 
 mod algorithms;
 mod client_key;
@@ -9,15 +10,21 @@ mod command;
 mod content;
 mod error;
 mod host_key;
+mod machine;
+mod nodeinit;
+mod place;
 mod session;
 mod signature;
 mod upload;
 
 pub use client_key::{ClientKey, ClientKeyError};
-pub use command::{Output, hex_word};
+pub use command::{Output, hex_word, quoted};
 pub use content::Content;
 pub use error::{Phase, SshError};
 pub use host_key::fingerprint;
+pub use machine::{NotReached, Way};
+pub use nodeinit::{CONNECTIONS, LockWait, Ran, run_limit};
+pub use place::{COMMAND, Executable, Placed, UPLOAD, Wanted, digest_command};
 pub use session::Session;
 pub use signature::{FileSignature, SignatureError};
 pub use upload::RemoteFile;

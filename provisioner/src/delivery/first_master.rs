@@ -11,43 +11,40 @@ use crate::{
     userdata::Inputs,
 };
 use futures_util::future;
-use nodeinit_base::{sha256_hex, with_causes};
+use nodeinit_base::{Wait, with_causes};
 use nodeinit_config::{
     Secret,
     cluster::{Machine, Role},
 };
 use nodeinit_protocol::{
     Event, Line,
-    bundle::JUMP_HOST,
     paths::{CONFIG, PROGRAM, SECRETS},
 };
-use nodeinit_ssh::{ClientKey, Output, RemoteFile, Session, SshError, Target, hex_word};
+use nodeinit_ssh::{
+    COMMAND, CONNECTIONS, ClientKey, Executable, LockWait, NotReached, Output, Ran, RemoteFile, Session, SshError,
+    Target, Wanted, Way, hex_word, run_limit,
+};
 use serde_json::json;
 use std::{
     cell::Cell,
     collections::{BTreeMap, BTreeSet},
+    convert::Infallible,
+    fs::File,
     net::SocketAddr,
-    time::{Duration, Instant},
+    ops::ControlFlow,
+    time::Duration,
 };
 use tokio::sync::Notify;
 
 const ADMIN: &str = "/etc/kubernetes/admin.conf";
 
-/// One attempt to log in may take this long.
-const ATTEMPT: Duration = Duration::from_secs(10);
-/// Between two attempts.
-const PAUSE: Duration = Duration::from_secs(1);
-/// A short command may take this long; an upload ten times as long.
-const SHORT: Duration = Duration::from_secs(60);
-/// So many times is it reached again where the connection broke.
-const CONNECTIONS: u32 = 20;
+/// Between two looks for the program.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// The first master, which lets us in.
 pub(super) struct FirstMaster<'a> {
     work: &'a Delivery<'a>,
-    key: ClientKey,
-    target: Target,
-    jump: Option<Target>,
+    way: Way,
     session: Session,
 }
 
@@ -67,39 +64,44 @@ impl<'a> FirstMaster<'a> {
             what: format!("the SSH key of the secrets bundle: {e}"),
             remedy: "make another bundle with `nodeinit secrets generate`".to_owned(),
         })?;
-        let target = Target {
-            name: first.name.clone(),
-            address: SocketAddr::new(address(work, first, inputs)?, first.ssh.port.unwrap_or(cluster.ssh.port)),
-            user: first.ssh.user.clone().unwrap_or_else(|| cluster.ssh.user.clone()),
-            host_keys: host_keys.get(&first.name).cloned().unwrap_or_default(),
-            trust_on_first_use: false,
-        };
-        let jump = jump_host(work, inputs, host_keys)?;
-        work.output.begin(&target.name, "answers SSH when it lets us in");
-        let session = connect(&key, &target, jump.as_ref(), work.patience).await;
-        work.output.end(&target.name);
-        Ok(Self { session: session?, work, key, target, jump })
+        let keys = host_keys.get(&first.name).cloned().unwrap_or_default();
+        let target = Target::machine(first, &cluster.ssh, address(work, first, inputs)?, keys);
+        let way = Way { key, target, jump: jump_host(work, inputs, host_keys)? };
+        work.output.begin(&first.name, "answers SSH when it lets us in");
+        let session = connect(&way, work.patience).await;
+        work.output.end(&first.name);
+        Ok(Self { session: session?, work, way })
+    }
+
+    /// Its name.
+    fn name(&self) -> &str {
+        &self.way.target.name
     }
 
     /// Its name and address, and the way to it.
     pub(super) fn shown(&self) -> String {
-        let through = self.jump.as_ref().map(|jump| format!(" through {} at {}", jump.name, jump.address));
-        format!("{} at {}{}", self.target.name, self.target.address, through.unwrap_or_default())
+        let Way { target, jump, .. } = &self.way;
+        let through = jump.as_ref().map(|jump| format!(" through {} at {}", jump.name, jump.address));
+        format!("{} at {}{}", target.name, target.address, through.unwrap_or_default())
     }
 
     /// Brings program and configuration, as far as they differ.
     pub(super) async fn equip(&self, config: &str) -> Result<(), Error> {
-        match &self.work.cloud.binary.file {
+        let executable = match &self.work.cloud.binary.file {
             Some(file) => {
-                let content = std::fs::read(file).map_err(|e| Error::Configuration {
+                let executable = File::open(file).and_then(Executable::read).map_err(|e| Error::Configuration {
                     what: format!("openstack.binary: cannot read {}: {e}", file.display()),
                     remedy: "build nodeinit, or name where it is".to_owned(),
                 })?;
-                self.place(PROGRAM, 0o755, content).await?;
+                Some(executable)
             }
-            None => self.wait_for_program().await?,
-        }
-        self.place(CONFIG, 0o644, config.as_bytes().to_vec()).await
+            None => {
+                self.wait_for_program().await?;
+                None
+            }
+        };
+        let executable = executable.iter().map(|executable| Wanted::executable(PROGRAM, executable));
+        self.place(&executable.chain([wanted(CONFIG, 0o644, config)]).collect::<Vec<_>>()).await
     }
 
     /// Brings the secrets bundle; from now on the machine goes on by itself over reboots.
@@ -110,41 +112,30 @@ impl<'a> FirstMaster<'a> {
 
     /// Brings the secrets bundle, where it differs.
     pub(super) async fn bring_secrets(&self, bundle: &Secret<String>) -> Result<(), Error> {
-        self.place(SECRETS, 0o600, bundle.expose().as_bytes().to_vec()).await
+        self.place(&[wanted(SECRETS, 0o600, bundle.expose())]).await
     }
 
-    async fn place(&self, path: &str, mode: u32, content: Vec<u8>) -> Result<(), Error> {
-        let sha256 = sha256_hex(&content);
-        if hex_word(&self.must(&format!("sha256sum <{path} 2>/dev/null || true")).await?, 64) == Some(&sha256) {
-            return Ok(());
-        }
-        let to = RemoteFile { path, mode, directory: Some(0o755) };
-        let sent = self.session.upload(content, &to, 10 * SHORT).await;
-        sent.map_err(|e| self.failed(&e))?;
-        self.work.tell(&format!("{path} is on {}", self.target.name));
+    async fn place(&self, files: &[Wanted<'_>]) -> Result<(), Error> {
+        let placed = self.session.place("", files).await.map_err(|e| self.failed(&e))?;
+        placed.uploaded.iter().for_each(|path| self.work.tell(&format!("{path} is on {}", self.name())));
         Ok(())
     }
 
     /// Until the image's, or the one that cloud-init fetches, is there.
     async fn wait_for_program(&self) -> Result<(), Error> {
-        let (begun, limit) = (Instant::now(), self.work.loaded.cluster.timeouts.download);
-        loop {
-            let look = "command -v nodeinit || { journalctl -u nodeinit-fetch -n 1 -o cat --no-pager 2>/dev/null; \
-                        cloud-init status --long 2>&1 | tail -n 3; exit 1; }";
-            let look = self.run(look).await?;
-            if look.code == 0 {
-                return Ok(());
-            }
-            if begun.elapsed() > limit {
-                return Err(Error::Deadline {
-                    thing: format!("nodeinit on {}", self.target.name),
-                    what: "it is there, from the image or `openstack.binary`".to_owned(),
-                    seconds: limit.as_secs(),
-                    last: look.stdout.trim().to_owned(),
-                });
-            }
-            tokio::time::sleep(PAUSE).await;
-        }
+        let thing = format!("nodeinit on {}", self.name());
+        let command = "command -v nodeinit || { journalctl -u nodeinit-fetch -n 1 -o cat --no-pager 2>/dev/null; \
+                       cloud-init status --long 2>&1 | tail -n 3; exit 1; }";
+        let look = async || match self.run(command).await {
+            Ok(Output { code: 0, .. }) => ControlFlow::Break(Ok(())),
+            Ok(output) => ControlFlow::Continue(output.stdout.trim().to_owned()),
+            Err(error) => ControlFlow::Break(Err(error)),
+        };
+        let wait = Wait::new(&thing, self.work.loaded.cluster.timeouts.download).first_pause(LOOK);
+        wait.until(look).await.unwrap_or_else(|late| {
+            let what = "it is there, from the image or `openstack.binary`".to_owned();
+            Err(Error::Deadline { thing, what, seconds: late.limit.as_secs(), last: late.seen })
+        })
     }
 
     /// Takes the permit to bootstrap etcd if this very server has it and no run has taken it before. The machine ID is written
@@ -152,7 +143,7 @@ impl<'a> FirstMaster<'a> {
     pub(super) async fn take_permit(&self) -> Result<Option<String>, Error> {
         let work = self.work;
         let (Some(group), Some(server)) =
-            (self.find(&permit::part()), self.find(&Part::new(Kind::Server, &self.target.name)))
+            (self.find(&permit::part()), self.find(&Part::new(Kind::Server, self.name())))
         else {
             return Ok(None);
         };
@@ -193,38 +184,24 @@ impl<'a> FirstMaster<'a> {
     /// As [`Self::nodeinit`], with this on its standard input. It continues there even if the connection breaks: then it is
     /// found again. `group`: where it is written that etcd was bootstrapped, as soon as it is healthy.
     async fn run_nodeinit(&mut self, command: &str, input: &[u8], group: Option<&Found>) -> Result<(), Error> {
-        let t = &self.work.loaded.cluster.timeouts;
-        let limit = 2 * (t.download + t.image_import + t.kubelet + t.etcd + t.control_plane + t.join + t.node);
-        let begun = Instant::now();
+        // It brings up itself, then the other machines.
+        let limit = 2 * run_limit(&self.work.loaded.cluster.timeouts);
+        let mut locked = LockWait::new(self.name(), limit);
         let mut connections = 0;
         while connections < CONNECTIONS {
-            let mut failures = Vec::new();
-            let mut busy = None;
             let (is_healthy, healthy) = (Cell::new(false), Notify::new());
-            let each = |line: &str| {
-                let Some(line) = Line::read(line) else { return };
-                if let Some(holder) = line.event.lock_holder() {
-                    busy = Some(holder.to_owned());
+            let each = |line: &Line| {
+                if matches!(&line.event, Event::Done { step, .. } if step == "etcd" && line.host.is_none()) {
+                    is_healthy.set(true);
+                    healthy.notify_one();
                 }
-                match &line.event {
-                    Event::Failed { step, error, .. } if busy.is_none() => {
-                        failures.push(format!("{}: {step}: {error}", self.host(&line)));
-                    }
-                    Event::Done { step, .. } if step == "etcd" && line.host.is_none() => {
-                        is_healthy.set(true);
-                        healthy.notify_one();
-                    }
-                    _ => {}
-                }
-                if busy.is_none() {
-                    self.relay(&line);
-                }
+                self.relay(line);
             };
-            let line = format!("exec nodeinit {command} --output json");
+            let line = format!("nodeinit {command}");
             let running = async {
-                let ended = self.session.lines(&line, input, limit, each).await;
+                let ran = self.session.nodeinit(&line, input, limit, each).await;
                 healthy.notify_one();
-                ended
+                ran
             };
             // Not to be dropped when `up` ends first: without the record, another machine could get the permit.
             let recorded = async {
@@ -234,45 +211,38 @@ impl<'a> FirstMaster<'a> {
                     None => Ok(()),
                 }
             };
-            let (ended, written) = future::join(running, recorded).await;
+            let (ran, written) = future::join(running, recorded).await;
             written?;
-            match ended {
-                Ok(Output { code: 0, .. }) => return Ok(()),
-                Ok(Output { code: 75, .. }) if busy.is_some() => {
-                    if begun.elapsed() < limit {
-                        tokio::time::sleep(PAUSE).await;
-                        continue;
-                    }
-                    return Err(Error::Deadline {
-                        thing: format!("nodeinit on {}", self.target.name),
+            match ran.map_err(|e| self.failed(&e))? {
+                Ran::Done => return Ok(()),
+                Ran::Locked { holder } => {
+                    let waited = locked.pause(holder, |note| self.work.tell(&note)).await;
+                    waited.map_err(|late| Error::Deadline {
+                        thing: format!("nodeinit on {}", self.name()),
                         what: "another run of it there ends".to_owned(),
-                        seconds: limit.as_secs(),
-                        last: busy.unwrap_or_default(),
-                    });
+                        seconds: late.limit.as_secs(),
+                        last: late.seen,
+                    })?;
                 }
-                Ok(Output { code, stderr, .. }) => {
-                    let why = if failures.is_empty() { stderr.trim().to_owned() } else { failures.join("; ") };
-                    let what = format!("`nodeinit {command}` on {} ended with {code}: {why}", self.target.name);
+                Ran::Failed { code, why } => {
+                    let what = format!("`nodeinit {command}` on {} ended with {code}: {why}", self.name());
                     return Err(Error::Machine { what, code: u8::try_from(code).unwrap_or(1) });
                 }
-                Err(e @ SshError::Broken { .. }) => {
+                Ran::Lost(error) => {
                     connections += 1;
-                    self.work.tell(&format!(
-                        "{}; {} continues on its own; reconnecting",
-                        with_causes(&e),
-                        self.target.name
-                    ));
-                    self.session = connect(&self.key, &self.target, self.jump.as_ref(), self.work.patience).await?;
+                    let why = with_causes(&error);
+                    self.work.tell(&format!("{why}; {} continues on its own; reconnecting", self.name()));
+                    self.session = connect(&self.way, self.work.patience).await?;
                 }
-                Err(e) => return Err(self.failed(&e)),
             }
         }
-        Err(Error::Machine { what: format!("{} was reached {CONNECTIONS} times in vain", self.target.name), code: 75 })
+        let what = format!("the connection to {} broke {CONNECTIONS} times", self.name());
+        Err(Error::Machine { what, code: 75 })
     }
 
     /// The machine that a line is about.
     fn host<'l>(&'l self, line: &'l Line) -> &'l str {
-        line.host.as_deref().unwrap_or(&self.target.name)
+        line.host.as_deref().unwrap_or(self.name())
     }
 
     fn relay(&self, line: &Line) {
@@ -327,7 +297,7 @@ impl<'a> FirstMaster<'a> {
             Err(error @ Error::Machine { .. }) => error,
             other => return other,
         };
-        match self.state().await?.is_without(name, &self.target.name) {
+        match self.state().await?.is_without(name, self.name()) {
             true => Ok(()),
             false => Err(refused),
         }
@@ -339,26 +309,27 @@ impl<'a> FirstMaster<'a> {
     }
 
     async fn run(&self, command: &str) -> Result<Output, Error> {
-        self.session.run(command, b"", SHORT).await.map_err(|e| self.failed(&e))
+        self.session.run(command, b"", COMMAND).await.map_err(|e| self.failed(&e))
     }
 
     async fn must(&self, command: &str) -> Result<String, Error> {
-        match self.run(command).await? {
-            Output { code: 0, stdout, .. } => Ok(stdout),
-            Output { code, stderr, stdout } => {
-                let says = if stderr.trim().is_empty() { stdout } else { stderr };
-                let what = format!("{}: a command ended with {code}: {}", self.target.name, says.trim());
-                Err(Error::Machine { what, code: 1 })
-            }
-        }
+        self.session.output(command, COMMAND).await.map_err(|e| self.failed(&e))
     }
 
     fn failed(&self, error: &SshError) -> Error {
-        Error::Machine {
-            what: format!("the connection to {} failed: {}", self.target.name, with_causes(error)),
-            code: 75,
+        match error {
+            SshError::Upload { .. } | SshError::Failed { .. } => Error::Machine { what: error.to_string(), code: 1 },
+            error => Error::Machine {
+                what: format!("the connection to {} failed: {}", self.name(), with_causes(error)),
+                code: 75,
+            },
         }
     }
+}
+
+/// A file that the first master must have.
+fn wanted<'a>(path: &'a str, mode: u32, text: &str) -> Wanted<'a> {
+    Wanted::new(RemoteFile { path, mode, directory: Some(0o755) }, text.as_bytes().to_vec().into())
 }
 
 /// The machine ID in an answer of the machine's shell.
@@ -376,13 +347,7 @@ fn jump_host(
 ) -> Result<Option<Target>, Error> {
     let ssh = &work.loaded.cluster.ssh;
     if let Some(jump) = &ssh.jump_host {
-        return Ok(Some(Target {
-            name: JUMP_HOST.into(),
-            address: SocketAddr::new(jump.address, jump.port),
-            user: jump.user.clone(),
-            host_keys: jump.host_keys.clone(),
-            trust_on_first_use: false,
-        }));
+        return Ok(Some(Target::jump_host(jump, jump.host_keys.clone())));
     }
     let Some(bastion) = &work.cloud.bastion else { return Ok(None) };
     let address = inputs.bastion.ok_or_else(|| Error::Refused {
@@ -409,39 +374,28 @@ fn address(work: &Delivery<'_>, machine: &Machine, inputs: &Inputs) -> Result<st
     })
 }
 
-async fn connect(key: &ClientKey, target: &Target, jump: Option<&Target>, limit: Duration) -> Result<Session, Error> {
-    let begun = Instant::now();
-    let attempt_limit = ATTEMPT.min(limit);
-    loop {
-        let attempt = async {
-            let via = match jump {
-                Some(jump) => Some(Session::connect(jump, None, key, attempt_limit).await?),
-                None => None,
-            };
-            Session::connect(target, via.as_ref(), key, attempt_limit).await
-        };
-        let error = match attempt.await {
-            Ok(session) => return Ok(session),
-            Err(error) => error,
-        };
-        // Until cloud-init has made the user, nobody is let in.
-        if let SshError::WrongHostKey { name, .. } | SshError::UnknownHostKey { name, .. } = &error {
-            return Err(Error::HostKey { machine: name.clone(), what: with_causes(&error), code: 1 });
+/// Logs in as soon as the first master lets us in: until cloud-init has created the user, nobody may log in.
+async fn connect(way: &Way, limit: Duration) -> Result<Session, Error> {
+    // Without trust on first use, no key is accepted that would have to be stored.
+    let trust = async |_: &Target, _: &str| Ok::<(), Infallible>(());
+    way.connect(limit, trust).await.map_err(|error| match error {
+        NotReached::Late(late) => Error::Deadline {
+            thing: format!("SSH to {} at {}", way.target.name, way.target.address),
+            what: "it lets us in (see its security group and floating IP, or describe a bastion or `ssh.jumpHost`)"
+                .to_owned(),
+            seconds: late.limit.as_secs(),
+            last: late.seen,
+        },
+        NotReached::Ssh(error) => {
+            let what = with_causes(&error);
+            match error {
+                SshError::WrongHostKey { name, .. } | SshError::UnknownHostKey { name, .. } => {
+                    Error::HostKey { machine: name, what, code: 1 }
+                }
+                _ => Error::Machine { what, code: 1 },
+            }
         }
-        if !error.is_temporary() && !matches!(error, SshError::Refused { .. }) {
-            return Err(Error::Machine { what: with_causes(&error), code: 1 });
-        }
-        if begun.elapsed() > limit {
-            return Err(Error::Deadline {
-                thing: format!("SSH to {} at {}", target.name, target.address),
-                what: "it lets us in (see its security group and floating IP, or describe a bastion or `ssh.jumpHost`)"
-                    .to_owned(),
-                seconds: limit.as_secs(),
-                last: with_causes(&error),
-            });
-        }
-        tokio::time::sleep(PAUSE).await;
-    }
+    })
 }
 
 #[cfg(test)]

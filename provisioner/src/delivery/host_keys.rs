@@ -11,6 +11,7 @@ use crate::{
     secrets::Secrets,
 };
 use futures_util::future::join_all;
+use nodeinit_base::Backoff;
 use serde_json::json;
 use std::{
     collections::BTreeMap,
@@ -137,29 +138,28 @@ async fn on_console(work: &Delivery<'_>, server: &Found) -> Result<Vec<String>, 
         return Err(unknown(format!("no host key of {name} is known, and its server is {}", server.state()), 75));
     }
     work.output.begin(name, "boots until its console shows its SSH host keys");
-    let (begun, limit) = (Instant::now(), work.patience);
-    let keys = loop {
-        let log = match machine::console(work.client, server).await {
-            Ok(log) => log,
-            Err(error) => break Err(unknown(format!("no host key of {name} is known: {error}"), 75)),
-        };
-        let keys = machine::host_keys(&log);
-        if !keys.is_empty() {
-            break Ok(keys);
-        }
-        let waited = begun.elapsed();
-        if waited > limit {
-            let last = log.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("an empty console");
-            let seconds = limit.as_secs();
-            let what = format!(
-                "no host key of {name} is known: its console showed none within {seconds} s; it ends with: {last}"
-            );
-            break Err(unknown(what, 75));
-        }
-        tokio::time::sleep(pause(waited)).await;
-    };
+    let keys =
+        shown_keys(work, server).await.map_err(|why| unknown(format!("no host key of {name} is known: {why}"), 75));
     work.output.end(name);
     keys
+}
+
+/// Looks at a server's console until it shows keys. `Err`: why there are none.
+async fn shown_keys(work: &Delivery<'_>, server: &Found) -> Result<Vec<String>, String> {
+    let (begun, limit) = (Instant::now(), work.patience);
+    let mut backoff = Backoff::new(PAUSES.0, PAUSES.0).within(limit);
+    loop {
+        let log = machine::console(work.client, server).await.map_err(|error| error.to_string())?;
+        let keys = machine::host_keys(&log);
+        if !keys.is_empty() {
+            return Ok(keys);
+        }
+        backoff.grow_to(pause(begun.elapsed()));
+        if !backoff.pause().await {
+            let last = log.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("an empty console");
+            return Err(format!("its console showed none within {} s; it ends with: {last}", limit.as_secs()));
+        }
+    }
 }
 
 /// How long until the next look: in proportion to the time waited so far.

@@ -6,14 +6,12 @@ use super::{
 };
 use crate::{
     bundle::{self, Bundle, Entry, Index, NAMESPACE},
-    engine::{
-        error::{Exit, StepError},
-        journal::hex,
-    },
+    engine::error::{Exit, StepError},
     fetch::{is_full, lock::Lock},
     host::{facts, files::Files},
 };
 use clap::Args;
+use nodeinit_base::hex;
 use nodeinit_config::Cluster;
 use nodeinit_ssh::{ClientKey, FileSignature, fingerprint};
 use serde_json::json;

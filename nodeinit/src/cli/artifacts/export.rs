@@ -2,7 +2,6 @@
 
 use super::{absolute, write_layer};
 use crate::{
-    api::download::sha256_of,
     cli::{
         Common,
         setup::{self, Access},
@@ -10,19 +9,19 @@ use crate::{
     context::{Context, blocking},
     engine::{
         error::{Exit, StepError},
-        journal::hex,
         report::{Event, Report, rounded},
     },
     host::{
         containerd,
         disk::room,
         facts,
-        files::{File, FileError, Files, failed, temporary},
+        files::{File, FileError, Files, failed},
         lock::{self, Lock},
     },
     steps::artifacts::right_version,
 };
 use clap::Args;
+use nodeinit_base::{atomic_file::temporary, hex, sha256_of};
 use nodeinit_config::upstream::{Artifact, Source};
 use std::{
     collections::{BTreeMap, BTreeSet},

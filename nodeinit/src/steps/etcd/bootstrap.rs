@@ -10,16 +10,16 @@ use crate::{
     context::Context,
     engine::{
         error::StepError,
-        journal::{EtcdHistory, Record, hex},
+        journal::{EtcdHistory, Record},
         step::{State, Step},
         step_id::StepId,
-        wait::Wait,
     },
     host::failpoint,
     pki::random,
     steps::pki,
 };
 use async_trait::async_trait;
+use nodeinit_base::{Wait, hex};
 use std::{cell::RefCell, ops::ControlFlow, rc::Rc, time::Duration};
 use tokio::time::Instant;
 

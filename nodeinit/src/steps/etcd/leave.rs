@@ -12,11 +12,11 @@ use crate::{
         error::{Exit, StepError},
         step::{State, Step},
         step_id::StepId,
-        wait::Wait,
     },
     steps::pki::certificate_path,
 };
 use async_trait::async_trait;
+use nodeinit_base::Wait;
 use std::{net::IpAddr, ops::ControlFlow, time::Duration};
 
 /// Changes of members are made within so long, or something is wrong. etcd refuses them while a member that votes has been

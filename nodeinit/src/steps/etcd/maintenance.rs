@@ -7,11 +7,9 @@ use super::{
 use crate::{
     api::etcd::{Alarm, AlarmKind, Etcd, Member},
     context::Context,
-    engine::{
-        error::{Exit, StepError},
-        wait::Wait,
-    },
+    engine::error::{Exit, StepError},
 };
+use nodeinit_base::Wait;
 use serde::Serialize;
 use std::{ops::ControlFlow, time::Duration};
 

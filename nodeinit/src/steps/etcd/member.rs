@@ -22,7 +22,6 @@ use crate::{
         journal::{EtcdHistory, Record},
         step::{State, Step},
         step_id::StepId,
-        wait::Wait,
     },
     host::{failpoint, processes},
     render::static_pod::Membership,
@@ -32,6 +31,7 @@ use crate::{
     },
 };
 use async_trait::async_trait;
+use nodeinit_base::Wait;
 use nodeinit_config::{Cluster, Component, cluster::Role, versions::KubernetesVersion};
 use std::{
     ops::ControlFlow,

@@ -11,11 +11,12 @@ use crate::{
         etcd::{EtcdError, Turn},
     },
     context::Context,
-    engine::{error::StepError, step::Step, wait::Wait},
+    engine::{error::StepError, step::Step},
     host::{failpoint, files::NewFile, processes},
     render::static_pod,
     steps::static_pods::{Healthy, containers},
 };
+use nodeinit_base::Wait;
 use nodeinit_config::{Component, yaml};
 use std::{
     ops::ControlFlow,

@@ -2,15 +2,15 @@
 
 use crate::{
     api::{
-        download::sha256_of,
         lent::Lent,
         registry::{Content, Pull, Registry, Served},
     },
     context::Context,
-    engine::{error::StepError, journal::hex},
+    engine::error::StepError,
     host::{archive, section::Section},
     steps::source::Local,
 };
+use nodeinit_base::{hex, sha256_of};
 use std::{collections::BTreeMap, io, net::SocketAddr};
 
 /// A registry with the artifacts of this machine. It ends when this is dropped.

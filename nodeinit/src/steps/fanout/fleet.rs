@@ -2,14 +2,12 @@
 
 use super::depot::Depot;
 use crate::{
-    api::{download::sha256_of, http::with_causes},
     context::{Context, blocking},
     engine::{
         error::{Exit, StepError},
-        journal::{Record, hex},
+        journal::Record,
         step::{State, Step},
         step_id::StepId,
-        wait::Wait,
     },
     host::files::Files,
     pki::bundle::JUMP_HOST,
@@ -19,28 +17,28 @@ use crate::{
         tokens,
     },
 };
+use nodeinit_base::{Wait, with_causes};
 use nodeinit_config::cluster::{Cluster, Machine};
 use nodeinit_protocol::paths::PROGRAM;
-use nodeinit_ssh::{ClientKey, Content, Session, SshError, Target};
+use nodeinit_ssh::{ClientKey, Executable, NotReached, Session, Target, Way};
 use std::{
     fs::File,
-    net::{IpAddr, SocketAddr},
+    net::IpAddr,
     ops::ControlFlow,
-    path::{Path, PathBuf},
-    sync::Arc,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, SystemTime},
 };
 use tokio::sync::{OnceCell, Semaphore};
 
-/// One attempt to log in may take this long.
-const ATTEMPT: Duration = Duration::from_secs(10);
+/// How long a machine may take to answer a question that is asked again.
+const ANSWER: Duration = Duration::from_secs(10);
 
 /// Our own program.
 pub(super) struct Program {
     /// Where it belongs on every machine.
-    pub(super) path: PathBuf,
-    pub(super) content: Content,
-    pub(super) sha256: String,
+    pub(super) path: String,
+    pub(super) executable: Executable,
 }
 
 /// Shared by the steps of one plan.
@@ -54,6 +52,9 @@ pub(in crate::steps) struct Fleet {
     program: OnceCell<Program>,
     key: OnceCell<ClientKey>,
     depot: OnceCell<Depot>,
+    /// Held from the look at the recorded host keys until a new one is recorded: many machines are reached through the jump host
+    /// at the same time, and all of them must meet the same one.
+    trusting: Arc<Mutex<()>>,
 }
 
 impl Fleet {
@@ -67,6 +68,7 @@ impl Fleet {
             program: OnceCell::new(),
             key: OnceCell::new(),
             depot: OnceCell::new(),
+            trusting: Arc::default(),
         }
     }
 
@@ -105,8 +107,8 @@ impl Fleet {
     }
 
     /// What it takes to log in to a machine.
-    async fn way(&self, cx: &Context, machine: &Machine) -> Result<Way<'_>, StepError> {
-        Ok(Way { key: self.key(cx).await?, target: target(cx, machine)?, jump: jump_host(cx)? })
+    async fn way(&self, cx: &Context, machine: &Machine) -> Result<Way, StepError> {
+        Ok(Way { key: self.key(cx).await?.clone(), target: target(cx, machine)?, jump: jump_host(cx)? })
     }
 
     /// Logs in to a machine as soon as it lets us in.
@@ -115,22 +117,16 @@ impl Fleet {
     /// At the deadline `limit`; at once where its host key is wrong or unknown.
     pub(super) async fn connect(&self, cx: &Context, machine: &Machine, limit: Duration) -> Result<Session, StepError> {
         let way = self.way(cx, machine).await?;
-        let attempt = async || match way.attempt(cx).await {
-            Ok(Ok(session)) => ControlFlow::Break(Ok(session)),
-            Ok(Err(e)) if e.is_temporary() => ControlFlow::Continue(with_causes(&e)),
-            Ok(Err(e)) => {
-                let what = format!("{}: the SSH host-key check or login failed", machine.name);
-                ControlFlow::Break(Err(StepError::caused(what, e)))
+        let trust = async |target: &Target, key: &str| self.trust(cx, machine, target, key).await;
+        way.connect(limit, trust).await.map_err(|error| match error {
+            NotReached::Late(late) => StepError::from(late).hint(
+                "see that the machine is up, that port and address are right and that no firewall is between, \
+                 then run `nodeinit up` again",
+            ),
+            NotReached::Ssh(e) => {
+                StepError::caused(format!("{}: the SSH host-key check or login failed", machine.name), e)
             }
-            Err(e) => ControlFlow::Break(Err(e)),
-        };
-        let target = &way.target;
-        let wait = Wait::new(format!("SSH to {} at {}", target.name, target.address), limit)
-            .at_most_every(Duration::from_secs(1));
-        wait.until(attempt).await.unwrap_or_else(|late| {
-            let hint = "see that the machine is up, that port and address are right and that no firewall is between, \
-                        then run `nodeinit up` again";
-            Err(StepError::from(late).hint(hint))
+            NotReached::HostKey(e) => e,
         })
     }
 
@@ -139,66 +135,39 @@ impl Fleet {
     /// # Errors
     /// Why there is no answer, in one line.
     pub(in crate::steps) async fn ask(&self, cx: &Context, machine: &Machine, command: &str) -> Result<String, String> {
-        let lost = |e: SshError| with_causes(&e);
         let unable = |e: StepError| match e.advice() {
             Some(advice) => format!("{e} ({advice})"),
             None => e.to_string(),
         };
         let way = self.way(cx, machine).await.map_err(unable)?;
-        let session = way.attempt(cx).await.map_err(unable)?.map_err(lost)?;
-        let output = session.run(command, b"", ATTEMPT).await.map_err(lost)?;
-        match output.code {
-            0 => Ok(output.stdout),
-            code => Err(format!("a command ended with {code}: {}", output.stderr.trim())),
-        }
+        let trust = async |target: &Target, key: &str| self.trust(cx, machine, target, key).await;
+        let session = way.attempt(trust).await.map_err(|error| match error {
+            NotReached::Late(late) => late.to_string(),
+            NotReached::Ssh(e) => with_causes(&e),
+            NotReached::HostKey(e) => unable(e),
+        })?;
+        session.output(command, ANSWER).await.map_err(|e| with_causes(&e))
     }
-}
 
-/// What it takes to log in to one machine.
-struct Way<'a> {
-    key: &'a ClientKey,
-    target: Target,
-    jump: Option<Target>,
-}
-
-impl Way<'_> {
-    /// One attempt to log in.
-    async fn attempt(&self, cx: &Context) -> Result<Result<Session, SshError>, StepError> {
-        let via = match &self.jump {
-            Some(jump) => match Session::connect(jump, None, self.key, ATTEMPT).await {
-                Ok(via) => Some(via),
-                Err(e) => return Ok(Err(e)),
-            },
-            None => None,
+    /// Records a host key that was accepted on first use: that of `machine`, or of the jump host on the way to it.
+    async fn trust(&self, cx: &Context, machine: &Machine, target: &Target, key: &str) -> Result<(), StepError> {
+        let (cx, trusting, step) = (cx.clone(), Arc::clone(&self.trusting), StepId::Host(machine.name.clone()).name());
+        let (name, key) = (target.name.clone(), key.to_owned());
+        let record = move || {
+            let _trusting = trusting.lock().unwrap_or_else(PoisonError::into_inner);
+            match cx.journal.state().host_keys.get(&name) {
+                Some(known) if *known == key => Ok(()),
+                Some(known) => {
+                    Err(StepError::new(format!("{name} shows two host keys at the same time: {known} and {key}"))
+                        .hint(format!("find out which of them is its own, and write it as `hostKeys` of {name}")))
+                }
+                None => {
+                    cx.report.note(&step, format!("trusting the host key of {name} from now on: {key}"));
+                    Ok(cx.journal.intend(vec![Record::HostKey { name, key }])?)
+                }
+            }
         };
-        if let (Some(jump), Some(via)) = (&self.jump, &via) {
-            self.remember(cx, jump, via)?;
-        }
-        match Session::connect(&self.target, via.as_ref(), self.key, ATTEMPT).await {
-            Ok(session) => self.remember(cx, &self.target, &session).map(|()| Ok(session)),
-            Err(e) => Ok(Err(e)),
-        }
-    }
-
-    /// Records a host key that was trusted on first use. Many machines are reached through the jump host at the same time,
-    /// and all of them must have met the same one.
-    fn remember(&self, cx: &Context, target: &Target, session: &Session) -> Result<(), StepError> {
-        let (name, key) = (&target.name, session.host_key());
-        if !target.host_keys.is_empty() {
-            return Ok(());
-        }
-        match cx.journal.state().host_keys.get(name) {
-            Some(known) if known == key => Ok(()),
-            Some(known) => {
-                Err(StepError::new(format!("{name} shows two host keys at the same time: {known} and {key}"))
-                    .hint(format!("find out which of them is its own, and write it as `hostKeys` of {name}")))
-            }
-            None => {
-                let step = StepId::Host(self.target.name.clone()).name();
-                cx.report.note(&step, format!("trusting the host key of {name} from now on: {key}"));
-                Ok(cx.journal.intend(vec![Record::HostKey { name: name.clone(), key: key.to_owned() }])?)
-            }
-        }
+        blocking(record).await
     }
 }
 
@@ -213,24 +182,16 @@ fn target(cx: &Context, machine: &Machine) -> Result<Target, StepError> {
         let what = format!("{} has no address, so that it cannot be reached", machine.name);
         return Err(StepError::new(what).exit(Exit::BadConfig).hint("write its `address`"));
     };
-    Ok(Target {
-        name: machine.name.clone(),
-        address: SocketAddr::new(address, machine.ssh.port.unwrap_or(ssh.port)),
-        user: machine.ssh.user.clone().unwrap_or_else(|| ssh.user.clone()),
-        host_keys: host_keys(cx, &machine.name, &machine.host_keys)?,
-        trust_on_first_use: ssh.trust_on_first_use,
-    })
+    let host_keys = host_keys(cx, &machine.name, &machine.host_keys)?;
+    let target = Target::machine(machine, ssh, address, host_keys);
+    Ok(Target { trust_on_first_use: ssh.trust_on_first_use, ..target })
 }
 
 fn jump_host(cx: &Context) -> Result<Option<Target>, StepError> {
-    let Some(jump) = &cx.cluster.ssh.jump_host else { return Ok(None) };
-    Ok(Some(Target {
-        name: JUMP_HOST.into(),
-        address: SocketAddr::new(jump.address, jump.port),
-        user: jump.user.clone(),
-        host_keys: host_keys(cx, JUMP_HOST, &jump.host_keys)?,
-        trust_on_first_use: cx.cluster.ssh.trust_on_first_use,
-    }))
+    let ssh = &cx.cluster.ssh;
+    let Some(jump) = &ssh.jump_host else { return Ok(None) };
+    let target = Target::jump_host(jump, host_keys(cx, JUMP_HOST, &jump.host_keys)?);
+    Ok(Some(Target { trust_on_first_use: ssh.trust_on_first_use, ..target }))
 }
 
 /// The keys of the configuration, else of the secrets bundle, else the one that was trusted on first use.
@@ -275,19 +236,19 @@ pub fn read_key(files: &Files, cluster: &Cluster, now: SystemTime) -> Result<Cli
 
 fn read_program() -> Result<Program, StepError> {
     let running = Path::new("/proc/self/exe");
-    let opened = File::open(running).and_then(|file| Ok((sha256_of(&file)?, file.metadata()?.len(), file)));
-    let (sha256, length, file) = opened.map_err(|e| StepError::caused("cannot read our own program", e))?;
+    let executable = File::open(running).and_then(Executable::read);
+    let executable = executable.map_err(|e| StepError::caused("cannot read our own program", e))?;
     let ours = std::fs::read_link(running).unwrap_or_default();
     let usual =
         ours.parent().is_some_and(|parent| [Path::new("/usr/bin"), Path::new("/usr/local/bin")].contains(&parent));
-    let path = if usual && ours.ends_with("nodeinit") { ours } else { PROGRAM.into() };
-    Ok(Program { path, sha256: hex(&sha256), content: Content::File { file: Arc::new(file), length } })
+    let path = if usual && ours.ends_with("nodeinit") { ours.display().to_string() } else { PROGRAM.to_owned() };
+    Ok(Program { path, executable })
 }
 
 #[cfg(test)]
 mod tests {
     use super::{super::server::Server, *};
-    use crate::context::testing::context_of;
+    use crate::{context::testing::context_of, engine::journal::JOURNAL};
     use nodeinit_config::format::HOST_KEY;
 
     #[tokio::test]
@@ -310,10 +271,17 @@ mod tests {
         std::fs::copy(server.file("client"), dir.path().join("key")).unwrap();
         let machine = cx.cluster.workers[0].clone();
         let fleet = Fleet::new(&cx.cluster);
-        fleet.connect(&cx, &machine, Duration::from_secs(20)).await.unwrap();
+        let machines: Vec<Machine> = (1..=6).map(|n| Machine { name: format!("w{n}"), ..machine.clone() }).collect();
+        // All of them meet the jump host before its key is recorded.
+        let all = machines.iter().map(|machine| fleet.connect(&cx, machine, Duration::from_secs(20)));
+        for session in futures_util::future::join_all(all).await {
+            session.unwrap();
+        }
         let known = cx.journal.state().host_keys;
-        assert_eq!(known.get("w1"), Some(&server.host_key));
+        assert!(machines.iter().all(|machine| known.get(&machine.name) == Some(&server.host_key)), "{known:?}");
         assert_eq!(known.get(JUMP_HOST), Some(&jump.host_key), "{known:?}");
+        let records = cx.files.read_text(Path::new(JOURNAL)).unwrap().unwrap();
+        assert_eq!(records.matches(JUMP_HOST).count(), 1, "{records}");
 
         // Another machine at the jump host's address.
         let other = HOST_KEY.example.to_owned();

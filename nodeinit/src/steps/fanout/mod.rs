@@ -27,9 +27,10 @@ use crate::{
 use async_trait::async_trait;
 pub(super) use fleet::Fleet;
 pub use fleet::read_key;
+use nodeinit_base::with_causes;
 use nodeinit_config::cluster::{Cluster, Machine, Role};
 use nodeinit_protocol::WorkerSecrets;
-use nodeinit_ssh::Target;
+use nodeinit_ssh::{CONNECTIONS, LockWait, run_limit};
 use remote::{Ended, Remote};
 use std::{
     cell::{Cell, RefCell},
@@ -37,13 +38,10 @@ use std::{
     rc::Rc,
     time::Duration,
 };
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{Mutex, OwnedSemaphorePermit};
 
 /// How long a look may wait for a machine to let us in.
 const LOOK: Duration = Duration::from_secs(5);
-
-/// So many times is a machine reached again whose connection broke.
-const CONNECTIONS: u32 = 20;
 
 /// Step `host-NAME`: another machine is as described.
 pub struct Host {
@@ -52,8 +50,8 @@ pub struct Host {
     fleet: Rc<Fleet>,
     /// The connection of the look that found work, which the work goes on with.
     looked: RefCell<Option<(Remote, OwnedSemaphorePermit)>>,
-    /// Since when another run has held the lock there.
-    locked: Cell<Option<Duration>>,
+    /// The wait for another run there. It goes on when the connection breaks.
+    locked: Mutex<LockWait>,
 }
 
 /// The steps of all machines that this one reaches: all other masters, and the workers that have an address.
@@ -70,7 +68,7 @@ pub fn hosts(cluster: &Cluster) -> Vec<Host> {
             role,
             fleet: fleet.clone(),
             looked: RefCell::default(),
-            locked: Cell::default(),
+            locked: Mutex::new(LockWait::new(&machine.name, run_limit(&cluster.timeouts))),
         })
         .collect()
 }
@@ -131,10 +129,11 @@ impl Host {
             remote.lend(cx, self.fleet.depot(cx).await?).await?;
         }
         failpoint("host-equipped", &self.machine.name);
+        let mut locked = self.locked.lock().await;
         let ended = match self.role {
             Role::Worker => {
                 let sending = Cell::new(false);
-                let (up, let_in) = (remote.up(cx, program, &self.locked), self.let_in(cx, &remote, &sending));
+                let (up, let_in) = (remote.up(cx, program, &mut locked), self.let_in(cx, &remote, &sending));
                 tokio::pin!(up, let_in);
                 tokio::select! {
                     ended = &mut up => {
@@ -153,7 +152,7 @@ impl Host {
             _ => {
                 remote.send(&payload::master_secrets(cx)?).await?;
                 failpoint("host-trusted", &self.machine.name);
-                remote.up(cx, program, &self.locked).await?
+                remote.up(cx, program, &mut locked).await?
             }
         };
         if let Ended::Well = ended {
@@ -217,12 +216,10 @@ impl Step for Host {
         for _ in 0..CONNECTIONS {
             match self.attempt(cx, &config).await? {
                 Ended::Well => return Ok(()),
-                Ended::Lost(why) => {
+                Ended::Lost(error) => {
                     let name = &self.machine.name;
-                    cx.report.note(
-                        &self.name(),
-                        format!("the connection to {name} broke ({why}); {name} continues on its own; reconnecting"),
-                    );
+                    let why = with_causes(&error);
+                    cx.report.note(&self.name(), format!("{why}; {name} continues on its own; reconnecting"));
                 }
             }
         }

@@ -6,9 +6,7 @@ use crate::{
     context::Context,
     engine::{
         error::{Exit, StepError},
-        journal::sha256,
-        report::{Event, LOCK},
-        wait::WaitError,
+        report::Event,
     },
     host::failpoint,
     pki::bundle::SENT_SECRETS,
@@ -16,12 +14,8 @@ use crate::{
 use bytes::Bytes;
 use nodeinit_config::Secret;
 use nodeinit_protocol::{Line, paths::CONFIG};
-use nodeinit_ssh::{Content, RemoteFile, Session, SshError};
-use std::{
-    cell::Cell,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use nodeinit_ssh::{COMMAND, LockWait, Ran, RemoteFile, Session, SshError, UPLOAD, Wanted, quoted, run_limit};
+use std::path::PathBuf;
 use zeroize::Zeroizing;
 
 /// What a machine says that does not have all artifacts itself.
@@ -30,14 +24,8 @@ const LACKS: &str = "lacks-artifacts";
 /// What a look says where there is work without asking nodeinit.
 const OTHER: u32 = 100;
 
-/// A short command may take this long; an upload ten times as long.
-const SHORT: Duration = Duration::from_secs(60);
-
 /// What to do if a file cannot be written there.
 const UNWRITABLE: &str = "see that its disk is not full and that root may write there, then run `nodeinit up` again";
-
-/// Between two tries where another nodeinit is at work there.
-const PAUSE: Duration = Duration::from_millis(500);
 
 /// A machine that lets us in.
 pub(super) struct Remote {
@@ -53,7 +41,7 @@ pub(super) enum Ended {
     /// The machine is as described.
     Well,
     /// The connection broke; whatever ran there goes on.
-    Lost(String),
+    Lost(SshError),
 }
 
 impl Remote {
@@ -65,17 +53,13 @@ impl Remote {
         config: &str,
         releases: &[(String, Bytes)],
     ) -> Result<Option<Vec<String>>, StepError> {
-        let same = |path: &Path, sha256: &str| {
-            format!("[ \"$(sha256sum <{0} 2>/dev/null)\" = '{sha256}  -' ]", path.display())
-        };
-        let mut all = vec![same(&program.path, &program.sha256), same(Path::new(CONFIG), &sha256(config.as_bytes()))];
-        all.extend(releases.iter().map(|(path, content)| same(Path::new(path), &sha256(content))));
+        let all: Vec<String> = wanted(program, config, releases).iter().map(Wanted::is_there).collect();
         let command = format!(
             "{} && [ ! -e {SENT_SECRETS} ] && [ ! -e {LENT} ] || exit {OTHER}; exec {} plan --output json --local",
             all.join(" && "),
-            program.path.display()
+            program.path
         );
-        let output = self.session.run(&command, b"", SHORT).await.map_err(|e| self.broken(e))?;
+        let output = self.session.run(&command, b"", COMMAND).await.map_err(|e| self.failed(e))?;
         if output.code == OTHER {
             return Ok(None);
         }
@@ -101,36 +85,17 @@ impl Remote {
         releases: &[(String, Bytes)],
         artifacts: &[PathBuf],
     ) -> Result<bool, StepError> {
-        let path = program.path.display().to_string();
-        let file = |path, content: Bytes| {
-            (RemoteFile { path, mode: 0o644, directory: Some(0o755) }, sha256(&content), Content::from(content))
-        };
-        let mut files = vec![(
-            RemoteFile { path: &path, mode: 0o755, directory: None },
-            program.sha256.clone(),
-            program.content.clone(),
-        )];
-        files.extend(releases.iter().map(|(path, content)| file(path, content.clone())));
-        files.push(file(CONFIG, Bytes::copy_from_slice(config.as_bytes())));
-        let paths: Vec<&str> = files.iter().map(|(to, ..)| to.path).collect();
         // A configuration that nodeinit did not write is kept beside.
-        let look = format!(
-            "set -e; if [ -s {CONFIG} ] && ! head -n 1 {CONFIG} | grep -q '^{}'
+        let before = format!(
+            "if [ -s {CONFIG} ] && ! head -n 1 {CONFIG} | grep -q '^{}'
             then cp -p {CONFIG} {CONFIG}.before; sync {CONFIG}.before; fi
-            {}
-            n=0; for f in {}; do echo \"$n $(sha256sum <$f)\" || true; n=$((n + 1)); done 2>/dev/null",
+            {}",
             payload::HEAD,
             lacking(artifacts),
-            paths.join(" "),
         );
-        let seen = self.must(&look).await?;
-        for (n, (to, sha256, content)) in files.into_iter().enumerate() {
-            let same = format!("{n} {sha256}  -");
-            if seen.lines().all(|line| line != same) {
-                self.place(content, &to).await?;
-            }
-        }
-        Ok(seen.lines().any(|line| line == LACKS))
+        let wanted = wanted(program, config, releases);
+        let placed = self.session.place(&before, &wanted).await.map_err(|e| self.failed(e))?;
+        Ok(placed.output.lines().any(|line| line == LACKS))
     }
 
     /// Tells it what it can take from here; that is good for as long as this process runs.
@@ -141,105 +106,84 @@ impl Remote {
                 cx.report.note(&self.step, format!("{e}; it must reach {} directly", depot.address()));
                 None
             }
-            Err(e) => return Err(self.broken(e)),
+            Err(e) => return Err(self.failed(e)),
         };
         let list = serde_json::to_vec(&depot.list(tunnel))
             .map_err(|e| StepError::caused("cannot write the list of artifacts", e))?;
         let to = RemoteFile { path: LENT, mode: 0o600, directory: Some(0o700) };
-        self.place(list, &to).await
+        self.session.upload(list, &to, UPLOAD).await.map_err(|e| self.failed(e))
     }
 
     /// Sends its secrets, which stay in its memory.
     pub(super) async fn send(&self, secrets: &Secret<String>) -> Result<(), StepError> {
         let to = RemoteFile { path: SENT_SECRETS, mode: 0o600, directory: Some(0o700) };
-        self.place(Bytes::from_owner(Zeroizing::new(secrets.expose().clone().into_bytes())), &to).await
+        let secrets = Bytes::from_owner(Zeroizing::new(secrets.expose().clone().into_bytes()));
+        self.session.upload(secrets, &to, UPLOAD).await.map_err(|e| self.failed(e))
     }
 
     /// Removes the secrets that a run may have left, complete or not, and the list of what was lent.
     pub(super) async fn forget(&self) -> Result<(), StepError> {
         let (directory, name) = SENT_SECRETS.rsplit_once('/').unwrap_or_default();
-        self.must(&format!("rm -f {SENT_SECRETS} {SENT_SECRETS}.new {directory}/.{name}.* {LENT}")).await.map(drop)
+        let command = format!("rm -f {SENT_SECRETS} {SENT_SECRETS}.new {directory}/.{name}.* {LENT}");
+        self.session.output(&command, COMMAND).await.map(drop).map_err(|e| self.failed(e))
     }
 
     /// Runs `nodeinit up` there and reports what it reports. While another run holds the lock there it waits, for as long as
-    /// a run may take: `locked` keeps when that began, also if the connection breaks meanwhile.
-    pub(super) async fn up(
-        &self,
-        cx: &Context,
-        program: &Program,
-        locked: &Cell<Option<Duration>>,
-    ) -> Result<Ended, StepError> {
-        let command = format!("exec {} up --output json --local", program.path.display());
+    /// `locked` allows.
+    pub(super) async fn up(&self, cx: &Context, program: &Program, locked: &mut LockWait) -> Result<Ended, StepError> {
+        let (command, limit) = (format!("{} up --local", program.path), run_limit(&cx.cluster.timeouts));
         loop {
-            let mut heard = Heard::default();
-            let each = |line: &str| heard.take(self, cx, line);
-            let output = match self.session.lines(&command, b"", limit(cx), each).await {
-                Ok(output) => output,
-                Err(e @ SshError::Broken { .. }) => return Ok(Ended::Lost(e.to_string())),
-                Err(e) => return Err(self.broken(e)),
-            };
-            match output.code {
-                0 => return Ok(Ended::Well),
-                75 if heard.is_busy => {
-                    self.locked(cx, heard, locked)?;
-                    tokio::time::sleep(PAUSE).await;
+            let mut under_way = Vec::new();
+            let each = |line: &Line| self.heard(cx, &mut under_way, &line.event);
+            let ran = self.session.nodeinit(&command, b"", limit, each).await.map_err(|e| self.failed(e))?;
+            match ran {
+                Ran::Done => return Ok(Ended::Well),
+                Ran::Lost(e) => return Ok(Ended::Lost(e)),
+                Ran::Locked { holder } => {
+                    let waited = locked.pause(holder, |note| cx.report.note(&self.step, note)).await;
+                    waited.map_err(|late| {
+                        StepError::from(late).hint(
+                            "find out there what that run waits for (`journalctl -t nodeinit`), end it, then run \
+                             `nodeinit up` again",
+                        )
+                    })?;
                 }
-                code => return Err(self.failed(code, heard, &output.stderr)),
+                Ran::Failed { code, why } => return Err(self.did_not_come_up(code, &why)),
             }
         }
     }
 
-    /// Fails if another run has held the lock there for longer than a run may take.
-    fn locked(&self, cx: &Context, heard: Heard, locked: &Cell<Option<Duration>>) -> Result<(), StepError> {
-        let (now, limit) = (cx.report.elapsed(), limit(cx));
-        let seen = heard.failure.unwrap_or_default();
-        let Some(since) = locked.get() else {
-            locked.set(Some(now));
-            let wait =
-                format!("waiting up to {} s for the other nodeinit run on {}: {seen}", limit.as_secs(), self.name);
-            cx.report.note(&self.step, wait);
-            return Ok(());
-        };
-        if now.saturating_sub(since) < limit {
-            return Ok(());
-        }
-        let what = format!("the end of the other nodeinit run on {}", self.name);
-        let hint =
-            "find out there what that run waits for (`journalctl -t nodeinit`), end it, then run `nodeinit up` again";
-        Err(StepError::from(WaitError { what, limit, seen }).hint(hint))
-    }
-
-    async fn place(&self, content: impl Into<Content>, to: &RemoteFile<'_>) -> Result<(), StepError> {
-        self.session.upload(content, to, 10 * SHORT).await.map_err(|e| match e {
-            SshError::Upload { .. } => StepError::new(e.to_string()).hint(UNWRITABLE),
-            e => self.broken(e),
-        })
-    }
-
-    async fn must(&self, command: &str) -> Result<String, StepError> {
-        let output = self.session.run(command, b"", SHORT).await.map_err(|e| self.broken(e))?;
-        match output.code {
-            0 => Ok(output.stdout),
-            code => {
-                let what = format!("{}: a command ended with {code}: {}", self.name, output.stderr.trim());
-                Err(StepError::new(what).hint(UNWRITABLE))
+    /// Reports an event of a run there, and what is under way.
+    fn heard(&self, cx: &Context, under_way: &mut Vec<String>, event: &Event) {
+        match event {
+            Event::Started { step, .. } => {
+                failpoint("remote-begin", format!("{} {step}", self.name));
+                under_way.push(step.clone());
             }
+            Event::Done { step, changed, .. } => {
+                if *changed {
+                    failpoint("remote-end", format!("{} {step}", self.name));
+                }
+                under_way.retain(|other| other != step);
+            }
+            _ => {}
+        }
+        cx.report.detail(&self.step, &under_way.join(", "));
+        cx.report.relay(&self.name, event);
+    }
+
+    fn failed(&self, error: SshError) -> StepError {
+        match error {
+            SshError::Upload { .. } | SshError::Failed { .. } => StepError::new(error.to_string()).hint(UNWRITABLE),
+            error => StepError::caused(format!("the connection to {} failed", self.name), error)
+                .exit(Exit::TryAgain)
+                .hint("fix the network between the two machines, then run `nodeinit up` again"),
         }
     }
 
-    fn broken(&self, error: SshError) -> StepError {
-        let step = StepError::caused(format!("the connection to {} failed", self.name), error).exit(Exit::TryAgain);
-        step.hint("fix the network between the two machines, then run `nodeinit up` again")
-    }
-
-    fn failed(&self, code: u32, heard: Heard, stderr: &str) -> StepError {
-        let why = heard.failure.unwrap_or_else(|| match stderr.trim() {
-            "" => format!("nodeinit there ended with {code}"),
-            text => text.to_owned(),
-        });
-        let exit = match code {
-            69 => Exit::Unfit,
-            75 => Exit::TryAgain,
+    fn did_not_come_up(&self, code: u32, why: &str) -> StepError {
+        let exit = match Exit::of(code) {
+            exit @ (Exit::Unfit | Exit::TryAgain) => exit,
             _ => Exit::Failed,
         };
         let hint = "its messages are above and in its `journalctl -t nodeinit`; fix the cause, then run `nodeinit up` \
@@ -248,54 +192,21 @@ impl Remote {
     }
 }
 
+/// The files that it needs before nodeinit runs there.
+fn wanted<'a>(program: &'a Program, config: &str, releases: &'a [(String, Bytes)]) -> Vec<Wanted<'a>> {
+    let file =
+        |path: &'a str, content: Bytes| Wanted::new(RemoteFile { path, mode: 0o644, directory: Some(0o755) }, content);
+    let releases = releases.iter().map(|(path, content)| file(path, content.clone()));
+    let config = file(CONFIG, Bytes::copy_from_slice(config.as_bytes()));
+    [Wanted::executable(&program.path, &program.executable)].into_iter().chain(releases).chain([config]).collect()
+}
+
 /// A command that says [`LACKS`] where one of these files is not there.
 fn lacking(paths: &[PathBuf]) -> String {
-    let quoted = |path: &PathBuf| format!("'{}'", path.display().to_string().replace('\'', r"'\''"));
-    let all: Vec<String> = paths.iter().map(quoted).collect();
+    let all: Vec<String> = paths.iter().map(|path| quoted(&path.display().to_string())).collect();
     match all.is_empty() {
         true => ":".to_owned(),
         false => format!("for f in {}; do [ -e \"$f\" ] || {{ echo {LACKS}; break; }}; done", all.join(" ")),
-    }
-}
-
-/// Longer than all that a machine may wait for by its own deadlines.
-fn limit(cx: &Context) -> Duration {
-    let t = &cx.cluster.timeouts;
-    t.download + t.image_import + t.kubelet + t.etcd + t.control_plane + t.join + t.node
-}
-
-/// What a run on another machine said.
-#[derive(Default)]
-struct Heard {
-    under_way: Vec<String>,
-    failure: Option<String>,
-    is_busy: bool,
-}
-
-impl Heard {
-    fn take(&mut self, remote: &Remote, cx: &Context, line: &str) {
-        let Some(Line { event, .. }) = Line::read(line) else { return };
-        match &event {
-            Event::Started { step, .. } => {
-                failpoint("remote-begin", format!("{} {step}", remote.name));
-                self.under_way.push(step.clone());
-            }
-            Event::Done { step, changed, .. } => {
-                if *changed {
-                    failpoint("remote-end", format!("{} {step}", remote.name));
-                }
-                self.under_way.retain(|other| other != step);
-            }
-            Event::Failed { step, error, .. } => {
-                self.is_busy = step == LOCK;
-                self.failure = Some(format!("{step}: {error}"));
-            }
-            _ => {}
-        }
-        cx.report.detail(&remote.step, &self.under_way.join(", "));
-        if !self.is_busy {
-            cx.report.relay(&remote.name, &event);
-        }
     }
 }
 

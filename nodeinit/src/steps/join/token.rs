@@ -3,11 +3,12 @@
 use super::ID;
 use crate::{
     context::Context,
-    engine::{error::StepError, wait::Wait},
+    engine::error::StepError,
     host::files::{FileError, Files},
     pki::bundle::{SECRETS, SENT_SECRETS},
     steps::pki::bundle::{private_text, unusable},
 };
+use nodeinit_base::Wait;
 use nodeinit_config::Secret;
 use nodeinit_protocol::WorkerSecrets;
 use std::{ops::ControlFlow, path::Path, time::Duration};

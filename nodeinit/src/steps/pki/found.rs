@@ -2,11 +2,9 @@
 
 use crate::{
     context::Context,
-    engine::{
-        error::StepError,
-        journal::{self, sha256},
-    },
+    engine::{error::StepError, journal},
 };
+use nodeinit_base::sha256_hex;
 use nodeinit_config::Secret;
 use std::{
     collections::BTreeMap,
@@ -43,6 +41,6 @@ impl Found {
     pub(in crate::steps) fn is_ours(&self, path: &Path) -> bool {
         let known = self.journal.files.get(path);
         let content = self.files.get(path);
-        known.zip(content).is_some_and(|(known, content)| known.sha256.contains(&sha256(content.expose())))
+        known.zip(content).is_some_and(|(known, content)| known.sha256.contains(&sha256_hex(content.expose())))
     }
 }

@@ -1,7 +1,7 @@
 use super::{testing::run, *};
 use crate::{
     context::{Context, testing::context},
-    engine::journal::{Record, sha256},
+    engine::journal::Record,
     host::{clock::Clock, files::NewFile},
     pki::{
         Authority, Certificate, Key,
@@ -10,6 +10,7 @@ use crate::{
         testing::openssl,
     },
 };
+use nodeinit_base::sha256_hex;
 use proptest::{prelude::*, sample::subsequence};
 use std::{
     collections::BTreeMap,
@@ -88,7 +89,7 @@ async fn a_fresh_machine_gets_all_of_kubeadms_files() {
 fn killed_after(count: usize) -> (tempfile::TempDir, Context) {
     let (dir, cx) = context();
     let files = outcome(&cx).unwrap().files;
-    let record = |f: &NewFile| Record::File { path: f.path.clone(), sha256: sha256(&f.content), original: None };
+    let record = |f: &NewFile| Record::File { path: f.path.clone(), sha256: sha256_hex(&f.content), original: None };
     cx.journal.intend(files.iter().map(record).collect()).unwrap();
     for directory in ["/etc", "/etc/kubernetes", "/etc/kubernetes/pki", "/etc/kubernetes/pki/etcd"] {
         cx.files.make_directory(Path::new(directory), 0o755).unwrap();

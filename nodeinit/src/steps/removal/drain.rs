@@ -6,13 +6,11 @@ use crate::{
         types::{Node, Pod},
     },
     context::Context,
-    engine::{
-        error::{Exit, StepError},
-        wait::Wait,
-    },
+    engine::error::{Exit, StepError},
     steps::node::pods_on,
 };
 use hyper::StatusCode;
+use nodeinit_base::Wait;
 use serde_json::json;
 use std::{collections::BTreeMap, ops::ControlFlow, time::Duration};
 

@@ -8,7 +8,7 @@ use crate::{
         step::{State, Step},
         step_id::StepId,
     },
-    host::{files::temporary, systemd},
+    host::systemd,
     steps::{
         etcd::aside,
         reset::{is_ours, trees},
@@ -16,6 +16,7 @@ use crate::{
     },
 };
 use async_trait::async_trait;
+use nodeinit_base::atomic_file::temporary;
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},

@@ -7,13 +7,13 @@ use crate::{
         error::{Exit, StepError},
         step::{State, Step},
         step_id::StepId,
-        wait::Wait,
     },
     host::systemd,
     steps::{containerd, virtual_address},
 };
 use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
+use nodeinit_base::Wait;
 use std::{
     ffi::OsStr,
     ops::ControlFlow,

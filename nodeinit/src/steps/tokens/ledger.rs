@@ -6,10 +6,11 @@
 use crate::{
     api::kube::{ApiError, FIELD_MANAGER},
     context::Context,
-    engine::{error::StepError, wait::Wait},
+    engine::error::StepError,
     pki::expiry::date,
     steps::cluster::client,
 };
+use nodeinit_base::Wait;
 use serde_json::{Map, Value, json};
 use std::{
     cell::{Cell, RefCell},

@@ -14,10 +14,8 @@ use crate::{
     context::Context,
     engine::{
         error::StepError,
-        journal::hex,
         step::{State, Step},
         step_id::StepId,
-        wait::Wait,
     },
     pki::{Certificate, catalog::Ca, expiry::date, random},
     render::cluster_objects::{
@@ -34,6 +32,7 @@ use decide::{Decision, Given, Seen};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use hyper::StatusCode;
 use ledger::{Batch, Change, Entry, Ledger, Origin};
+use nodeinit_base::{Wait, hex};
 use nodeinit_config::{Secret, Trust};
 use serde_json::Value;
 use std::{collections::BTreeSet, ops::ControlFlow, sync::PoisonError, time::Duration};

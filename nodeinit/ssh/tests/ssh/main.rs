@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it expects")]
 #![allow(clippy::disallowed_methods, reason = "a test starts sshd, and writes its files")]
 
+mod machine;
 mod server;
 
 use bytes::Bytes;

@@ -2,7 +2,8 @@
 #![allow(clippy::disallowed_methods, reason = "a test starts sshd, and plays the other machine")]
 
 use super::{super::server::Server, *};
-use std::{fs, os::unix::fs::PermissionsExt};
+use nodeinit_ssh::Executable;
+use std::{fs, os::unix::fs::PermissionsExt, time::Duration};
 
 /// The command of a login: /etc/nodeinit and /run/nodeinit are directories of the test. If a file `cut` exists, the
 /// connection breaks after so many bytes of standard input, for a command that has any.
@@ -31,7 +32,8 @@ impl Machine {
         fs::write(server.file("authorized_keys"), forced + &key).unwrap();
         let path = server.file("nodeinit");
         fs::write(&path, "program").unwrap();
-        let program = Program { path, content: Bytes::from_static(b"program").into(), sha256: sha256(b"program") };
+        let executable = Executable::read(fs::File::open(&path).unwrap()).unwrap();
+        let program = Program { path: path.display().to_string(), executable };
         Self { server, program }
     }
 
@@ -168,9 +170,9 @@ async fn a_machine_that_is_locked_forever_ends_the_run() {
     (timeouts.etcd, timeouts.control_plane, timeouts.join) = (nothing, nothing, nothing);
     timeouts.node = Duration::from_secs(5);
     let remote = machine.remote().await;
-    let ended = tokio::time::timeout(Duration::from_secs(60), remote.up(&cx, &machine.program, &Cell::default()))
-        .await
-        .unwrap();
+    let mut locked = LockWait::new("m2", run_limit(&cx.cluster.timeouts));
+    let up = remote.up(&cx, &machine.program, &mut locked);
+    let ended = tokio::time::timeout(Duration::from_secs(60), up).await.unwrap();
     let error = ended.err().unwrap();
     assert_eq!(error.exit, Exit::TryAgain);
     assert!(error.to_string().contains("the other nodeinit run on m2"), "{error}");
