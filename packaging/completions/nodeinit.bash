@@ -1319,13 +1319,37 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__config__subcmd__init)
-            opts="-v -q -h --file --yes --set --force --verbose --quiet --help"
+            opts="-v -q -h --file --master --worker --endpoint --virtual-address --ssh-user --ssh-key --set --full --yes --force --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --master)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --worker)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --virtual-address)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ssh-user)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ssh-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -130,14 +130,21 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand completion" -s h -l he
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and not __fish_seen_subcommand_from init validate show schema help" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and not __fish_seen_subcommand_from init validate show schema help" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and not __fish_seen_subcommand_from init validate show schema help" -s h -l help -d 'Print help'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and not __fish_seen_subcommand_from init validate show schema help" -f -a "init" -d 'Write a configuration file that explains every key; on a terminal, ask for the settings that matter'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and not __fish_seen_subcommand_from init validate show schema help" -f -a "init" -d 'Write a configuration file with the settings that matter; on a terminal, ask for them'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and not __fish_seen_subcommand_from init validate show schema help" -f -a "validate" -d 'Check the configuration and report every problem'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and not __fish_seen_subcommand_from init validate show schema help" -f -a "show" -d 'Show the merged configuration and the file that set each value'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and not __fish_seen_subcommand_from init validate show schema help" -f -a "schema" -d 'Print the JSON Schema (draft 2020-12) of the configuration'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and not __fish_seen_subcommand_from init validate show schema help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from init" -l file -d 'The file to write' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from init" -l master -d 'A master; the first one starts the cluster; repeatable. By default, this machine is the only one' -r
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from init" -l worker -d 'A worker; without an address it joins on its own; repeatable' -r
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from init" -l endpoint -d 'The load balancer or DNS name in front of the masters' -r
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from init" -l virtual-address -d 'A free address of the masters\' network, which one master at a time holds for the API' -r
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from init" -l ssh-user -d 'User with whom the first master logs in to the other machines' -r
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from init" -l ssh-key -d 'Private key on the first master that logs in to the other machines' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from init" -l set -d 'Set a key to a YAML value, such as network.podCIDR=10.1.0.0/16; repeatable' -r
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from init" -l yes -d 'Do not ask: settings without `--set` keep their defaults'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from init" -l full -d 'Write every key, those that were not set as comments'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from init" -l yes -d 'Do not ask; without a terminal, nothing is asked anyway'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from init" -l force -d 'Replace an existing file'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from init" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from init" -s q -l quiet -d 'Do not report progress: print only results and failures'
@@ -157,7 +164,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_see
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from schema" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from schema" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from schema" -s h -l help -d 'Print help'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "init" -d 'Write a configuration file that explains every key; on a terminal, ask for the settings that matter'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "init" -d 'Write a configuration file with the settings that matter; on a terminal, ask for them'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "validate" -d 'Check the configuration and report every problem'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "show" -d 'Show the merged configuration and the file that set each value'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from help" -f -a "schema" -d 'Print the JSON Schema (draft 2020-12) of the configuration'
@@ -522,7 +529,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_s
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status timeline reset agent version completion config artifacts secrets token addons certs etcd master worker phase help" -f -a "worker" -d 'Add or remove workers'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status timeline reset agent version completion config artifacts secrets token addons certs etcd master worker phase help" -f -a "phase" -d 'Run a single step (debugging)'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status timeline reset agent version completion config artifacts secrets token addons certs etcd master worker phase help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "init" -d 'Write a configuration file that explains every key; on a terminal, ask for the settings that matter'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "init" -d 'Write a configuration file with the settings that matter; on a terminal, ask for them'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "validate" -d 'Check the configuration and report every problem'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "show" -d 'Show the merged configuration and the file that set each value'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "schema" -d 'Print the JSON Schema (draft 2020-12) of the configuration'

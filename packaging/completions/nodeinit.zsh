@@ -201,8 +201,15 @@ _arguments "${_arguments_options[@]}" : \
             (init)
 _arguments "${_arguments_options[@]}" : \
 '--file=[The file to write]:FILE:_files' \
+'*--master=[A master; the first one starts the cluster; repeatable. By default, this machine is the only one]:NAME=ADDRESS:_default' \
+'*--worker=[A worker; without an address it joins on its own; repeatable]:NAME[=ADDRESS]:_default' \
+'--endpoint=[The load balancer or DNS name in front of the masters]:HOST[:PORT]:_default' \
+'--virtual-address=[A free address of the masters'\'' network, which one master at a time holds for the API]:ADDRESS:_default' \
+'--ssh-user=[User with whom the first master logs in to the other machines]:USER:_default' \
+'--ssh-key=[Private key on the first master that logs in to the other machines]:FILE:_default' \
 '*--set=[Set a key to a YAML value, such as network.podCIDR=10.1.0.0/16; repeatable]:KEY=VALUE:_default' \
-'--yes[Do not ask\: settings without \`--set\` keep their defaults]' \
+'--full[Write every key, those that were not set as comments]' \
+'--yes[Do not ask; without a terminal, nothing is asked anyway]' \
 '--force[Replace an existing file]' \
 '(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
@@ -1944,7 +1951,7 @@ _nodeinit__subcmd__completion_commands() {
 (( $+functions[_nodeinit__subcmd__config_commands] )) ||
 _nodeinit__subcmd__config_commands() {
     local commands; commands=(
-'init:Write a configuration file that explains every key; on a terminal, ask for the settings that matter' \
+'init:Write a configuration file with the settings that matter; on a terminal, ask for them' \
 'validate:Check the configuration and report every problem' \
 'show:Show the merged configuration and the file that set each value' \
 'schema:Print the JSON Schema (draft 2020-12) of the configuration' \
@@ -1955,7 +1962,7 @@ _nodeinit__subcmd__config_commands() {
 (( $+functions[_nodeinit__subcmd__config__subcmd__help_commands] )) ||
 _nodeinit__subcmd__config__subcmd__help_commands() {
     local commands; commands=(
-'init:Write a configuration file that explains every key; on a terminal, ask for the settings that matter' \
+'init:Write a configuration file with the settings that matter; on a terminal, ask for them' \
 'validate:Check the configuration and report every problem' \
 'show:Show the merged configuration and the file that set each value' \
 'schema:Print the JSON Schema (draft 2020-12) of the configuration' \
@@ -2267,7 +2274,7 @@ _nodeinit__subcmd__help__subcmd__completion_commands() {
 (( $+functions[_nodeinit__subcmd__help__subcmd__config_commands] )) ||
 _nodeinit__subcmd__help__subcmd__config_commands() {
     local commands; commands=(
-'init:Write a configuration file that explains every key; on a terminal, ask for the settings that matter' \
+'init:Write a configuration file with the settings that matter; on a terminal, ask for them' \
 'validate:Check the configuration and report every problem' \
 'show:Show the merged configuration and the file that set each value' \
 'schema:Print the JSON Schema (draft 2020-12) of the configuration' \
