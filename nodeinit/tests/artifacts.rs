@@ -17,7 +17,7 @@ use std::{
     process::{Command, Stdio},
     sync::{Arc, Mutex},
     thread,
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, Instant},
 };
 
 const IMAGE: &str = "registry.k8s.io/pause:3.10.1";
