@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn the_keys_of_a_list_are_those_of_the_documentation() {
-        let page = include_str!("../../../docs/cli.md");
+        let page = include_str!("../../../docs/reference/cli.md");
         let row = page.lines().find(|line| line.starts_with("| `token create`; `token list` |")).unwrap();
         let time = || Some("2026-01-31T12:00:00Z".to_owned());
         let token = TokenStatus {
@@ -78,7 +78,7 @@ mod tests {
         };
         let printed = serde_json::to_value(token).unwrap();
         for key in printed.as_object().unwrap().keys() {
-            assert!(row.contains(&format!("`{key}`")), "docs/cli.md does not name {key}: {row}");
+            assert!(row.contains(&format!("`{key}`")), "docs/reference/cli.md does not name {key}: {row}");
         }
     }
 
