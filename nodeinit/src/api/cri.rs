@@ -8,7 +8,7 @@ use hyper::{client::conn::http2, http::uri::PathAndQuery};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use nodeinit_base::{Wait, WaitError};
 use prost::Message;
-use std::{collections::BTreeMap, error::Error, io, ops::ControlFlow, path::PathBuf, time::Duration};
+use std::{error::Error, io, ops::ControlFlow, path::PathBuf, time::Duration};
 use tokio::net::UnixStream;
 use tonic::{Request, client::Grpc, metadata::MetadataValue};
 

@@ -10,7 +10,7 @@ use crate::{
     },
 };
 use nodeinit_base::{hex, sha256_of};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek};
 use tar::Header;
 
 /// Verifies size, digest and order of each artifact, and that there is nothing else in the file.

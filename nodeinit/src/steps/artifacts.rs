@@ -234,6 +234,7 @@ mod tests {
         host::files::NewFile,
     };
     use nodeinit_base::sha256_hex;
+    use std::os::unix::fs::MetadataExt;
 
     /// A machine whose source of artifacts has a kubelet of `version` and a `kubectl`.
     fn machine(version: &str, pins: &str) -> (tempfile::TempDir, Context) {

@@ -30,7 +30,7 @@ pub use fleet::read_key;
 use nodeinit_base::with_causes;
 use nodeinit_config::cluster::{Cluster, Machine, Role};
 use nodeinit_protocol::WorkerSecrets;
-use nodeinit_ssh::{CONNECTIONS, LockWait, run_limit};
+use nodeinit_ssh::{CONNECTIONS, LockWait, Target, run_limit};
 use remote::{Ended, Remote};
 use std::{
     cell::{Cell, RefCell},
@@ -78,13 +78,8 @@ pub fn hosts(cluster: &Cluster) -> Vec<Host> {
 pub fn targets(cluster: &Cluster) -> Vec<Target> {
     let (ssh, machines) = (&cluster.ssh, cluster.masters.iter().skip(1).chain(&cluster.workers));
     let target = |machine: &Machine| {
-        Some(Target {
-            name: machine.name.clone(),
-            address: SocketAddr::new(fleet::address(machine)?, machine.ssh.port.unwrap_or(ssh.port)),
-            user: machine.ssh.user.clone().unwrap_or_else(|| ssh.user.clone()),
-            host_keys: machine.host_keys.clone(),
-            trust_on_first_use: ssh.trust_on_first_use,
-        })
+        let target = Target::machine(machine, ssh, fleet::address(machine)?, machine.host_keys.clone());
+        Some(Target { trust_on_first_use: ssh.trust_on_first_use, ..target })
     };
     machines.filter_map(target).collect()
 }
