@@ -160,7 +160,7 @@ impl Context {
     /// Makes a directory, and 0755 those above it that are missing; each is recorded before.
     ///
     /// # Errors
-    /// Where one cannot be made, or the journal not be written.
+    /// If one cannot be made, or the journal not be written.
     pub async fn make_directory(&self, path: &Path, mode: u32) -> Result<(), StepError> {
         let (cx, path) = (self.clone(), path.to_path_buf());
         blocking(move || {
@@ -177,7 +177,7 @@ impl Context {
     /// Says which of these files differ from what is on disk, as sentences for `plan`.
     ///
     /// # Errors
-    /// Where a file is there but cannot be read.
+    /// If a file is there but cannot be read.
     pub fn differing(&self, wanted: &[NewFile]) -> Result<Vec<String>, StepError> {
         let mut changes = Vec::new();
         for file in wanted {
@@ -193,7 +193,7 @@ impl Context {
     /// removes them if they are empty, since others may put files there. Notes which network interfaces there are, to the same end.
     ///
     /// # Errors
-    /// Where a directory cannot be read, or the journal not be written.
+    /// If a directory cannot be read, or the journal not be written.
     pub async fn claim_trees(&self, paths: Vec<PathBuf>) -> Result<(), StepError> {
         let cx = self.clone();
         blocking(move || {
@@ -220,7 +220,7 @@ impl Context {
     /// Starts a unit that we wrote, or restarts it, now and at each boot; `reset` stops it.
     ///
     /// # Errors
-    /// Where the journal cannot be written, or `systemctl` fails.
+    /// If the journal cannot be written, or `systemctl` fails.
     pub async fn start_unit(&self, unit: &'static str) -> Result<(), StepError> {
         let cx = self.clone();
         blocking(move || Ok(cx.journal.intend(vec![Record::Unit { name: unit.into() }])?)).await?;

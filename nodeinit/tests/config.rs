@@ -111,7 +111,7 @@ fn what_this_machine_lacks_is_reported_before_it_is_needed() {
     };
     assert!(said("").contains("there is no SSH key to reach the other machines"), "{}", said(""));
     assert!(said("ssh: {keyFile: /no/such/key}\n").contains("ssh.keyFile: /no/such/key does not exist"));
-    assert!(said("os: {sysctls: {vm.swappiness: low}}\n").contains("the kernel takes only numbers there"));
+    assert!(said("os: {sysctls: {vm.swappiness: low}}\n").contains("the kernel accepts only numbers"));
     let missing = said("artifacts: {source: /no/such}\n");
     assert!(missing.contains("the directory /no/such of artifacts.source does not exist"), "{missing}");
 }

@@ -66,7 +66,7 @@ pub(crate) fn an_installed_containerd_is_reconfigured_and_gets_its_own_file_back
     let file = host.must("cat /etc/containerd/config.toml");
     host.configure(&PROXY.replace("MANAGE", "manage: true,"));
     let before = host.listing();
-    without_configuration(&host, &["/usr/lib/cni", "so that no pod starts"]);
+    without_configuration(&host, &["/usr/lib/cni", "so no pod starts"]);
     host.nodeinit("plan")
         .exits(2)
         .says(&["rewrite /etc/containerd/config.toml", "restart containerd.service; pods go on"]);

@@ -113,7 +113,7 @@ fn a_late_worker_gets_another(cluster: &Cluster, worker: &Host) {
     let key = worker.must("cut -d' ' -f1,2 /etc/ssh/ssh_host_ed25519_key.pub");
     first.configure(&format!("workers: [{{name: {name}, hostKeys: [{}]}}]\n", key.trim()));
     first.nodeinit(&format!("worker add {name} --address {}", worker.address())).exits(0);
-    own_boot.wait().exits(0).says(&["another token is there"]);
+    own_boot.wait().exits(0).says(&["a newer token replaces the one that was tried"]);
     first.kubectl(&format!("wait --for=condition=Ready node/{name} --timeout=5s"));
     let ledger = first.must("nodeinit token list --all");
     let used = |text: &str| text.lines().filter(|line| line.contains("  used ") && line.ends_with(name)).count();

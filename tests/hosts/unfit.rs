@@ -19,7 +19,7 @@ pub(crate) fn a_machine_that_is_not_fit() {
     host.until("a taken port", 10.0, "ss -lnt | grep -q :6443 && ss -lnt | grep -q :2379");
     let pid = |port: u16| host.must(&format!("systemctl show -p MainPID --value taken-{port}")).trim().to_owned();
     let by = |port: u16, component: &str| {
-        format!("port {port} is needed by {component} and taken by python3 (process {})", pid(port))
+        format!("port {port}, which {component} needs, is in use by python3 (process {})", pid(port))
     };
     // Together with a service that is down: both in one report.
     host.must("systemctl stop containerd");
@@ -72,14 +72,14 @@ pub(crate) fn what_keeps_machines_apart_is_named_before_anything_begins() {
     let (first, other, worker) = (cluster.first(), &cluster.masters[1], &cluster.workers[0]);
     let peers = |unreachable: &[&str]| {
         let said = first.nodeinit("preflight").exits(0);
-        assert_eq!(said.text().matches("cannot be reached").count(), unreachable.len(), "{}", said.text());
+        assert_eq!(said.text().matches("cannot reach its TCP ports").count(), unreachable.len(), "{}", said.text());
         said.says(unreachable);
     };
     peers(&[]);
     other.must("iptables -A INPUT -p tcp -m multiport --dports 2380,10250 -j DROP");
     worker.must("iptables -A INPUT -p tcp --dport 10250 -j REJECT --reject-with icmp-host-prohibited");
     let ports = |host: &Host, ports| {
-        format!("{} ({}) is up, but from here its TCP ports {ports} cannot be reached", host.name(), host.address())
+        format!("{} ({}) is up, but this machine cannot reach its TCP ports {ports}", host.name(), host.address())
     };
     peers(&[&ports(other, "2380 (etcd), 10250 (kubelet)"), &ports(worker, "10250 (kubelet)")]);
     // A machine that is off is waited for.

@@ -47,7 +47,7 @@ pub(crate) fn a_worker_joins_in_three_requests_and_forgets_its_token() {
         "while [ ! -e /root/stop ]; do cat /proc/[0-9]*/{cmdline,environ} >>/run/seen 2>/dev/null; sleep 0.02; done",
     );
     let before = worker.listing();
-    worker.nodeinit("plan").exits(2).says(&["ask the cluster for the kubelet's certificate"]);
+    worker.nodeinit("plan").exits(2).says(&["request the kubelet's certificate from the cluster"]);
     let changes = difference(&before, &worker.listing());
     assert!(changes.is_empty(), "plan changed {changes:#?}");
     let said = worker.up();

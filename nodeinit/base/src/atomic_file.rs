@@ -17,7 +17,7 @@ pub fn temporary(path: &Path) -> PathBuf {
 /// Creates the temporary file for `path`: empty, with `mode`.
 ///
 /// # Errors
-/// Where it cannot be created.
+/// If it cannot be created.
 pub fn create_temporary(path: &Path, mode: u32) -> io::Result<File> {
     let new = temporary(path);
     // A leftover of a killed run may have another mode.
@@ -33,7 +33,7 @@ pub fn create_temporary(path: &Path, mode: u32) -> io::Result<File> {
 /// Makes the names in a directory durable.
 ///
 /// # Errors
-/// Where it cannot be opened or synced.
+/// If it cannot be opened or synced.
 pub fn sync_directory(path: &Path) -> io::Result<()> {
     // The directory of a bare file name is the current one.
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };

@@ -25,7 +25,7 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
 /// The SHA-256 of what is read, in pieces. Blocks on the disk.
 ///
 /// # Errors
-/// Where it cannot be read.
+/// If it cannot be read.
 pub fn sha256_of(mut from: impl Read) -> io::Result<[u8; 32]> {
     let mut digest = Context::new(&SHA256);
     let mut buffer = vec![0; 256 << 10];

@@ -66,7 +66,7 @@ impl Cluster {
     /// A machine that matches no entry has no role: only the first entry of `masters` is ever a first master.
     ///
     /// # Errors
-    /// Where no entry fits, where `wanted` contradicts it, or where no address can be found.
+    /// If no entry fits, where `wanted` contradicts it, or where no address can be found.
     pub fn node(&self, local: &Local, wanted: Option<Role>) -> Result<Node, UnknownMachine> {
         let (role, machine) = self.find(local).ok_or_else(|| self.not_listed(local))?;
         if let Some(wanted) = wanted.filter(|wanted| *wanted != role) {

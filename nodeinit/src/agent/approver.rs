@@ -72,7 +72,7 @@ impl<'a> Approver<'a> {
     /// Decides about every request until the watch ends.
     ///
     /// # Errors
-    /// Where the API refuses the watch, or the connection breaks.
+    /// If the API refuses the watch, or the connection breaks.
     pub async fn watch(&self) -> Result<(), ApiError> {
         let (sender, receiver) = mpsc::unbounded_channel::<Request>();
         let waiting: RefCell<BTreeMap<Kind, usize>> = RefCell::default();

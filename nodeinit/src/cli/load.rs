@@ -22,7 +22,7 @@ const STANDARD_INPUT: &str = "-";
 /// Reads and validates the configuration; what is allowed but probably not wanted goes to standard error.
 ///
 /// # Errors
-/// Where there is no file at all, one cannot be read, or anything is wrong in any of them.
+/// If there is no file at all, one cannot be read, or anything is wrong in any of them.
 pub(crate) fn load(files: &Files, extra: &[PathBuf]) -> Result<Loaded, StepError> {
     let layers = layers(files, extra)?;
     if layers.is_empty() {

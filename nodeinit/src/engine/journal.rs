@@ -373,7 +373,7 @@ impl Journal {
     /// A last line without its end is what a kill left of a record: it is cut off, nothing came of it.
     ///
     /// # Errors
-    /// Where it cannot be read or written, or a line before the last is damaged.
+    /// If it cannot be read or written, or a line before the last is damaged.
     pub fn open(files: &Files) -> Result<Self, JournalError> {
         let path = Path::new(JOURNAL);
         let (state, whole) = read(files)?;
@@ -419,7 +419,7 @@ impl Journal {
     /// Appends a record without waiting for the disk.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// If it cannot be written.
     pub fn note(&self, record: Record) -> Result<(), JournalError> {
         self.append(vec![record], false)
     }
@@ -427,7 +427,7 @@ impl Journal {
     /// Appends records and returns once they are on disk. Call it before the effect. Blocks on the disk.
     ///
     /// # Errors
-    /// Where they cannot be written.
+    /// If they cannot be written.
     pub fn intend(&self, records: Vec<Record>) -> Result<(), JournalError> {
         self.append(records, true)
     }

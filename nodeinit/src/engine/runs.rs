@@ -42,7 +42,7 @@ pub struct Run {
 /// The runs on record, the oldest first. Lines that cannot be read are skipped: a power cut leaves halves.
 ///
 /// # Errors
-/// Where the file cannot be read.
+/// If the file cannot be read.
 pub fn read(files: &Files) -> Result<Vec<Run>, FileError> {
     let text = files.read_text(RUNS)?.unwrap_or_default();
     let mut runs: Vec<Run> = Vec::new();
@@ -68,7 +68,7 @@ impl Recorder {
     /// Opens the record for a run; makes it where there is none.
     ///
     /// # Errors
-    /// Where it cannot be opened, or not be shortened.
+    /// If it cannot be opened, or not be shortened.
     pub fn begin(files: &Files, header: &Header) -> Result<Self, FileError> {
         let path = Path::new(RUNS);
         for directory in files.missing_parents(path) {

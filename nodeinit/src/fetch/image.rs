@@ -78,7 +78,7 @@ impl Manifest {
     /// Reads a manifest; of a list the image for linux on `arch`.
     ///
     /// # Errors
-    /// Where it is of another form, or has nothing for that platform.
+    /// If it is of another form, or has nothing for that platform.
     pub(super) fn read(text: &[u8], arch: &str) -> Result<Self, StepError> {
         let document: Document =
             serde_json::from_slice(text).map_err(|e| StepError::caused("the registry's manifest cannot be read", e))?;
@@ -113,7 +113,7 @@ pub(super) struct Layer {
 /// The digests of an image's unpacked layers, from its configuration.
 ///
 /// # Errors
-/// Where the configuration is of another platform or form, or does not fit `layers`, the number of layers.
+/// If the configuration is of another platform or form, or does not fit `layers`, the number of layers.
 pub(super) fn diff_ids(config: &[u8], arch: &str, layers: usize) -> Result<Vec<String>, StepError> {
     let config: Config =
         serde_json::from_slice(config).map_err(|e| StepError::caused("the image's configuration cannot be read", e))?;
@@ -131,7 +131,7 @@ pub(super) fn diff_ids(config: &[u8], arch: &str, layers: usize) -> Result<Vec<S
 /// The bytes of a digest.
 ///
 /// # Errors
-/// Where it is not SHA-256.
+/// If it is not SHA-256.
 pub(super) fn hex_of(digest: &str) -> Result<[u8; 32], StepError> {
     let digits = digest.strip_prefix("sha256:").filter(|d| d.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')));
     let bytes = digits.and_then(nodeinit_config::format::digest);
@@ -145,7 +145,7 @@ pub(super) fn hex_of(digest: &str) -> Result<[u8; 32], StepError> {
 /// is kept as it is, and containerd unpacks it.
 ///
 /// # Errors
-/// Where a blob is damaged, or the archive cannot be written.
+/// If a blob is damaged, or the archive cannot be written.
 pub(super) fn write(files: &Files, to: &Path, name: &str, config: &[u8], layers: &[Layer]) -> Result<(), StepError> {
     let member = |layer: &Layer| format!("{}/layer.tar", layer.diff_id.trim_start_matches("sha256:"));
     let config_name = format!("{}.json", sha256(config));

@@ -47,7 +47,7 @@ impl Lock {
     /// Reads the lock file of `directory`; it is empty where there is none.
     ///
     /// # Errors
-    /// Where it cannot be read, or is not a lock file.
+    /// If it cannot be read, or is not a lock file.
     pub fn read(files: &Files, directory: &Path) -> Result<Self, StepError> {
         let path = directory.join(NAME);
         let Some(text) = files.read_text(&path)? else { return Ok(Self { path, content: Content::default() }) };
@@ -87,7 +87,7 @@ impl Lock {
     /// their digests stay pinned.
     ///
     /// # Errors
-    /// Where it cannot be written; the old file stays.
+    /// If it cannot be written; the old file stays.
     pub fn add(&mut self, files: &Files, new: Vec<Record>) -> Result<(), StepError> {
         let records = &mut self.content.artifacts;
         records.retain(|old| new.iter().all(|record| (&record.name, &record.source) != (&old.name, &old.source)));

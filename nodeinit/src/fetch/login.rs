@@ -28,7 +28,7 @@ pub fn of_cluster(files: &Files, cluster: &Cluster) -> Result<Logins, StepError>
 /// Reads a docker configuration file.
 ///
 /// # Errors
-/// Where it cannot be read, others can read or write it, or it is of another form.
+/// If it cannot be read, others can read or write it, or it is of another form.
 pub fn read(files: &Files, path: &Path) -> Result<Logins, StepError> {
     let wrong = |what: String| StepError::new(format!("{} {what}", path.display())).exit(Exit::BadConfig);
     let mut file = match open(&files.real(path)) {

@@ -117,7 +117,7 @@ impl Outcome {
     /// Reports each failure, and makes one error of all.
     ///
     /// # Errors
-    /// Where something failed.
+    /// If something failed.
     pub fn told(&self, report: &Report) -> Result<(), StepError> {
         if self.failures.is_empty() {
             return Ok(());
@@ -146,7 +146,7 @@ impl Fetch {
     /// Prepares `directory`, an absolute path, and reads its lock file. No other process fetches into it until this is dropped.
     ///
     /// # Errors
-    /// Where it cannot be made, another process fetches into it, or its lock file cannot be read.
+    /// If it cannot be made, another process fetches into it, or its lock file cannot be read.
     pub fn new(
         files: &Files,
         directory: PathBuf,
@@ -208,7 +208,7 @@ impl Fetch {
     /// Removes what is left of downloads, once all is in place.
     ///
     /// # Errors
-    /// Where a file cannot be removed.
+    /// If a file cannot be removed.
     pub fn clean(&self) -> Result<(), StepError> {
         let downloads = self.directory.join(DOWNLOADS);
         for name in self.files.list(&downloads)? {

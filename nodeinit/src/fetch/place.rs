@@ -10,7 +10,7 @@ use std::{
 /// Copies all of `from` into the file `to`, and returns its length and its SHA-256. `unreadable` makes the error of the source.
 ///
 /// # Errors
-/// Where one cannot be read or the other not be written.
+/// If one cannot be read or the other not be written.
 pub(crate) fn copy(
     from: &mut impl Read,
     into: &mut impl Write,

@@ -19,7 +19,7 @@ const LARGEST: u64 = 1 << 30;
 /// them in place. An archive's names lead nowhere: they are only compared with those of `wanted`.
 ///
 /// # Errors
-/// Where the archive is damaged, a member is missing or no plain file, or one cannot be written.
+/// If the archive is damaged, a member is missing or no plain file, or one cannot be written.
 pub(super) fn unpack(files: &Files, archive: &Path, wanted: &[(String, PathBuf)]) -> Result<(), StepError> {
     let damaged = |e: io::Error| StepError::caused("the archive cannot be unpacked", e);
     let file = File::open(files.real(archive)).map_err(failed("read", archive))?;

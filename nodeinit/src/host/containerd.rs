@@ -15,7 +15,7 @@ const ANSWER: Duration = Duration::from_secs(20);
 /// The images that are wholly there, by full name; and whether each is unpacked, and so was found undamaged.
 ///
 /// # Errors
-/// Where `ctr` is missing or containerd does not answer.
+/// If `ctr` is missing or containerd does not answer.
 pub async fn images(commands: &Commands) -> Result<BTreeMap<String, bool>, CommandError> {
     Ok(complete(&commands.run(&["ctr", "-n", NAMESPACE, "images", "check"], ANSWER).await?))
 }
@@ -35,7 +35,7 @@ fn complete(table: &str) -> BTreeMap<String, bool> {
 /// import waits for it. `setpriv` comes with util-linux.
 ///
 /// # Errors
-/// Where containerd refuses the archive or has no room, or the import takes longer than `limit`.
+/// If containerd refuses the archive or has no room, or the import takes longer than `limit`.
 pub async fn import(commands: &Commands, archive: &Path, limit: Duration) -> Result<(), CommandError> {
     let archive = archive.to_string_lossy();
     let bound = ["setpriv", "--pdeathsig", "KILL"];
@@ -46,7 +46,7 @@ pub async fn import(commands: &Commands, archive: &Path, limit: Duration) -> Res
 /// Writes an image to an archive, which may exist. On a failure, a part of it is left.
 ///
 /// # Errors
-/// Where a part of the image is not there, there is no room, or the export takes longer than `limit`.
+/// If a part of the image is not there, there is no room, or the export takes longer than `limit`.
 pub async fn export(commands: &Commands, image: &str, archive: &Path, limit: Duration) -> Result<(), CommandError> {
     let archive = archive.to_string_lossy();
     let platform = format!("linux/{}", facts::architecture());

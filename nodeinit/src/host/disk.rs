@@ -19,7 +19,7 @@ pub struct Room {
 /// The free space on the file system of `path`, which need not exist yet.
 ///
 /// # Errors
-/// Where the file system cannot be asked.
+/// If the file system cannot be asked.
 pub fn room(files: &Files, path: &Path) -> Result<Room, FileError> {
     let directory = path.ancestors().find(|dir| files.exists(dir)).unwrap_or(Path::new("/"));
     let stat = nix::sys::statvfs::statvfs(&files.real(directory))

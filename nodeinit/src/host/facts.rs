@@ -59,7 +59,7 @@ pub struct MachineIdentity {
 /// The identity that this machine's kubelet will report (cadvisor, `machine/info.go` and `utils/sysfs/sysfs.go`).
 ///
 /// # Errors
-/// Where a file is there but cannot be read.
+/// If a file is there but cannot be read.
 pub fn machine(files: &Files) -> Result<MachineIdentity, FileError> {
     let text = |path: &str| -> Result<Option<String>, FileError> {
         Ok(files.read_text(path)?.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()))

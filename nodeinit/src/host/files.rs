@@ -98,7 +98,7 @@ impl Files {
     /// The content of a file, or `None` where there is none.
     ///
     /// # Errors
-    /// Where it is there but cannot be read.
+    /// If it is there but cannot be read.
     pub fn read(&self, path: impl AsRef<Path>) -> Result<Option<Vec<u8>>, FileError> {
         let path = path.as_ref();
         optional(fs::read(self.real(path))).map_err(failed("read", path))
@@ -107,7 +107,7 @@ impl Files {
     /// The content of a text file, or `None` where there is none.
     ///
     /// # Errors
-    /// Where it is there but cannot be read, or is not UTF-8.
+    /// If it is there but cannot be read, or is not UTF-8.
     pub fn read_text(&self, path: impl AsRef<Path>) -> Result<Option<String>, FileError> {
         let path = path.as_ref();
         optional(fs::read_to_string(self.real(path))).map_err(failed("read", path))
@@ -122,7 +122,7 @@ impl Files {
     /// The names in a directory, sorted; none where there is no such directory.
     ///
     /// # Errors
-    /// Where it is there but cannot be read.
+    /// If it is there but cannot be read.
     pub fn list(&self, path: impl AsRef<Path>) -> Result<Vec<String>, FileError> {
         let path = path.as_ref();
         let Some(entries) = optional(fs::read_dir(self.real(path))).map_err(failed("list", path))? else {
@@ -139,7 +139,7 @@ impl Files {
     /// Whether a file is there with this content and mode.
     ///
     /// # Errors
-    /// Where it is there but cannot be read.
+    /// If it is there but cannot be read.
     pub fn is_same(&self, file: &NewFile) -> Result<bool, FileError> {
         let attempt = || -> io::Result<bool> {
             let mut open = File::open(self.real(&file.path))?;
@@ -172,7 +172,7 @@ impl Files {
     /// Makes one directory; nothing happens where it is there.
     ///
     /// # Errors
-    /// Where it cannot be made.
+    /// If it cannot be made.
     pub fn make_directory(&self, path: &Path, mode: u32) -> Result<(), FileError> {
         let real = self.real(path);
         match fs::create_dir(&real) {
@@ -185,7 +185,7 @@ impl Files {
     /// Sets the mode of a file or a directory.
     ///
     /// # Errors
-    /// Where it is not there, or belongs to another user.
+    /// If it is not there, or belongs to another user.
     pub fn set_mode(&self, path: &Path, mode: u32) -> Result<(), FileError> {
         fs::set_permissions(self.real(path), Permissions::from_mode(mode)).map_err(failed("set the mode of", path))
     }
@@ -241,7 +241,7 @@ impl Files {
     /// Opens the temporary file for `path`, empty and with `mode`.
     ///
     /// # Errors
-    /// Where it cannot be made.
+    /// If it cannot be made.
     pub fn open_temporary(&self, path: &Path, mode: u32) -> Result<File, FileError> {
         atomic_file::create_temporary(&self.real(path), mode).map_err(failed("write", path))
     }
@@ -249,7 +249,7 @@ impl Files {
     /// Gives the temporary file for `path` its name. The caller has synced it.
     ///
     /// # Errors
-    /// Where it cannot be renamed.
+    /// If it cannot be renamed.
     pub fn rename_temporary(&self, path: &Path) -> Result<(), FileError> {
         super::failpoint("write-rename", path.display());
         fs::rename(self.real(&temporary(path)), self.real(path)).map_err(failed("put in place", path))
@@ -258,7 +258,7 @@ impl Files {
     /// Makes `path` a symbolic link to `target`, whatever it was before; whole or not at all.
     ///
     /// # Errors
-    /// Where it cannot be made.
+    /// If it cannot be made.
     pub fn link(&self, path: &Path, target: &Path) -> Result<(), FileError> {
         let new = self.real(&temporary(path));
         let make = || {
@@ -279,7 +279,7 @@ impl Files {
     /// Makes the names in a directory durable.
     ///
     /// # Errors
-    /// Where it cannot be opened or synced.
+    /// If it cannot be opened or synced.
     pub fn sync_directory(&self, path: &Path) -> Result<(), FileError> {
         atomic_file::sync_directory(&self.real(path)).map_err(failed("sync directory", path))
     }
@@ -287,7 +287,7 @@ impl Files {
     /// Removes a file; nothing happens where there is none.
     ///
     /// # Errors
-    /// Where it cannot be removed.
+    /// If it cannot be removed.
     pub fn remove_file(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
         let path = path.as_ref();
         optional(fs::remove_file(self.real(path))).map(drop).map_err(failed("remove", path))

@@ -47,7 +47,7 @@ pub fn sysctl_path(key: &str) -> PathBuf {
 /// The value of a setting, or `None` where the kernel has no such setting.
 ///
 /// # Errors
-/// Where it is there but cannot be read.
+/// If it is there but cannot be read.
 pub fn sysctl(files: &Files, key: &str) -> Result<Option<String>, FileError> {
     let text = files.read_text(sysctl_path(key))?;
     Ok(text.map(|t| t.split_whitespace().collect::<Vec<_>>().join(" ")))
@@ -56,7 +56,7 @@ pub fn sysctl(files: &Files, key: &str) -> Result<Option<String>, FileError> {
 /// Sets a setting of the running kernel.
 ///
 /// # Errors
-/// Where the kernel has no such setting, or refuses the value.
+/// If the kernel has no such setting, or refuses the value.
 pub fn set_sysctl(files: &Files, key: &str, value: &str) -> Result<(), FileError> {
     let path = sysctl_path(key);
     let open = OpenOptions::new().write(true).truncate(true).open(files.real(&path));
@@ -66,7 +66,7 @@ pub fn set_sysctl(files: &Files, key: &str, value: &str) -> Result<(), FileError
 /// The control groups, as mounted; `None` where none are.
 ///
 /// # Errors
-/// Where `/sys` or `/proc` cannot be read.
+/// If `/sys` or `/proc` cannot be read.
 pub fn cgroups(files: &Files) -> Result<Option<Cgroups>, FileError> {
     if let Some(controllers) = files.read_text("/sys/fs/cgroup/cgroup.controllers")? {
         return Ok(Some(Cgroups::V2(controllers.split_whitespace().map(str::to_owned).collect())));
@@ -89,7 +89,7 @@ pub fn cgroups(files: &Files) -> Result<Option<Cgroups>, FileError> {
 /// The machine's memory in bytes; `None` where the kernel does not say.
 ///
 /// # Errors
-/// Where `/proc` cannot be read.
+/// If `/proc` cannot be read.
 pub fn memory(files: &Files) -> Result<Option<u64>, FileError> {
     let text = files.read_text("/proc/meminfo")?.unwrap_or_default();
     let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB"));
@@ -99,7 +99,7 @@ pub fn memory(files: &Files) -> Result<Option<u64>, FileError> {
 /// The processors that this process may use, as kubeadm counts them: a quota of time does not lessen their number.
 ///
 /// # Errors
-/// Where `/proc` cannot be read.
+/// If `/proc` cannot be read.
 pub fn processors(files: &Files) -> Result<Option<usize>, FileError> {
     let text = files.read_text("/proc/self/status")?.unwrap_or_default();
     Ok(text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).map(|list| count(list.trim())))
@@ -117,7 +117,7 @@ fn count(list: &str) -> usize {
 /// The swap areas in use.
 ///
 /// # Errors
-/// Where `/proc` cannot be read.
+/// If `/proc` cannot be read.
 pub fn swaps(files: &Files) -> Result<Vec<SwapArea>, FileError> {
     let text = files.read_text("/proc/swaps")?.unwrap_or_default();
     let lines = text.lines().skip(1).filter_map(|line| {
@@ -143,7 +143,7 @@ pub enum Module {
 /// module leaves in `/proc` count.
 ///
 /// # Errors
-/// Where a file of the kernel cannot be read.
+/// If a file of the kernel cannot be read.
 pub fn module(files: &Files, name: &str) -> Result<Module, FileError> {
     let trace = match name {
         "br_netfilter" => files.exists("/proc/sys/net/bridge"),

@@ -24,7 +24,7 @@ pub struct Listener {
 /// Which of `ports` are listened on, in order, and by whom. Processes are looked through only where a port is taken.
 ///
 /// # Errors
-/// Where `/proc` cannot be read.
+/// If `/proc` cannot be read.
 pub fn listeners(files: &Files, ports: &[u16]) -> Result<Vec<Listener>, FileError> {
     let mut inodes = BTreeMap::new();
     for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
@@ -66,7 +66,7 @@ fn holders(files: &Files, inodes: &BTreeMap<u16, u64>) -> Result<BTreeMap<u64, P
 /// Whether a process with one of these names runs.
 ///
 /// # Errors
-/// Where `/proc` cannot be read.
+/// If `/proc` cannot be read.
 pub fn runs_any(files: &Files, names: &[&str]) -> Result<bool, FileError> {
     let pids = files.list("/proc")?;
     let mut names_of = pids
@@ -79,7 +79,7 @@ pub fn runs_any(files: &Files, names: &[&str]) -> Result<bool, FileError> {
 /// The name of the interface that has `address`; `None` where no interface has it.
 ///
 /// # Errors
-/// Where the kernel does not list its interfaces.
+/// If the kernel does not list its interfaces.
 pub fn interface_of(address: IpAddr) -> std::io::Result<Option<String>> {
     let has = |storage: &nix::sys::socket::SockaddrStorage| {
         storage.as_sockaddr_in().map(|a| IpAddr::V4(a.ip())) == Some(address)
@@ -92,7 +92,7 @@ pub fn interface_of(address: IpAddr) -> std::io::Result<Option<String>> {
 /// The largest packet of an interface in bytes; `None` where the kernel does not say.
 ///
 /// # Errors
-/// Where `/sys` cannot be read.
+/// If `/sys` cannot be read.
 pub fn mtu(files: &Files, interface: &str) -> Result<Option<u32>, FileError> {
     let text = files.read_text(Path::new("/sys/class/net").join(interface).join("mtu"))?;
     Ok(text.and_then(|t| t.trim().parse().ok()))

@@ -21,7 +21,7 @@ impl Section {
     /// All of a file, as long as it is now.
     ///
     /// # Errors
-    /// Where it is not there.
+    /// If it is not there.
     pub fn whole(file: PathBuf) -> io::Result<Self> {
         let length = file.metadata()?.len();
         Ok(Self { file, offset: 0, length })
@@ -30,7 +30,7 @@ impl Section {
     /// Opens it at its beginning.
     ///
     /// # Errors
-    /// Where the file cannot be opened.
+    /// If the file cannot be opened.
     pub fn open(&self) -> io::Result<io::Take<File>> {
         let mut file = File::open(&self.file)?;
         file.seek(SeekFrom::Start(self.offset))?;

@@ -25,7 +25,7 @@ const JOB_LIMIT: Duration = Duration::from_secs(100);
 /// Whether systemd knows a unit of this name.
 ///
 /// # Errors
-/// Where `systemctl` cannot be run.
+/// If `systemctl` cannot be run.
 async fn is_known(commands: &Commands, unit: &str) -> Result<bool, CommandError> {
     let state = commands.run(&["systemctl", "show", "--property=LoadState", "--value", unit], LIMIT).await?;
     Ok(state.trim() == "loaded")
@@ -34,7 +34,7 @@ async fn is_known(commands: &Commands, unit: &str) -> Result<bool, CommandError>
 /// Makes systemd read its unit files again.
 ///
 /// # Errors
-/// Where `systemctl` fails.
+/// If `systemctl` fails.
 pub async fn reload(commands: &Commands) -> Result<(), CommandError> {
     commands.run(&["systemctl", "daemon-reload"], LIMIT).await.map(drop)
 }
@@ -49,7 +49,7 @@ pub fn enabled(unit: &str) -> PathBuf {
 /// of systemd's generators would run.
 ///
 /// # Errors
-/// Where `systemctl` fails.
+/// If `systemctl` fails.
 pub async fn enable(commands: &Commands, unit: &str) -> Result<(), CommandError> {
     commands.run(&["systemctl", "enable", "--quiet", "--no-reload", unit], LIMIT).await.map(drop)
 }
@@ -57,7 +57,7 @@ pub async fn enable(commands: &Commands, unit: &str) -> Result<(), CommandError>
 /// Takes a unit from the boot. A missing unit is fine.
 ///
 /// # Errors
-/// Where `systemctl` fails.
+/// If `systemctl` fails.
 pub async fn disable(commands: &Commands, unit: &str) -> Result<(), CommandError> {
     if !is_known(commands, unit).await? {
         return Ok(());
@@ -68,7 +68,7 @@ pub async fn disable(commands: &Commands, unit: &str) -> Result<(), CommandError
 /// Starts a unit, or restarts it where it runs; returns when its start has ended.
 ///
 /// # Errors
-/// Where `systemctl` fails, or the unit does not start in time.
+/// If `systemctl` fails, or the unit does not start in time.
 pub async fn restart(commands: &Commands, unit: &str) -> Result<(), CommandError> {
     commands.run(&["systemctl", "restart", unit], JOB_LIMIT).await.map(drop)
 }
@@ -76,7 +76,7 @@ pub async fn restart(commands: &Commands, unit: &str) -> Result<(), CommandError
 /// Stops a unit. A missing unit is fine.
 ///
 /// # Errors
-/// Where `systemctl` fails, or the unit does not end in time.
+/// If `systemctl` fails, or the unit does not end in time.
 pub async fn stop(commands: &Commands, unit: &str) -> Result<(), CommandError> {
     if !is_known(commands, unit).await? {
         return Ok(());
@@ -100,7 +100,7 @@ pub struct Unit {
 /// Asks for a unit's state.
 ///
 /// # Errors
-/// Where `systemctl` fails.
+/// If `systemctl` fails.
 pub async fn unit(commands: &Commands, unit: &str) -> Result<Unit, CommandError> {
     let properties = "ActiveState,ExecMainStartTimestamp,MainPID,StatusText";
     // `--timestamp=unix` is new in systemd 251.

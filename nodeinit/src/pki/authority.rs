@@ -27,7 +27,7 @@ impl Authority {
     /// A CA of a certificate and its key. The caller knows that they fit.
     ///
     /// # Errors
-    /// Where its subject cannot be taken over as an issuer.
+    /// If its subject cannot be taken over as an issuer.
     pub fn new(certificate: Certificate, key: Key) -> Result<Self, PkiError> {
         let issuer = Issuer::from_ca_cert_der(&certificate.der.as_slice().into(), key)?;
         Ok(Self { certificate, issuer })

@@ -42,7 +42,7 @@ pub enum BundleError {
 /// Fresh secrets, CAs valid from `now`.
 ///
 /// # Errors
-/// Where the system gives no random bytes.
+/// If the system gives no random bytes.
 pub fn generate(now: SystemTime) -> Result<Bundle, PkiError> {
     let pair = |ca: Ca| -> Result<Pair, PkiError> {
         let key = Key::generate()?;

@@ -13,7 +13,7 @@ impl Key {
     /// A fresh ECDSA P-256 key.
     ///
     /// # Errors
-    /// Where the system gives no random bytes.
+    /// If the system gives no random bytes.
     pub fn generate() -> Result<Self, PkiError> {
         Ok(Self(KeyPair::generate()?))
     }

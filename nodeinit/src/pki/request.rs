@@ -17,7 +17,7 @@ use x509_parser::{
 /// A request (PKCS#10, RFC 2986) for a client's certificate, in PEM.
 ///
 /// # Errors
-/// Where signing it fails.
+/// If signing it fails.
 pub fn client_request(leaf: &Leaf, key: &Key) -> Result<String, PkiError> {
     let mut params = CertificateParams::default();
     params.distinguished_name = DistinguishedName::new();

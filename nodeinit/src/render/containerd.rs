@@ -179,7 +179,7 @@ pub fn imports_beside_config_path(config: &str) -> Vec<String> {
 /// Whether containerd refuses the imported text beside a `config_path`: it has mirrors of its own.
 ///
 /// # Errors
-/// Where it is not TOML.
+/// If it is not TOML.
 pub fn has_mirrors(imported: &str) -> Result<bool, EditError> {
     let toml = Toml::parse(imported)?;
     let below = |plugin, key| !toml.names(&["plugins", plugin, "registry", key]).is_empty();

@@ -22,7 +22,7 @@ pub struct YamlError {
 /// The text's documents; an empty one is `null`.
 ///
 /// # Errors
-/// Where the text is not YAML, a map has a key twice, or a tag or a key cannot be shown in JSON.
+/// If the text is not YAML, a map has a key twice, or a tag or a key cannot be shown in JSON.
 pub fn documents(text: &str) -> Result<Vec<Value>, YamlError> {
     let mut findings = Findings::default();
     match reader::documents(0, text, Dialect::Kubernetes, &mut findings) {

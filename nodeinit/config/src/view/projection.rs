@@ -48,7 +48,7 @@ impl Loaded {
     /// The same cluster with what the cloud has made of it.
     ///
     /// # Errors
-    /// Where both do not fit, such as an address that two machines have.
+    /// If both do not fit, such as an address that two machines have.
     pub fn made(&self, made: &Made) -> Result<Self, Problems> {
         let mut tree = self.tree.clone();
         let plain = |text: &dyn ToString| Node::text(WRITTEN, text.to_string());
