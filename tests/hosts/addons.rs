@@ -11,7 +11,7 @@ pub(crate) fn addons_come_and_go() {
     host.up();
     let before = everything(&host);
     host.nodeinit("addons list").exits(0).says(&["metrics-server  absent", "dashboard       absent"]);
-    host.nodeinit("addons apply nothing").exits(64).says(&["there is no addon", "metrics-server"]);
+    host.nodeinit("addons apply nothing").exits(64).says(&["unknown addon", "metrics-server"]);
     host.nodeinit("addons apply manifests").exits(64).says(&["addons.manifests"]);
     host.nodeinit("addons remove monitoring").exits(1).says(&["nothing was applied"]);
 
@@ -43,7 +43,7 @@ pub(crate) fn addons_come_and_go() {
     host.must("mv /etc/nodeinit/addons /root/");
     host.nodeinit("up").exits(78).says(&["/etc/nodeinit/addons", "not there"]);
     host.must("mv /root/addons /etc/nodeinit/");
-    host.nodeinit("addons remove metrics-server").exits(0).says(&["still asks for it"]);
+    host.nodeinit("addons remove metrics-server").exits(0).says(&["still enables it"]);
     configure(&host, "metricsServer: false");
     host.nodeinit("addons remove local-storage").exits(0);
     host.nodeinit("addons remove manifests").exits(0);

@@ -155,7 +155,7 @@ fn bundle(host: &Host) {
     shown.says(&["bin/kubelet", "images/etcd.tar", "https://dl.k8s.io/release/", "Apache-2.0"]);
     let verify =
         |file: &str, key: &str| host.nodeinit(&format!("artifacts verify {file} --public-key /root/{key}.pub"));
-    verify("/var/bundle/kubernetes.tar", "key").exits(0).says(&["is whole"]);
+    verify("/var/bundle/kubernetes.tar", "key").exits(0).says(&["is complete"]);
     verify("/var/bundle/kubernetes.tar", "other").exits(1).says(&[
         "is signed by",
         &fingerprint(host, "key"),

@@ -5,7 +5,7 @@ use nodeinit_tests::Host;
 pub(crate) fn a_cluster_of_a_secrets_bundle() {
     let host = Host::with_images();
     host.must("cd /etc/nodeinit && nodeinit secrets generate && [ $(stat -c %a secrets.yaml) = 600 ]");
-    host.nodeinit("secrets generate --file /etc/nodeinit/secrets.yaml").exits(1).says(&["is there already"]);
+    host.nodeinit("secrets generate --file /etc/nodeinit/secrets.yaml").exits(1).says(&["already exists"]);
     host.must("sed -i 's/^bootstrapTokens: .*/bootstrapTokens: [abcdef.0123456789abcdef]/' /etc/nodeinit/secrets.yaml");
     host.must("chmod 640 /etc/nodeinit/secrets.yaml");
     host.nodeinit("up").exits(78).says(&["can be read by others (mode 640)", "chmod 600"]);
@@ -78,7 +78,7 @@ fn certificates_are_renewed(host: &Host) {
     let (before, ca) = (end("apiserver.crt"), host.ca());
     host.nodeinit("certs renew")
         .exits(0)
-        .says(&["/etc/kubernetes/admin.conf is valid until", "once they are restarted"]);
+        .says(&["/etc/kubernetes/admin.conf is valid until", "to use the new certificates"]);
     let after = end("apiserver.crt");
     assert_ne!(before, after);
     assert_eq!(before.split("-----").nth(2), after.split("-----").nth(2), "the key stays");

@@ -52,7 +52,7 @@ fn a_clock_that_is_an_hour_behind(host: &Host) {
     host.add_failpoints();
     let ca = host.ca();
     let behind = host.run("NODEINIT_CLOCK_BEHIND=3600 nodeinit-failpoints up").exits(75);
-    behind.says(&["this machine's clock says", "an earlier run accepted", "timedatectl set-ntp true"]);
+    behind.says(&["this machine's clock shows", "an earlier run accepted", "timedatectl set-ntp true"]);
     // A run with the clock years ahead that preflight refused, as versions before this one recorded it.
     let ahead = r#"{"record":"run","command":"up","version":"0.1.0","time":4102444800}"#;
     let refused = r#"{"record":"failed","step":"preflight","error":"preflight failed"}"#;

@@ -20,7 +20,7 @@ use std::{
 
 #[derive(Args)]
 pub(super) struct Timeline {
-    /// The form of the timeline
+    /// Output format
     #[arg(short, long, value_enum, default_value = "text")]
     output: Form,
     /// Which run: 1 is the latest that changed something, 2 the one before it
@@ -30,13 +30,13 @@ pub(super) struct Timeline {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Form {
-    /// Lines for a terminal
+    /// Plain text for a terminal
     Text,
-    /// A picture
+    /// An SVG picture
     Svg,
-    /// A page with the picture and a table
+    /// An HTML page with the picture and a table
     Html,
-    /// One object with the run and its steps
+    /// One JSON object with the run and its steps
     Json,
 }
 
@@ -48,8 +48,8 @@ fn draw(args: &Timeline) -> Result<(), StepError> {
     let runs = runs::read(&Files::of_machine())?;
     let Some(run) = runs.iter().rev().nth(args.run as usize - 1) else {
         let what = match runs.len() {
-            0 => "no run is on record on this machine".to_owned(),
-            count => format!("there is no run {}; the oldest on record is {count}", args.run),
+            0 => "no run is recorded on this machine".to_owned(),
+            count => format!("there is no run {}; the oldest recorded run is {count}", args.run),
         };
         return Err(StepError::new(what)
             .exit(Exit::Usage)
@@ -78,7 +78,7 @@ fn chart(run: &Run) -> Chart {
     Chart { title, bars }
 }
 
-/// The steps of all machines. A step that brings up another machine contains that machine's own steps, and is shown only if
+/// Returns the steps of all machines. A step that starts another machine contains that machine's own steps, and is shown only if
 /// there are none.
 fn bars(run: &Run) -> Vec<Bar> {
     let last = run.events.iter().map(|line| line.elapsed).fold(0.0, f64::max);
@@ -92,7 +92,7 @@ fn bars(run: &Run) -> Vec<Bar> {
         }
         let open = bars.iter_mut().rfind(|bar| bar.host == *host && bar.step == step && bar.failed);
         match (event, open) {
-            // Until its end is seen.
+            // It counts as failed until its end is found.
             (Event::Started { title, .. }, _) => bars.push(Bar {
                 host: host.clone(),
                 step: step.to_owned(),
@@ -125,7 +125,7 @@ mod tests {
     use crate::engine::runs::Header;
 
     #[test]
-    fn each_machine_has_its_steps_and_what_never_ended_is_marked() {
+    fn each_machine_has_its_steps_and_unfinished_ones_are_marked() {
         let header = Header { run: "up".into(), time: 0, machine: "m1".into(), cluster: "lab".into() };
         let started = |step: &str| Event::Started { step: step.into(), title: format!("do {step}") };
         let done = |step: &str| Event::Done { step: step.into(), changed: true, seconds: 1.0 };

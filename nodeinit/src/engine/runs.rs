@@ -1,5 +1,5 @@
-//! The record of runs, for `nodeinit timeline`: the events of this machine, and of those that it brought up, as
-//! `--output json` prints them. Nothing depends on it: where it cannot be written, a run goes on without.
+//! Recorded runs for `nodeinit timeline`: the events of this machine, and of those that it started, as
+//! `--output json` prints them. Nothing depends on the file: if it cannot be written, a run continues without it.
 
 use crate::host::files::{FileError, Files, NewFile, failed};
 use nodeinit_protocol::{Event, Line};
@@ -11,16 +11,16 @@ use std::{
     path::Path,
 };
 
-/// Where it is.
+/// The path of the file.
 pub const RUNS: &str = "/var/lib/nodeinit/runs.jsonl";
 
-/// Older runs are dropped when a run begins and the file is larger, in bytes: a run of ten machines has some 100 kB.
+/// If the file is larger (in bytes) when a run starts, older runs are dropped: a run of ten machines has about 100 kB.
 const LARGEST: usize = 2 << 20;
 
 /// The first line of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// `up` and so on.
+    /// The command, such as `up`.
     pub run: String,
     /// Seconds since 1970.
     pub time: u64,
@@ -33,13 +33,13 @@ pub struct Header {
 /// A run that changed something, or failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// What ran, when and where.
+    /// The header of the run.
     pub header: Header,
-    /// In the order of time.
+    /// Its events, in chronological order.
     pub events: Vec<Line>,
 }
 
-/// The runs on record, the oldest first. Lines that cannot be read are skipped: a power cut leaves halves.
+/// Returns the recorded runs, the oldest first. Skips invalid lines, which a power cut can leave.
 ///
 /// # Errors
 /// If the file cannot be read.
@@ -60,15 +60,15 @@ pub fn read(files: &Files) -> Result<Vec<Run>, FileError> {
 #[derive(Debug)]
 pub struct Recorder {
     file: File,
-    /// Not written yet: a run that changes nothing leaves no record.
+    /// The header, until it is written: a run that changes nothing is not recorded.
     header: Option<String>,
 }
 
 impl Recorder {
-    /// Opens the record for a run; makes it where there is none.
+    /// Opens the file for a new run; creates it if it is missing.
     ///
     /// # Errors
-    /// If it cannot be opened, or not be shortened.
+    /// If it cannot be opened or shortened.
     pub fn begin(files: &Files, header: &Header) -> Result<Self, FileError> {
         let path = Path::new(RUNS);
         for directory in files.missing_parents(path) {
@@ -80,13 +80,13 @@ impl Recorder {
         }
         let open = OpenOptions::new().create(true).append(true).mode(0o600).open(files.real(path));
         let file = open.map_err(failed("open", path))?;
-        // A half line that a power cut left must not swallow the header.
+        // A partial line that a power cut left must not swallow the header.
         let torn = text.last().is_some_and(|&byte| byte != b'\n');
         let header = serde_json::to_string(header).unwrap_or_default();
         Ok(Self { file, header: Some(if torn { format!("\n{header}") } else { header }) })
     }
 
-    /// Writes an event, `line` as `--output json` prints it, if a timeline shows it.
+    /// Records an event if a timeline shows it; `line` is the event as `--output json` prints it.
     pub fn take(&mut self, event: &Event, line: &str) {
         if let Event::Started { .. } | Event::Failed { .. } | Event::Done { changed: true, .. } = event {
             let header = self.header.take().map(|header| header + "\n").unwrap_or_default();
@@ -95,7 +95,7 @@ impl Recorder {
     }
 }
 
-/// The runs in the newer half of the record.
+/// Returns the runs in the newer half of the file.
 fn newest(text: &[u8]) -> &[u8] {
     const BEGINNING: &[u8] = b"\n{\"run\":";
     let half = text.get(text.len() / 2..).unwrap_or_default();
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_changed_something_is_on_record_with_the_other_machines() {
+    fn a_run_that_changed_something_is_recorded_with_the_other_machines() {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::under(dir.path());
         let run = |time| {
@@ -133,7 +133,7 @@ mod tests {
         report.tell(&done("pki", true));
         drop(run(3));
         let runs = read(&files).unwrap();
-        assert_eq!(runs.len(), 1, "a run that changes nothing leaves no record");
+        assert_eq!(runs.len(), 1, "a run that changes nothing is not recorded");
         assert_eq!(runs[0].header, header(2));
         let hosts: Vec<Option<&str>> = runs[0].events.iter().map(|line| line.host.as_deref()).collect();
         assert_eq!(hosts, [None, Some("m2"), Some("m2"), None]);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_record_keeps_its_newer_runs() {
+    fn a_long_file_keeps_its_newer_runs() {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::under(dir.path());
         let line = |time| serde_json::to_string(&header(time)).unwrap() + "\n";

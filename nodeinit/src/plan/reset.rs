@@ -1,4 +1,4 @@
-//! The plan of `reset`: it undoes what the journal lists, in the order in which it can be undone.
+//! The plan of `reset`: undoes what the journal lists, in a safe order.
 
 use crate::{
     engine::{
@@ -14,11 +14,11 @@ use crate::{
     },
 };
 
-/// The journal goes last, so that an interrupted reset resumes. With `force`, the other masters' etcd may lose its quorum; with
-/// `remove_aside`, etcd data that was moved aside is deleted, too.
+/// Returns the plan. It removes the journal last, so that an interrupted reset resumes. With `force`, the other masters' etcd may lose
+/// its quorum; with `remove_aside`, etcd data that was moved aside is deleted, too.
 ///
 /// # Errors
-/// A defect: the plan is not valid.
+/// If the plan is not valid, which is a defect.
 pub fn plan(force: bool, remove_aside: bool) -> Result<Plan, PlanError> {
     let mut plan = PlanBuilder::default();
     plan.add(Leave { force }, []);
