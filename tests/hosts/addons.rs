@@ -41,7 +41,7 @@ pub(crate) fn addons_come_and_go() {
     host.nodeinit("addons list").exits(0).says(&[listed]);
 
     host.must("mv /etc/nodeinit/addons /root/");
-    host.nodeinit("up").exits(78).says(&["/etc/nodeinit/addons", "not there"]);
+    host.nodeinit("up").exits(78).says(&["/etc/nodeinit/addons", "does not exist"]);
     host.must("mv /root/addons /etc/nodeinit/");
     host.nodeinit("addons remove metrics-server").exits(0).says(&["still enables it"]);
     configure(&host, "metricsServer: false");

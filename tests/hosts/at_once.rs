@@ -9,7 +9,7 @@ pub(crate) fn a_second_run_says_who_is_at_work_and_ctrl_c_stops_it() {
     let pid = host.must("pgrep -x nodeinit").trim().to_owned();
     for command in ["up", "reset --yes"] {
         let second = host.nodeinit(command).exits(75);
-        second.says(&[&format!("another nodeinit (process {pid})"), "wait until it has ended"]);
+        second.says(&[&format!("another nodeinit (process {pid})"), "wait until it ends"]);
     }
 
     let ca = host.ca();

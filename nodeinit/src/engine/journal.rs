@@ -178,7 +178,7 @@ pub struct Written {
     pub original: Option<Original>,
 }
 
-/// What the records say about the etcd of this machine.
+/// The records about this machine's etcd.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EtcdRecords {
     /// The SHA-256 of the CA key that this machine generated.
@@ -410,7 +410,7 @@ impl Journal {
         self.lock().state.clone()
     }
 
-    /// What the records say about the etcd of this machine.
+    /// Returns the records about this machine's etcd.
     #[must_use]
     pub fn etcd(&self) -> EtcdRecords {
         self.lock().state.etcd.clone()
