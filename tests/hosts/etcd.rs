@@ -366,7 +366,11 @@ pub(crate) fn a_master_is_removed_and_replaced() {
     let spared = masters.host(1).name().to_owned();
     masters.host(0).nodeinit(&format!("master remove {spared}")).exits(75).says(&["etcd would lose its quorum", &name]);
     let forced = masters.host(0).nodeinit(&format!("master remove {spared} --force")).exits(75);
-    forced.says(&["continuing because of --force", "etcdserver: unhealthy cluster", &format!("kubectl uncordon {spared}")]);
+    forced.says(&[
+        "continuing because of --force",
+        "etcdserver: unhealthy cluster",
+        &format!("kubectl uncordon {spared}"),
+    ]);
     masters.host(0).nodeinit(&format!("master remove {name}")).exits(0).says(&["deleted node"]);
     masters.are(&[0, 1]);
     let nodes = masters.host(0).kubectl("get nodes --no-headers");

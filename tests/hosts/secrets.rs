@@ -99,7 +99,8 @@ fn tokens_come_and_go(host: &Host) {
 fn another_bundle_is_refused(host: &Host) {
     host.must("cd /etc/nodeinit && mv secrets.yaml former.yaml && nodeinit secrets generate");
     let refused = host.nodeinit("up").exits(1);
-    refused.says(&["ca.crt: differs from the CA in /etc/nodeinit/secrets.yaml", "sa.key: differs from serviceAccountKey"]);
+    refused
+        .says(&["ca.crt: differs from the CA in /etc/nodeinit/secrets.yaml", "sa.key: differs from serviceAccountKey"]);
     host.must("cd /etc/nodeinit && mv former.yaml secrets.yaml");
     host.up().says(&["nothing to do"]);
 }

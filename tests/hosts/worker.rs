@@ -227,16 +227,16 @@ pub(crate) fn what_stands_in_a_workers_way_is_named_and_passes() {
     give(worker, "TOKEN.0123456789abcdef");
     worker.nodeinit("up").exits(78).says(&["bootstrapToken: not of the form", "nodeinit token create --worker"]);
     give(worker, "aaaaaa.0123456789abcdef");
-    worker.nodeinit("up").exits(75).says(&["does not know this machine's token", "ask for a new one"]);
+    worker.nodeinit("up").exits(75).says(&["does not know this machine's token", "create a new one"]);
     let expiring = first.must(&format!("nodeinit token create --worker {} --ttl 1s", worker.name()));
     first.must("sleep 2");
     give(worker, expiring.trim());
-    worker.nodeinit("up").exits(75).says(&["or the token has expired", "ask for a new one"]);
+    worker.nodeinit("up").exits(75).says(&["or the token has expired", "create a new one"]);
 
     give(worker, &new_token(&cluster));
     let pin = "0".repeat(64);
     worker.configure(&format!("join: {{endpoints: [\"{own}:7003\"], caPins: [\"sha256:{pin}\"]}}\n"));
-    worker.nodeinit("up").exits(78).says(&["has the pin sha256:", "names sha256:0000", "nothing was connected to"]);
+    worker.nodeinit("up").exits(78).says(&["has the pin sha256:", "names sha256:0000", "no connection was made"]);
     worker.must("[ ! -e /root/asked ]");
 
     at(&format!("{own}:7001"));
@@ -249,12 +249,12 @@ pub(crate) fn what_stands_in_a_workers_way_is_named_and_passes() {
     worker.nodeinit("up").exits(75).says(&["is not a Kubernetes API server", "HTTP/2"]);
     worker.must("! grep -q Bearer /root/asked");
     at(&format!("{own}:7999"));
-    worker.nodeinit("up").exits(75).says(&["Connection refused", "see whether the API server runs"]);
+    worker.nodeinit("up").exits(75).says(&["Connection refused", "check that the API server runs"]);
     at("no-such-name.example.org:6443");
     worker.nodeinit("up").exits(75).says(&["cannot find the address of no-such-name.example.org"]);
     worker.must("iptables -I OUTPUT -p tcp --dport 6443 -j DROP");
     at(&api);
-    worker.nodeinit("up").exits(75).says(&["was not let in within 3 s"]);
+    worker.nodeinit("up").exits(75).says(&["timed out after 3 s"]);
     worker.must("[ ! -e /etc/kubernetes/kubelet.conf ] && [ ! -e /var/lib/kubelet/pki/kubelet-client-current.pem ]");
 
     // Cut at first, then not: the same run gets in, with the second of its endpoints.
@@ -299,7 +299,8 @@ pub(crate) fn a_name_that_is_taken_and_a_request_that_nobody_signs() {
     first.put("/root/node.json", &node);
     let _ = first.kubectl("create -f /root/node.json");
     let taken = worker.nodeinit("up").exits(1);
-    taken.says(&["it is another machine (machine-id feed, system UUID beef", &format!("kubectl delete node {name}")]);
+    taken
+        .says(&["which is another machine (machine-id feed, system UUID beef", &format!("kubectl delete node {name}")]);
     let _ = first.kubectl(&format!("delete node {name}"));
 
     // The controller manager is stopped: the agent approves, and nobody signs.

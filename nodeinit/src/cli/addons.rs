@@ -125,7 +125,8 @@ async fn apply(args: &Apply) -> Result<(), StepError> {
 
 fn unknown(cx: &Context, name: &str) -> StepError {
     if name == OWN {
-        let error = StepError::new("addons.manifests is not set: the configuration names no directory with your manifests");
+        let error =
+            StepError::new("addons.manifests is not set: the configuration names no directory with your manifests");
         return error.exit(Exit::Usage).hint("set addons.manifests to that directory");
     }
     let names: Vec<&str> = known(cx).iter().map(Objects::addon).collect();

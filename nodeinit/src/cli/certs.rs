@@ -68,7 +68,8 @@ pub(super) async fn run(command: Certs) -> Exit {
 async fn approved(args: &Approve) -> Result<Exit, StepError> {
     let cx = setup::context(&args.common, Access::Look)?;
     if cx.node.role == Role::Worker {
-        let error = StepError::new("this machine is not a master: only masters approve certificate requests").exit(Exit::Usage);
+        let error =
+            StepError::new("this machine is not a master: only masters approve certificate requests").exit(Exit::Usage);
         return Err(error.hint("run this command on a master"));
     }
     let rules = Rules::new(&cx.cluster, &cx.node);
@@ -90,7 +91,9 @@ async fn approved(args: &Approve) -> Result<Exit, StepError> {
 fn check(output: Output) -> Result<Exit, StepError> {
     let all = pki::inventory(&Files::of_machine(), Clock::system().now())?;
     if all.is_empty() {
-        return Err(StepError::new("there are no certificates on this machine").hint("run `nodeinit up`, which creates them"));
+        return Err(
+            StepError::new("there are no certificates on this machine").hint("run `nodeinit up`, which creates them")
+        );
     }
     print(&rendered(&all, output))?;
     Ok(if all.iter().any(|each| each.days_left < 0) { Exit::Failed } else { Exit::Done })

@@ -101,9 +101,7 @@ fn named(path: &Path) -> Result<Vec<u8>, StepError> {
         let kind = e.kind();
         let error = StepError::from(failed("read", path)(e));
         match kind {
-            ErrorKind::NotFound => {
-                error.exit(Exit::BadConfig).hint("check the path that `--config` names")
-            }
+            ErrorKind::NotFound => error.exit(Exit::BadConfig).hint("check the path that `--config` names"),
             ErrorKind::IsADirectory => {
                 error.exit(Exit::BadConfig).hint("`--config` takes a file; repeat it for each file in the directory")
             }

@@ -106,8 +106,9 @@ fn check(cx: &Context, line: &str) -> Result<(), StepError> {
     }
     match &wrong[..] {
         [] => Ok(()),
-        wrong => Err(StepError::new(format!("the permit is not for this machine: {}", wrong.join("; ")))
-            .hint("run `provisioner apply` again, which issues a permit for the server that it created for this machine")),
+        wrong => Err(StepError::new(format!("the permit is not for this machine: {}", wrong.join("; "))).hint(
+            "run `provisioner apply` again, which issues a permit for the server that it created for this machine",
+        )),
     }
 }
 

@@ -106,7 +106,9 @@ fn listed(cx: &Context, name: &str, role: Role) -> Result<(), StepError> {
         true => Ok(()),
         false => {
             let what = format!("{name} is not listed under `{list}`");
-            Err(StepError::new(what).exit(Exit::BadConfig).hint("add it with its address to the configuration, then try again"))
+            Err(StepError::new(what)
+                .exit(Exit::BadConfig)
+                .hint("add it with its address to the configuration, then try again"))
         }
     }
 }

@@ -125,8 +125,10 @@ impl From<LockError> for StepError {
                 Self::new(error.to_string()).exit(Exit::TryAgain).hint(hint)
             }
             LockError::Foreign(ref path) => {
-                let hint =
-                    format!("check who created it (`ls -l {}`), then remove it or use another directory", path.display());
+                let hint = format!(
+                    "check who created it (`ls -l {}`), then remove it or use another directory",
+                    path.display()
+                );
                 Self::new(error.to_string()).hint(hint)
             }
             LockError::Refused { source, .. } => Self::caused(error.to_string(), source),
@@ -150,8 +152,9 @@ impl From<JournalError> for StepError {
     fn from(error: JournalError) -> Self {
         match error {
             JournalError::File(error) => error.into(),
-            damaged => Self::new(damaged.to_string())
-                .hint("restore the journal from a backup; or delete that line, and `reset` does not undo what it recorded"),
+            damaged => Self::new(damaged.to_string()).hint(
+                "restore the journal from a backup; or delete that line, and `reset` does not undo what it recorded",
+            ),
         }
     }
 }

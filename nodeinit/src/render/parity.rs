@@ -39,7 +39,10 @@ pub(crate) fn kubeadms(test: &str) -> Vec<Program> {
     let found = folders.iter().map(|folder| folder.join("kubeadm")).filter(|path| path.exists());
     let mut programs: Vec<Program> = found.filter_map(program).collect();
     programs.sort_by_key(|program| program.version);
-    assert!(!programs.is_empty(), "no kubeadm of a known release in {folders:?}: run tests/lab/prepare.sh to build one");
+    assert!(
+        !programs.is_empty(),
+        "no kubeadm of a known release in {folders:?}: run tests/lab/prepare.sh to build one"
+    );
     let default = std::env::var("LAB_VERSION").unwrap_or_else(|_| releases::DEFAULT.to_owned());
     let is_default = |program: &Program| program.version.to_string() == default;
     assert!(

@@ -31,7 +31,9 @@ pub fn client(cx: &Context) -> Result<&KubeClient, StepError> {
     }
     let path = Path::new(render::paths::KUBERNETES).join(User::SuperAdmin.file_name());
     let Some(text) = cx.files.read_text(&path)? else {
-        return Err(StepError::new(format!("{} is missing", path.display())).hint("run `nodeinit up`, which creates it"));
+        return Err(
+            StepError::new(format!("{} is missing", path.display())).hint("run `nodeinit up`, which creates it")
+        );
     };
     let client = KubeClient::from_kubeconfig(&text, local_api(cx.node.address))
         .map_err(|e| StepError::caused(format!("cannot use {}", path.display()), e))?;

@@ -346,8 +346,7 @@ async fn refuse_another_cgroup_driver(cx: &Context, files: &[NewFile]) -> Result
         // Containers keep running without containerd.
         Err(_) if cx.files.list(CONTAINERS)?.is_empty() || cx.files.is_same(&files[0])? => return Ok(()),
         Err(e) => {
-            let what =
-                "containerd does not answer while containers run: nodeinit cannot tell whether their cgroup driver would change";
+            let what = "containerd does not answer while containers run: nodeinit cannot tell whether their cgroup driver would change";
             return Err(StepError::caused(what, e).exit(Exit::TryAgain).hint(
                 "see `journalctl -u containerd`; make it answer (`systemctl restart containerd`) or reboot this machine, then run \
                  `nodeinit up` again",

@@ -143,7 +143,9 @@ fn compare(
 ) -> Result<(), StepError> {
     let path = paths::ENCRYPTION;
     let differs = |name: &str, hint: String| {
-        let what = format!("{path} differs from the file on {name}: neither master could read the Secrets that the other one writes");
+        let what = format!(
+            "{path} differs from the file on {name}: neither master could read the Secrets that the other one writes"
+        );
         Err(StepError::new(what).hint(hint))
     };
     let mut answers = asked.iter().filter_map(|(name, answer)| Some((name, answer.as_ref().ok()?))).peekable();
@@ -154,7 +156,8 @@ fn compare(
         };
     }
     if let Some((name, _)) = published.iter().find(|(_, digest)| *digest != own) {
-        let published = format!("; if the keys of {name} have changed since its last `nodeinit up`, run that there first");
+        let published =
+            format!("; if the keys of {name} have changed since its last `nodeinit up`, run that there first");
         return differs(name, COPY.to_owned() + &published);
     }
     if !published.is_empty() {

@@ -299,7 +299,9 @@ async fn local(cx: &Context, artifact: String, wanted: Option<[u8; 32]>) -> Resu
             // The second read, which installs or serves it, comes from the page cache.
             let verified = verify(&name, &section, wanted);
             verified.map_err(|error| match source {
-                Local::Fetched(..) => error.hint("remove this file, then run `nodeinit up` again, which fetches it again"),
+                Local::Fetched(..) => {
+                    error.hint("remove this file, then run `nodeinit up` again, which fetches it again")
+                }
                 _ => error,
             })?;
         }

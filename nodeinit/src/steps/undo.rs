@@ -65,7 +65,9 @@ pub(super) fn carry_out(cx: &Context, step: &StepId, path: &Path, fate: Fate) ->
     match fate {
         Fate::Remove => cx.files.remove_file(path)?,
         Fate::PutBack(original) => cx.files.write(&[original])?,
-        Fate::Keep => cx.report.note(&step.name(), format!("keeping {}: it was changed after nodeinit wrote it", path.display())),
+        Fate::Keep => {
+            cx.report.note(&step.name(), format!("keeping {}: it was changed after nodeinit wrote it", path.display()))
+        }
     }
     Ok(())
 }

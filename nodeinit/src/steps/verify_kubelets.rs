@@ -79,7 +79,8 @@ impl Step for VerifyKubelets {
                 Err(e) => ControlFlow::Continue(e.to_string()),
             }
         };
-        let wait = Wait::new("kubelet certificates of the cluster's CA", GRACE).at_most_every(Duration::from_millis(500));
+        let wait =
+            Wait::new("kubelet certificates of the cluster's CA", GRACE).at_most_every(Duration::from_millis(500));
         let ended = wait.until(look).await;
         if let (Err(_), Some(silent)) = (&ended, silent) {
             // For these, `kubectl logs` fails in either case.
@@ -112,7 +113,8 @@ impl Step for VerifyKubelets {
 /// Returns a TLS configuration for kubelets as the API server uses it: it verifies against the cluster's CA.
 fn as_api_server(cx: &Context) -> Result<ClientConfig, StepError> {
     let read = |path: std::path::PathBuf| {
-        let missing = StepError::new(format!("{} is missing", path.display())).hint("run `nodeinit up`, which creates it");
+        let missing =
+            StepError::new(format!("{} is missing", path.display())).hint("run `nodeinit up`, which creates it");
         cx.files.read(&path)?.ok_or(missing)
     };
     let ca = read(certificate_path(catalog::Ca::Kubernetes.base()))?;

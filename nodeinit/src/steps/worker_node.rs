@@ -38,7 +38,8 @@ const INTERVAL: Duration = Duration::from_secs(2);
 /// # Errors
 /// If the kubelet has no certificate yet, or a damaged one.
 pub fn client(cx: &Context) -> Result<KubeClient, StepError> {
-    let missing = |path: &str| StepError::new(format!("{path} is missing")).hint("run `nodeinit up`, which requests it");
+    let missing =
+        |path: &str| StepError::new(format!("{path} is missing")).hint("run `nodeinit up`, which requests it");
     let ca_path = certificate_path("ca");
     let ca = cx.files.read(&ca_path)?.ok_or_else(|| missing(&ca_path.display().to_string()))?;
     let both = cx.files.read(paths::KUBELET_CLIENT_CURRENT)?.ok_or_else(|| missing(paths::KUBELET_CLIENT_CURRENT))?;

@@ -104,7 +104,9 @@ fn decide(here: &Here, permit: Permit, known: &Known, moment: bool) -> Verdict {
     }
     if let Some(address) = known.stranger {
         return refuse(
-            format!("the etcd at {address} has a certificate of another CA than this machine's: a cluster exists already"),
+            format!(
+                "the etcd at {address} has a certificate of another CA than this machine's: a cluster exists already"
+            ),
             "to bring this machine back into it: `nodeinit reset`, put that cluster's secrets at \
              /etc/nodeinit/secrets.yaml, then `nodeinit up`; to start a new cluster: reset the other masters",
         );
@@ -116,8 +118,7 @@ fn decide(here: &Here, permit: Permit, known: &Known, moment: bool) -> Verdict {
         return match known.masters.is_empty() {
             false => Verdict::Decided(Action::Join),
             true => refuse(
-                "this machine's etcd was healthy, and its data is gone, and with it all objects of the cluster"
-                    .into(),
+                "this machine's etcd was healthy, and its data is gone, and with it all objects of the cluster".into(),
                 "put the data back into etcd's data directory, then run `nodeinit up`; or start an empty cluster with \
                  `nodeinit up --new-cluster`",
             ),

@@ -161,7 +161,8 @@ fn serving(cx: &Context, here: &Here, outcome: &mut Outcome) -> Result<(), StepE
             why = format!(": {}", faults.join("; "));
             let is_ours = found.is_ours(&certificate_path) || found.is_ours(&key_path);
             if !is_ours || here.authority.is_none() {
-                let remedy = "remove it and its key: `nodeinit up` then creates a new pair if ca.key is on this machine";
+                let remedy =
+                    "remove it and its key: `nodeinit up` then creates a new pair if ca.key is on this machine";
                 outcome.notes.push(format!("{}{why}: {remedy}", certificate_path.display()));
                 return Ok(());
             }

@@ -126,7 +126,7 @@ async fn without_the_agent_an_invalid_serving_certificate_of_nodeinit_is_replace
     let days = |n: u64| std::time::Duration::from_secs(n * 24 * 3600);
 
     for fault in
-        ["expired at", "does not hold for 10.0.0.99", "not a certificate", "another CA of the same name", "private key"]
+        ["expired at", "is not valid for 10.0.0.99", "not a certificate", "another CA of the same name", "private key"]
     {
         let (_dir, mut cx) = without_agent();
         run(&Pki, &cx).await.unwrap();
@@ -140,7 +140,7 @@ async fn without_the_agent_an_invalid_serving_certificate_of_nodeinit_is_replace
                 let old = authority().issue(&leaf, &key, SystemTime::now() - days(400)).unwrap();
                 cx.place(vec![NewFile::public(&certificate, old)]).await.map(drop).unwrap();
             }
-            "does not hold for 10.0.0.99" => {
+            "is not valid for 10.0.0.99" => {
                 std::sync::Arc::make_mut(&mut cx.node).address = "10.0.0.99".parse().unwrap();
             }
             "not a certificate" => put(&cx, &certificate, "rubbish"),

@@ -185,8 +185,9 @@ fn set_sysctls(cx: &Context) -> Result<(), StepError> {
     cx.journal.intend(records.collect())?;
     for (key, _, value) in changes {
         kernel::set_sysctl(&cx.files, &key, &value).map_err(|e| {
-            StepError::from(e)
-                .hint(format!("the kernel rejects {key} = {value}: check os.sysctls, and whether this machine is a container"))
+            StepError::from(e).hint(format!(
+                "the kernel rejects {key} = {value}: check os.sysctls, and whether this machine is a container"
+            ))
         })?;
     }
     Ok(())

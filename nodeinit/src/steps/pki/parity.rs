@@ -170,7 +170,10 @@ async fn certificates_of_kubeadm_stay() {
             cx.place(renewed.files).await.unwrap();
             assert_eq!(Kubeadm::new(&program, &cx, algorithm).certificates().matches("existing").count(), 11);
             Arc::make_mut(&mut cx.cluster).control_plane.cert_sans.push("new.example.org".into());
-            assert!(run(&Pki, &cx).await.unwrap()[0].starts_with("reissue"), "nodeinit renewed it, so nodeinit reissues it");
+            assert!(
+                run(&Pki, &cx).await.unwrap()[0].starts_with("reissue"),
+                "nodeinit renewed it, so nodeinit reissues it"
+            );
         }
     }
 }

@@ -99,8 +99,9 @@ impl Reconcile<'_> {
         if let Some(given) = given
             && Certificate::from_pem(given.certificate.as_bytes())?.public_key != certificate.public_key
         {
-            let remedy =
-                format!("remove {place} if this machine's cluster is right, or discard this machine's cluster with `nodeinit reset`");
+            let remedy = format!(
+                "remove {place} if this machine's cluster is right, or discard this machine's cluster with `nodeinit reset`"
+            );
             outcome.problem(&certificate_path, format!("differs from the CA in {place}"), remedy);
             return Ok(None);
         }
@@ -178,7 +179,8 @@ impl Reconcile<'_> {
             _ => "generate".into(),
         };
         let Some(authority) = &signer.authority else {
-            let reason = format!("is required, and {}.key, which could sign it, is not on this machine", entry.ca.base());
+            let reason =
+                format!("is required, and {}.key, which could sign it, is not on this machine", entry.ca.base());
             outcome.problem(&certificate_path, reason, replace(signer));
             return Ok(());
         };
@@ -216,7 +218,9 @@ impl Reconcile<'_> {
         if let Some(given) = given
             && Key::from_pem(given.expose().as_bytes())?.public_bytes() != key.public_bytes()
         {
-            let remedy = format!("remove {place} if this machine's key is right, or discard this machine's cluster with `nodeinit reset`");
+            let remedy = format!(
+                "remove {place} if this machine's key is right, or discard this machine's cluster with `nodeinit reset`"
+            );
             outcome.problem(&private, format!("differs from serviceAccountKey in {place}"), remedy);
             return Ok(());
         }
@@ -241,7 +245,8 @@ impl Reconcile<'_> {
     }
 }
 
-const RESTORE: &str = "restore it from a backup of /etc/kubernetes/pki, or discard this machine's cluster with `nodeinit reset`";
+const RESTORE: &str =
+    "restore it from a backup of /etc/kubernetes/pki, or discard this machine's cluster with `nodeinit reset`";
 
 /// Returns the fix for a certificate that cannot be used.
 fn replace(signer: &Signer) -> &'static str {
@@ -258,7 +263,9 @@ fn said(faults: &[Fault]) -> String {
 /// Returns the fix for a certificate with faults; `signer` is its CA, `None` if it is a CA itself.
 fn remedy(faults: &[Fault], signer: Option<&Signer>) -> &'static str {
     match (faults, signer) {
-        ([Fault::NotYetValid { .. }], _) => "synchronize this machine's clock, for example with `timedatectl set-ntp true`",
+        ([Fault::NotYetValid { .. }], _) => {
+            "synchronize this machine's clock, for example with `timedatectl set-ntp true`"
+        }
         ([Fault::Expired(_)], Some(Signer { authority: Some(_), .. })) => "run `nodeinit certs renew`",
         (_, Some(signer)) => replace(signer),
         (_, None) => RESTORE,

@@ -167,7 +167,11 @@ impl Work<'_> {
         key: &Key,
     ) -> Result<Option<String>, StepError> {
         let Some(authority) = self.authorities.get(&ca) else {
-            let told = format!("{} is unchanged: {}.key, which could sign it, is not on this machine", path.display(), ca.base());
+            let told = format!(
+                "{} is unchanged: {}.key, which could sign it, is not on this machine",
+                path.display(),
+                ca.base()
+            );
             self.renewal.told.push(told);
             return Ok(None);
         };
@@ -291,7 +295,9 @@ mod tests {
         assert!(renewal.files.is_empty());
         assert_eq!(
             renewal.told,
-            ["/etc/kubernetes/pki/etcd/peer.crt is unchanged: etcd/ca.key, which could sign it, is not on this machine"]
+            [
+                "/etc/kubernetes/pki/etcd/peer.crt is unchanged: etcd/ca.key, which could sign it, is not on this machine"
+            ]
         );
         let other = cx.files.read(key_path("apiserver-kubelet-client")).unwrap().unwrap();
         cx.files.write(&[NewFile::private(key_path("apiserver"), other)]).unwrap();

@@ -160,10 +160,10 @@ async fn an_invalid_file_is_reported_and_not_changed() {
             Some(good[&path("etcd/server.crt")].clone()),
             "is for m1 and not for kube-apiserver-etcd",
         ),
-        ("apiserver.crt", Some(b"rubbish".to_vec()), "apiserver.crt: it holds no certificate in PEM"),
+        ("apiserver.crt", Some(b"rubbish".to_vec()), "apiserver.crt: it contains no certificate in PEM"),
         ("ca.key", Some(foreign[&path("ca.key")].clone()), "ca.crt: its private key belongs to another"),
         ("ca.crt", Some(good[&path("apiserver.crt")].clone()), "is not a CA's certificate"),
-        ("front-proxy-ca.key", Some(b"rubbish".to_vec()), "front-proxy-ca.key: it holds no private key"),
+        ("front-proxy-ca.key", Some(b"rubbish".to_vec()), "front-proxy-ca.key: it contains no private key"),
         ("sa.pub", Some(good[&path("ca.crt")].clone()), "sa.pub: is not the public key of sa.key"),
     ] {
         put(&cx, &path(name), content.unwrap());
@@ -185,9 +185,7 @@ async fn our_certificate_gains_names_and_a_foreign_one_is_reported() {
     let changes = run(&Pki, &cx).await.unwrap();
     assert_eq!(
         changes,
-        [
-            "reissue, since it does not hold for api.example.org, /etc/kubernetes/pki/apiserver.crt for the existing key"
-        ]
+        ["reissue, since it is not valid for api.example.org, /etc/kubernetes/pki/apiserver.crt for the existing key"]
     );
     let mut after = snapshot(&cx);
     let new = after.insert(path.clone(), before[&path].clone()).unwrap();
@@ -198,7 +196,7 @@ async fn our_certificate_gains_names_and_a_foreign_one_is_reported() {
     put(&cx, &path, [new, b"# touched by hand\n".to_vec()].concat());
     Arc::make_mut(&mut cx.cluster).control_plane.cert_sans = vec!["other.example.org".into()];
     let error = run(&Pki, &cx).await.unwrap_err();
-    assert!(error.contains("does not hold for other.example.org"), "{error}");
+    assert!(error.contains("is not valid for other.example.org"), "{error}");
 }
 
 #[tokio::test]
@@ -212,7 +210,10 @@ async fn an_external_ca_is_accepted_only_with_every_certificate() {
     cx.files.remove_file(key_path("etcd/server")).unwrap();
     let error = run(&Pki, &cx).await.unwrap_err();
     assert!(error.contains("2 files in /etc/kubernetes/pki cannot be used"), "{error}");
-    assert!(error.contains("apiserver.crt: is required, and ca.key, which could sign it, is not on this machine"), "{error}");
+    assert!(
+        error.contains("apiserver.crt: is required, and ca.key, which could sign it, is not on this machine"),
+        "{error}"
+    );
     assert!(error.contains("etcd/server.crt: is required, and etcd/ca.key"), "{error}");
     assert!(error.contains("issue it with your CA"), "{error}");
 }

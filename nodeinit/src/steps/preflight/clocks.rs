@@ -72,7 +72,7 @@ pub(super) fn local(cx: &Context) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut compare = |what: &str, then: Option<SystemTime>, allowed: Duration, remedy: &str| {
         if let Some(then) = then.filter(|then| now + allowed < *then) {
-            let what = format!("this machine's clock says {}, and {what} {}", show(now), show(then));
+            let what = format!("this machine's clock shows {}, but {what} {}", show(now), show(then));
             findings.push(Finding::failure(CHECK, what, remedy));
         }
     };

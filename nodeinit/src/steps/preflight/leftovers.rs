@@ -40,7 +40,10 @@ fn look(cx: &Context) -> Result<Vec<Finding>, FileError> {
     }
     let networks = foreign(Path::new("/etc/cni/net.d"), &[".conf", ".conflist", ".json"])?;
     if !networks.is_empty() {
-        let what = format!("this machine has other pod network configurations, and the first one by name takes effect: {}", list(&networks));
+        let what = format!(
+            "this machine has other pod network configurations, and the first one by name takes effect: {}",
+            list(&networks)
+        );
         findings.push(Finding::warning(CHECK, what, "remove them, unless you want that network"));
     }
     Ok(findings)

@@ -50,11 +50,7 @@ pub(super) fn cgroups(cx: &Context) -> Vec<Finding> {
     let missing: Vec<&str> = wanted.iter().filter(|c| !controllers.contains(**c)).copied().collect();
     if !missing.is_empty() {
         let what = format!("the kernel has these cgroup controllers disabled: {}", missing.join(", "));
-        findings.push(Finding::failure(
-            CHECK,
-            what,
-            "boot with `cgroup_enable=memory`, or use a kernel that has them",
-        ));
+        findings.push(Finding::failure(CHECK, what, "boot with `cgroup_enable=memory`, or use a kernel that has them"));
     }
     if let Cgroups::V1(_) = found {
         let refuses = cx.cluster.kubelet.get("failCgroupV1").and_then(serde_json::Value::as_bool);
@@ -63,11 +59,7 @@ pub(super) fn cgroups(cx: &Context) -> Vec<Finding> {
             findings.push(Finding::failure(CHECK, "this machine uses cgroup v1, which the kubelet refuses", remedy));
         } else {
             let remedy = "if possible, boot with `systemd.unified_cgroup_hierarchy=1` for cgroup v2";
-            findings.push(Finding::warning(
-                CHECK,
-                "this machine uses cgroup v1, which Kubernetes will remove",
-                remedy,
-            ));
+            findings.push(Finding::warning(CHECK, "this machine uses cgroup v1, which Kubernetes will remove", remedy));
         }
     }
     findings

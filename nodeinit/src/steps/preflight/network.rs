@@ -74,9 +74,7 @@ fn taken(Listener { port, process }: &Listener, component: &str) -> Finding {
             format!("{} (process {})", p.name, p.pid),
             format!("stop it: `systemctl status {}` shows its service", p.pid),
         ),
-        None => {
-            ("an unknown process".into(), format!("find it with `ss -lntp 'sport = {port}'` and stop it"))
-        }
+        None => ("an unknown process".into(), format!("find it with `ss -lntp 'sport = {port}'` and stop it")),
     };
     Finding::failure("ports", format!("port {port}, which {component} needs, is in use by {by}"), remedy)
 }
@@ -96,10 +94,8 @@ pub(super) fn address(cx: &Context) -> Vec<Finding> {
     };
     match net::mtu(&cx.files, &interface) {
         Ok(Some(mtu)) if mtu < LEAST_MTU + VXLAN => {
-            let what = format!(
-                "{interface} has an MTU of {mtu} bytes, but a VXLAN pod network needs {}",
-                LEAST_MTU + VXLAN
-            );
+            let what =
+                format!("{interface} has an MTU of {mtu} bytes, but a VXLAN pod network needs {}", LEAST_MTU + VXLAN);
             vec![Finding::warning("mtu", what, "raise the MTU of the interface and of the underlying network")]
         }
         Ok(_) => Vec::new(),

@@ -37,8 +37,7 @@ pub(super) async fn runtime(cx: &Context) -> Vec<Finding> {
             )]
         }
         Err(e @ CriError::Refused { .. }) => {
-            let remedy =
-                "remove `cri` from disabled_plugins in /etc/containerd/config.toml, then `systemctl restart containerd`";
+            let remedy = "remove `cri` from disabled_plugins in /etc/containerd/config.toml, then `systemctl restart containerd`";
             vec![Finding::failure(CHECK, e.to_string(), remedy)]
         }
         Err(e) => vec![Finding::failure(
@@ -78,8 +77,10 @@ pub(super) fn unmanaged(cx: &Context) -> Vec<Finding> {
     if settings.is_empty() {
         return Vec::new();
     }
-    let what =
-        format!("nodeinit does not manage containerd on this machine, so these settings have no effect: {}", settings.join(", "));
+    let what = format!(
+        "nodeinit does not manage containerd on this machine, so these settings have no effect: {}",
+        settings.join(", ")
+    );
     vec![Finding::warning("containerd", what, "set containerRuntime.manage: true, or configure containerd yourself")]
 }
 

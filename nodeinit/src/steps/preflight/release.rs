@@ -107,8 +107,7 @@ fn other_pause(release: &Release, image: &str, wanted: &str, comes: bool, offlin
         (true, _) => Finding::warning(CHECK, what, set),
         (false, false) => Finding::warning(CHECK, format!("{what}; {image} is not on this machine"), set),
         (false, true) => {
-            let what =
-                format!("{what}; {image} is neither on this machine nor in artifacts.images, so no pod starts");
+            let what = format!("{what}; {image} is neither on this machine nor in artifacts.images, so no pod starts");
             Finding::failure(CHECK, what, format!("{set}; or add the archive of {image} to artifacts.images"))
         }
     }
@@ -164,7 +163,10 @@ fn kubelet_flags(cx: &Context) -> Vec<Finding> {
     let flags = words.filter_map(|word| word.strip_prefix("--"));
     let finding = |flag: &str| {
         let lost = cx.cluster.release.lost(Program::Kubelet, flag)?;
-        let what = format!("{DEFAULTS} sets the kubelet's flag --{flag}, which Kubernetes {} removed: the kubelet would exit", lost.by);
+        let what = format!(
+            "{DEFAULTS} sets the kubelet's flag --{flag}, which Kubernetes {} removed: the kubelet would exit",
+            lost.by
+        );
         Some(Finding::failure(CHECK, what, lost.remedy.clone()))
     };
     flags.filter_map(finding).collect()

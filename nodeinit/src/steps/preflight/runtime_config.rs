@@ -84,7 +84,8 @@ fn findings(config: &Value, cluster: &Cluster) -> Vec<Finding> {
     }
     let plugins = config.pointer("/cni/binDir").and_then(Value::as_str);
     if let Some(directory) = plugins.filter(|directory| *directory != PLUGINS && cluster.addons.cni == Cni::Flannel) {
-        let what = format!("containerd looks for CNI plugins in {directory}, but flannel installs its plugins in {PLUGINS}");
+        let what =
+            format!("containerd looks for CNI plugins in {directory}, but flannel installs its plugins in {PLUGINS}");
         findings.push(Finding::failure(CHECK, what, remedy(format!("the cni section's bin_dir = {PLUGINS:?}"))));
     }
     findings

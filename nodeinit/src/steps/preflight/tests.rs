@@ -186,10 +186,7 @@ async fn archives_and_sysctls_are_checked_before_anything_changes() {
     let saved = r#"[{"Config":"c","RepoTags":["d:1"],"Layers":[]}]"#;
     put(&dir, &[("opt/k/images/d.tar", &tar("manifest.json", saved))]);
     let sysctls = whats(&inputs::sysctls(&cx));
-    assert_eq!(
-        sysctls,
-        "sysctls Failure: os.sysctls: vm.swappiness is \"low\", but the kernel accepts only numbers\n"
-    );
+    assert_eq!(sysctls, "sysctls Failure: os.sysctls: vm.swappiness is \"low\", but the kernel accepts only numbers\n");
     let found: Vec<Finding> =
         inputs::archives(&cx.files, &cx.cluster, Role::Master).into_iter().map(|(_, finding)| finding).collect();
     let images = whats(&found);

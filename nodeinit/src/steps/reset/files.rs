@@ -65,7 +65,9 @@ impl Step for Files {
                 match fate {
                     Fate::Remove => changes.push(format!("remove {}", path.display())),
                     Fate::PutBack(_) => changes.push(format!("restore the original {}", path.display())),
-                    Fate::Keep => changes.push(format!("keep {}: it was changed after nodeinit wrote it", path.display())),
+                    Fate::Keep => {
+                        changes.push(format!("keep {}: it was changed after nodeinit wrote it", path.display()))
+                    }
                 }
             }
             if !changes.is_empty() {
@@ -258,11 +260,11 @@ mod tests {
         cx.files.write(&[NewFile::private(temporary(Path::new("/etc/theirs")), "half a fi")]).unwrap();
 
         let State::Needed(changes) = files.check(&cx).await.unwrap() else { panic!("nothing to do") };
-        for change in
-            ["restore the original /etc/theirs",
+        for change in [
+            "restore the original /etc/theirs",
             "remove /etc/new/deep/ours",
-            "keep /opt/changed: it was changed after nodeinit wrote it",]
-        {
+            "keep /opt/changed: it was changed after nodeinit wrote it",
+        ] {
             assert!(changes.iter().any(|found| found == change), "{change}: {changes:?}");
         }
         remove(&cx, &[]).unwrap();

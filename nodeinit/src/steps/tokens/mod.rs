@@ -270,7 +270,9 @@ async fn post(
 pub fn trust(cx: &Context) -> Result<Trust, StepError> {
     let path = certificate_path(Ca::Kubernetes.base());
     let Some(ca) = cx.files.read_text(&path)? else {
-        return Err(StepError::new(format!("{} is missing", path.display())).hint("run `nodeinit up`, which creates it"));
+        return Err(
+            StepError::new(format!("{} is missing", path.display())).hint("run `nodeinit up`, which creates it")
+        );
     };
     let certificate = Certificate::from_pem(ca.as_bytes())
         .map_err(|e| StepError::caused(format!("cannot use {}", path.display()), e))?;
