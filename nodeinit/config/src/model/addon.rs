@@ -3,26 +3,26 @@
 /// The optional addons; each is off by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Addon {
-    /// `addons.metricsServer`: what pods and nodes use, for `kubectl top` and autoscaling.
+    /// `addons.metricsServer`: resource usage of pods and nodes, for `kubectl top` and autoscaling.
     MetricsServer,
     /// `addons.localStorage`: volumes on the nodes' own disks.
     LocalStorage,
     /// `addons.monitoring`: Prometheus.
     Monitoring,
-    /// `addons.logging`: what containers write, kept in one place.
+    /// `addons.logging`: logs of all containers in one place.
     Logging,
-    /// `addons.ingress`: HTTP from outside.
+    /// `addons.ingress`: external HTTP access.
     Ingress,
-    /// `addons.dashboard`: the cluster in a browser.
+    /// `addons.dashboard`: a web interface for the cluster.
     Dashboard,
 }
 
 impl Addon {
-    /// All, in the order in which they are shown.
+    /// All addons in display order.
     pub const ALL: [Self; 6] =
         [Self::MetricsServer, Self::LocalStorage, Self::Monitoring, Self::Logging, Self::Ingress, Self::Dashboard];
 
-    /// What people call it by, and its manifest without `.yaml`.
+    /// Returns its name, which is also that of its manifest without `.yaml`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl Addon {
         }
     }
 
-    /// Its key below `addons`.
+    /// Returns its key below `addons`.
     #[must_use]
     pub fn key(self) -> &'static str {
         match self {
@@ -48,7 +48,7 @@ impl Addon {
         }
     }
 
-    /// The images that its manifest names.
+    /// Returns the images that its manifest uses.
     #[must_use]
     pub fn images(self) -> &'static [&'static str] {
         match self {

@@ -9,34 +9,34 @@ use crate::model::addon::Addon;
 use std::path::PathBuf;
 
 keys! {
-    /// Addons as they are written.
+    /// `addons` as it is written.
     pub(crate) struct AddonKeys as Addons, by addons {
-        /// kube-proxy: services by iptables or nftables.
+        /// kube-proxy: implements services with iptables or nftables.
         "kubeProxy" kube_proxy: bool = "true", to all;
-        /// CoreDNS: names inside the cluster.
+        /// CoreDNS: DNS inside the cluster.
         "coreDNS" core_dns: bool = "true", to all;
         /// The pod network.
         "cni" cni: Cni = "flannel", to all;
-        /// metrics-server: what pods and nodes use, for `kubectl top` and autoscaling.
+        /// metrics-server: resource usage of pods and nodes, for `kubectl top` and autoscaling.
         "metricsServer" metrics_server: bool = "false", to all;
-        /// local-path-provisioner: volumes on the nodes' own disks, by the default storage class `local-path`.
+        /// local-path-provisioner: volumes on the nodes' own disks, with the default storage class `local-path`.
         "localStorage" local_storage: bool = "false", to all;
         /// Prometheus, node-exporter and kube-state-metrics, in the namespace `monitoring`.
         "monitoring" monitoring: bool = "false", to all;
-        /// Fluent Bit and VictoriaLogs: what containers write, in the namespace `logging`.
+        /// Fluent Bit and VictoriaLogs: logs of all containers, in the namespace `logging`.
         "logging" logging: bool = "false", to all;
-        /// Traefik: HTTP from outside, on ports 80 and 443 of every node that runs ordinary pods.
+        /// Traefik: external HTTP access on ports 80 and 443 of every node that runs ordinary pods.
         "ingress" ingress: bool = "false", to all;
-        /// Headlamp: the cluster in a browser, in the namespace `dashboard`.
+        /// Headlamp: a web interface for the cluster, in the namespace `dashboard`.
         "dashboard" dashboard: bool = "false", to all;
-        /// A directory on the first master: every manifest in it is applied when the cluster is ready, as it is. An object that is taken
-        /// out of it is deleted.
+        /// A directory on the first master: every manifest in it is applied unchanged when the cluster is ready. Objects that are removed
+        /// from it are deleted.
         "manifests" manifests: Option<PathBuf>, else "none", example "/etc/nodeinit/addons", to all;
     }
 }
 
 keys! {
-    /// A pod network of the user's own.
+    /// The user's own pod network.
     pub(crate) struct OwnCni {
         /// Every manifest in this directory is applied.
         "directory" directory: PathBuf = required, to all;
@@ -52,9 +52,9 @@ pub struct Addons {
     pub coredns: bool,
     /// `addons.cni`. Default `flannel`.
     pub cni: Cni,
-    /// Those that are switched on. Default none.
+    /// The enabled optional addons. Default none.
     pub optional: Vec<Addon>,
-    /// `addons.manifests`: a directory of the user's own.
+    /// `addons.manifests`: a directory with the user's own manifests.
     pub manifests: Option<PathBuf>,
 }
 
@@ -79,9 +79,9 @@ fn addons(keys: AddonKeys) -> Option<Addons> {
 /// The pod network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cni {
-    /// `none`: somebody else brings one; nodes stay NotReady until then.
+    /// `none`: the user installs one; nodes stay NotReady until then.
     None,
-    /// `flannel`: our default, vxlan.
+    /// `flannel`: the default, with VXLAN.
     Flannel,
     /// `{directory: PATH}`: every manifest in this directory is applied.
     Directory(PathBuf),
@@ -90,7 +90,7 @@ pub enum Cni {
 impl Form for Cni {
     type Value = Self;
     const KIND: Kind = Kind::ChoiceOrGroup(
-        &[("flannel", "our default, vxlan"), ("none", "somebody else brings one; nodes stay NotReady until then")],
+        &[("flannel", "the default, with VXLAN"), ("none", "you install one; nodes stay NotReady until then")],
         OwnCni::KEYS,
     );
 

@@ -1,4 +1,4 @@
-//! The built-in defaults: the layer that all others lie on.
+//! The built-in defaults: the lowest layer.
 
 use crate::{
     cluster::{ArtifactSource, Cluster, Cni, KubernetesImage},
@@ -10,20 +10,20 @@ use crate::{
 };
 use std::path::PathBuf;
 
-/// flannel's image, as `manifests/` names it.
+/// flannel's image, as in `manifests/`.
 pub const FLANNEL_IMAGE: &str = "ghcr.io/flannel-io/flannel:v0.28.4";
-/// The image that places flannel's CNI plugin, as `manifests/` names it.
+/// The image that installs flannel's CNI plugin, as in `manifests/`.
 pub const FLANNEL_CNI_PLUGIN_IMAGE: &str = "ghcr.io/flannel-io/flannel-cni-plugin:v1.9.1-flannel1";
 
-/// kube-vip's image, as `manifests/` names it.
+/// kube-vip's image, as in `manifests/`.
 pub const KUBE_VIP_IMAGE: &str = "ghcr.io/kube-vip/kube-vip:v0.9.1";
 
-/// The defaults that the schema gives as values.
+/// Returns the defaults that the schema declares as values.
 pub(crate) fn layer() -> Node {
     group(CLUSTER)
 }
 
-/// The defaults of these keys.
+/// Returns the defaults of these keys.
 pub(crate) fn group(fields: &[Field]) -> Node {
     let entry = |field: &Field| {
         let node = match (field.kind, field.default) {
@@ -38,7 +38,7 @@ pub(crate) fn group(fields: &[Field]) -> Node {
     Node { at: Mark::DEFAULT, value: Value::Map(fields.iter().filter_map(entry).collect()) }
 }
 
-/// The programs of a first master, as `(path below the source, where they go)`.
+/// The programs of a first master, as `(path below the source, target path)`.
 const BINARIES: [(&str, &str); 6] = [
     ("bin/kubelet", "/usr/bin/kubelet"),
     ("bin/kubectl", "/usr/bin/kubectl"),
@@ -48,7 +48,7 @@ const BINARIES: [(&str, &str); 6] = [
     ("bin/portmap", "/opt/cni/bin/portmap"),
 ];
 
-/// containerd, as `(path below the source, where it goes)`. Source: containerd's `docs/getting-started.md`.
+/// containerd, as `(path below the source, target path)`. Source: containerd's `docs/getting-started.md`.
 const RUNTIME: [(&str, &str); 4] = [
     ("bin/containerd", "/usr/local/bin/containerd"),
     ("bin/containerd-shim-runc-v2", "/usr/local/bin/containerd-shim-runc-v2"),
@@ -56,17 +56,17 @@ const RUNTIME: [(&str, &str); 4] = [
     ("bin/runc", "/usr/local/sbin/runc"),
 ];
 
-/// What a machine without containerd needs, where `artifacts.binaries` does not list it.
+/// Returns what a machine without containerd needs, unless `artifacts.binaries` lists it.
 pub(crate) fn runtime() -> Vec<(String, PathBuf)> {
     RUNTIME.iter().map(|(path, to)| ((*path).to_owned(), PathBuf::from(to))).collect()
 }
 
-/// `artifacts.binaries` of a directory or a mirror where it is not written.
+/// Returns the default of `artifacts.binaries` for a directory or a mirror.
 pub(crate) fn binaries() -> Vec<(String, PathBuf)> {
     BINARIES.iter().map(|(path, to)| ((*path).to_owned(), PathBuf::from(to))).collect()
 }
 
-/// `artifacts.images` of a directory or a mirror where it is not written, as `(path below the source, image)`.
+/// Returns the default of `artifacts.images` for a directory or a mirror, as `(path below the source, image)`.
 pub(crate) fn images(cluster: &Cluster) -> Vec<(String, String)> {
     let wanted = |image: &KubernetesImage| match image {
         KubernetesImage::Proxy => cluster.addons.kube_proxy,
@@ -89,7 +89,7 @@ pub(crate) fn images(cluster: &Cluster) -> Vec<(String, String)> {
     images
 }
 
-/// Adds to the tree what stands there only after all else is known: the header and the default artifacts.
+/// Adds to the tree what depends on everything else: the header and the default artifacts.
 pub(crate) fn complete(tree: &mut Node, cluster: &Cluster) {
     let text = |text: &str| Node { at: Mark::DEFAULT, value: Value::Scalar { text: text.to_owned(), quoted: false } };
     let pairs = |pairs: Vec<[(&str, &str); 2]>| {
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn every_example_is_good() {
+    fn every_example_is_valid() {
         fn walk(fields: &[Field], path: &str) {
             for field in fields {
                 let path = crate::text::tree::below(path, field.key);

@@ -1,4 +1,4 @@
-//! The formats of single values: each with its check, an example, and what JSON Schema can say about it.
+//! The formats of single values, each with its check, an example, and a pattern for the JSON Schema.
 
 use crate::{
     model::{
@@ -15,13 +15,13 @@ use std::{net::IpAddr, path::PathBuf, time::Duration};
 /// The format of a single value.
 #[derive(Debug)]
 pub struct Format {
-    /// What it is, such as "an address range".
+    /// Its description, such as "an address range".
     pub name: &'static str,
-    /// A good value.
+    /// A valid value.
     pub example: &'static str,
-    /// An expression of ECMA-262 that every good value matches, where one is short enough to help.
+    /// An ECMA-262 regular expression that every valid value matches, if a short one exists.
     pub pattern: Option<&'static str>,
-    /// Numbers and booleans are accepted too, as they are written.
+    /// Whether numbers and booleans are accepted, too.
     pub loose: bool,
     check: fn(&str) -> Result<(), Flaw>,
 }
@@ -41,7 +41,7 @@ impl Format {
         self
     }
 
-    /// Whether a value is good.
+    /// Whether a value is valid.
     #[must_use]
     pub fn accepts(&self, text: &str) -> bool {
         self.check(text).is_ok()
@@ -83,7 +83,7 @@ pub static MINOR: Format =
     Format::new("a minor version", "2.1", |t| minor(t).map(drop)).pattern("^[0-9]+\\.[0-9]+$").loose();
 /// A mode of kube-proxy.
 pub static PROXY_MODE: Format = Format::new("a mode of kube-proxy", "iptables", proxy_mode).pattern("^[a-z]+$");
-/// Words for the operator.
+/// A hint for the operator.
 pub static SENTENCE: Format = Format::new("a sentence", "remove the flag", sentence);
 /// The folder of a registry.
 pub static REPOSITORY: Format =
@@ -99,10 +99,10 @@ pub static ADDRESS: Format = Format::new("an IP address", "10.0.0.11", |t| addre
 /// An address range.
 pub static CIDR: Format =
     Format::new("an address range", "10.244.0.0/16", |t| cidr(t).map(drop)).pattern("^[^/]+/[0-9]+$");
-/// A path from the root.
+/// An absolute path.
 pub static ABSOLUTE_PATH: Format =
     Format::new("an absolute path", "/opt/kubernetes", |t| absolute(t).map(drop)).pattern("^/");
-/// A path below something.
+/// A relative path.
 pub static RELATIVE_PATH: Format = Format::new("a path below the source", "bin/kubelet", relative).pattern("^[^/]");
 /// The source of artifacts.
 pub static SOURCE: Format = Format::new("a source", "https://mirror.example.org/k8s", |t| source(t).map(drop))
@@ -116,23 +116,23 @@ pub static SHA256: Format =
 /// A flag's name.
 pub static FLAG: Format = Format::new("a flag's name", "max-pods", flag).pattern("^[a-z0-9][a-z0-9-]*$");
 /// A flag's value.
-pub static ARGUMENT: Format = Format::new("a text or a number", "100", argument).loose();
-/// A kernel setting.
+pub static ARGUMENT: Format = Format::new("a string or a number", "100", argument).loose();
+/// A kernel parameter.
 pub static SYSCTL: Format =
-    Format::new("a kernel setting's name", "vm.swappiness", sysctl).pattern("^[a-z0-9][A-Za-z0-9._/-]*$");
+    Format::new("the name of a kernel parameter", "vm.swappiness", sysctl).pattern("^[a-z0-9][A-Za-z0-9._/-]*$");
 /// A kernel module.
-pub static MODULE: Format = Format::new("a kernel module's name", "ip_vs", module).pattern("^[A-Za-z0-9_-]+$");
-/// A length of time.
+pub static MODULE: Format = Format::new("the name of a kernel module", "ip_vs", module).pattern("^[A-Za-z0-9_-]+$");
+/// A duration.
 pub static DURATION: Format =
     Format::new("a duration", "90s", |t| duration(t).map(drop)).pattern("^([0-9]+(h|m|s|ms))+$");
 
 /// A TCP port.
 pub static PORT: Format = Format::new("a port", "22", |t| port(t).map(drop)).pattern("^[0-9]{1,5}$").loose();
-/// A number of things.
+/// A count.
 pub static COUNT: Format =
     Format::new("a number from 1 to 1000", "50", |t| count(t).map(drop)).pattern("^[0-9]+$").loose();
-/// A user of a machine.
-pub static USER: Format = Format::new("a user's name", "debian", user).pattern("^[a-z_][a-z0-9_-]{0,31}$");
+/// A login name.
+pub static USER: Format = Format::new("a user name", "debian", user).pattern("^[a-z_][a-z0-9_-]{0,31}$");
 /// A line of an SSH public key.
 pub static HOST_KEY: Format = Format::new(
     "an SSH host key",
@@ -147,24 +147,24 @@ pub static BUNDLE_KEY: Format = Format::new(
     |t| bundle_key(t).map(drop),
 )
 .pattern("^ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI[A-Za-z0-9+/]{43}( .*)?$");
-/// What a cloud calls something.
+/// A name or an ID in the cloud.
 pub static CLOUD_NAME: Format = Format::new("a name or an id", "m1.medium", cloud_name).loose();
 /// A UUID.
 pub static UUID: Format = Format::new("a UUID", "1b4e28ba-2fa1-41d2-883f-0016d3cca427", |t| uuid(t).map(drop))
     .pattern("^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$");
-/// A size of a disk.
+/// A disk size.
 pub static GIBIBYTES: Format =
     Format::new("a number of GiB", "20", |t| gibibytes(t).map(drop)).pattern("^[0-9]+$").loose();
-/// What machines may use of each other.
+/// A protocol with its ports.
 pub static OPENING: Format = Format::new("a protocol and its ports", "tcp/179", |t| opening(t).map(drop))
     .pattern("^[a-z0-9-]+(/[0-9]+(-[0-9]+)?)?$");
-/// An address in the web.
+/// An HTTP(S) URL.
 pub static URL: Format =
     Format::new("an HTTP(S) URL", "https://mirror.example.org/nodeinit", url).pattern("^https?://.+");
 /// A server of artifacts.
 pub static HOST: Format = Format::new("a host, with its port if it is not 443", "registry.k8s.io", host)
     .pattern("^[a-z0-9][a-z0-9.-]*(:[0-9]{1,5})?$");
-/// What is reached without a proxy.
+/// A destination without a proxy.
 pub static NO_PROXY: Format =
     Format::new("a host, a domain or a network", ".example.org", no_proxy).pattern(r"^[A-Za-z0-9.:*/\[\]_-]+$");
 /// A file of the machine on which the provisioner runs.
@@ -190,31 +190,31 @@ pub(crate) fn port(text: &str) -> Result<u16, Flaw> {
 }
 
 pub(crate) fn count(text: &str) -> Result<usize, Flaw> {
-    let wrong = || Flaw::new(format!("{text:?} is not such a number"), "write a number from 1 to 1000");
+    let wrong = || Flaw::new(format!("{text:?} is not a number from 1 to 1000"), "write a number from 1 to 1000");
     text.parse().ok().filter(|count| (1..=1000).contains(count)).ok_or_else(wrong)
 }
 
 fn user(text: &str) -> Result<(), Flaw> {
     let start = text.starts_with(|c: char| c.is_ascii_lowercase() || c == '_');
     let body = text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b'-'));
-    verdict(start && body && text.len() <= 32, text, "a user's name", "use a-z, 0-9, `_` and `-`, such as debian")
+    verdict(start && body && text.len() <= 32, text, "a user name", "use a-z, 0-9, `_` and `-`, such as debian")
 }
 
 fn cloud_name(text: &str) -> Result<(), Flaw> {
     let fits = (1..=255).contains(&text.len()) && text.trim() == text && !text.contains(char::is_control);
-    verdict(fits, text, "a name or an id", "write it as the cloud shows it")
+    verdict(fits, text, "a name or an id", "write the name or the ID in the cloud")
 }
 
-/// In lower case.
+/// Parses a UUID; returns it in lower case.
 pub(crate) fn uuid(text: &str) -> Result<String, Flaw> {
     let lengths = text.split('-').map(str::len).eq([8, 4, 4, 4, 12]);
     let digits = text.bytes().all(|b| b == b'-' || b.is_ascii_hexdigit());
-    verdict(lengths && digits, text, "a UUID", "write what `uuidgen` prints")?;
+    verdict(lengths && digits, text, "a UUID", "use the output of `uuidgen`")?;
     Ok(text.to_ascii_lowercase())
 }
 
 pub(crate) fn gibibytes(text: &str) -> Result<u32, Flaw> {
-    let wrong = || Flaw::new(format!("{text:?} is not a size of a disk"), "write a number of GiB from 1 to 65536");
+    let wrong = || Flaw::new(format!("{text:?} is not a disk size"), "write a number of GiB from 1 to 65536");
     text.parse().ok().filter(|size| (1..=65_536).contains(size)).ok_or_else(wrong)
 }
 
@@ -268,10 +268,10 @@ fn no_proxy(text: &str) -> Result<(), Flaw> {
 
 fn local_path(text: &str) -> Result<(), Flaw> {
     let fits = !text.is_empty() && !text.contains(char::is_control);
-    verdict(fits, text, "a path", "write where the file is")
+    verdict(fits, text, "a path", "write the path of the file")
 }
 
-/// The key's type and its base64, without the comment.
+/// Returns the key's type and its base64, without the comment.
 pub(crate) fn host_key(text: &str) -> Result<String, Flaw> {
     let mut words = text.split_whitespace();
     let (kind, key) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -291,7 +291,7 @@ pub(crate) fn host_key(text: &str) -> Result<String, Flaw> {
     Ok(format!("{kind} {key}"))
 }
 
-/// An ed25519 public key as `ssh-ed25519 BASE64`, without the comment. Every such key begins with its type and its length.
+/// Returns an ed25519 public key as `ssh-ed25519 BASE64`, without the comment. Every such key starts with its type and its length.
 pub(crate) fn bundle_key(text: &str) -> Result<String, Flaw> {
     let mut words = text.split_whitespace();
     let (kind, key) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -304,7 +304,7 @@ pub(crate) fn bundle_key(text: &str) -> Result<String, Flaw> {
         fits,
         text,
         "an ed25519 public key",
-        "write the line of the key's file .pub; `ssh-keygen -t ed25519` makes a key",
+        "write the line of the key's .pub file; `ssh-keygen -t ed25519` creates a key",
     )?;
     Ok(format!("{kind} {key}"))
 }
@@ -321,7 +321,7 @@ fn pem_certificate(text: &str) -> Result<(), Flaw> {
         fits,
         text,
         "a certificate as PEM",
-        "write the certificate itself, from -----BEGIN CERTIFICATE----- on, not a path",
+        "write the certificate itself, which starts with -----BEGIN CERTIFICATE-----, not a path",
     )
 }
 
@@ -360,16 +360,16 @@ fn sentence(text: &str) -> Result<(), Flaw> {
 }
 
 pub(crate) fn address(text: &str) -> Result<IpAddr, Flaw> {
-    let wrong = |what| Flaw::new(format!("{text:?} is {what}"), "write an address that other machines reach");
+    let wrong = |what| Flaw::new(format!("{text:?} is {what}"), "write an address that other machines can reach");
     let address: IpAddr = text.parse().map_err(|_| match text.contains('/') {
-        true => Flaw::new(format!("{text:?} is an address range, not an address"), "leave out what begins with `/`"),
+        true => Flaw::new(format!("{text:?} is an address range, not an address"), "remove the part from `/` on"),
         false => Flaw::new(format!("{text:?} is not an IP address"), "write one such as 10.0.0.11 or fd00::11"),
     })?;
     match address {
         a if a.is_loopback() => Err(wrong("a loopback address")),
         a if a.is_unspecified() => Err(wrong("the unspecified address")),
         a if a.is_multicast() => Err(wrong("a multicast address")),
-        IpAddr::V4(a) if a.is_link_local() || a.is_broadcast() => Err(wrong("no address of a single reachable host")),
+        IpAddr::V4(a) if a.is_link_local() || a.is_broadcast() => Err(wrong("not the address of a single reachable host")),
         IpAddr::V6(a) if a.is_unicast_link_local() => Err(wrong("a link-local address")),
         IpAddr::V6(a) if a.to_ipv4_mapped().is_some() => Err(wrong("an IPv4-mapped address, which Kubernetes refuses")),
         a => Ok(a),
@@ -387,14 +387,14 @@ pub(crate) fn cidr(text: &str) -> Result<IpNet, Flaw> {
     let net: IpNet = text.parse().map_err(|_| match text.parse::<IpAddr>() {
         Ok(address) => {
             let bits = if address.is_ipv4() { 32 } else { 128 };
-            let remedy = format!("add its size, as in {text}/{bits} for this address alone");
+            let remedy = format!("add the prefix length, such as {text}/{bits} for this address only");
             Flaw::new(format!("{text:?} is an address, not an address range"), remedy)
         }
         Err(_) => Flaw::new(format!("{text:?} is not an address range"), remedy),
     })?;
     let (address, size) = text.split_once('/').unwrap_or_default();
     if address.parse::<IpAddr>().is_err() || number(size).is_none() {
-        return Err(Flaw::new(format!("{text:?} has a number with a zero in front"), "write it without the zero"));
+        return Err(Flaw::new(format!("{text:?} has a number with a leading zero"), "write it without the zero"));
     }
     if matches!(net.addr(), IpAddr::V6(a) if a.to_ipv4_mapped().is_some()) {
         let what = format!("{text:?} is an IPv4-mapped address range, which Kubernetes refuses");
@@ -403,7 +403,7 @@ pub(crate) fn cidr(text: &str) -> Result<IpNet, Flaw> {
     match net.trunc() == net {
         true => Ok(net),
         false => {
-            let what = format!("{text:?} has bits set behind the first {}", net.prefix_len());
+            let what = format!("{text:?} has bits set after the first {}", net.prefix_len());
             Err(Flaw::new(what, format!("write {}", net.trunc())))
         }
     }
@@ -428,12 +428,12 @@ pub(crate) fn endpoint(text: &str) -> Result<Endpoint, Flaw> {
     if port == 0 {
         return Err(wrong("has no port between 1 and 65535"));
     }
-    // Four numbers are a mistyped address rather than a name.
+    // Four numbers are a mistyped address, not a name.
     let mistyped = host.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     match host.parse::<IpAddr>() {
         Ok(_) => address(host).map(drop)?,
         Err(_) if names::is_subdomain(host) && !mistyped => {}
-        Err(_) => return Err(wrong("names no host: neither an address nor a DNS name")),
+        Err(_) => return Err(wrong("has no valid host: neither an address nor a DNS name")),
     }
     Ok(Endpoint { host: host.to_owned(), port })
 }
@@ -503,7 +503,7 @@ fn has_odd_parts(path: &str) -> bool {
 }
 
 pub(crate) fn source(text: &str) -> Result<ArtifactSource, Flaw> {
-    let remedy = "write `upstream`, `image`, the absolute path of a directory or of a bundle (.tar), or a mirror's http:// or https:// address";
+    let remedy = "write `upstream`, `image`, the absolute path of a directory or of a bundle (.tar), or the http:// or https:// URL of a mirror";
     match text {
         "image" => Ok(ArtifactSource::Image),
         "upstream" => Ok(ArtifactSource::Upstream),
@@ -519,7 +519,7 @@ pub(crate) fn source(text: &str) -> Result<ArtifactSource, Flaw> {
     }
 }
 
-/// A SHA-256 digest from its 64 hexadecimal digits.
+/// Parses a SHA-256 digest from its 64 hexadecimal digits.
 #[must_use]
 pub fn digest(text: &str) -> Option<[u8; 32]> {
     sha256(text).ok()
@@ -544,28 +544,28 @@ pub(crate) fn sha256(text: &str) -> Result<[u8; 32], Flaw> {
 fn flag(text: &str) -> Result<(), Flaw> {
     if text.starts_with('-') {
         let remedy = format!("write {}", text.trim_start_matches('-'));
-        return Err(Flaw::new(format!("{text:?}: flags are written without dashes in front"), remedy));
+        return Err(Flaw::new(format!("{text:?}: flags are written without leading dashes"), remedy));
     }
     let body = text.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-'));
     verdict(!text.is_empty() && body, text, "a flag's name", "use a-z, 0-9 and `-`, as in max-requests-inflight")
 }
 
 fn argument(text: &str) -> Result<(), Flaw> {
-    verdict(!text.chars().any(char::is_control), text, "a value of one line", "leave out control characters")
+    verdict(!text.chars().any(char::is_control), text, "a value of one line", "remove the control characters")
 }
 
 fn sysctl(text: &str) -> Result<(), Flaw> {
     let body = text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'/' | b'-'));
     let parts = text.split(['.', '/']).all(|part| !part.is_empty());
-    verdict(body && parts, text, "a kernel setting's name", "write it as `sysctl` prints it, such as vm.swappiness")
+    verdict(body && parts, text, "the name of a kernel parameter", "write it as `sysctl` prints it, such as vm.swappiness")
 }
 
 fn module(text: &str) -> Result<(), Flaw> {
     let body = text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
-    verdict(!text.is_empty() && body, text, "a kernel module's name", "write it as `lsmod` prints it, such as ip_vs")
+    verdict(!text.is_empty() && body, text, "the name of a kernel module", "write it as `lsmod` prints it, such as ip_vs")
 }
 
-/// Longer waits are mistakes.
+/// The maximum: longer waits are mistakes.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
 pub(crate) fn duration(text: &str) -> Result<Duration, Flaw> {
@@ -573,7 +573,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, Flaw> {
     // No wait takes days.
     let read = nodeinit_base::duration::parse(text).filter(|_| !text.contains('d'));
     match read.ok_or_else(wrong)? {
-        Duration::ZERO => Err(Flaw::new(format!("{text:?} leaves no time at all"), "write at least 1s")),
+        Duration::ZERO => Err(Flaw::new(format!("{text:?} is zero"), "write at least 1s")),
         total if total > LONGEST => Err(Flaw::new(format!("{text:?} is longer than a day"), "write at most 24h")),
         total => Ok(total),
     }
@@ -584,7 +584,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_of_time() {
+    fn durations() {
         assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
         assert_eq!(duration("1h30m"), Ok(Duration::from_secs(5400)));
         assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));
@@ -704,7 +704,7 @@ mod tests {
     }
 
     #[test]
-    fn every_example_is_good() {
+    fn every_example_is_valid() {
         let formats = [
             &LABEL,
             &SUBDOMAIN,

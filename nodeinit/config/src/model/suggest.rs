@@ -1,8 +1,8 @@
-//! Which known word was probably meant.
+//! Suggests the known word that was probably meant.
 
 use crate::schema::{Field, Kind};
 
-/// The known word nearest to `written`, if one is near enough to be meant.
+/// Returns the known word nearest to `written`, if one is similar enough.
 pub(crate) fn nearest<'w>(written: &str, known: impl Iterator<Item = &'w str>) -> Option<&'w str> {
     let lower = written.to_lowercase();
     let scored = known.map(|word| (distance(&lower, &word.to_lowercase()), word));
@@ -10,7 +10,7 @@ pub(crate) fn nearest<'w>(written: &str, known: impl Iterator<Item = &'w str>) -
     (distance <= 1 + word.len().min(written.len()) / 4).then_some(word)
 }
 
-/// The path of the group that knows `key`, if it is another one than where it was written.
+/// Returns the path of another group that has the key `key`.
 pub(crate) fn elsewhere(key: &str, fields: &[Field], path: &str) -> Option<String> {
     fields.iter().find_map(|field| {
         let here = crate::text::tree::below(path, field.key);
@@ -25,9 +25,9 @@ pub(crate) fn elsewhere(key: &str, fields: &[Field], path: &str) -> Option<Strin
     })
 }
 
-/// How many letters were added, left out, changed, or swapped with their neighbour (optimal string alignment).
+/// Returns how many letters were added, omitted, changed, or swapped with their neighbour (optimal string alignment).
 fn distance(a: &str, b: &str) -> usize {
-    // Long texts are no misspelt keys; the table below grows with both.
+    // Long texts are not misspelt keys, and the table below grows with both.
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().take(64).collect());
     let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
     for i in 0..=a.len() {

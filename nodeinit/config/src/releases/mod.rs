@@ -1,4 +1,4 @@
-//! What nodeinit knows about each minor version of Kubernetes: one file of data each, embedded here or passed in as a layer.
+//! The releases of Kubernetes: one data file per minor version, embedded here or passed in as a layer.
 
 mod file;
 
@@ -13,7 +13,7 @@ use crate::{
 use file::File;
 use std::{collections::BTreeMap, ffi::OsStr, fmt, path::Path};
 
-/// The version where none is configured: the tested one of the newest release.
+/// The default version: the tested one of the newest release.
 pub const DEFAULT: &str = "v1.37.1";
 
 /// Where the machine keeps files that add or replace releases.
@@ -42,10 +42,10 @@ pub enum Program {
 }
 
 impl Program {
-    /// All of them.
+    /// All programs.
     pub const ALL: [Self; 5] = [Self::Kubelet, Self::ApiServer, Self::ControllerManager, Self::Scheduler, Self::Etcd];
 
-    /// Its key in a release file, and in the configuration.
+    /// Returns its key in a release file and in the configuration.
     #[must_use]
     pub fn key(self) -> &'static str {
         match self {
@@ -73,10 +73,10 @@ impl fmt::Display for Program {
 /// A minor version of containerd, such as 1.6.
 pub type ContainerdVersion = (u16, u16);
 
-/// A minor version of Kubernetes, and what belongs to it.
+/// A minor version of Kubernetes with its data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
-    /// `version`: the newest patch version that nodeinit is tested with.
+    /// `version`: the newest patch version that was tested with nodeinit.
     pub tested: KubernetesVersion,
     /// `images.etcd`.
     pub etcd: String,
@@ -96,7 +96,7 @@ pub struct Release {
     pub fail_cgroup_v1: bool,
     /// `kubeProxy.mode`.
     pub proxy_mode: Option<String>,
-    /// `kubeProxy.deprecatedModes`, each with what to do instead.
+    /// `kubeProxy.deprecatedModes`, each with the alternative.
     pub deprecated_proxy_modes: BTreeMap<String, String>,
     /// `upgrade.etcd`.
     pub etcd_before_upgrade: Option<String>,
@@ -114,41 +114,41 @@ type Flags<T> = BTreeMap<(Program, String), T>;
 pub struct Missing {
     /// The release that removed or added it, such as `1.35`.
     pub by: String,
-    /// What to do instead.
+    /// The alternative.
     pub remedy: String,
 }
 
 impl Release {
-    /// The minor version, such as `1.37`.
+    /// Returns the minor version, such as `1.37`.
     #[must_use]
     pub fn name(&self) -> String {
         format!("{}.{}", self.tested.major, self.tested.minor)
     }
 
-    /// The flags of a program that this release adds.
+    /// Returns the flags of a program that this release adds.
     pub fn added(&self, program: Program) -> impl Iterator<Item = &str> {
         self.added.keys().filter(move |(of, _)| *of == program).map(|(_, flag)| flag.as_str())
     }
 
-    /// The flags of a program that this release or an earlier one removed.
+    /// Returns the flags of a program that this release or an earlier one removed.
     pub fn removed(&self, program: Program) -> impl Iterator<Item = (&str, &Missing)> {
         self.removed.iter().filter(move |((of, _), _)| *of == program).map(|((_, flag), why)| (flag.as_str(), why))
     }
 
-    /// Why the program does not have this flag: removed by this release or an earlier one.
+    /// Returns why the program does not have this flag: removed by this release or an earlier one.
     #[must_use]
     pub fn lost(&self, program: Program, flag: &str) -> Option<&Missing> {
         self.removed.get(&(program, flag.to_owned()))
     }
 
-    /// Why the program does not have this flag yet: a later release adds it.
+    /// Returns why the program does not have this flag yet: a later release adds it.
     #[must_use]
     pub fn lacks(&self, program: Program, flag: &str) -> Option<&Missing> {
         self.later.get(&(program, flag.to_owned()))
     }
 }
 
-/// The releases that nodeinit brings, oldest first.
+/// Returns the embedded releases, oldest first.
 #[must_use]
 pub fn embedded() -> Vec<Release> {
     Releases::read(&[], &mut Findings::default()).all
@@ -158,12 +158,12 @@ pub fn embedded() -> Vec<Release> {
 #[derive(Debug)]
 pub(crate) struct Releases {
     pub(crate) all: Vec<Release>,
-    /// A file could not be understood, so that a release may be missing here.
+    /// Whether a file was invalid, so that a release may be missing here.
     pub(crate) incomplete: bool,
 }
 
 impl Releases {
-    /// The embedded ones, with those of the layers over them. What is wrong in a file goes to `findings`.
+    /// Reads the embedded releases and those of the layers, which take precedence. Problems go to `findings`.
     pub(crate) fn read(layers: &[Layer], findings: &mut Findings) -> Self {
         let before = findings.len();
         let mut all: BTreeMap<(u16, u16), Release> = BTreeMap::new();
@@ -177,9 +177,9 @@ impl Releases {
             let Some(release) = read(root, findings) else { continue };
             let name = format!("{}.yaml", release.name());
             if Path::new(&layer.name).file_name() != Some(OsStr::new(&name)) {
-                let what = format!("the file describes Kubernetes {}, and its name says otherwise", release.name());
+                let what = format!("the file describes Kubernetes {}, which does not match its name", release.name());
                 let at = Mark { layer: number, line: 1, column: 1 };
-                findings.add(at, "version", what, format!("name it {name}"));
+                findings.add(at, "version", what, format!("rename it to {name}"));
             }
             all.insert(release.tested.minor_version(), release);
         }
@@ -188,13 +188,13 @@ impl Releases {
         Self { all, incomplete: findings.len() > before }
     }
 
-    /// What describes this version.
+    /// Returns the release of this version.
     pub(crate) fn of(&self, version: KubernetesVersion) -> Option<&Release> {
         self.all.iter().find(|release| release.tested.minor_version() == version.minor_version())
     }
 }
 
-/// Carries removed flags on to later releases, and added ones back to earlier releases.
+/// Copies removed flags to later releases, and added ones to earlier releases.
 fn relate(releases: &mut [Release]) {
     let mut removed: Flags<Missing> = BTreeMap::new();
     for release in releases.iter_mut() {
@@ -214,7 +214,7 @@ fn relate(releases: &mut [Release]) {
     }
 }
 
-/// `None` where anything in the file is wrong; that is in `findings`.
+/// Returns `None` if the file has a problem, which is in `findings`.
 fn read(root: Node, findings: &mut Findings) -> Option<Release> {
     let before = findings.len();
     let mut tree = defaults::group(KEYS);

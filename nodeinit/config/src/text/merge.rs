@@ -1,8 +1,8 @@
-//! Layers over layers: later wins, maps merge deeply, lists and single values replace.
+//! Merges layers: later ones take precedence, maps merge deeply, lists and single values replace.
 
 use crate::text::tree::{Node, Value};
 
-/// Lays `over` on `base`.
+/// Merges `over` into `base`.
 pub(crate) fn merge(base: &mut Node, over: Node) {
     match (&mut base.value, over) {
         (Value::Map(below), Node { at, value: Value::Map(above) }) => {

@@ -1,4 +1,4 @@
-//! What one machine gets of the configuration.
+//! The part of the configuration that a machine receives.
 
 use crate::{
     keys::{API_VERSION, CLUSTER, KIND},
@@ -16,13 +16,13 @@ use crate::{
 };
 use std::{collections::BTreeMap, fmt::Write, net::IpAddr};
 
-/// The place of a value that is in no file but is no default either.
+/// The position of a value that is neither in a file nor a default.
 const WRITTEN: Mark = Mark { layer: 0, line: 1, column: 1 };
 
-/// What a worker has to know beside the configuration to join. Nothing of it is secret.
+/// What a worker needs to join, in addition to the configuration. Not secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trust {
-    /// Where the API is, as `host:port`, tried in turn. The first becomes `controlPlane.endpoint`.
+    /// The addresses of the API as `host:port`, tried in turn. The first becomes `controlPlane.endpoint`.
     pub endpoints: Vec<String>,
     /// The cluster's CA, as PEM.
     pub ca_certificate: String,
@@ -30,25 +30,25 @@ pub struct Trust {
     pub ca_pin: String,
 }
 
-/// What only a cloud knows, once it has made the machines.
+/// The values that are known only after the cloud has created the machines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Made {
-    /// Machines' addresses by their names, for those that the configuration leaves open.
+    /// Addresses of machines without a configured address, by name.
     pub addresses: BTreeMap<String, IpAddr>,
-    /// What stands before the masters, for a configuration without `controlPlane.endpoint`.
+    /// The load balancer in front of the masters, for a configuration without `controlPlane.endpoint`.
     pub endpoint: Option<IpAddr>,
     /// Further addresses of the API.
     pub cert_sans: Vec<IpAddr>,
-    /// Workers join on their own: the first master does not reach for them. It keeps the addresses that the configuration has, as no
-    /// other machine may get a certificate for them.
+    /// Whether workers join on their own, without SSH from the first master. It keeps the configured addresses, so that no other machine
+    /// can get a certificate for them.
     pub workers_self_join: bool,
 }
 
 impl Loaded {
-    /// The same cluster with what the cloud has made of it.
+    /// Returns the same cluster with the values from the cloud.
     ///
     /// # Errors
-    /// If both do not fit, such as an address that two machines have.
+    /// If both are inconsistent, such as an address that two machines have.
     pub fn made(&self, made: &Made) -> Result<Self, Problems> {
         let mut tree = self.tree.clone();
         let plain = |text: &dyn ToString| Node::text(WRITTEN, text.to_string());
@@ -81,17 +81,17 @@ impl Loaded {
             let all = named.chain(made.cert_sans.iter().map(|address| plain(address))).collect();
             tree.set(&plane.cert_sans().path, Node { value: Value::List(all), ..plain(&"") });
         }
-        let made = Layer::file("what the cloud has made of it", text(tree));
+        let made = Layer::file("the values from the cloud", text(tree));
         load(&[vec![made], self.releases.clone()].concat())
     }
 
-    /// A master's configuration: what masters receive, less what is default anyway.
+    /// Returns a master's configuration: the keys that masters receive, without defaults.
     #[must_use]
     pub fn master_config(&self) -> String {
         text(self.part(Audience::Masters))
     }
 
-    /// A worker's configuration: what workers receive, its own entry, and whom to trust. `None`: no worker has this name.
+    /// Returns a worker's configuration: the keys that workers receive, its own entry, and its trust. `None` if no worker has this name.
     #[must_use]
     pub fn worker_config(&self, name: &str, trust: &Trust) -> Option<String> {
         let mut tree = self.part(Audience::Workers);
@@ -114,8 +114,8 @@ impl Loaded {
         Some(text(tree))
     }
 
-    /// What a kind of machines receives. A default that follows from the cloud is written out, and one that all machines of a cluster
-    /// must share, since they may run different versions of nodeinit.
+    /// Returns the keys that a kind of machines receives. Includes defaults that depend on the cloud, and those that all machines of a
+    /// cluster must share, because they may run different versions of nodeinit.
     fn part(&self, audience: Audience) -> Node {
         let mut tree = self.tree.clone();
         let all = keys();
@@ -149,7 +149,7 @@ fn retain(node: &mut Node, fields: &[Field], audience: Audience) {
     });
 }
 
-/// The tree as YAML, without what every machine takes for default.
+/// Writes the tree as YAML, without defaults.
 fn text(mut tree: Node) -> String {
     prune(&mut tree);
     if let Value::Map(entries) = &mut tree.value {
@@ -165,7 +165,7 @@ fn text(mut tree: Node) -> String {
     })
 }
 
-/// Drops what comes from the built-in defaults.
+/// Removes values from the built-in defaults.
 fn prune(node: &mut Node) {
     if let Value::Map(entries) = &mut node.value {
         entries.iter_mut().for_each(|entry| prune(&mut entry.node));
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_master_gets_all() {
+    fn a_master_receives_everything() {
         let whole = load(&[Layer::file("cluster.yaml", WHOLE)]).unwrap();
         assert_eq!(part(&whole.master_config()), whole.cluster);
         assert!(whole.cluster.network.pods_may_read_metadata);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn every_machine_reads_whether_there_is_an_agent() {
+    fn every_machine_knows_whether_there_is_an_agent() {
         let trust = Trust { endpoints: vec!["a:6443".into()], ca_certificate: "x".into(), ca_pin: "x".into() };
         for (own, wanted) in [("", "enabled: true"), ("agent: {enabled: false}\n", "enabled: false")] {
             let whole = load(&[Layer::file("cluster.yaml", format!("{WHOLE}{own}"))]).unwrap();
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_cloud_has_made_fills_the_gaps() {
+    fn values_from_the_cloud_fill_the_gaps() {
         let whole = load(&[Layer::file(
             "cluster.yaml",
             WHOLE.replace(
@@ -230,7 +230,7 @@ mod tests {
         let addresses = |machines: &[crate::cluster::Machine]| -> Vec<_> {
             machines.iter().map(|m| m.address.map(|a| a.to_string()).unwrap_or_default()).collect()
         };
-        assert_eq!(addresses(&cluster.masters), ["10.9.0.1", "10.9.0.2"], "the configuration's own address went");
+        assert_eq!(addresses(&cluster.masters), ["10.9.0.1", "10.9.0.2"], "configured addresses take precedence");
         assert_eq!(addresses(&cluster.workers), ["10.9.0.3", "10.9.0.4"]);
         assert_eq!(cluster.control_plane.endpoint.unwrap().to_string(), "10.9.0.100:6443");
         assert_eq!(cluster.control_plane.cert_sans, ["a.example.org", "192.0.2.7"]);
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn no_machine_gets_the_cloud() {
+    fn no_machine_receives_the_cloud() {
         let cloud =
             "openstack: {clusterID: c7d0bd8a-6f0d-4b5e-9a53-0b3d6f1f2a10, image: i, flavor: f, network: {name: n}}\n";
         let whole = format!("{WHOLE}{cloud}").replace("{name: w2,", "{name: w2, flavor: large, availabilityZone: az1,");
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_gets_its_own() {
+    fn a_worker_receives_its_own_entry() {
         let whole = load(&[Layer::file("cluster.yaml", WHOLE)]).unwrap();
         let trust = Trust {
             endpoints: vec!["api.example.org:6443".into(), "10.9.0.1:6443".into()],

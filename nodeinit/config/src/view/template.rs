@@ -1,4 +1,4 @@
-//! The file that `config init` writes: what was chosen, and every other key as a comment that tells its meaning.
+//! The file that `config init` writes: the chosen values, and every other key as a comment with its description.
 
 use crate::{
     keys::{API_VERSION, CLUSTER, KIND},
@@ -11,15 +11,15 @@ use crate::{
 /// The widest line of a comment, in characters.
 const WIDTH: usize = 110;
 
-/// Writes a configuration file with the values of `layers`, each explained.
+/// Writes a configuration file with the values of `layers`, each with its description.
 ///
 /// # Errors
-/// As [`crate::load`]: the layers are loaded to see that the file will be good.
+/// As [`crate::load`]: the layers are loaded to verify that the file is valid.
 pub fn template(layers: &[crate::Layer]) -> Result<String, Problems> {
     let header = crate::Layer::file("", format!("apiVersion: {API_VERSION}\nkind: {KIND}\n"));
     let all: Vec<crate::Layer> = std::iter::once(header).chain(layers.iter().cloned()).collect();
     crate::load(&all)?;
-    // What was written, without the defaults. Its problems were told by `load`.
+    // The written values, without the defaults. `load` has reported their problems.
     let mut chosen = Node::map(crate::problem::Mark::DEFAULT);
     for (index, layer) in all.iter().enumerate().filter(|(_, layer)| !layer.is_release()) {
         let mut findings = Findings::default();
@@ -55,7 +55,7 @@ fn write(field: &Field, chosen: Option<&Node>, indent: usize, out: &mut Vec<Stri
             let first = out.len();
             write(inner, chosen.and_then(|node| node.get(inner.key)), indent + 2, out);
             if chosen.is_none() {
-                // The whole group is a comment already: a comment within it needs no second mark.
+                // The group is a comment already: a comment inside it needs no second mark.
                 for line in &mut out[first..] {
                     *line = format!("# {}", line.strip_prefix("# ").unwrap_or(line));
                 }
@@ -99,10 +99,10 @@ fn explain(field: &Field, pad: &str, out: &mut Vec<String>) {
     out.push(format!("{pad}# {line}"));
 }
 
-/// The default, or an example of a good value.
+/// Returns the default, or an example of a valid value.
 fn sample(field: &Field) -> String {
     match (field.default, field.kind) {
-        // An example would be used as it is.
+        // An example would be used unchanged.
         (_, Kind::Text(format)) if std::ptr::eq(format, &UUID) => fresh_cluster_id(),
         (Fallback::Value(text) | Fallback::Empty(text) | Fallback::Words(_, text), _) => text.to_owned(),
         (Fallback::Required, Kind::Text(format)) => format.example.to_owned(),
