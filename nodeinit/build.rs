@@ -1,4 +1,4 @@
-//! How the released program is linked: without what nobody reads in it.
+//! Links the released program without unused sections.
 
 #![allow(clippy::disallowed_macros, reason = "cargo reads it from the standard output")]
 
@@ -9,7 +9,7 @@ fn main() {
     if env::var("PROFILE").is_ok_and(|profile| profile == "release") {
         let directory = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
         println!("cargo::rustc-link-arg-bins=-Wl,-T,{directory}/release.ld");
-        // Relocations as a bit map: 10 kB in place of 240. Needs glibc 2.36, which is Debian 12's.
+        // Relocations as a bit map: 10 kB instead of 240. Needs glibc 2.36, the version of Debian 12.
         println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }
 }

@@ -1,9 +1,5 @@
 //! nodeinit on real hosts, with real Kubernetes: `make test` runs it, with root and the lab.
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_macros,
-    reason = "a test ends where something is not as it expects, and prints"
-)]
+#![allow(clippy::unwrap_used, clippy::disallowed_macros, reason = "a test panics on an unexpected value, and prints")]
 
 mod addons;
 mod artifacts;

@@ -236,7 +236,11 @@ pub(crate) fn what_stands_in_a_workers_way_is_named_and_passes() {
     give(worker, &new_token(&cluster));
     let pin = "0".repeat(64);
     worker.configure(&format!("join: {{endpoints: [\"{own}:7003\"], caPins: [\"sha256:{pin}\"]}}\n"));
-    worker.nodeinit("up").exits(78).says(&["has the pin sha256:", "join.caPins has sha256:0000", "no connection was made"]);
+    worker.nodeinit("up").exits(78).says(&[
+        "has the pin sha256:",
+        "join.caPins has sha256:0000",
+        "no connection was made",
+    ]);
     worker.must("[ ! -e /root/asked ]");
 
     at(&format!("{own}:7001"));
@@ -299,8 +303,10 @@ pub(crate) fn a_name_that_is_taken_and_a_request_that_nobody_signs() {
     first.put("/root/node.json", &node);
     let _ = first.kubectl("create -f /root/node.json");
     let taken = worker.nodeinit("up").exits(1);
-    taken
-        .says(&["which is another machine (its machine-id is feed, system UUID beef", &format!("kubectl delete node {name}")]);
+    taken.says(&[
+        "which is another machine (its machine-id is feed, system UUID beef",
+        &format!("kubectl delete node {name}"),
+    ]);
     let _ = first.kubectl(&format!("delete node {name}"));
 
     // The controller manager is stopped: the agent approves, and nobody signs.

@@ -95,8 +95,7 @@ fn every_value_arrives() {
 
 #[test]
 fn the_bastion_and_the_second_network_arrive() {
-    let cluster =
-        load(&[Layer::file("every_key.yaml", with_alternatives())]).unwrap_or_else(|p| panic!("{p}")).cluster;
+    let cluster = load(&[Layer::file("every_key.yaml", with_alternatives())]).unwrap_or_else(|p| panic!("{p}")).cluster;
     let expected = Bastion {
         name: "gate".into(),
         address: Some("10.9.4.5".parse().unwrap()),

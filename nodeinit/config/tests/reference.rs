@@ -48,9 +48,7 @@ fn releases() -> String {
     row("---", &|_| "---".to_owned());
     row("tested with", &|release| release.tested.to_string());
     row("etcd", &|release| release.etcd.clone());
-    row("minimum etcd before the upgrade", &|release| {
-        release.etcd_before_upgrade.clone().unwrap_or_default()
-    });
+    row("minimum etcd before the upgrade", &|release| release.etcd_before_upgrade.clone().unwrap_or_default());
     row("CoreDNS", &|release| release.coredns.clone());
     row("pause", &|release| release.pause.clone());
     row("kubeadm-config", &|release| release.kubeadm_api.replace("kubeadm.k8s.io/", ""));

@@ -174,7 +174,9 @@ fn address_ranges() {
     }
     let six = problems(&["network: {podCIDR: \"fd00:1::/48\"}\n"]);
     assert!(six[0].contains("supports IPv4 only") && six[1].contains("are in different address families"), "{six:#?}");
-    assert!(only("network: {podCIDR: \"fd00:1::/48\", serviceCIDR: \"fd00:2::/108\"}\n").contains("supports IPv4 only"));
+    assert!(
+        only("network: {podCIDR: \"fd00:1::/48\", serviceCIDR: \"fd00:2::/108\"}\n").contains("supports IPv4 only")
+    );
 }
 
 #[test]
@@ -191,7 +193,10 @@ fn machines() {
             "masters: [{name: m1}, {name: m2, address: 10.0.0.2}]\n",
             "masters[0].address: missing: the other masters must reach",
         ),
-        ("workers: [{name: w1}]\n", "workers[0]: workers cannot know the address of the API; set controlPlane.endpoint"),
+        (
+            "workers: [{name: w1}]\n",
+            "workers[0]: workers cannot know the address of the API; set controlPlane.endpoint",
+        ),
         (
             "masters: [{name: m, ssh: {enabled: false}}]\n",
             "masters[0].ssh.enabled: only a worker can join on its own; remove it",
@@ -222,8 +227,7 @@ fn artifacts_and_host() {
     assert!(problems(&[&signed]).is_empty());
     let mirror = problems(&["artifacts: {source: \"https://m.example.org\"}\n"]);
     assert_eq!(mirror.len(), 1, "{mirror:#?}");
-    let missing =
-        "artifacts.sha256sums: artifacts from a mirror need a SHA-256; it is missing for 15 of 15 artifacts";
+    let missing = "artifacts.sha256sums: artifacts from a mirror need a SHA-256; it is missing for 15 of 15 artifacts";
     assert!(mirror[0].contains(missing) && mirror[0].contains("sha256sum SHA256SUMS"), "{mirror:?}");
     let digest = "0".repeat(64);
     let pinned = format!("artifacts: {{source: \"https://m.example.org\", sha256sums: \"{digest}\"}}\n");
@@ -246,7 +250,10 @@ fn artifacts_and_host() {
             "artifacts.bundleKey: only a bundle has a signature",
         ),
         (format!("artifacts: {{source: /o.tar, bundleKey: {}}}\n", &KEY[..70]), "is not an ed25519 public key"),
-        ("artifacts: {binaries: [{path: a, to: /b}]}\n".to_owned(), "artifacts.binaries: not used with the source `image`"),
+        (
+            "artifacts: {binaries: [{path: a, to: /b}]}\n".to_owned(),
+            "artifacts.binaries: not used with the source `image`",
+        ),
         (
             "artifacts: {source: /o, binaries: [{path: ../a, to: /b}]}\n".to_owned(),
             "\"../a\" is not a path below the source",
@@ -338,7 +345,10 @@ fn settings_of_an_unmanaged_containerd_cause_warnings() {
                     proxy: {https: \"http://p:1\", noProxy: [\"a b\"]}\n  manage: ";
     let found = problems(&[&format!("{settings}false\n")]);
     assert_eq!(found.len(), 3, "{found:#?}");
-    assert!(found[0].starts_with("a.yaml:3:19: images.mirrors: no effect: containerRuntime.manage is false"), "{found:#?}");
+    assert!(
+        found[0].starts_with("a.yaml:3:19: images.mirrors: no effect: containerRuntime.manage is false"),
+        "{found:#?}"
+    );
     assert!(found[1].starts_with("a.yaml:5:18: containerRuntime.proxy.https: "), "{found:#?}");
     assert!(found[2].contains("\"a b\" is not a host, a domain or a network"), "{found:#?}");
     assert_eq!(problems(&[&format!("{settings}true\n").replace("\"a b\"", "b")]), [""; 0]);

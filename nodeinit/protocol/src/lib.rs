@@ -1,7 +1,7 @@
-//! What the two programs and the machines of a cluster exchange, as types: events, status, exit codes, permits, secrets, tokens.
+//! The data that the two programs and the machines of a cluster exchange, as types: events, status, exit codes, permits, secrets, tokens.
 //!
-//! Machines of one cluster may run different versions. So every reader ignores keys that it does not know, and a key that an older
-//! version does not write has a default. `docs/cli.md` documents what is printed for other programs.
+//! Machines of one cluster may run different versions. Therefore every reader ignores unknown keys, and a key that an older
+//! version does not write has a default. `docs/cli.md` documents the output for other programs.
 
 pub mod bundle;
 mod bundle_error;

@@ -369,7 +369,9 @@ pub(crate) fn address(text: &str) -> Result<IpAddr, Flaw> {
         a if a.is_loopback() => Err(wrong("a loopback address")),
         a if a.is_unspecified() => Err(wrong("the unspecified address")),
         a if a.is_multicast() => Err(wrong("a multicast address")),
-        IpAddr::V4(a) if a.is_link_local() || a.is_broadcast() => Err(wrong("not the address of a single reachable host")),
+        IpAddr::V4(a) if a.is_link_local() || a.is_broadcast() => {
+            Err(wrong("not the address of a single reachable host"))
+        }
         IpAddr::V6(a) if a.is_unicast_link_local() => Err(wrong("a link-local address")),
         IpAddr::V6(a) if a.to_ipv4_mapped().is_some() => Err(wrong("an IPv4-mapped address, which Kubernetes refuses")),
         a => Ok(a),
@@ -557,12 +559,22 @@ fn argument(text: &str) -> Result<(), Flaw> {
 fn sysctl(text: &str) -> Result<(), Flaw> {
     let body = text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'/' | b'-'));
     let parts = text.split(['.', '/']).all(|part| !part.is_empty());
-    verdict(body && parts, text, "the name of a kernel parameter", "write it as `sysctl` prints it, such as vm.swappiness")
+    verdict(
+        body && parts,
+        text,
+        "the name of a kernel parameter",
+        "write it as `sysctl` prints it, such as vm.swappiness",
+    )
 }
 
 fn module(text: &str) -> Result<(), Flaw> {
     let body = text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
-    verdict(!text.is_empty() && body, text, "the name of a kernel module", "write it as `lsmod` prints it, such as ip_vs")
+    verdict(
+        !text.is_empty() && body,
+        text,
+        "the name of a kernel module",
+        "write it as `lsmod` prints it, such as ip_vs",
+    )
 }
 
 /// The maximum: longer waits are mistakes.

@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn errors_have_a_position() {
         assert_eq!(error("a: 1\nb: 2\na: 3\n"), "line 3, column 1: duplicate key \"a\"");
-        assert_eq!(error("a: !own 1\n"), "line 1, column 9: only YAML's own tags, such as !!str, are supported");
+        assert_eq!(error("a: !own 1\n"), "line 1, column 9: only standard tags, such as !!str, are supported");
         assert!(error("? [a]\n: 1\n").ends_with("a key must be a string"));
         assert!(error("a: &a b\n*a : 1\n").ends_with("a key must be a string"));
         assert!(error("a: &a [*a]\n").ends_with("an alias is inside its own anchor"));

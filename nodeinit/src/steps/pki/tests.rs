@@ -294,7 +294,7 @@ async fn the_keys_of_the_bundle_are_used_and_another_bundle_is_refused() {
     }
     cx.files.write(&[NewFile::public(SENT_SECRETS, given.text().expose().as_bytes())]).unwrap();
     let error = run(&Pki, &cx).await.unwrap_err();
-    assert!(error.contains("/run/nodeinit/secrets.yaml holds secrets of the cluster and can be read"), "{error}");
+    assert!(error.contains("/run/nodeinit/secrets.yaml contains secrets of the cluster and can be read"), "{error}");
     put(&cx, Path::new(SENT_SECRETS), given.text().expose().as_bytes());
     cx.files.remove_file(key_path("sa")).unwrap();
     let changes = run(&Pki, &cx).await.unwrap();

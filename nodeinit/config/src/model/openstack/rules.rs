@@ -32,8 +32,7 @@ pub(crate) fn check(section: &Place<'_, OpenStack>, verdict: &mut Verdict<'_>) {
         errors.add(section.at(), &section.image().path, "missing", "set the boot image of the machines");
     }
     if let Some(text) = id.value().filter(|id| is_documented(id)) {
-        let what =
-            format!("{text} is from the documentation: clusters that copied it would share their resources");
+        let what = format!("{text} is from the documentation: clusters that copied it would share their resources");
         id.report(errors, what, format!("write `clusterID: {}`, which was just generated", fresh_cluster_id()));
     }
     if section.flavor().written().is_none() {
