@@ -5,7 +5,7 @@ use nodeinit_tests::Host;
 const OWN: &str = "apiVersion: v1\nkind: Namespace\nmetadata: {name: mine}\n---\n\
     apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one, namespace: mine}\ndata: {a: \"$${HOME}\"}\n";
 
-pub(crate) fn addons_come_and_go() {
+pub(crate) fn addons_are_applied_and_removed() {
     let host = Host::with_images();
     host.import_addons(&["metrics-server", "local-path-provisioner", "busybox"]);
     host.up();

@@ -35,7 +35,7 @@ pub(crate) fn a_digest_that_is_not_the_pinned_one() {
     assert!(ca.is_empty() || ca == host.ca(), "the CA was generated again");
 }
 
-pub(crate) fn a_mirror_that_cuts_every_answer_and_ends_half_way() {
+pub(crate) fn a_mirror_that_cuts_every_answer_and_stops() {
     let host = Host::fresh();
     let digests = host.must(
         "cd /opt/lab; sed -n 's/.*path: \\([^,]*\\),.*/\\1/p' /etc/nodeinit/config.yaml | xargs sha256sum \
@@ -73,7 +73,7 @@ fn put_logins(host: &Host, registry: &str, path: &str) -> String {
 }
 
 /// From stand-ins for upstream's servers, with only the mirrors and the CA in the configuration.
-pub(crate) fn a_cluster_of_fetched_artifacts() {
+pub(crate) fn a_cluster_from_fetched_artifacts() {
     const FETCH: &str = "artifacts fetch --to /opt/kubernetes --registry-auth /root/logins.json";
     build_addons(&["etcd-3.6"]);
     let host = Host::fresh();
@@ -198,7 +198,7 @@ fn a_cluster_of_the_bundle(host: &Host) {
 }
 
 /// A machine whose image has the programs, as a distribution's packages place them; the kubelet pulls all images through a mirror.
-pub(crate) fn programs_of_the_image_and_images_of_a_registry() {
+pub(crate) fn programs_from_the_machine_image_and_images_from_a_registry() {
     const LOGINS: &str = "/etc/nodeinit/registry-auth.json";
     let host = Host::fresh();
     let upstream = Upstream::of(&host, "basic");
@@ -228,7 +228,7 @@ pub(crate) fn programs_of_the_image_and_images_of_a_registry() {
 
 /// README.md's three commands, with hosts in the place of its machines. Beside them is only what the lab needs: what its kernel demands,
 /// and stand-ins for upstream's servers.
-pub(crate) fn the_readme_makes_three_masters_of_official_artifacts() {
+pub(crate) fn the_readme_creates_three_masters_from_official_artifacts() {
     const ALONE: &str = "[ -e /usr/bin/kubelet ] && [ ! -e /var/lib/nodeinit/artifacts ]";
     build_addons(&["kube-vip"]);
     let cluster = Cluster::bare(3, 0);
@@ -308,7 +308,7 @@ fn of_stand_ins(upstream: &Upstream) -> String {
 }
 
 /// The directory is on the first master alone. A worker reaches no port of its but those of SSH and the API.
-pub(crate) fn only_the_first_master_needs_them() {
+pub(crate) fn only_the_first_master_needs_the_artifacts() {
     let cluster = Cluster::fresh(2, 1);
     let (first, worker) = (cluster.first(), &cluster.workers[0]);
     first.must(OWN_SOURCE);

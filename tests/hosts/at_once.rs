@@ -2,7 +2,7 @@
 
 use nodeinit_tests::Host;
 
-pub(crate) fn a_second_run_says_who_is_at_work_and_ctrl_c_stops_it() {
+pub(crate) fn a_second_run_names_the_lock_holder_and_ctrl_c_stops_a_run() {
     let host = Host::fresh();
     let first = host.start("nodeinit up");
     host.until("the kubelet's start", 120.0, "systemctl is-active kubelet");

@@ -25,7 +25,7 @@ fn without_configuration(host: &Host, why: &[&str]) {
     host.must("mv /root/50-test.yaml /etc/nodeinit/conf.d/");
 }
 
-pub(crate) fn a_machine_without_containerd_gets_one() {
+pub(crate) fn containerd_is_installed_if_it_is_missing() {
     let host = Host::bare();
     host.run("containerd --version || ctr version || runc --version").exits(127);
     host.put("/etc/containerd/conf.d/lab.toml", OWN);
@@ -59,7 +59,7 @@ const FOREIGN: &str = "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\"]\n  s
     [plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.foreign]\n    runtime_type = \"io.containerd.runc.v2\"\n    \
     [plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.foreign.options]\n      BinaryName = \"/usr/bin/foreign\"\n";
 
-pub(crate) fn an_installed_containerd_is_reconfigured_and_gets_its_own_file_back() {
+pub(crate) fn an_installed_containerd_is_reconfigured_and_restored() {
     let host = Host::fresh();
     host.put("/etc/containerd/config.toml", FOREIGN);
     host.must("systemctl restart containerd");

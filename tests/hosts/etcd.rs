@@ -273,7 +273,7 @@ pub(crate) fn three_masters_from_nothing() {
     masters.are(&[0, 1, 2]);
 }
 
-pub(crate) fn a_master_that_is_killed_everywhere_joins() {
+pub(crate) fn a_master_that_is_killed_at_every_point_joins() {
     let mut masters = Masters::begun();
     masters.watch();
     let host = masters.host(1);
@@ -286,7 +286,7 @@ pub(crate) fn a_master_that_is_killed_everywhere_joins() {
     masters.are(&[0, 1]);
 }
 
-pub(crate) fn what_stands_in_a_members_way() {
+pub(crate) fn obstacles_to_etcd_membership_are_reported_or_repaired() {
     let mut masters = Masters::grown();
     let (name, address) = (masters.host(2).name().to_owned(), masters.host(2).address().to_owned());
     let add = format!("etcdctl member add {name} --learner --peer-urls https://{address}:2380");

@@ -88,7 +88,7 @@ fn the_encryption_key_is_rotated_by_hand(masters: &[Host]) {
     }
 }
 
-pub(crate) fn host_keys_are_held_to_and_machines_found_behind_others() {
+pub(crate) fn host_keys_are_enforced_and_jump_hosts_used() {
     let cluster = Cluster::with_images(1, 2);
     let (first, worker, jump) = (cluster.first(), &cluster.workers[0], &cluster.workers[1]);
     let (w, j) = (worker.name(), jump.name());
@@ -148,7 +148,7 @@ pub(crate) fn host_keys_are_held_to_and_machines_found_behind_others() {
 }
 
 /// With a bundle, it looks for other masters' etcd before it bootstraps: what a killed run left is no cluster of others.
-pub(crate) fn killed_at_every_boundary_of_the_fan_out_it_goes_on() {
+pub(crate) fn the_fan_out_resumes_after_a_kill_at_every_boundary() {
     let cluster = Cluster::with_images(3, 1);
     let first = cluster.first();
     first.must("cd /etc/nodeinit && nodeinit secrets generate");
@@ -172,7 +172,7 @@ pub(crate) fn killed_at_every_boundary_of_the_fan_out_it_goes_on() {
 }
 
 /// Here the others die with it, as where all of them lose their power: so their steps are not over before it was killed at them.
-pub(crate) fn killed_with_the_others_at_every_step_of_theirs_it_goes_on() {
+pub(crate) fn the_fan_out_resumes_after_a_kill_of_all_machines_at_every_step() {
     let cluster = Cluster::with_images(2, 1);
     let first = cluster.first();
     first.add_failpoints();
@@ -214,7 +214,7 @@ pub(crate) fn killed_with_the_others_at_every_step_of_theirs_it_goes_on() {
 }
 
 /// Each further master loses its network at another stage of its coming: before it is a member of etcd, as a learner, as a voter.
-pub(crate) fn a_cable_pulled_at_any_stage_is_survived() {
+pub(crate) fn a_network_loss_at_any_stage_is_survived() {
     let cluster = Cluster::with_images(4, 0);
     let first = cluster.first();
     first.nodeinit("up --local").exits(0);

@@ -31,7 +31,7 @@ pub(crate) fn killed_everywhere(host: &Host, command: &str) -> String {
     points
 }
 
-pub(crate) fn killed_at_every_point_it_goes_on() {
+pub(crate) fn a_run_resumes_after_a_kill_at_every_point() {
     let host = Host::fresh();
     host.add_failpoints();
     host.must("touch /root/points /root/cas /root/said");

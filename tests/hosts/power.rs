@@ -3,7 +3,7 @@
 use nodeinit_tests::{Cluster, Host};
 use std::{thread, time::Duration};
 
-pub(crate) fn after_a_power_cut_the_cluster_comes_back_by_itself() {
+pub(crate) fn the_cluster_recovers_from_a_power_cut_on_its_own() {
     let host = Host::with_cluster();
     let ca = host.ca();
     host.kubectl("create configmap kept");
@@ -18,7 +18,7 @@ pub(crate) fn after_a_power_cut_the_cluster_comes_back_by_itself() {
     assert_eq!(ca, host.ca());
 }
 
-pub(crate) fn after_a_power_cut_in_the_middle_up_goes_on() {
+pub(crate) fn up_resumes_after_a_power_cut_during_a_run() {
     let host = Host::fresh();
     let up = host.start("nodeinit up");
     host.until("the kubelet's start", 120.0, "systemctl is-active kubelet");

@@ -2,7 +2,7 @@
 
 use nodeinit_tests::Host;
 
-pub(crate) fn a_cluster_of_a_secrets_bundle() {
+pub(crate) fn a_cluster_from_a_secrets_bundle() {
     let host = Host::with_images();
     host.must("cd /etc/nodeinit && nodeinit secrets generate && [ $(stat -c %a secrets.yaml) = 600 ]");
     host.nodeinit("secrets generate --file /etc/nodeinit/secrets.yaml").exits(1).says(&["already exists"]);

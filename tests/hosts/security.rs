@@ -122,7 +122,7 @@ pub(crate) fn logs_come_at_once(first: &Host, nodes: &[&Host]) {
 }
 
 /// A cluster that ran without the agent gets it, and goes back.
-pub(crate) fn a_running_cluster_gets_the_agent_and_goes_back() {
+pub(crate) fn the_agent_is_enabled_and_disabled_in_a_running_cluster() {
     let cluster = Cluster::with_images(1, 2);
     let (first, worker, stock) = (cluster.first(), &cluster.workers[0], &cluster.workers[1]);
     let all = [first, worker, stock];

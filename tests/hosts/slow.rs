@@ -13,7 +13,7 @@ fn nothing_waited_in_a_back_off(host: &Host) {
     }
 }
 
-pub(crate) fn heavy_writes_beside_it() {
+pub(crate) fn a_bootstrap_with_heavy_disk_writes() {
     let host = Host::fresh();
     host.writes(true);
     host.up();
@@ -22,7 +22,7 @@ pub(crate) fn heavy_writes_beside_it() {
 }
 
 /// etcd stands still until the API server has given up on it twice, and so waits in the kubelet's back-off.
-pub(crate) fn a_lost_race_against_etcd_is_mended() {
+pub(crate) fn a_lost_race_against_etcd_is_repaired() {
     let host = Host::fresh();
     let slow = host.start(
         "until pid=$(pgrep -x etcd); do sleep 0.02; done; kill -STOP $pid

@@ -12,7 +12,7 @@ fn refuses(host: &Host, why: &[&str]) {
     assert!(changes.is_empty(), "an up that refused changed {changes:#?}");
 }
 
-pub(crate) fn a_machine_that_is_not_fit() {
+pub(crate) fn a_machine_that_fails_preflight() {
     let host = Host::with_images();
 
     host.must("for port in 6443 2379; do systemd-run -q -u taken-$port python3 -m http.server $port; done");
@@ -37,7 +37,7 @@ pub(crate) fn a_machine_that_is_not_fit() {
     host.put("/usr/bin/kubelet", "#!/bin/sh\necho Kubernetes v1.33.0");
     host.must("chmod 755 /usr/bin/kubelet");
     let differs = format!("/usr/bin/kubelet is v1.33.0, and kubernetes.version is {}", version());
-    refuses(&host, &[&differs, "remedy: bring the kubelet"]);
+    refuses(&host, &[&differs, "remedy: provide the kubelet"]);
     // A wrong one that is in place is replaced by the right one of the source.
     host.must("rm /etc/nodeinit/conf.d/50-test.yaml");
     host.up();
@@ -67,7 +67,7 @@ fn a_clock_that_is_an_hour_behind(host: &Host) {
     assert_eq!(ca, host.ca(), "the CA was generated again");
 }
 
-pub(crate) fn what_keeps_machines_apart_is_named_before_anything_begins() {
+pub(crate) fn network_obstacles_are_named_before_anything_changes() {
     let cluster = Cluster::fresh(2, 1);
     let (first, other, worker) = (cluster.first(), &cluster.masters[1], &cluster.workers[0]);
     let peers = |unreachable: &[&str]| {

@@ -36,7 +36,7 @@ fn new_token(cluster: &Cluster) -> String {
     made.trim().to_owned()
 }
 
-pub(crate) fn a_worker_joins_in_three_requests_and_forgets_its_token() {
+pub(crate) fn a_worker_joins_in_three_requests_and_removes_its_token() {
     let cluster = Cluster::with_images(1, 1);
     cluster.hosts().for_each(has_another_address);
     let cluster = prepared(cluster);
@@ -213,7 +213,7 @@ threading.Thread(target=garbage, args=(7003,)).start()
 serve(7004, 'ours')
 "#;
 
-pub(crate) fn what_stands_in_a_workers_way_is_named_and_passes() {
+pub(crate) fn obstacles_to_a_join_are_named_and_retried() {
     let cluster = pair();
     let (first, worker) = (cluster.first(), worker(&cluster));
     impostors(first, worker);
@@ -289,7 +289,7 @@ fn impostors(first: &Host, worker: &Host) {
     worker.must("systemd-run --unit impostors python3 /root/impostors.py && sleep 1 && systemctl is-active impostors");
 }
 
-pub(crate) fn a_name_that_is_taken_and_a_request_that_nobody_signs() {
+pub(crate) fn a_used_name_and_an_unsigned_request() {
     let cluster = pair();
     let (first, worker) = (cluster.first(), worker(&cluster));
     worker.configure("timeouts: {join: 4s}\n");

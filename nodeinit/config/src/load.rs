@@ -13,7 +13,7 @@ use crate::{
     text::{
         merge::merge,
         reader,
-        tree::{Node, Value},
+        tree::{Value, YamlNode},
     },
 };
 
@@ -59,12 +59,12 @@ impl Layer {
         Source { name: self.name.clone(), lines: !matches!(self.content, Content::Setting { .. }) }
     }
 
-    pub(crate) fn parse(&self, number: usize, findings: &mut Findings) -> Option<Node> {
+    pub(crate) fn parse(&self, number: usize, findings: &mut Findings) -> Option<YamlNode> {
         match &self.content {
             Content::File(bytes) | Content::Release(bytes) => reader::parse(number, bytes, findings),
             Content::Setting { path, value } => {
                 let at = Mark { layer: number, line: 0, column: 0 };
-                let mut root = Node::map(at);
+                let mut root = YamlNode::map(at);
                 root.set(path, reader::parse(number, value.as_bytes(), findings)?);
                 Some(root)
             }
@@ -79,7 +79,7 @@ pub struct Loaded {
     pub cluster: Cluster,
     /// The warnings: allowed values that are probably mistakes.
     pub warnings: Vec<Problem>,
-    pub(crate) tree: Node,
+    pub(crate) tree: YamlNode,
     pub(crate) sources: Vec<Source>,
     /// The layers that describe releases.
     pub(crate) releases: Vec<Layer>,

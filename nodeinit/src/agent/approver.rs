@@ -41,7 +41,7 @@ const FRESH: Duration = Duration::from_secs(2);
 const PART: usize = 100;
 
 /// Receives each request's name and verdict.
-pub type Report<'a> = dyn Fn(&str, &Verdict) + 'a;
+pub type VerdictReport<'a> = dyn Fn(&str, &Verdict) + 'a;
 
 /// Approves and denies requests.
 pub struct Approver<'a> {
@@ -49,7 +49,7 @@ pub struct Approver<'a> {
     rules: &'a Rules,
     /// If several approvers watch, all but one let the others go first.
     patience: Duration,
-    report: &'a Report<'a>,
+    report: &'a VerdictReport<'a>,
     places: Semaphore,
     nodes: Mutex<Option<(Instant, Rc<Nodes>)>>,
 }
@@ -65,7 +65,7 @@ enum Look {
 impl<'a> Approver<'a> {
     /// Creates an approver with these rules.
     #[must_use]
-    pub fn new(api: &'a KubeClient, rules: &'a Rules, patience: Duration, report: &'a Report<'a>) -> Self {
+    pub fn new(api: &'a KubeClient, rules: &'a Rules, patience: Duration, report: &'a VerdictReport<'a>) -> Self {
         Self { api, rules, patience, report, places: Semaphore::new(AT_ONCE), nodes: Mutex::default() }
     }
 

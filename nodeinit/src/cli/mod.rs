@@ -95,10 +95,10 @@ enum Command {
     Etcd(etcd::Etcd),
     /// Add or remove masters
     #[command(subcommand)]
-    Master(up::Machine),
+    Master(up::MachineCommand),
     /// Add or remove workers
     #[command(subcommand)]
-    Worker(up::Machine),
+    Worker(up::MachineCommand),
     /// Run a single step (debugging)
     #[command(subcommand)]
     Phase(phase::Phase),
@@ -270,10 +270,10 @@ pub fn run() -> Exit {
         Command::Addons(command) => runtime.block_on(addons::run(command)),
         Command::Certs(command) => runtime.block_on(certs::run(command)),
         Command::Etcd(command) => runtime.block_on(etcd::run(command)),
-        Command::Master(up::Machine::Add(args)) => runtime.block_on(up::add(args, Role::Master)),
-        Command::Master(up::Machine::Remove(args)) => runtime.block_on(remove::run(args, Role::Master)),
-        Command::Worker(up::Machine::Add(args)) => runtime.block_on(up::add(args, Role::Worker)),
-        Command::Worker(up::Machine::Remove(args)) => runtime.block_on(remove::run(args, Role::Worker)),
+        Command::Master(up::MachineCommand::Add(args)) => runtime.block_on(up::add(args, Role::Master)),
+        Command::Master(up::MachineCommand::Remove(args)) => runtime.block_on(remove::run(args, Role::Master)),
+        Command::Worker(up::MachineCommand::Add(args)) => runtime.block_on(up::add(args, Role::Worker)),
+        Command::Worker(up::MachineCommand::Remove(args)) => runtime.block_on(remove::run(args, Role::Worker)),
         Command::Phase(phase) => runtime.block_on(phase::run(phase)),
     }
 }

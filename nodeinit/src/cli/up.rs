@@ -55,7 +55,7 @@ impl Run {
 
 /// The subcommands of `master` and `worker`.
 #[derive(Subcommand)]
-pub(super) enum Machine {
+pub(super) enum MachineCommand {
     /// Add one configured machine to the cluster; run this on the first master
     Add(Add),
     /// Drain a machine, remove its etcd member, node and tokens; run this on a master

@@ -8,7 +8,7 @@ use crate::engine::{
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A step of a plan, and the steps that it waits for.
-pub struct Node {
+pub struct PlanNode {
     /// The step.
     pub step: Box<dyn Step>,
     /// Its identity.
@@ -19,7 +19,7 @@ pub struct Node {
 
 /// Collects the steps of a plan, each after its dependencies.
 #[derive(Default)]
-pub struct PlanBuilder(Vec<Node>);
+pub struct PlanBuilder(Vec<PlanNode>);
 
 impl PlanBuilder {
     /// Adds a step that starts when the steps `after` have ended.
@@ -30,7 +30,7 @@ impl PlanBuilder {
     /// The same for a step whose type is not known here.
     pub fn add_boxed(&mut self, step: Box<dyn Step>, after: impl IntoIterator<Item = StepId>) {
         let (id, after) = (step.id(), after.into_iter().collect());
-        self.0.push(Node { step, id, after });
+        self.0.push(PlanNode { step, id, after });
     }
 
     /// Adds a step that starts when all steps that were added before have ended.
@@ -75,7 +75,7 @@ impl PlanBuilder {
 
 /// The steps of a run. Each is listed after its dependencies, so there is no cycle.
 pub struct Plan {
-    nodes: Vec<Node>,
+    nodes: Vec<PlanNode>,
     /// For each step, the positions of its dependents.
     dependents: Vec<Vec<usize>>,
 }
@@ -83,13 +83,13 @@ pub struct Plan {
 impl Plan {
     /// Returns the steps in order.
     #[must_use]
-    pub fn nodes(&self) -> &[Node] {
+    pub fn nodes(&self) -> &[PlanNode] {
         &self.nodes
     }
 
     /// Returns the step with this name.
     #[must_use]
-    pub fn named(&self, name: &str) -> Option<&Node> {
+    pub fn named(&self, name: &str) -> Option<&PlanNode> {
         self.nodes.iter().find(|node| node.id.name() == name)
     }
 

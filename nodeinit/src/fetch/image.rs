@@ -26,7 +26,7 @@ const LARGEST_LAYER: u64 = 8 << 30;
 
 /// The manifest under a tag: an image, or a list with one image per platform.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Manifest {
+pub(super) enum ImageManifest {
     /// The digest of the image for the wanted platform.
     List(String),
     /// An image.
@@ -74,7 +74,7 @@ struct RootFs {
     diff_ids: Vec<String>,
 }
 
-impl Manifest {
+impl ImageManifest {
     /// Reads a manifest; selects the image for linux on `arch` from a list.
     ///
     /// # Errors
@@ -220,14 +220,17 @@ mod tests {
         let children =
             [child("unknown", "unknown"), child("linux", "arm64"), child("windows", "amd64"), child("linux", "amd64")];
         let list = json!({"manifests": children}).to_string();
-        assert_eq!(Manifest::read(list.as_bytes(), "amd64").unwrap(), Manifest::List("sha256:linux-amd64".into()));
-        let error = Manifest::read(list.as_bytes(), "s390x").unwrap_err().to_string();
+        assert_eq!(
+            ImageManifest::read(list.as_bytes(), "amd64").unwrap(),
+            ImageManifest::List("sha256:linux-amd64".into())
+        );
+        let error = ImageManifest::read(list.as_bytes(), "s390x").unwrap_err().to_string();
         assert!(error.contains("linux/s390x"), "{error}");
         let image = json!({"config": {"digest": "c"}, "layers": [{"digest": "a"}, {"digest": "b"}]}).to_string();
-        let expected = Manifest::Image { config: "c".into(), layers: vec!["a".into(), "b".into()] };
-        assert_eq!(Manifest::read(image.as_bytes(), "amd64").unwrap(), expected);
+        let expected = ImageManifest::Image { config: "c".into(), layers: vec!["a".into(), "b".into()] };
+        assert_eq!(ImageManifest::read(image.as_bytes(), "amd64").unwrap(), expected);
         for other in [r#"{"schemaVersion": 1, "fsLayers": []}"#, "[]", "no JSON"] {
-            assert!(Manifest::read(other.as_bytes(), "amd64").is_err(), "{other}");
+            assert!(ImageManifest::read(other.as_bytes(), "amd64").is_err(), "{other}");
         }
     }
 

@@ -28,7 +28,7 @@ use crate::{
 };
 use futures_util::{StreamExt, future::try_join_all, stream};
 use hyper::StatusCode;
-use image::{Layer, Manifest};
+use image::{ImageManifest, Layer};
 use lock::{Lock, Record};
 use nodeinit_config::{
     Cluster, Logins,
@@ -322,13 +322,13 @@ impl Fetch {
         if let Some(pinned) = self.lock.borrow().pinned(&image.name).filter(|pinned| *pinned != digest) {
             return Err(self.not_pinned(&image.name, &digest, pinned));
         }
-        let (config, layers) = match Manifest::read(&text, self.arch)? {
-            Manifest::Image { config, layers } => (config, layers),
-            Manifest::List(digest) => {
+        let (config, layers) = match ImageManifest::read(&text, self.arch)? {
+            ImageManifest::Image { config, layers } => (config, layers),
+            ImageManifest::List(digest) => {
                 let text = self.verified(path, &repository, "manifests", &digest).await?;
-                match Manifest::read(&text, self.arch)? {
-                    Manifest::Image { config, layers } => (config, layers),
-                    Manifest::List(_) => {
+                match ImageManifest::read(&text, self.arch)? {
+                    ImageManifest::Image { config, layers } => (config, layers),
+                    ImageManifest::List(_) => {
                         return Err(StepError::new("the registry's manifest list refers to another manifest list"));
                     }
                 }

@@ -1,7 +1,7 @@
 //! One attempt to join at one endpoint.
 
 use super::{
-    Join, Joined, MachineIdentity,
+    JoinRequest, Joined, MachineIdentity,
     error::{JoinError, Obstacle},
     trust::{Seen, tls},
 };
@@ -54,7 +54,7 @@ impl From<JoinError> for Stop {
 
 /// The progress so far, from which a later attempt continues.
 pub(super) struct Attempt<'a> {
-    join: &'a Join<'a>,
+    join: &'a JoinRequest<'a>,
     ca: Option<String>,
     /// Whether the name is free or belongs to this machine.
     named: bool,
@@ -67,7 +67,7 @@ pub(super) struct Attempt<'a> {
 }
 
 impl<'a> Attempt<'a> {
-    pub(super) fn new(join: &'a Join<'a>) -> Result<Self, JoinError> {
+    pub(super) fn new(join: &'a JoinRequest<'a>) -> Result<Self, JoinError> {
         let pem = client_request(&join.leaf(), join.key).map_err(JoinError::Request)?;
         // As in the kubelet (`digestedName`), so that the same key has the same request. Another token has another request, so the
         // fate of the former token's request does not matter.
@@ -345,7 +345,7 @@ mod tests {
         let trust = super::super::Trust::new(None, vec![[7; 32]]).unwrap();
         let (token, key) = (Secret::new("abcdef.0123456789abcdef".to_owned()), crate::pki::Key::generate().unwrap());
         let machine = MachineIdentity { id: "aa".into(), system_uuid: None };
-        let join = Join {
+        let join = JoinRequest {
             node: "w1",
             endpoints: &endpoints,
             trust: &trust,

@@ -35,7 +35,7 @@ const BUSY_PAUSE: Duration = Duration::from_secs(5);
 
 /// A worker's attempt to join.
 #[derive(Debug)]
-pub struct Join<'a> {
+pub struct JoinRequest<'a> {
     /// The node's name.
     pub node: &'a str,
     /// The endpoints of the API, tried in turn.
@@ -65,7 +65,7 @@ pub struct Joined {
     pub requests: u32,
 }
 
-impl Join<'_> {
+impl JoinRequest<'_> {
     /// Describes the requested certificate.
     #[must_use]
     pub fn leaf(&self) -> Leaf {

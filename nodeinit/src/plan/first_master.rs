@@ -14,7 +14,7 @@ use crate::{
         cluster_ready::Ready,
         etcd::{EtcdMember, Permit},
         fanout,
-        node::Node,
+        node::RegisterNode,
         static_pods::Healthy,
         tokens::Tokens,
         verify_kubelets::VerifyKubelets,
@@ -74,7 +74,7 @@ fn objects(plan: &mut PlanBuilder, cluster: &Cluster) {
     let api = Id::Healthy(ApiServer);
     plan.add(Objects::Bootstrap, [api.clone()]);
     plan.add(Tokens, [api.clone()]);
-    plan.add(Node, [api.clone()]);
+    plan.add(RegisterNode, [api.clone()]);
     plan.add(AgentService, [Id::Kubeconfig, Id::ClusterConfig]);
     // These pods connect to the API at its endpoint.
     let mut after_endpoint = vec![api.clone()];

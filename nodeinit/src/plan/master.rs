@@ -13,10 +13,10 @@ use crate::{
         etcd::EtcdMember,
         first_api_server::FirstApiServer,
         kubeconfig::Kubeconfigs,
-        node::Node,
+        node::RegisterNode,
         node_ready::NodeReady,
         pki::Pki,
-        static_pods::{ApiServerConfig, Healthy, Manifest},
+        static_pods::{ApiServerConfig, Healthy, PlaceManifest},
         verify_kubelets::VerifyKubelets,
         virtual_address,
     },
@@ -50,7 +50,7 @@ pub(super) fn plan(cluster: &Cluster) -> Result<Plan, PlanError> {
     if cluster.control_plane.virtual_address.is_some() {
         kube_vip(&mut plan);
     }
-    plan.add(Node, [Id::Healthy(ApiServer)]);
+    plan.add(RegisterNode, [Id::Healthy(ApiServer)]);
     plan.add(AgentService, [Id::Kubeconfig, Id::Healthy(ApiServer)]);
     if requests_serving_certificate(cluster) {
         plan.add_last(VerifyKubelets);
@@ -92,7 +92,7 @@ pub(super) fn manifest(plan: &mut PlanBuilder, component: Component, also: impl 
     let mut after = vec![Id::Kubeconfig, image(KubernetesImage::Pause), image(own)];
     after.extend(also);
     after.push(Id::KubeletConfig);
-    plan.add(Manifest(component), after);
+    plan.add(PlaceManifest(component), after);
 }
 
 /// Adds kube-vip's static pod, which depends on its image if a step imports it.
@@ -100,7 +100,7 @@ pub(super) fn kube_vip(plan: &mut PlanBuilder) {
     let image_step = Id::Image(ImageName::of("kube-vip"));
     let mut after = vec![Id::Kubeconfig, Id::KubeletConfig, image(KubernetesImage::Pause)];
     after.extend(plan.has(&image_step).then_some(image_step));
-    plan.add(virtual_address::Manifest, after);
+    plan.add(virtual_address::PlaceKubeVip, after);
 }
 
 fn image(image: KubernetesImage) -> Id {

@@ -10,7 +10,7 @@ use crate::{
         etcd::leave::Leave,
         images::RemoveImages,
         os::RestoreOs,
-        reset::{Files, Journal, Kubelet, Mounts, Network, Pods},
+        reset::{RemoveFiles, RemoveJournal, RemoveNetwork, RemovePods, StopKubelet, Unmount},
     },
 };
 
@@ -22,14 +22,14 @@ use crate::{
 pub fn plan(force: bool, remove_aside: bool) -> Result<Plan, PlanError> {
     let mut plan = PlanBuilder::default();
     plan.add(Leave { force }, []);
-    plan.add(Kubelet, [Id::LeaveEtcd]);
-    plan.add(Pods, [Id::StopKubelet]);
-    plan.add(Mounts, [Id::RemovePods]);
-    plan.add(Network, [Id::Unmount]);
+    plan.add(StopKubelet, [Id::LeaveEtcd]);
+    plan.add(RemovePods, [Id::StopKubelet]);
+    plan.add(Unmount, [Id::RemovePods]);
+    plan.add(RemoveNetwork, [Id::Unmount]);
     plan.add(RestoreOs, [Id::RemoveNetwork]);
     plan.add(RemoveImages, [Id::RemovePods]);
     plan.add(RestoreContainerd, [Id::RemoveImages, Id::Unmount]);
-    plan.add(Files { remove_aside }, [Id::RestoreKernel, Id::RestoreContainerd]);
-    plan.add(Journal, [Id::RemoveFiles]);
+    plan.add(RemoveFiles { remove_aside }, [Id::RestoreKernel, Id::RestoreContainerd]);
+    plan.add(RemoveJournal, [Id::RemoveFiles]);
     plan.build()
 }

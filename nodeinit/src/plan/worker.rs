@@ -6,7 +6,7 @@ use crate::{
         step_id::StepId as Id,
     },
     plan::machine,
-    steps::{join::Join, worker_node::WorkerReady},
+    steps::{join::JoinCluster, worker_node::WorkerReady},
 };
 use nodeinit_config::{Cluster, cluster::Role};
 
@@ -17,7 +17,7 @@ use nodeinit_config::{Cluster, cluster::Role};
 pub(super) fn plan(cluster: &Cluster) -> Result<Plan, PlanError> {
     let mut plan = PlanBuilder::default();
     machine::prepare(&mut plan);
-    plan.add(Join, [Id::Preflight]);
+    plan.add(JoinCluster, [Id::Preflight]);
     machine::install(&mut plan, cluster, Role::Worker);
     machine::kubelet(&mut plan, Id::Join);
     plan.add_last(WorkerReady);

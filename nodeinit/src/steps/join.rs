@@ -31,7 +31,7 @@ const SPREAD: Duration = Duration::from_millis(200);
 const ID: StepId = StepId::Join;
 
 /// Step `join`: writes the CA, the kubelet's certificate and its kubeconfig, and removes the token.
-pub struct Join;
+pub struct JoinCluster;
 
 fn ca_path() -> PathBuf {
     certificate_path(crate::pki::catalog::Ca::Kubernetes.base())
@@ -75,7 +75,7 @@ fn kubeconfig(cx: &Context) -> Result<Option<NewFile>, StepError> {
 }
 
 #[async_trait(?Send)]
-impl Step for Join {
+impl Step for JoinCluster {
     fn id(&self) -> StepId {
         ID
     }
@@ -125,7 +125,7 @@ async fn ask(cx: &Context) -> Result<(), StepError> {
     let machine = facts::machine(&cx.files)?;
     let endpoints = endpoints(cx);
     let joined = loop {
-        let join = join::Join {
+        let join = join::JoinRequest {
             node: &cx.node.name,
             endpoints: &endpoints,
             trust: &trust,

@@ -24,7 +24,7 @@ use serde_json::Value;
 use std::{ops::ControlFlow, path::Path, time::Duration};
 
 /// Step `node`: waits until the kubelet has registered this node, and sets its labels and taints.
-pub struct Node;
+pub struct RegisterNode;
 
 /// How long the restart of the kubelet is delayed for containers that it is starting.
 const STATIC_PODS_LIMIT: Duration = Duration::from_secs(5);
@@ -114,7 +114,7 @@ fn has_started(pod: &Value) -> bool {
 }
 
 #[async_trait(?Send)]
-impl Step for Node {
+impl Step for RegisterNode {
     fn id(&self) -> StepId {
         StepId::Node
     }

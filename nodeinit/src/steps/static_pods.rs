@@ -95,7 +95,7 @@ fn listens(cx: &Context, command: &[String], port: u16) -> ControlFlow<(), Strin
 }
 
 /// Step `manifest-NAME`: writes the component's manifest, from which the kubelet starts its pod.
-pub struct Manifest(pub Component);
+pub struct PlaceManifest(pub Component);
 
 /// Renders the manifest of the API server.
 ///
@@ -115,7 +115,7 @@ fn file(pod: StaticPod) -> NewFile {
 }
 
 #[async_trait(?Send)]
-impl Step for Manifest {
+impl Step for PlaceManifest {
     fn id(&self) -> StepId {
         StepId::Manifest(self.0)
     }

@@ -23,7 +23,7 @@ const REMOVAL_LIMIT: Duration = Duration::from_secs(60);
 
 /// Step `manifest-kube-vip`: writes the pod's manifest, from which the kubelet starts it. The pod retries until this machine's API
 /// server accepts it.
-pub struct Manifest;
+pub struct PlaceKubeVip;
 
 fn manifest(cx: &Context) -> Result<NewFile, StepError> {
     let pod = static_pod::kube_vip(&cx.renderer())?;
@@ -31,7 +31,7 @@ fn manifest(cx: &Context) -> Result<NewFile, StepError> {
 }
 
 #[async_trait(?Send)]
-impl Step for Manifest {
+impl Step for PlaceKubeVip {
     fn id(&self) -> StepId {
         StepId::KubeVipManifest
     }

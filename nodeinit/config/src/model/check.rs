@@ -9,7 +9,7 @@ use crate::{
     },
     problem::{Findings, Flaw},
     schema::{Fallback, Field, Kind},
-    text::tree::{Entry, Node, Value, below, resolve},
+    text::tree::{Entry, Value, YamlNode, below, resolve},
 };
 use serde_json::Value as Json;
 
@@ -22,21 +22,21 @@ struct File {
 }
 
 /// Checks a layer and drops keys without a value (`key:`).
-pub(crate) fn layer(root: Node, findings: &mut Findings) -> Option<Node> {
+pub(crate) fn layer(root: YamlNode, findings: &mut Findings) -> Option<YamlNode> {
     value(root, &Kind::Group(CLUSTER), "", File { keys: CLUSTER, complete: false }, findings)
 }
 
 /// Checks a separate file, which must contain all its required keys.
-pub(crate) fn file(root: Node, keys: &'static [Field], findings: &mut Findings) -> Option<Node> {
+pub(crate) fn file(root: YamlNode, keys: &'static [Field], findings: &mut Findings) -> Option<YamlNode> {
     value(root, &Kind::Group(keys), "", File { keys, complete: true }, findings)
 }
 
 /// Returns `None` for an empty value, which leaves the value to lower layers.
-fn value(node: Node, kind: &Kind, path: &str, file: File, findings: &mut Findings) -> Option<Node> {
+fn value(node: YamlNode, kind: &Kind, path: &str, file: File, findings: &mut Findings) -> Option<YamlNode> {
     if node.is_null() {
         return None;
     }
-    let Node { at, value } = node;
+    let YamlNode { at, value } = node;
     let good = match (kind, value) {
         (_, Value::Bad) => Value::Bad,
         (Kind::Text(format), Value::Scalar { text, quoted }) => match fits(format, &text, quoted) {
@@ -84,7 +84,7 @@ fn value(node: Node, kind: &Kind, path: &str, file: File, findings: &mut Finding
             Value::Bad
         }
     };
-    Some(Node { at, value: good })
+    Some(YamlNode { at, value: good })
 }
 
 /// Checks the format. Only some formats accept a number or a boolean instead of a string.
@@ -123,7 +123,7 @@ fn group(entries: Vec<Entry>, fields: &[Field], path: &str, file: File, findings
     good
 }
 
-fn list(items: Vec<Node>, inner: &Kind, path: &str, file: File, findings: &mut Findings) -> Vec<Node> {
+fn list(items: Vec<YamlNode>, inner: &Kind, path: &str, file: File, findings: &mut Findings) -> Vec<YamlNode> {
     let mut good = Vec::new();
     for (index, item) in items.into_iter().enumerate() {
         let here = format!("{path}[{index}]");

@@ -18,7 +18,7 @@ use crate::{
     model::{format::Format, versions::KubernetesVersion},
     problem::{Findings, Flaw},
     releases::Releases,
-    text::tree::{Node, Value},
+    text::tree::{Value, YamlNode},
 };
 use ipnet::IpNet;
 use serde_json::{Map, Value as Json};
@@ -105,7 +105,7 @@ impl Form for Map<String, Json> {
     const KIND: Kind = Kind::Free { reserved: &[] };
 
     fn read(place: &Place<'_, Self>) -> Option<Self> {
-        Some(place.written().map(Node::json_map).unwrap_or_default())
+        Some(place.written().map(YamlNode::json_map).unwrap_or_default())
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{
     model::place::keys,
     problem::Mark,
     schema::{Fallback, Field, Kind},
-    text::tree::{Entry, Node, Value},
+    text::tree::{Entry, Value, YamlNode},
 };
 use std::path::PathBuf;
 
@@ -19,23 +19,23 @@ pub const FLANNEL_CNI_PLUGIN_IMAGE: &str = "ghcr.io/flannel-io/flannel-cni-plugi
 pub const KUBE_VIP_IMAGE: &str = "ghcr.io/kube-vip/kube-vip:v0.9.1";
 
 /// Returns the defaults that the schema declares as values.
-pub(crate) fn layer() -> Node {
+pub(crate) fn layer() -> YamlNode {
     group(CLUSTER)
 }
 
 /// Returns the defaults of these keys.
-pub(crate) fn group(fields: &[Field]) -> Node {
+pub(crate) fn group(fields: &[Field]) -> YamlNode {
     let entry = |field: &Field| {
         let node = match (field.kind, field.default) {
             (Kind::Group(fields), _) => group(fields),
-            (Kind::List(_), Fallback::Empty(_)) => Node { at: Mark::DEFAULT, value: Value::List(Vec::new()) },
-            (_, Fallback::Empty(_)) => Node::map(Mark::DEFAULT),
-            (_, Fallback::Value(text)) => Node::text(Mark::DEFAULT, text),
+            (Kind::List(_), Fallback::Empty(_)) => YamlNode { at: Mark::DEFAULT, value: Value::List(Vec::new()) },
+            (_, Fallback::Empty(_)) => YamlNode::map(Mark::DEFAULT),
+            (_, Fallback::Value(text)) => YamlNode::text(Mark::DEFAULT, text),
             (_, Fallback::Words(..) | Fallback::Required) => return None,
         };
         Some(Entry { key: field.key.to_owned(), at: Mark::DEFAULT, node })
     };
-    Node { at: Mark::DEFAULT, value: Value::Map(fields.iter().filter_map(entry).collect()) }
+    YamlNode { at: Mark::DEFAULT, value: Value::Map(fields.iter().filter_map(entry).collect()) }
 }
 
 /// The programs of a first master, as `(path below the source, target path)`.
@@ -90,12 +90,13 @@ pub(crate) fn images(cluster: &Cluster) -> Vec<(String, String)> {
 }
 
 /// Adds to the tree what depends on everything else: the header and the default artifacts.
-pub(crate) fn complete(tree: &mut Node, cluster: &Cluster) {
-    let text = |text: &str| Node { at: Mark::DEFAULT, value: Value::Scalar { text: text.to_owned(), quoted: false } };
+pub(crate) fn complete(tree: &mut YamlNode, cluster: &Cluster) {
+    let text =
+        |text: &str| YamlNode { at: Mark::DEFAULT, value: Value::Scalar { text: text.to_owned(), quoted: false } };
     let pairs = |pairs: Vec<[(&str, &str); 2]>| {
         let entry = |(key, value): (&str, &str)| Entry { key: key.to_owned(), at: Mark::DEFAULT, node: text(value) };
-        let item = |pair: [(&str, &str); 2]| Node { at: Mark::DEFAULT, value: Value::Map(pair.map(entry).into()) };
-        Node { at: Mark::DEFAULT, value: Value::List(pairs.into_iter().map(item).collect()) }
+        let item = |pair: [(&str, &str); 2]| YamlNode { at: Mark::DEFAULT, value: Value::Map(pair.map(entry).into()) };
+        YamlNode { at: Mark::DEFAULT, value: Value::List(pairs.into_iter().map(item).collect()) }
     };
     let (binaries, images) = (keys().artifacts().binaries().path, keys().artifacts().images().path);
     let artifacts = &cluster.artifacts;
@@ -140,8 +141,8 @@ mod tests {
                 walk(field.kind.fields(), &path);
                 let (Fallback::Empty(text) | Fallback::Words(_, text)) = field.default else { continue };
                 let mut findings = Findings::default();
-                let value = reader::parse(1, text.as_bytes(), &mut findings).unwrap_or(Node::map(Mark::DEFAULT));
-                let mut root = Node::map(Mark::DEFAULT);
+                let value = reader::parse(1, text.as_bytes(), &mut findings).unwrap_or(YamlNode::map(Mark::DEFAULT));
+                let mut root = YamlNode::map(Mark::DEFAULT);
                 root.set(&path, value);
                 check::layer(root, &mut findings);
                 assert!(findings.is_empty(), "{path}: {findings:?}");

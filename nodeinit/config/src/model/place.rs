@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     problem::{Findings, Mark},
-    text::tree::{Entry, Node, Value, below},
+    text::tree::{Entry, Value, YamlNode, below},
 };
 use serde_json::{Map, Value as Json};
 use std::{collections::HashMap, marker::PhantomData};
@@ -16,14 +16,14 @@ use std::{collections::HashMap, marker::PhantomData};
 pub(crate) struct Place<'t, F> {
     /// The path of keys, as in messages.
     pub(crate) path: String,
-    node: Option<&'t Node>,
-    root: Option<&'t Node>,
+    node: Option<&'t YamlNode>,
+    root: Option<&'t YamlNode>,
     form: PhantomData<fn() -> F>,
 }
 
 impl<'t> Place<'t, Document> {
     /// Returns the place of the complete configuration.
-    pub(crate) fn document(tree: &'t Node) -> Self {
+    pub(crate) fn document(tree: &'t YamlNode) -> Self {
         Self { path: String::new(), node: Some(tree), root: Some(tree), form: PhantomData }
     }
 }
@@ -35,7 +35,7 @@ pub(crate) fn keys() -> Place<'static, Document> {
 
 impl<'t, F> Place<'t, F> {
     /// Returns the place of a tree that is not a complete `cluster.yaml`.
-    pub(crate) fn of_tree(tree: &'t Node) -> Self {
+    pub(crate) fn of_tree(tree: &'t YamlNode) -> Self {
         Self { path: String::new(), node: Some(tree), root: None, form: PhantomData }
     }
 
@@ -49,7 +49,7 @@ impl<'t, F> Place<'t, F> {
         Place { path: below(&self.path, key), node, root: self.root, form: PhantomData }
     }
 
-    pub(crate) fn written(&self) -> Option<&'t Node> {
+    pub(crate) fn written(&self) -> Option<&'t YamlNode> {
         self.node
     }
 
@@ -75,7 +75,7 @@ impl<'t, F> Place<'t, F> {
 
     /// Returns the entries of a map.
     pub(crate) fn entries(&self) -> &'t [Entry] {
-        self.node.map_or(&[], Node::entries)
+        self.node.map_or(&[], YamlNode::entries)
     }
 }
 
@@ -94,7 +94,7 @@ impl<F: Form> Place<'_, F> {
 impl<'t, F> Place<'t, Vec<F>> {
     /// Returns the entries of a list.
     pub(crate) fn items(&self) -> Vec<Place<'t, F>> {
-        let items = self.node.map_or(&[][..], Node::items).iter().enumerate();
+        let items = self.node.map_or(&[][..], YamlNode::items).iter().enumerate();
         let place = |(index, node)| Place {
             path: format!("{}[{index}]", self.path),
             node: Some(node),
@@ -121,7 +121,7 @@ impl<'t> Place<'t, Map<String, Json>> {
 
 /// Reports a value that another entry of a list also has.
 pub(crate) fn refuse_twice<'t, F>(seen: &mut HashMap<&'t str, String>, place: &Place<'t, F>, errors: &mut Findings) {
-    let Some(value) = place.node.and_then(Node::scalar) else { return };
+    let Some(value) = place.node.and_then(YamlNode::scalar) else { return };
     match seen.get(value) {
         Some(first) => place.report(errors, format!("{value} is already set in {first}"), "use different values"),
         None => drop(seen.insert(value, place.path.clone())),

@@ -8,7 +8,7 @@ use crate::{
     load::Layer,
     model::{check, defaults, place::Place, versions::KubernetesVersion},
     problem::{Findings, Mark},
-    text::{merge::merge, reader, tree::Node},
+    text::{merge::merge, reader, tree::YamlNode},
 };
 use file::File;
 use std::{collections::BTreeMap, ffi::OsStr, fmt, path::Path};
@@ -215,7 +215,7 @@ fn relate(releases: &mut [Release]) {
 }
 
 /// Returns `None` if the file has a problem, which is in `findings`.
-fn read(root: Node, findings: &mut Findings) -> Option<Release> {
+fn read(root: YamlNode, findings: &mut Findings) -> Option<Release> {
     let before = findings.len();
     let mut tree = defaults::group(KEYS);
     let checked = check::file(root, KEYS, findings)?;

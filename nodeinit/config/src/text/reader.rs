@@ -2,7 +2,7 @@
 
 use crate::{
     problem::{Findings, Mark},
-    text::tree::{Entry, Node, Value, resolve},
+    text::tree::{Entry, Value, YamlNode, resolve},
 };
 use granit_parser::{Event, Parser, ScalarStyle, Tag, options};
 use serde_json::Value as Json;
@@ -32,7 +32,7 @@ impl Dialect {
 
 /// A collection that is not complete yet, and for a map the key that waits for its value.
 struct Open {
-    node: Node,
+    node: YamlNode,
     key: Option<(String, Mark)>,
     /// The keys of a map, and their lines.
     keys: HashMap<String, usize>,
@@ -43,7 +43,7 @@ struct Open {
 
 /// Reads one layer. Syntax errors, second documents, aliases, tags and unsuitable keys go to `findings`.
 /// Returns `None` if the layer is empty or invalid.
-pub(crate) fn parse(layer: usize, bytes: &[u8], findings: &mut Findings) -> Option<Node> {
+pub(crate) fn parse(layer: usize, bytes: &[u8], findings: &mut Findings) -> Option<YamlNode> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(err) => {
@@ -58,7 +58,7 @@ pub(crate) fn parse(layer: usize, bytes: &[u8], findings: &mut Findings) -> Opti
 }
 
 /// Reads the documents of a text. Returns `None` if it is not YAML.
-pub(crate) fn documents(layer: usize, text: &str, dialect: Dialect, findings: &mut Findings) -> Option<Vec<Node>> {
+pub(crate) fn documents(layer: usize, text: &str, dialect: Dialect, findings: &mut Findings) -> Option<Vec<YamlNode>> {
     let mut limits = options! { flow_nesting_limit: dialect.depth(), block_nesting_limit: dialect.depth() };
     limits.set_emit_comments(false);
     let before = findings.len();
@@ -101,8 +101,8 @@ struct Reader<'f> {
     dialect: Dialect,
     findings: &'f mut Findings,
     open: Vec<Open>,
-    documents: Vec<Node>,
-    anchored: HashMap<usize, Node>,
+    documents: Vec<YamlNode>,
+    anchored: HashMap<usize, YamlNode>,
     aliased: usize,
 }
 
@@ -129,7 +129,7 @@ impl Reader<'_> {
                         None => !plain,
                         Some(suffix) => suffix == "str",
                     };
-                    self.place(Node { at, value: Value::Scalar { text: text.into_owned(), quoted } }, anchor);
+                    self.place(YamlNode { at, value: Value::Scalar { text: text.into_owned(), quoted } }, anchor);
                 }
             }
             Event::SequenceStart(_, anchor, tag) => {
@@ -166,7 +166,7 @@ impl Reader<'_> {
     fn alias(&mut self, anchor: usize, at: Mark) {
         if self.is_strict() {
             self.findings.add(at, "", "aliases (`*name`) are not supported", "write the value out");
-            return self.place(Node { at, value: Value::Bad }, 0);
+            return self.place(YamlNode { at, value: Value::Bad }, 0);
         }
         if self.key_is_next() {
             return self.findings.add(at, "", "a key must be a string", "write the key as a string");
@@ -220,11 +220,17 @@ impl Reader<'_> {
             };
             self.findings.add(at, "", what, "write the key as a string");
         }
-        self.open.push(Open { node: Node { at, value }, key: None, keys: HashMap::new(), anchor, merged: Vec::new() });
+        self.open.push(Open {
+            node: YamlNode { at, value },
+            key: None,
+            keys: HashMap::new(),
+            anchor,
+            merged: Vec::new(),
+        });
     }
 
     /// Adds a complete value to the innermost open collection, or makes it a document.
-    fn place(&mut self, node: Node, anchor: usize) {
+    fn place(&mut self, node: YamlNode, anchor: usize) {
         if anchor != 0 && !self.is_strict() {
             self.anchored.insert(anchor, node.clone());
         }
@@ -251,7 +257,7 @@ impl Reader<'_> {
 const MERGE: &str = "<<";
 
 impl Open {
-    fn end(mut self) -> Node {
+    fn end(mut self) -> YamlNode {
         if let Value::Map(entries) = &mut self.node.value {
             for entry in self.merged {
                 if self.keys.insert(entry.key.clone(), entry.at.line).is_none() {
@@ -264,7 +270,7 @@ impl Open {
 }
 
 /// Returns the entries of the map, or of the list of maps, that `<<` names.
-fn maps(node: Node) -> Result<Vec<Entry>, Mark> {
+fn maps(node: YamlNode) -> Result<Vec<Entry>, Mark> {
     let at = node.at;
     match node.value {
         Value::Map(entries) => Ok(entries),
@@ -273,7 +279,7 @@ fn maps(node: Node) -> Result<Vec<Entry>, Mark> {
     }
 }
 
-fn count(node: &Node) -> usize {
+fn count(node: &YamlNode) -> usize {
     let inner = node.items().iter().map(count).sum::<usize>();
     1 + inner + node.entries().iter().map(|entry| count(&entry.node)).sum::<usize>()
 }

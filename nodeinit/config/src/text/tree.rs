@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json};
 
 /// A value and its position.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Node {
+pub(crate) struct YamlNode {
     pub(crate) at: Mark,
     pub(crate) value: Value,
 }
@@ -20,7 +20,7 @@ pub(crate) enum Value {
         text: String,
         quoted: bool,
     },
-    List(Vec<Node>),
+    List(Vec<YamlNode>),
     Map(Vec<Entry>),
 }
 
@@ -29,10 +29,10 @@ pub(crate) enum Value {
 pub(crate) struct Entry {
     pub(crate) key: String,
     pub(crate) at: Mark,
-    pub(crate) node: Node,
+    pub(crate) node: YamlNode,
 }
 
-impl Node {
+impl YamlNode {
     pub(crate) fn map(at: Mark) -> Self {
         Self { at, value: Value::Map(Vec::new()) }
     }
@@ -48,7 +48,7 @@ impl Node {
         }
     }
 
-    pub(crate) fn items(&self) -> &[Node] {
+    pub(crate) fn items(&self) -> &[YamlNode] {
         match &self.value {
             Value::List(items) => items,
             _ => &[],

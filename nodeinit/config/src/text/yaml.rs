@@ -2,7 +2,7 @@
 
 use super::{
     reader::{self, Dialect},
-    tree::{Node, Value as Written, resolve},
+    tree::{Value as Written, YamlNode, resolve},
 };
 use crate::problem::Findings;
 use serde_json::Value;
@@ -45,7 +45,7 @@ pub fn document(text: &str) -> Result<Value, YamlError> {
     }
 }
 
-fn json(node: &Node) -> Value {
+fn json(node: &YamlNode) -> Value {
     match &node.value {
         Written::Bad => Value::Null,
         Written::Scalar { text, quoted: true } => text.as_str().into(),

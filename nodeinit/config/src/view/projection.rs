@@ -11,7 +11,7 @@ use crate::{
     problem::{Mark, Problems},
     text::{
         emit,
-        tree::{Node, Value},
+        tree::{Value, YamlNode},
     },
 };
 use std::{collections::BTreeMap, fmt::Write, net::IpAddr};
@@ -51,7 +51,7 @@ impl Loaded {
     /// If both are inconsistent, such as an address that two machines have.
     pub fn made(&self, made: &Made) -> Result<Self, Problems> {
         let mut tree = self.tree.clone();
-        let plain = |text: &dyn ToString| Node::text(WRITTEN, text.to_string());
+        let plain = |text: &dyn ToString| YamlNode::text(WRITTEN, text.to_string());
         let lists = [(keys().masters().path, false), (keys().workers().path, made.workers_self_join)];
         for (list, join_on_their_own) in lists {
             let Some(Value::List(machines)) = tree.get_mut(&list).map(|node| &mut node.value) else { continue };
@@ -79,7 +79,7 @@ impl Loaded {
         if !made.cert_sans.is_empty() {
             let named = control_plane.cert_sans.iter().map(|name| plain(name));
             let all = named.chain(made.cert_sans.iter().map(|address| plain(address))).collect();
-            tree.set(&plane.cert_sans().path, Node { value: Value::List(all), ..plain(&"") });
+            tree.set(&plane.cert_sans().path, YamlNode { value: Value::List(all), ..plain(&"") });
         }
         let made = Layer::file("the values from the cloud", text(tree));
         load(&[vec![made], self.releases.clone()].concat())
@@ -99,12 +99,12 @@ impl Loaded {
         let workers = Place::document(&tree).workers().items();
         let own = workers.iter().find(|worker| worker.name().value().as_deref() == Some(name))?.written()?.clone();
         let at = own.at;
-        let quoted = |text: &str| Node { at, value: Value::Scalar { text: text.to_owned(), quoted: true } };
-        let list = |items: Vec<Node>| Node { at, value: Value::List(items) };
+        let quoted = |text: &str| YamlNode { at, value: Value::Scalar { text: text.to_owned(), quoted: true } };
+        let list = |items: Vec<YamlNode>| YamlNode { at, value: Value::List(items) };
         tree.set(&all.workers().path, list(vec![own]));
         tree.set(&all.control_plane().endpoint().path, quoted(trust.endpoints.first()?));
         let join = all.join();
-        tree.set(&join.path, Node::map(at));
+        tree.set(&join.path, YamlNode::map(at));
         tree.set(&join.ca_certificate().path, quoted(&trust.ca_certificate));
         tree.set(&join.ca_pins().path, list(vec![quoted(&trust.ca_pin)]));
         if trust.endpoints.len() > 1 {
@@ -116,16 +116,16 @@ impl Loaded {
 
     /// Returns the keys that a kind of machines receives. Includes defaults that depend on the cloud, and those that all machines of a
     /// cluster must share, because they may run different versions of nodeinit.
-    fn part(&self, audience: Audience) -> Node {
+    fn part(&self, audience: Audience) -> YamlNode {
         let mut tree = self.tree.clone();
         let all = keys();
         let metadata = all.network().pods_may_read_metadata().path;
         if self.cluster.openstack.is_some() && tree.get(&metadata).is_none() {
-            tree.set(&metadata, Node::text(WRITTEN, "false"));
+            tree.set(&metadata, YamlNode::text(WRITTEN, "false"));
         }
         for key in [all.agent().enabled().path, all.kubernetes().version().path] {
-            if let Some(text) = tree.get(&key).and_then(Node::scalar).map(str::to_owned) {
-                tree.set(&key, Node::text(WRITTEN, text));
+            if let Some(text) = tree.get(&key).and_then(YamlNode::scalar).map(str::to_owned) {
+                tree.set(&key, YamlNode::text(WRITTEN, text));
             }
         }
         retain(&mut tree, CLUSTER, audience);
@@ -134,7 +134,7 @@ impl Loaded {
 }
 
 /// Keeps the keys that these machines receive.
-fn retain(node: &mut Node, fields: &[Field], audience: Audience) {
+fn retain(node: &mut YamlNode, fields: &[Field], audience: Audience) {
     let Value::Map(entries) = &mut node.value else { return };
     entries.retain_mut(|entry| {
         let Some(field) = fields.iter().find(|field| field.key == entry.key) else { return false };
@@ -150,7 +150,7 @@ fn retain(node: &mut Node, fields: &[Field], audience: Audience) {
 }
 
 /// Writes the tree as YAML, without defaults.
-fn text(mut tree: Node) -> String {
+fn text(mut tree: YamlNode) -> String {
     prune(&mut tree);
     if let Value::Map(entries) = &mut tree.value {
         entries.retain(|entry| !["apiVersion", "kind"].contains(&entry.key.as_str()));
@@ -166,7 +166,7 @@ fn text(mut tree: Node) -> String {
 }
 
 /// Removes values from the built-in defaults.
-fn prune(node: &mut Node) {
+fn prune(node: &mut YamlNode) {
     if let Value::Map(entries) = &mut node.value {
         entries.iter_mut().for_each(|entry| prune(&mut entry.node));
         entries.retain(|entry| match &entry.node.value {

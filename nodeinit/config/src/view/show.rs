@@ -4,7 +4,7 @@ use crate::{
     load::Loaded,
     text::{
         emit,
-        tree::{Node, below},
+        tree::{YamlNode, below},
     },
 };
 use serde_json::{Map, Value as Json, json};
@@ -33,7 +33,7 @@ impl Loaded {
         json!({ "config": self.tree.json(), "origins": origins })
     }
 
-    fn origins(&self, node: &Node, path: &str, out: &mut Map<String, Json>) {
+    fn origins(&self, node: &YamlNode, path: &str, out: &mut Map<String, Json>) {
         for entry in node.entries() {
             self.origins(&entry.node, &below(path, &entry.key), out);
         }

@@ -5,7 +5,7 @@ use crate::{
     model::{cluster_id::fresh_cluster_id, format::UUID},
     problem::{Findings, Problems},
     schema::{Fallback, Field, Kind},
-    text::{emit, tree::Node},
+    text::{emit, tree::YamlNode},
 };
 
 /// The widest line of a comment, in characters.
@@ -20,7 +20,7 @@ pub fn template(layers: &[crate::Layer]) -> Result<String, Problems> {
     let all: Vec<crate::Layer> = std::iter::once(header).chain(layers.iter().cloned()).collect();
     crate::load(&all)?;
     // The written values, without the defaults. `load` has reported their problems.
-    let mut chosen = Node::map(crate::problem::Mark::DEFAULT);
+    let mut chosen = YamlNode::map(crate::problem::Mark::DEFAULT);
     for (index, layer) in all.iter().enumerate().filter(|(_, layer)| !layer.is_release()) {
         let mut findings = Findings::default();
         let checked =
@@ -43,7 +43,7 @@ pub fn template(layers: &[crate::Layer]) -> Result<String, Problems> {
     Ok(out.join("\n") + "\n")
 }
 
-fn write(field: &Field, chosen: Option<&Node>, indent: usize, out: &mut Vec<String>) {
+fn write(field: &Field, chosen: Option<&YamlNode>, indent: usize, out: &mut Vec<String>) {
     let pad = " ".repeat(indent);
     if field.default != Fallback::Required {
         explain(field, &pad, out);

@@ -175,7 +175,7 @@ fn foreign(here: &Here, known: &Known) -> Option<Verdict> {
 
 /// Lists the masters that had an etcd, and those that do not answer.
 fn traces(known: &Known) -> Option<String> {
-    let traces = |report: &Result<evidence::Report, String>| match report {
+    let traces = |report: &Result<evidence::Evidence, String>| match report {
         Ok(report) => report.traces().map(|traces| format!("holds {traces}, and no etcd answers for a quorum")),
         Err(_) => None,
     };
@@ -196,7 +196,7 @@ fn silent(known: &Known) -> Option<String> {
     })
 }
 
-fn list(known: &Known, describe: impl Fn(&Result<evidence::Report, String>) -> Option<String>) -> String {
+fn list(known: &Known, describe: impl Fn(&Result<evidence::Evidence, String>) -> Option<String>) -> String {
     let told = known.masters.iter().filter_map(|(name, report)| Some(format!("{name} {}", describe(report)?)));
     told.collect::<Vec<_>>().join("; ")
 }
@@ -301,31 +301,31 @@ pub(super) fn record(cx: &Context) -> Result<(), StepError> {
 mod tests {
     use super::*;
     use crate::{context::testing::context_of, engine::error::Exit};
-    use evidence::Report;
+    use evidence::Evidence;
 
-    const CLEAN: Report = Report { data: false, aside: Vec::new(), record: false, authority: Authority::None };
+    const CLEAN: Evidence = Evidence { data: false, aside: Vec::new(), record: false, authority: Authority::None };
 
-    fn silent() -> Result<Report, String> {
+    fn silent() -> Result<Evidence, String> {
         Err("no route to host".into())
     }
 
-    fn prepared() -> Result<Report, String> {
-        Ok(Report { authority: Authority::Ours, ..CLEAN })
+    fn prepared() -> Result<Evidence, String> {
+        Ok(Evidence { authority: Authority::Ours, ..CLEAN })
     }
 
-    fn holds(authority: Authority) -> Result<Report, String> {
-        Ok(Report { data: true, authority, ..CLEAN })
+    fn holds(authority: Authority) -> Result<Evidence, String> {
+        Ok(Evidence { data: true, authority, ..CLEAN })
     }
 
-    fn aside(authority: Authority) -> Result<Report, String> {
-        Ok(Report { aside: vec!["member.aside-1".into()], authority, ..CLEAN })
+    fn aside(authority: Authority) -> Result<Evidence, String> {
+        Ok(Evidence { aside: vec!["member.aside-1".into()], authority, ..CLEAN })
     }
 
-    fn recorded() -> Result<Report, String> {
-        Ok(Report { record: true, authority: Authority::Ours, ..CLEAN })
+    fn recorded() -> Result<Evidence, String> {
+        Ok(Evidence { record: true, authority: Authority::Ours, ..CLEAN })
     }
 
-    fn others(masters: [Result<Report, String>; 2]) -> Known {
+    fn others(masters: [Result<Evidence, String>; 2]) -> Known {
         let masters = ["m2", "m3"].map(String::from).into_iter().zip(masters).collect();
         Known { masters, ..Known::default() }
     }
@@ -386,7 +386,7 @@ mod tests {
             ("data of others", [holds(Other), silent()], ["refuse", "refuse", "refuse", "join", "refuse", "bootstrap"]),
             (
                 "certificates of others",
-                [Ok(Report { authority: Other, ..CLEAN }), silent()],
+                [Ok(Evidence { authority: Other, ..CLEAN }), silent()],
                 ["refuse", "refuse", "refuse", "join", "refuse", "bootstrap"],
             ),
         ];

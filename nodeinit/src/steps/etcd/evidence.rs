@@ -30,12 +30,12 @@ pub(super) struct Known {
     /// The address where an etcd has a certificate of another CA.
     pub(super) stranger: Option<SocketAddr>,
     /// The masters' reports by name, or why there is none yet.
-    pub(super) masters: BTreeMap<String, Result<Report, String>>,
+    pub(super) masters: BTreeMap<String, Result<Evidence, String>>,
 }
 
 /// The traces of etcd on one master's disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Report {
+pub(super) struct Evidence {
     /// etcd's data.
     pub(super) data: bool,
     /// The names of data that was moved aside.
@@ -55,7 +55,7 @@ pub(super) enum Authority {
     Other,
 }
 
-impl Report {
+impl Evidence {
     /// Describes the traces; `None` if no etcd was ever started there.
     pub(super) fn traces(&self) -> Option<String> {
         let mut traces = Vec::new();
@@ -130,9 +130,9 @@ fn probe(data_directory: &Path) -> String {
 }
 
 /// Parses the answer and rejects a truncated one.
-fn parse(text: &str, ours: &[u8]) -> Result<Report, String> {
+fn parse(text: &str, ours: &[u8]) -> Result<Evidence, String> {
     let mut lines = text.lines().map(str::trim_end).skip_while(|line| *line != BEGIN).skip(1);
-    let mut report = Report::default();
+    let mut report = Evidence::default();
     let incomplete = || "its answer over SSH is incomplete".to_owned();
     loop {
         let line = lines.next().ok_or_else(incomplete)?;
@@ -170,7 +170,7 @@ mod tests {
     use std::{fs, time::SystemTime};
 
     /// Runs the probe on a directory that represents a machine.
-    fn probed(files: &Files, directory: &str, ours: &[u8]) -> Report {
+    fn probed(files: &Files, directory: &str, ours: &[u8]) -> Evidence {
         let (code, text) = run(files, directory);
         assert_eq!(code, Some(0), "{text}");
         parse(&text, ours).unwrap()
@@ -196,7 +196,7 @@ mod tests {
         let (_dir, cx) = context();
         let (files, ours) = (&cx.files, ca());
         let probe = || probed(files, "/var/lib/etcd", &ours);
-        assert_eq!(probe(), Report::default(), "an empty machine");
+        assert_eq!(probe(), Evidence::default(), "an empty machine");
 
         let write = |path: &str, content: &[u8]| {
             for directory in files.missing_parents(Path::new(path)) {
@@ -205,7 +205,7 @@ mod tests {
             files.write(&[NewFile::private(path, content)]).unwrap();
         };
         write("/etc/kubernetes/pki/etcd/ca.crt", &ours);
-        assert_eq!(probe(), Report { authority: Authority::Ours, ..Report::default() }, "a prepared master");
+        assert_eq!(probe(), Evidence { authority: Authority::Ours, ..Evidence::default() }, "a prepared master");
         write("/etc/kubernetes/pki/etcd/ca.crt", &ca());
         assert_eq!(probe().authority, Authority::Other);
         write("/etc/kubernetes/pki/etcd/ca.crt", ours.trim_ascii_end());

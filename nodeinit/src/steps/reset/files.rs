@@ -27,12 +27,12 @@ use std::{
 
 /// Step `remove-files`: removes the trees, files and directories of nodeinit, and restores files that it replaced. etcd data that was
 /// moved aside stays, unless its removal is requested, too.
-pub struct Files {
+pub struct RemoveFiles {
     /// Whether to remove etcd data that was moved aside.
     pub remove_aside: bool,
 }
 
-impl Files {
+impl RemoveFiles {
     /// Returns the etcd data that stays.
     fn kept(&self, cx: &Context) -> Result<Vec<PathBuf>, StepError> {
         if self.remove_aside { Ok(Vec::new()) } else { aside::paths(cx) }
@@ -40,7 +40,7 @@ impl Files {
 }
 
 #[async_trait(?Send)]
-impl Step for Files {
+impl Step for RemoveFiles {
     fn id(&self) -> StepId {
         StepId::RemoveFiles
     }
@@ -149,10 +149,10 @@ fn remove_tree(cx: &Context, path: &Path) -> Result<(), StepError> {
 }
 
 /// Step `forget`: removes the journal.
-pub struct Journal;
+pub struct RemoveJournal;
 
 #[async_trait(?Send)]
-impl Step for Journal {
+impl Step for RemoveJournal {
     fn id(&self) -> StepId {
         StepId::Forget
     }
@@ -202,7 +202,7 @@ mod tests {
     #[tokio::test]
     async fn etcd_data_that_was_moved_aside_stays() {
         let (_dir, cx) = with_data().await;
-        let files = Files { remove_aside: false };
+        let files = RemoveFiles { remove_aside: false };
         let State::Needed(changes) = files.check(&cx).await.unwrap() else { panic!("nothing to do") };
         assert_eq!(changes.len(), 3, "{changes:?}");
         assert!(changes[2].starts_with("keep /data/etcd/member.aside-20260131T120000Z: "), "{changes:?}");
@@ -215,7 +215,7 @@ mod tests {
     #[tokio::test]
     async fn etcd_data_that_was_moved_aside_is_removed_on_request() {
         let (_dir, cx) = with_data().await;
-        let files = Files { remove_aside: true };
+        let files = RemoveFiles { remove_aside: true };
         remove(&cx, &files.kept(&cx).unwrap()).unwrap();
         assert!(!cx.files.exists("/data"));
     }
@@ -240,7 +240,7 @@ mod tests {
     async fn files_of_nodeinit_are_removed_and_everything_else_is_restored() {
         let (_dir, cx) =
             context_of("apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\n");
-        let files = Files { remove_aside: false };
+        let files = RemoveFiles { remove_aside: false };
         let directory = |path: &str| fs::create_dir_all(cx.files.real(Path::new(path))).unwrap();
         directory("/etc/kubernetes/manifests");
         cx.files.write(&[NewFile { path: "/etc/theirs".into(), content: b"theirs".to_vec(), mode: 0o640 }]).unwrap();

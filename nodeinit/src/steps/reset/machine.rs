@@ -26,10 +26,10 @@ const LIMIT: Duration = Duration::from_secs(60);
 const LEAST: Duration = Duration::from_secs(10);
 
 /// Step `stop-kubelet`: stops the kubelet first, because it would restart removed pods.
-pub struct Kubelet;
+pub struct StopKubelet;
 
 #[async_trait(?Send)]
-impl Step for Kubelet {
+impl Step for StopKubelet {
     fn id(&self) -> StepId {
         StepId::StopKubelet
     }
@@ -57,10 +57,10 @@ fn units(cx: &Context) -> impl Iterator<Item = String> + use<> {
 }
 
 /// Step `remove-pods`: removes every pod of the kubelet that nodeinit started.
-pub struct Pods;
+pub struct RemovePods;
 
 #[async_trait(?Send)]
-impl Step for Pods {
+impl Step for RemovePods {
     fn id(&self) -> StepId {
         StepId::RemovePods
     }
@@ -116,10 +116,10 @@ async fn sandboxes() -> Result<(Cri, Vec<Sandbox>), StepError> {
 
 /// Step `unmount`: unmounts what the kubelet and the runtime mounted below nodeinit's directories. It runs before anything is
 /// removed there, so that nothing behind a mount is deleted.
-pub struct Mounts;
+pub struct Unmount;
 
 #[async_trait(?Send)]
-impl Step for Mounts {
+impl Step for Unmount {
     fn id(&self) -> StepId {
         StepId::Unmount
     }
@@ -168,7 +168,7 @@ fn unescape(text: &str) -> PathBuf {
 
 /// Step `remove-network`: removes new interfaces of the pod network, the virtual address, and the iptables chains of kube-proxy and the
 /// pod network.
-pub struct Network;
+pub struct RemoveNetwork;
 
 /// Interfaces that flannel and the bridge plugin create.
 const INTERFACES: [&str; 4] = ["cni0", "flannel.1", "flannel-v6.1", "kube-ipvs0"];
@@ -177,7 +177,7 @@ const INTERFACES: [&str; 4] = ["cni0", "flannel.1", "flannel-v6.1", "kube-ipvs0"
 const CHAINS: [&str; 3] = ["KUBE-", "CNI-", "FLANNEL-"];
 
 #[async_trait(?Send)]
-impl Step for Network {
+impl Step for RemoveNetwork {
     fn id(&self) -> StepId {
         StepId::RemoveNetwork
     }

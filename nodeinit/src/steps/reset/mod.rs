@@ -3,8 +3,8 @@
 mod files;
 mod machine;
 
-pub use files::{Files, Journal};
-pub use machine::{Kubelet, Mounts, Network, Pods};
+pub use files::{RemoveFiles, RemoveJournal};
+pub use machine::{RemoveNetwork, RemovePods, StopKubelet, Unmount};
 
 use crate::{
     context::Context,
