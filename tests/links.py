@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Fails where a link in a page leads to no file or no heading of this repository: links.py. Links to other sites are not tried."""
+"""Fails if a link in a page has no target file or heading in this repository: links.py. Does not check links to other sites."""
 import re
 
 from prose import ROOT, check
 
-# The beginnings of generated pages. Their links are relative to docs/, and are checked there.
+# The introductions of generated pages. Their links are relative to docs/, and are checked there.
 SOURCES = {"nodeinit/config/tests/releases.md", "nodeinit/tests/cli.md"}
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"#+ (.*)")
 
 
 def headings(page):
-    """The anchors that GitHub gives the headings of a page."""
+    """Returns the anchors that GitHub generates for the headings of a page."""
     for line in page.read_text().splitlines():
         if heading := HEADING.match(line):
             yield re.sub(r"[^\w\- ]", "", heading.group(1).lower()).replace(" ", "-")

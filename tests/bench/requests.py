@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts what `provisioner` asks of a cloud as a cluster grows: requests.py NODEINIT PROVISIONER [WORKERS...].
+"""Counts the requests of `provisioner` to a cloud as a cluster grows: requests.py NODEINIT PROVISIONER [WORKERS...].
 
 For each number of workers (2, 10, 30 and 100 if none are given): `apply --resources-only` from an empty project on the cloud of tests/openstack,
 `plan` and a second `apply` on what is there, `destroy`. Servers are made and do not boot. The front door of the cloud counts.
@@ -17,7 +17,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 CLOUD = HERE.parent / "openstack/cloud.sh"
 LAYERS = [HERE.parent.parent / "docs/examples/openstack.yaml", HERE.parent / "lab/cluster.yaml", HERE.parent / "openstack/cluster.yaml"]
 CLUSTER_ID = uuid.uuid4()
-# Rooms in a subnet that holds so many machines; nothing boots, so that no host needs one of these addresses.
+# A subnet for this many machines; nothing boots, so no host needs one of these addresses.
 NETWORK = """\
   network:
     create: {cidr: 10.79.0.0/16, gateway: 10.79.0.1, firstAddress: 10.79.1.1, lastAddress: 10.79.1.254}
@@ -35,7 +35,7 @@ def machines(workers):
 
 
 def run(command, work):
-    """Seconds, and the front door's requests by method."""
+    """Returns the seconds, and the requests at the front end by method."""
     mark = cloud("mark").strip()
     begun = time.monotonic()
     ended = subprocess.run(command, cwd=work, capture_output=True, text=True)

@@ -1,4 +1,4 @@
-//! Optional addons on a real cluster: they work, and they go without a trace.
+//! Optional addons on a real cluster: they work, and their removal leaves nothing behind.
 
 use nodeinit_tests::Host;
 
@@ -56,7 +56,7 @@ fn configure(host: &Host, addons: &str) {
     host.configure(&format!("apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\naddons: {{{addons}}}\n"));
 }
 
-/// Every object of the cluster that somebody makes on purpose.
+/// Lists every object of the cluster that is created on purpose.
 fn everything(host: &Host) -> String {
     let kinds = "namespaces,serviceaccounts,configmaps,secrets,services,deployments,daemonsets,roles,rolebindings,clusterroles,\
         clusterrolebindings,storageclasses,ingressclasses,apiservices";
@@ -100,7 +100,7 @@ fn own_manifests_follow_their_files(host: &Host) {
     host.run("kubectl --kubeconfig /etc/kubernetes/admin.conf -n mine get configmap one").exits(1);
 }
 
-/// Their images are of other makers, and not in the lab.
+/// Their images are from other projects, and not in the lab.
 fn the_api_accepts_the_others(host: &Host) {
     for (name, namespace) in
         [("monitoring", "monitoring"), ("logging", "logging"), ("ingress", "ingress"), ("dashboard", "dashboard")]
@@ -109,7 +109,7 @@ fn the_api_accepts_the_others(host: &Host) {
         let manifest = std::fs::read_to_string(manifest).unwrap();
         let path = format!("/root/{name}.yaml");
         host.put(&path, &manifest);
-        // The namespace itself, with its demands of pods; without it nothing in it could be judged.
+        // The namespace with its pod security level, without which the API could not check objects in it.
         let script = format!(
             "export KUBECONFIG=/etc/kubernetes/admin.conf; sed '/^---/,$d' {path} | kubectl apply --server-side -f - && \
              kubectl apply --server-side --dry-run=server -f {path} 2>&1; kubectl delete namespace {namespace} --wait=false"

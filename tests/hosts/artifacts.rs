@@ -1,10 +1,10 @@
-//! Binaries and images that are broken, not what they should be, or cut off on their way.
+//! Binaries and images that are damaged, wrong, or truncated during the download.
 
 use crate::containerd;
 use nodeinit_tests::{Cluster, Host, Server, Upstream, build_addons, release_directory};
 use std::fs;
 
-/// A directory on the host that shows the lab's binaries and images, in which single ones can be replaced.
+/// A directory on the host with the lab's binaries and images, in which single files can be replaced.
 const OWN_SOURCE: &str =
     "mkdir -p /root/own/images && ln -s /opt/lab/bin /root/own/bin && ln -s /opt/lab/images/* /root/own/images/";
 
@@ -72,7 +72,7 @@ fn put_logins(host: &Host, registry: &str, path: &str) -> String {
     password.to_owned()
 }
 
-/// From stand-ins for upstream's servers, with only the mirrors and the CA in the configuration.
+/// From replacements of the official servers, with only the mirrors and the CA in the configuration.
 pub(crate) fn a_cluster_from_fetched_artifacts() {
     const FETCH: &str = "artifacts fetch --to /opt/kubernetes --registry-auth /root/logins.json";
     build_addons(&["etcd-3.6"]);
@@ -174,7 +174,7 @@ fn fingerprint(host: &Host, key: &str) -> String {
     host.must(&format!("ssh-keygen -l -f /root/{key} | cut -d' ' -f2")).trim().to_owned()
 }
 
-/// Of the bundle alone: the directory is away.
+/// From the bundle only: the directory is removed.
 fn a_cluster_of_the_bundle(host: &Host) {
     host.nodeinit("reset --yes").exits(0);
     host.must("mv /opt/kubernetes /root/away && [ ! -e /usr/bin/kubelet ] && [ -z \"$(ctr -n k8s.io images ls -q)\" ]");
@@ -197,7 +197,7 @@ fn a_cluster_of_the_bundle(host: &Host) {
     host.nodeinit("plan").exits(0).says(&["nothing to do"]);
 }
 
-/// A machine whose image has the programs, as a distribution's packages place them; the kubelet pulls all images through a mirror.
+/// A machine whose image has the programs where a distribution's packages install them; the kubelet pulls all images through a mirror.
 pub(crate) fn programs_from_the_machine_image_and_images_from_a_registry() {
     const LOGINS: &str = "/etc/nodeinit/registry-auth.json";
     let host = Host::fresh();
@@ -226,8 +226,8 @@ pub(crate) fn programs_from_the_machine_image_and_images_from_a_registry() {
     host.must("[ -x /usr/bin/kubelet ] && [ -x /opt/cni/bin/bridge ]");
 }
 
-/// README.md's three commands, with hosts in the place of its machines. Beside them is only what the lab needs: what its kernel demands,
-/// and stand-ins for upstream's servers.
+/// The three commands of README.md, on hosts of the lab. In addition, the configuration has only what the lab needs: settings for its
+/// kernel, and replacements of the official servers.
 pub(crate) fn the_readme_creates_three_masters_from_official_artifacts() {
     const ALONE: &str = "[ -e /usr/bin/kubelet ] && [ ! -e /var/lib/nodeinit/artifacts ]";
     build_addons(&["kube-vip"]);
@@ -269,7 +269,7 @@ pub(crate) fn the_readme_creates_three_masters_from_official_artifacts() {
     first.must("[ ! -e /var/lib/nodeinit/artifacts ] && [ ! -e /usr/local/bin/containerd ]");
 }
 
-/// The commands of README.md, with the names, addresses and keys of these hosts.
+/// Returns the commands of README.md with the names, addresses and keys of these hosts.
 fn page(cluster: &Cluster) -> String {
     let text = include_str!("../../README.md");
     let (_, marked) = text.split_once("<!-- a test runs this -->\n\n").unwrap();
@@ -288,7 +288,7 @@ fn page(cluster: &Cluster) -> String {
     page
 }
 
-/// What the lab's kernel demands of a cluster.
+/// Returns the settings that the lab's kernel requires.
 fn lab_settings() -> String {
     let text = fs::read_to_string(release_directory().join("cluster.yaml")).unwrap();
     let from = text.find("\nkubelet:").unwrap();
@@ -296,7 +296,7 @@ fn lab_settings() -> String {
     text[from..to].to_owned()
 }
 
-/// The stand-ins in the place of upstream's servers, and their CA.
+/// Returns the configuration of the replacements of the official servers, and their CA.
 fn of_stand_ins(upstream: &Upstream) -> String {
     let (files, registry) = (upstream.files(), upstream.registry());
     let ca = fs::read_to_string(Upstream::kept("ca.pem")).unwrap();
@@ -307,7 +307,7 @@ fn of_stand_ins(upstream: &Upstream) -> String {
     )
 }
 
-/// The directory is on the first master alone. A worker reaches no port of its but those of SSH and the API.
+/// The directory is only on the first master. A worker reaches only its ports for SSH and the API.
 pub(crate) fn only_the_first_master_needs_the_artifacts() {
     let cluster = Cluster::fresh(2, 1);
     let (first, worker) = (cluster.first(), &cluster.workers[0]);
@@ -335,7 +335,7 @@ pub(crate) fn only_the_first_master_needs_the_artifacts() {
     first.nodeinit("plan").exits(0).says(&["nothing to do"]);
 }
 
-/// Hosts with nothing but Debian. The first one has nodeinit, the configuration and the bundle; the bridge leads nowhere else.
+/// Hosts with only Debian. The first one has nodeinit, the configuration and the bundle; the bridge has no other connection.
 pub(crate) fn five_bare_machines_from_one_bundle() {
     let cluster = Cluster::bare(3, 2);
     let first = cluster.first();
@@ -365,7 +365,7 @@ pub(crate) fn five_bare_machines_from_one_bundle() {
     for host in cluster.hosts() {
         host.must("[ -x /usr/bin/kubelet ] && containerd --version | grep -q ' v2'");
         host.must("! ls /var/lib/nodeinit/downloads/* && [ ! -e /run/nodeinit/artifacts.json ]");
-        // The image of the pods that prove the network.
+        // The image of the pods that test the network.
         host.must("umount /opt/lab");
     }
     first.check_pods();

@@ -1,4 +1,4 @@
-//! Two runs at once, and a run that is asked to stop.
+//! Two runs at the same time, and a run that is stopped.
 
 use nodeinit_tests::Host;
 

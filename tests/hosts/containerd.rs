@@ -1,8 +1,8 @@
-//! containerd that nodeinit installs, and one that it finds.
+//! containerd that nodeinit installs, and one that is already installed.
 
 use nodeinit_tests::{Host, difference};
 
-/// What the lab's hosts need of containerd, as an operator would add it: no CAP_SYS_RESOURCE.
+/// containerd's settings that the lab's hosts need, added as an operator would: no CAP_SYS_RESOURCE.
 pub(crate) const OWN: &str = "version = 3\n[plugins.'io.containerd.cri.v1.runtime']\n  restrict_oom_score_adj = true\n";
 
 /// The lab's programs, with containerd's.
@@ -18,7 +18,7 @@ const ARTIFACTS: &str = "artifacts:\n  binaries:\n\
 const PROXY: &str = "containerRuntime: {MANAGE proxy: {https: \"http://proxy.example.org:3128\", noProxy: [10.77.0.0/24]}}\n\
     images: {mirrors: [{registry: docker.io, urls: [\"https://mirror.example.org/hub\"]}]}\n";
 
-/// What preflight says without the test's own configuration.
+/// Checks the findings of preflight without the test's own configuration.
 fn without_configuration(host: &Host, why: &[&str]) {
     host.must("mv /etc/nodeinit/conf.d/50-test.yaml /root/");
     host.nodeinit("preflight").exits(69).says(why);
@@ -80,7 +80,7 @@ pub(crate) fn an_installed_containerd_is_reconfigured_and_restored() {
     host.check_pods();
     host.nodeinit("plan").exits(0).says(&["nothing to do"]);
 
-    // What others set meanwhile stays; what Kubernetes needs comes back, and the pods go on.
+    // Other settings stay; those that Kubernetes needs are restored, and the pods keep running.
     let pods = "ctr -n k8s.io tasks ls -q | sort";
     let running = host.must(pods);
     host.must("sed -i 's#/opt/cni/bin#/elsewhere#; s#/usr/bin/foreign#/usr/bin/other#' /etc/containerd/config.toml");

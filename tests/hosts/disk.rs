@@ -20,7 +20,7 @@ pub(crate) fn a_disk_that_fills_up_while_keys_are_generated() {
     assert!(ca.is_empty() || ca == host.ca(), "the CA was generated again");
 }
 
-/// Afterwards `reset` still knows everything that was made.
+/// Afterwards, `reset` still knows everything that was created.
 fn the_journals_disk_is_full_for_a_while(host: &Host) {
     let before = host.listing();
     host.disk("/var/lib/nodeinit", "8k");

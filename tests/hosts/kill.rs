@@ -1,11 +1,11 @@
-//! nodeinit is killed at each step's begin and end, in the middle of each file and before each rename, and goes on.
+//! nodeinit is killed at the start and the end of each step, in the middle of each file and before each rename, and resumes.
 
 use nodeinit_tests::{Host, difference};
 use std::time::Instant;
 
-/// Runs a command, which is killed once at every point, until it ends by itself or two minutes are over. Exits with its code.
+/// Runs a command, which is killed once at every point, until it completes or two minutes are over. Exits with its code.
 ///
-/// A process that a killed one was just starting may hold the lock for a moment; and on another machine its run may go on.
+/// A process that a killed one was just starting may hold the lock for a moment, and its run on another machine may continue.
 const UNTIL_DONE: &str = r#"
 while [ $SECONDS -lt 120 ]; do
     NODEINIT_FAILPOINTS=/root/points nodeinit-failpoints COMMAND >/root/said 2>&1
@@ -16,7 +16,7 @@ done 2>/dev/null
 cat /root/said
 exit $code"#;
 
-/// Lets a command be killed everywhere and end; returns the points at which it was.
+/// Runs a command that is killed at every point until it completes; returns the points.
 #[track_caller]
 pub(crate) fn killed_everywhere(host: &Host, command: &str) -> String {
     host.must(">/root/points");
@@ -38,7 +38,7 @@ pub(crate) fn a_run_resumes_after_a_kill_at_every_point() {
     let before = host.listing();
 
     let points = killed_everywhere(&host, "up");
-    // `step-begin kube-apiserver` is not required: the kubelet goes on by itself between two kills.
+    // `step-begin kube-apiserver` is not required: the kubelet continues on its own between two kills.
     for point in [
         "step-begin pki",
         "write-half /etc/kubernetes/pki/ca.key",
@@ -52,7 +52,7 @@ pub(crate) fn a_run_resumes_after_a_kill_at_every_point() {
     ] {
         assert!(points.lines().any(|line| line == point), "it was not killed at {point}:\n{points}");
     }
-    // Which steps are killed at their very end hangs on what ran beside them.
+    // Which steps are killed at their end depends on the steps that run in parallel.
     assert!(points.lines().filter(|line| line.starts_with("step-end")).count() > 5, "{points}");
     let cas = host.must("sort -u /root/cas");
     assert_eq!(cas.lines().count(), 1, "the CA was generated again");
@@ -65,7 +65,7 @@ pub(crate) fn a_run_resumes_after_a_kill_at_every_point() {
     for point in ["step-begin stop-kubelet", "step-begin remove-files", "step-begin forget"] {
         assert!(points.lines().any(|line| line == point), "reset was not killed at {point}:\n{points}");
     }
-    // kubectl keeps what it has learnt of an API.
+    // kubectl caches its discovery of an API.
     host.must("rm -rf /root/.kube; cd /root; >points; >cas; >said");
     let changes = difference(&before, &host.listing());
     assert!(changes.is_empty(), "reset left {changes:#?}");

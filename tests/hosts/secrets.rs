@@ -1,4 +1,4 @@
-//! A secrets bundle, what comes of it in a cluster, and certificates that grow old there.
+//! A secrets bundle, its use in a cluster, and the renewal of certificates.
 
 use nodeinit_tests::Host;
 
@@ -48,7 +48,7 @@ fn the_kubelet_shows_a_certificate_of_the_cluster(host: &Host) {
     assert_eq!(requests, "", "a master's kubelet asks for no certificate");
 }
 
-/// With a certificate that ends in four minutes the kubelet asks for another, and moves our link to it.
+/// With a certificate that expires in four minutes, the kubelet requests another, and moves nodeinit's link to it.
 fn the_kubelet_renews_its_client_certificate(host: &Host) {
     let name = host.name();
     host.put(

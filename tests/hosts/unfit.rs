@@ -1,8 +1,8 @@
-//! Machines that are not fit: told at once, all of it, before anything is changed.
+//! Machines that fail preflight: every problem is reported before anything changes.
 
 use nodeinit_tests::{Cluster, Host, difference, version};
 
-/// `up` that refuses the machine, says why, and leaves it as it is.
+/// Checks that `up` refuses the machine, reports why, and changes nothing.
 #[track_caller]
 fn refuses(host: &Host, why: &[&str]) {
     let before = host.digests("/etc /usr/bin");
@@ -38,12 +38,12 @@ pub(crate) fn a_machine_that_fails_preflight() {
     host.must("chmod 755 /usr/bin/kubelet");
     let differs = format!("/usr/bin/kubelet is v1.33.0, and kubernetes.version is {}", version());
     refuses(&host, &[&differs, "remedy: provide the kubelet"]);
-    // A wrong one that is in place is replaced by the right one of the source.
+    // A wrong installed kubelet is replaced by the right one from the source.
     host.must("rm /etc/nodeinit/conf.d/50-test.yaml");
     host.up();
     assert_eq!(host.must("kubelet --version").trim(), format!("Kubernetes {}", version()));
 
-    // What Kubernetes does, when it is up, is no reason to refuse.
+    // A running Kubernetes is no reason to refuse.
     host.nodeinit("preflight").exits(0);
     a_clock_that_is_an_hour_behind(&host);
 }
@@ -58,7 +58,7 @@ fn a_clock_that_is_an_hour_behind(host: &Host) {
     let refused = r#"{"record":"failed","step":"preflight","error":"preflight failed"}"#;
     host.must(&format!("printf '%s\\n' '{ahead}' '{refused}' >>/var/lib/nodeinit/journal.jsonl"));
     host.up().exits(0);
-    // One that preflight accepted: until the clock is known to be right.
+    // One that preflight accepted counts until the clock is known to be right.
     host.must("printf '%s\\n' '{\"record\":\"clock\",\"time\":4102444800}' >>/var/lib/nodeinit/journal.jsonl");
     host.must("mv /usr/bin/timedatectl /root/ 2>/dev/null || true; rm -f /run/systemd/timesync/synchronized");
     host.nodeinit("up").exits(75).says(&["an earlier run accepted 2100-01-01 00:00:00 UTC", "--accept-clock"]);
@@ -82,7 +82,7 @@ pub(crate) fn network_obstacles_are_named_before_anything_changes() {
         format!("{} ({}) is up, but this machine cannot reach its TCP ports {ports}", host.name(), host.address())
     };
     peers(&[&ports(other, "2380 (etcd), 10250 (kubelet)"), &ports(worker, "10250 (kubelet)")]);
-    // A machine that is off is waited for.
+    // Preflight does not warn about a machine that is off.
     other.cut_power();
     peers(&[&ports(worker, "10250 (kubelet)")]);
 
