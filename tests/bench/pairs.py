@@ -19,7 +19,7 @@ CONFIDENCE = 0.9
 
 
 def built(checkout, target):
-    """Builds the programs that the modes need from a checkout. Each program is timed with the scripts of its own checkout."""
+    """Builds the programs that the modes need from a checkout. Each program is timed with the scripts of the same checkout."""
     environment = {**os.environ, "CARGO_TARGET_DIR": str(target)}
     for what in (["--release", "-p", "nodeinit"], ["-p", "nodeinit-tests", "--features", "join", "--bin", "join"]):
         subprocess.run(["cargo", "build", "--locked", *what], cwd=checkout, env=environment, check=True)

@@ -28,7 +28,7 @@ pub(crate) fn a_digest_that_is_not_the_pinned_one() {
     host.configure(&format!("artifacts: {{sha256: {{images/pause.tar: {wrong}}}}}"));
     let refused = host.nodeinit("up").exits(1);
     refused.says(&["images/pause.tar", &wrong, &right]);
-    assert_eq!(host.must("ctr -n k8s.io images ls -q | grep pause || true"), "", "it was used all the same");
+    assert_eq!(host.must("ctr -n k8s.io images ls -q | grep pause || true"), "", "the image was imported");
     let ca = host.ca();
     host.configure(&format!("artifacts: {{sha256: {{images/pause.tar: {right}}}}}"));
     host.up();

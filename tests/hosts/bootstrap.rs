@@ -54,8 +54,8 @@ pub(crate) fn kubeadm_accepts_it(host: &Host) {
     // The version is explicit, because hosts cannot look it up on the internet.
     let version = version();
     let plan = host.run(&format!("kubeadm upgrade plan {version} 2>&1")).exits(0);
-    let told = format!("Cluster version: {}", version.trim_start_matches('v'));
-    plan.says(&["Running cluster health checks", &told, &format!("Target version: {version}")]);
+    let current = format!("Cluster version: {}", version.trim_start_matches('v'));
+    plan.says(&["Running cluster health checks", &current, &format!("Target version: {version}")]);
 }
 
 /// As after a power cut: until the kubelet reports, the API shows pods as running whose containers are gone.

@@ -72,7 +72,7 @@ fn no_worker_has_the_key_of_a_ca(cluster: &Cluster) {
     for worker in &cluster.workers {
         worker.put("/run/values", keys.trim());
         let found = worker.must("find / /run /var/lib/kubelet -xdev -type f -not -path /run/values -print0 | xargs -0 grep -alFf /run/values || true");
-        assert_eq!(found, "", "a CA's key lies on {}", worker.name());
+        assert_eq!(found, "", "the key of a CA is on {}", worker.name());
         worker.must("rm /run/values");
     }
 }

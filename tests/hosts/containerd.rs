@@ -14,7 +14,7 @@ const ARTIFACTS: &str = "artifacts:\n  binaries:\n\
     \x20 - {path: bin/runtime/containerd-shim-runc-v2, to: /usr/local/bin/containerd-shim-runc-v2}\n\
     \x20 - {path: bin/runtime/ctr, to: /usr/local/bin/ctr}\n  - {path: bin/runtime/runc, to: /usr/local/sbin/runc}\n";
 
-/// One that the lab does not have, and one that a containerd of its own needs.
+/// Runtime settings with a proxy and a mirror that do not exist in the lab.
 const PROXY: &str = "containerRuntime: {MANAGE proxy: {https: \"http://proxy.example.org:3128\", noProxy: [10.77.0.0/24]}}\n\
     images: {mirrors: [{registry: docker.io, urls: [\"https://mirror.example.org/hub\"]}]}\n";
 

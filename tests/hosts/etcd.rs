@@ -30,7 +30,8 @@ struct Masters {
 }
 
 impl Masters {
-    fn begun() -> Self {
+    /// Boots three masters and starts the cluster on the first one.
+    fn first_only() -> Self {
         let cluster = Cluster::with_images(3, 0);
         cluster.first().must("nodeinit secrets generate --file /etc/nodeinit/secrets.yaml");
         let masters = Self { cluster, reader: None };
@@ -40,9 +41,9 @@ impl Masters {
         masters
     }
 
-    /// Three voting members.
-    fn grown() -> Self {
-        let mut masters = Self::begun();
+    /// Starts a cluster with three voting members.
+    fn three_voters() -> Self {
+        let mut masters = Self::first_only();
         let joins = [1, 2].map(|index| masters.host(index).start("nodeinit up"));
         joins.into_iter().for_each(|join| drop(join.wait().exits(0)));
         masters.watch();
@@ -252,7 +253,7 @@ impl Masters {
 }
 
 pub(crate) fn three_masters_from_nothing() {
-    let mut masters = Masters::grown();
+    let mut masters = Masters::three_voters();
     masters.are(&[0, 1, 2]);
     let nodes = masters.host(0).kubectl("get nodes --no-headers");
     assert_eq!(nodes.lines().filter(|line| line.contains(" Ready ")).count(), 3, "{nodes}");
@@ -274,7 +275,7 @@ pub(crate) fn three_masters_from_nothing() {
 }
 
 pub(crate) fn a_master_that_is_killed_at_every_point_joins() {
-    let mut masters = Masters::begun();
+    let mut masters = Masters::first_only();
     masters.watch();
     let host = masters.host(1);
     host.add_failpoints();
@@ -287,7 +288,7 @@ pub(crate) fn a_master_that_is_killed_at_every_point_joins() {
 }
 
 pub(crate) fn obstacles_to_etcd_membership_are_reported_or_repaired() {
-    let mut masters = Masters::grown();
+    let mut masters = Masters::three_voters();
     let (name, address) = (masters.host(2).name().to_owned(), masters.host(2).address().to_owned());
     let add = format!("etcdctl member add {name} --learner --peer-urls https://{address}:2380");
 
@@ -351,7 +352,7 @@ pub(crate) fn obstacles_to_etcd_membership_are_reported_or_repaired() {
 }
 
 pub(crate) fn a_master_is_removed_and_replaced() {
-    let mut masters = Masters::grown();
+    let mut masters = Masters::three_voters();
     let name = masters.host(2).name().to_owned();
 
     // It is powered off: two members are left, and both are needed for the quorum.
@@ -383,7 +384,7 @@ pub(crate) fn a_master_is_removed_and_replaced() {
 }
 
 pub(crate) fn lost_quorum_a_full_database_and_a_second_bootstrap() {
-    let mut masters = Masters::grown();
+    let mut masters = Masters::three_voters();
     let name = masters.host(2).name().to_owned();
     masters.unwatch();
 
@@ -417,7 +418,7 @@ pub(crate) fn lost_quorum_a_full_database_and_a_second_bootstrap() {
 }
 
 pub(crate) fn a_voter_that_lost_its_disk_does_not_vote_again() {
-    let mut masters = Masters::begun();
+    let mut masters = Masters::first_only();
     [1, 2].into_iter().for_each(|index| drop(masters.host(index).up()));
     masters.host(0).kubectl("create configmap kept");
 

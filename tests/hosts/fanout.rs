@@ -227,8 +227,8 @@ pub(crate) fn a_network_loss_at_any_stage_is_survived() {
             other.name()
         );
         let add = first.start(&add);
-        let begun = format!("grep -q '{0} {stage}' /root/said-{0}", other.name());
-        first.until(&format!("{stage} on {}", other.name()), 120.0, &begun);
+        let started = format!("grep -q '{0} {stage}' /root/said-{0}", other.name());
+        first.until(&format!("{stage} on {}", other.name()), 120.0, &started);
         other.network(false);
         thread::sleep(Duration::from_secs(20));
         other.network(true);

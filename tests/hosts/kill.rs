@@ -20,14 +20,14 @@ exit $code"#;
 #[track_caller]
 pub(crate) fn killed_everywhere(host: &Host, command: &str) -> String {
     host.must(">/root/points");
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut ended = host.run(&UNTIL_DONE.replace("COMMAND", command));
-    while ended.code == 137 && begun.elapsed().as_secs() < 900 {
+    while ended.code == 137 && started.elapsed().as_secs() < 900 {
         ended = host.run(&UNTIL_DONE.replace("COMMAND", command));
     }
     ended.exits(0);
     let points = host.must("cat /root/points");
-    eprintln!("{command} was killed {} times, and ended in {} s", points.lines().count(), begun.elapsed().as_secs());
+    eprintln!("{command} was killed {} times, and ended in {} s", points.lines().count(), started.elapsed().as_secs());
     points
 }
 

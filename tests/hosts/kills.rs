@@ -127,19 +127,19 @@ fn bootstrap_with(kills: &[Kill], length: &mut f64) {
 /// `up` on the first master.
 struct Run {
     up: Running,
-    begun: Instant,
+    started: Instant,
     /// The seconds of the bootstrap before its start.
     before: f64,
 }
 
 impl Run {
     fn of(first: &Host, before: f64) -> Self {
-        Self { up: first.start("nodeinit up"), begun: Instant::now(), before }
+        Self { up: first.start("nodeinit up"), started: Instant::now(), before }
     }
 
     /// Returns the elapsed seconds of the bootstrap.
     fn now(&self) -> f64 {
-        self.before + self.begun.elapsed().as_secs_f64()
+        self.before + self.started.elapsed().as_secs_f64()
     }
 
     /// Waits for a time of the bootstrap, and restarts `up` if it fails before because of the previous kill.
@@ -218,10 +218,10 @@ fn converges(cluster: &Cluster, ca: Option<Vec<u8>>, counter: Counter) {
 
 /// Runs `up` after the run that the boot or a killed `up` may have left.
 fn up_after_others(first: &Host) -> Output {
-    let begun = Instant::now();
+    let started = Instant::now();
     loop {
         let up = first.nodeinit("up");
-        if up.code != 75 || !up.text().contains("another nodeinit") || begun.elapsed().as_secs() > 120 {
+        if up.code != 75 || !up.text().contains("another nodeinit") || started.elapsed().as_secs() > 120 {
             return up.exits(0);
         }
         thread::sleep(Duration::from_secs(1));

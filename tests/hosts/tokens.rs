@@ -60,9 +60,9 @@ fn says(first: &Host, token: &str) -> &'static str {
 /// The API server caches for 10 s that a token was valid.
 fn are_refused(first: &Host, when: &str) {
     for token in [LATE, LEFT] {
-        let begun = Instant::now();
+        let started = Instant::now();
         while says(first, token) != "Unauthorized" {
-            assert!(begun.elapsed() < Duration::from_secs(20), "{token} is valid {when}");
+            assert!(started.elapsed() < Duration::from_secs(20), "{token} is valid {when}");
             thread::sleep(Duration::from_secs(1));
         }
     }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws what a terminal showed as SVG: picture.py TITLE < LOG > SVG. Knows bold, the eight colours and carriage returns."""
+"""Draws terminal output as SVG: picture.py TITLE < LOG > SVG. Supports bold, the eight colours and carriage returns."""
 import html
 import re
 import sys
@@ -9,7 +9,7 @@ WIDTH, LINE, CHARACTER, TOP = 150, 16, 7.25, 44
 
 
 def spans(line):
-    """The parts of a line with their style, cut at WIDTH characters."""
+    """Returns the parts of a line with their style, cut at WIDTH characters."""
     style, left, parts = "", WIDTH, []
     for text, code in re.findall(r"([^\x1b]*)(?:\x1b\[([0-9;]*)m)?", line):
         text = text[:left]
@@ -22,7 +22,7 @@ def spans(line):
 
 
 def scrolled(text):
-    """What is left after `n lines up, and erase from there`, with which live lines are drawn anew."""
+    """Returns the text after applying `n lines up, then erase`, with which live lines are redrawn."""
     parts = re.split(r"\x1b\[(\d+)A\x1b\[J", text)
     shown = parts[0]
     for up, rest in zip(parts[1::2], parts[2::2]):
@@ -32,7 +32,7 @@ def scrolled(text):
 
 def main():
     text = sys.stdin.read().replace("\r\n", "\n")
-    text = re.sub(r"\x1b\[[0-9;?]*[A-LN-Za-ln-z]", "", scrolled(text))  # all but colours
+    text = re.sub(r"\x1b\[[0-9;?]*[A-LN-Za-ln-z]", "", scrolled(text))  # all except colours
     lines = [line.rstrip("\r").split("\r")[-1] for line in text.rstrip("\n").split("\n")]
     width, height = WIDTH * CHARACTER + 32, TOP + len(lines) * LINE + 12
     print(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height}" font-family="ui-monospace, \'DejaVu Sans Mono\', monospace"'

@@ -1,11 +1,11 @@
-//! What the tests on real hosts are written with: a host of `tests/lab`, what runs on it, what lies on its disk; the cloud of
+//! Building blocks of the tests on real hosts: a host of `tests/lab`, its commands and its files, and the cloud of
 //! `tests/openstack`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::disallowed_methods,
     clippy::disallowed_macros,
-    reason = "tests end where something is not as they expect, run programs of the lab, and print"
+    reason = "tests panic on an unexpected value, run programs of the lab, and print"
 )]
 
 mod cloud;

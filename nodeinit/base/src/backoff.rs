@@ -104,9 +104,9 @@ mod tests {
             if n == 4 {
                 backoff.reset();
             }
-            let begun = Instant::now();
+            let started = Instant::now();
             assert!(backoff.pause().await);
-            pauses.push(begun.elapsed().as_millis() / 100);
+            pauses.push(started.elapsed().as_millis() / 100);
         }
         assert_eq!(pauses, [1, 2, 4, 4, 1]);
     }
@@ -115,22 +115,22 @@ mod tests {
     async fn a_pause_is_shortened_at_random_but_not_below_the_requested_time() {
         let mut backoff = Backoff::new(FIRST, FIRST);
         for _ in 0..50 {
-            let begun = Instant::now();
+            let started = Instant::now();
             backoff.pause().await;
-            let took = begun.elapsed();
+            let took = started.elapsed();
             assert!(took >= FIRST.mul_f64(0.75) && took <= FIRST + Duration::from_millis(1), "{took:?}");
         }
-        let begun = Instant::now();
+        let started = Instant::now();
         backoff.pause_at_least(3 * FIRST).await;
-        assert!(begun.elapsed() >= 3 * FIRST);
+        assert!(started.elapsed() >= 3 * FIRST);
     }
 
     #[tokio::test(start_paused = true)]
     async fn pauses_end_at_the_deadline() {
         let mut backoff = Backoff::new(FIRST, FIRST).within(FIRST * 5 / 2);
         assert!(backoff.has_time() && backoff.pause().await && backoff.pause().await);
-        let begun = Instant::now();
+        let started = Instant::now();
         assert!(!backoff.has_time() && !backoff.pause().await);
-        assert!(begun.elapsed().is_zero());
+        assert!(started.elapsed().is_zero());
     }
 }

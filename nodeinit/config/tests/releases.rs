@@ -110,7 +110,7 @@ fn flags_that_the_release_does_not_have_are_refused() {
     assert_eq!(
         found("v1.37.1", removed),
         "cluster.yaml:4:33: controllerManager.extraArgs.concurrent-service-syncs: Kubernetes 1.37 removed this flag from \
-         kube-controller-manager; remove the flag, it has had no effect since Kubernetes 1.31\n"
+         kube-controller-manager; remove the flag; it has had no effect since Kubernetes 1.31\n"
     );
     assert!(load(&[configured(&format!("kubernetes: {{version: v1.36.4}}\n{removed}"))]).is_ok());
     let etcd = found("v1.37.0", "etcd: {extraArgs: {experimental-compaction-batch-limit: 5}}\n");

@@ -119,11 +119,11 @@ async fn fetch(args: &Fetch, report: &Report) -> Result<(), StepError> {
     }
     let mut artifacts = cluster.upstream(facts::architecture());
     let fetch = fetch::Fetch::new(&files, directory.clone(), &cluster, facts::architecture(), logins, report.clone())?;
-    fetch.run(artifacts.clone()).await.told(report)?;
+    fetch.run(artifacts.clone()).await.report_failures(report)?;
     let digests = fetch.digests(&artifacts);
     if let Some(etcd) = cluster.upstream_for_upgrade() {
         // A mirror for new clusters may lack this version.
-        if let Err(e) = fetch.run(vec![etcd.clone()]).await.told(report) {
+        if let Err(e) = fetch.run(vec![etcd.clone()]).await.report_failures(report) {
             report.note(&etcd.path, format!("{e}; only an upgrade of an older cluster needs it"));
         }
         artifacts.push(etcd);

@@ -126,7 +126,7 @@ async fn renewed(args: &Renew) -> Result<Exit, StepError> {
     let renewal = renew(&cx, &args.names)?;
     let changed = !renewal.files.is_empty();
     cx.place(renewal.files).await?;
-    renewal.told.into_iter().for_each(|line| cx.report.note("certs", line));
+    renewal.messages.into_iter().for_each(|line| cx.report.note("certs", line));
     if changed {
         let what = "restart kube-apiserver, kube-controller-manager, kube-scheduler and etcd to use the new certificates: for each, \
                     move its manifest out of /etc/kubernetes/manifests, wait 20 s, move it back";

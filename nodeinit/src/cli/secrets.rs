@@ -89,8 +89,9 @@ fn inspect(file: &Path, output: Output, now: SystemTime) -> Result<(), StepError
         let error = StepError::new(format!("there is no secrets bundle {}", path.display()));
         return Err(error.hint("pass it with --file, or generate one with `nodeinit secrets generate`"));
     };
-    let told = told(&bundle, now).map_err(|e| StepError::caused(format!("cannot read {}", path.display()), e))?;
-    for object in told {
+    let contents =
+        contents(&bundle, now).map_err(|e| StepError::caused(format!("cannot read {}", path.display()), e))?;
+    for object in contents {
         print(&match output {
             Output::Json => format!("{object}\n"),
             Output::Text => format!("{:22} {}\n", text(&object, "what"), line(&object)),
@@ -100,11 +101,11 @@ fn inspect(file: &Path, output: Output, now: SystemTime) -> Result<(), StepError
 }
 
 /// Describes a bundle without its secrets.
-fn told(bundle: &Bundle, now: SystemTime) -> Result<Vec<Value>, crate::pki::PkiError> {
-    let mut told = Vec::new();
+fn contents(bundle: &Bundle, now: SystemTime) -> Result<Vec<Value>, crate::pki::PkiError> {
+    let mut contents = Vec::new();
     for ca in Ca::ALL {
         let certificate = Certificate::from_pem(authority(bundle, ca).certificate.as_bytes())?;
-        told.push(json!({
+        contents.push(json!({
             "what": ca.name(),
             "subject": certificate.common_name,
             "expires": date(certificate.not_after),
@@ -113,22 +114,23 @@ fn told(bundle: &Bundle, now: SystemTime) -> Result<Vec<Value>, crate::pki::PkiE
         }));
     }
     let key = Key::from_pem(bundle.service_account_key.expose().as_bytes())?;
-    told.push(json!({"what": "service-account-key", "pin": format!("sha256:{}", hex(&key.pin()))}));
-    told.push(match bundle.encryption {
+    contents.push(json!({"what": "service-account-key", "pin": format!("sha256:{}", hex(&key.pin()))}));
+    contents.push(match bundle.encryption {
         Encryption::Key(_) => json!({"what": "encryption-key", "detail": "32 bytes"}),
         Encryption::Configuration(_) => json!({"what": "encryption-configuration", "detail": "of a running cluster"}),
     });
-    told.extend(bundle.worker_token_key.as_ref().map(|_| json!({"what": "worker-token-key", "detail": "32 bytes"})));
+    contents
+        .extend(bundle.worker_token_key.as_ref().map(|_| json!({"what": "worker-token-key", "detail": "32 bytes"})));
     for token in &bundle.bootstrap_tokens {
         // The part before the dot is public: the token's ID.
-        told.push(json!({"what": "bootstrap-token", "id": token.expose().split('.').next()}));
+        contents.push(json!({"what": "bootstrap-token", "id": token.expose().split('.').next()}));
     }
-    told.extend(bundle.ssh_key.as_ref().map(|key| json!({"what": "ssh-key", "publicKey": key.public})));
+    contents.extend(bundle.ssh_key.as_ref().map(|key| json!({"what": "ssh-key", "publicKey": key.public})));
     for (machine, keys) in &bundle.host_keys {
         let fingerprints: Vec<_> = keys.iter().filter_map(|key| fingerprint(key)).collect();
-        told.push(json!({"what": "host-keys", "machine": machine, "fingerprints": fingerprints.join(", ")}));
+        contents.push(json!({"what": "host-keys", "machine": machine, "fingerprints": fingerprints.join(", ")}));
     }
-    Ok(told)
+    Ok(contents)
 }
 
 fn text<'a>(object: &'a Value, key: &str) -> &'a str {
@@ -166,7 +168,7 @@ mod tests {
         assert!(bundle.bootstrap_tokens.is_empty());
         bundle.bootstrap_tokens.push(nodeinit_config::Secret::new("abcdef.0123456789abcdef".into()));
         let shown: String =
-            told(&bundle, now).unwrap().iter().map(|object| line(object) + &object.to_string()).collect();
+            contents(&bundle, now).unwrap().iter().map(|object| line(object) + &object.to_string()).collect();
         let token = bundle.bootstrap_tokens[0].expose().split_once('.').unwrap();
         assert!(shown.contains(token.0) && !shown.contains(token.1), "{shown}");
         assert!(

@@ -44,10 +44,10 @@ pub(super) struct Status {
 pub(super) async fn run(args: Status) -> Exit {
     let common = &args.common;
     loop {
-        let begun = Instant::now();
+        let started = Instant::now();
         match attempt(common, args.watch).await {
             Ok(exit) if !args.watch => return exit,
-            Ok(_) => tokio::time::sleep(PAUSE.saturating_sub(begun.elapsed())).await,
+            Ok(_) => tokio::time::sleep(PAUSE.saturating_sub(started.elapsed())).await,
             Err(error) => {
                 common.printing.report().failed("status", &error);
                 return error.exit;

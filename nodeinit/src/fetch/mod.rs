@@ -118,7 +118,7 @@ impl Outcome {
     ///
     /// # Errors
     /// If an artifact failed.
-    pub fn told(&self, report: &Report) -> Result<(), StepError> {
+    pub fn report_failures(&self, report: &Report) -> Result<(), StepError> {
         if self.failures.is_empty() {
             return Ok(());
         }
@@ -218,7 +218,7 @@ impl Fetch {
     }
 
     async fn one(&self, job: Job) -> (String, Result<(), StepError>) {
-        let (name, url, begun) = (job.name().to_owned(), job.url().to_owned(), Instant::now());
+        let (name, url, start) = (job.name().to_owned(), job.url().to_owned(), Instant::now());
         if self.is_full.get() {
             let error = StepError::new(format!("{name} was not fetched: the disk is full")).exit(Exit::TryAgain);
             return (name, Err(error));
@@ -229,7 +229,7 @@ impl Fetch {
             Job::Unknown(path) => self.unknown(path),
         };
         if let Ok(true) = result {
-            let seconds = begun.elapsed().as_secs_f64();
+            let seconds = start.elapsed().as_secs_f64();
             self.report.tell(&Event::Done { step: name.clone(), changed: true, seconds });
         }
         let result = result.map(drop).map_err(|error| {

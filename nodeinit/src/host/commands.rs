@@ -88,7 +88,7 @@ impl Commands {
     /// As [`Self::run`].
     pub async fn run_with_input(&self, argv: &[&str], input: &[u8], limit: Duration) -> Result<String, CommandError> {
         let command = Shown(argv).to_string();
-        let begun = Instant::now();
+        let started = Instant::now();
         let (program, arguments) = argv.split_first().unwrap_or((&"", &[]));
         let start = |source| CommandError::Start { command: command.clone(), source };
         let mut child = Command::new(program)
@@ -113,7 +113,7 @@ impl Commands {
             Ok(output) => output.map_err(start)?,
             Err(_) => return Err(CommandError::TimedOut { command, limit }),
         };
-        tracing::info!(target: DETAIL, "`{command}`: {}, {:.3} s", output.status, begun.elapsed().as_secs_f64());
+        tracing::info!(target: DETAIL, "`{command}`: {}, {:.3} s", output.status, started.elapsed().as_secs_f64());
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }

@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_mount_is_never_entered() {
-        // procfs has mounts of its own on every machine where tests run.
+        // procfs contains mounts on every machine where tests run.
         let (root, same) = (File::open("/").unwrap(), File::open("/proc").unwrap());
         let proc = OsStr::new("proc");
         let how = OpenHow::new().flags(FLAGS).resolve(ResolveFlag::RESOLVE_NO_XDEV);

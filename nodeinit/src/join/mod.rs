@@ -83,7 +83,7 @@ impl JoinRequest<'_> {
         let mut clients: Vec<Option<KubeClient>> = self.endpoints.iter().map(|_| None).collect();
         let mut attempt = Attempt::new(self)?;
         let mut backoff = Backoff::new(FIRST_PAUSE, BUSY_PAUSE).jitter(0.5).until(deadline);
-        let mut told = String::new();
+        let mut last_message = String::new();
         loop {
             let mut obstacles = Vec::new();
             for (endpoint, client) in self.endpoints.iter().zip(&mut clients) {
@@ -104,9 +104,9 @@ impl JoinRequest<'_> {
                 return Err(late);
             }
             let what = late.obstacles();
-            if what != told {
+            if what != last_message {
                 note(&what);
-                told = what;
+                last_message = what;
             }
             backoff.grow_to(if late.is_unreachable() { UNREACHABLE_PAUSE } else { BUSY_PAUSE });
             backoff.pause().await;

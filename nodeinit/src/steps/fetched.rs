@@ -48,7 +48,7 @@ impl Step for Fetched {
         let (files, arch) = (&cx.files, facts::architecture());
         let logins = login::of_cluster(files, &cx.cluster)?;
         let fetch = Fetch::new(files, FETCHED.into(), &cx.cluster, arch, logins, cx.report.clone())?;
-        fetch.run(missing(cx).await?).await.told(&cx.report)?;
+        fetch.run(missing(cx).await?).await.report_failures(&cx.report)?;
         fetch.clean()
     }
 }

@@ -67,7 +67,7 @@ fn lack(cx: &Context) -> Result<Option<String>, StepError> {
     Ok(faults.first().map(|fault| format!("request another certificate: the kubelet's {fault}")))
 }
 
-/// Renders `kubelet.conf`, after the CA is there.
+/// Renders `kubelet.conf`; requires the CA certificate.
 fn kubeconfig(cx: &Context) -> Result<Option<NewFile>, StepError> {
     let Some(ca) = cx.files.read_text(ca_path())? else { return Ok(None) };
     let path = Path::new(paths::KUBERNETES).join("kubelet.conf");

@@ -137,7 +137,7 @@ impl<'a> Local<'a> {
         }
     }
 
-    /// Returns where an artifact is, with its digest from the bundle's index or the lock file, if it is there.
+    /// Returns the location of an artifact, if it exists, with its digest from the bundle's index or the lock file.
     pub(in crate::steps) fn find(&self, artifact: &str) -> Option<(Section, Option<[u8; 32]>)> {
         match self {
             Self::Directory(files, directory) => {

@@ -97,8 +97,11 @@ fn node_mask(all: &Place<'_, Document>, net: IpNet) -> u8 {
     let (family, default) =
         if net.addr().is_ipv4() { ("node-cidr-mask-size-ipv4", 24) } else { ("node-cidr-mask-size-ipv6", 64) };
     let flags = all.controller_manager().extra_args().value().unwrap_or_default();
-    let told = |flag: &str| flags.get(flag)?.parse::<u8>().ok();
-    told(family).or_else(|| told("node-cidr-mask-size")).filter(|m| *m <= net.max_prefix_len()).unwrap_or(default)
+    let mask_size = |flag: &str| flags.get(flag)?.parse::<u8>().ok();
+    mask_size(family)
+        .or_else(|| mask_size("node-cidr-mask-size"))
+        .filter(|m| *m <= net.max_prefix_len())
+        .unwrap_or(default)
 }
 
 /// Checks that the two ranges do not overlap. The message points to the value that the user wrote.

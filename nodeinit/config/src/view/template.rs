@@ -32,7 +32,8 @@ pub fn template(layers: &[crate::Layer]) -> Result<String, Problems> {
     let mut out = vec![
         "# A cluster of nodeinit. `nodeinit config validate` checks this file, `nodeinit config show` prints it with"
             .into(),
-        "# all defaults. A line with `# ` in front shows a key's default, or an example where there is none.".into(),
+        "# all defaults. A line with `# ` in front shows the default of a key, or an example if it has no default."
+            .into(),
     ];
     for field in CLUSTER {
         if field.default != Fallback::Required {

@@ -59,7 +59,7 @@ pub(super) async fn run(args: &Export, report: &Report) -> Result<(), StepError>
     let _directory = prepared(&cx.files, &directory)?;
     let mut digests = BTreeMap::new();
     for artifact in artifacts {
-        let (begun, step) = (report.elapsed(), artifact.path.clone());
+        let (started, step) = (report.elapsed(), artifact.path.clone());
         report.tell(&Event::Started { step: step.clone(), title: format!("export it to {}", directory.display()) });
         let to = directory.join(&artifact.path);
         let exported = one(&cx, &artifact, &to).await;
@@ -67,7 +67,7 @@ pub(super) async fn run(args: &Export, report: &Report) -> Result<(), StepError>
             let _ = cx.files.remove_file(temporary(&to));
         }
         digests.insert(artifact.path, hex(&exported?));
-        let seconds = rounded(report.elapsed().saturating_sub(begun));
+        let seconds = rounded(report.elapsed().saturating_sub(started));
         report.tell(&Event::Done { step, changed: true, seconds });
     }
     let parents: BTreeSet<PathBuf> =

@@ -197,8 +197,8 @@ fn silent(known: &Known) -> Option<String> {
 }
 
 fn list(known: &Known, describe: impl Fn(&Result<evidence::Evidence, String>) -> Option<String>) -> String {
-    let told = known.masters.iter().filter_map(|(name, report)| Some(format!("{name} {}", describe(report)?)));
-    told.collect::<Vec<_>>().join("; ")
+    let descriptions = known.masters.iter().filter_map(|(name, report)| Some(format!("{name} {}", describe(report)?)));
+    descriptions.collect::<Vec<_>>().join("; ")
 }
 
 /// The action that one step decides and another performs.
@@ -391,7 +391,7 @@ mod tests {
             ),
         ];
         let situations = [
-            ("keys of its own", own(), Permit::None),
+            ("its own keys", own(), Permit::None),
             ("keys that were given", given(), Permit::None),
             ("a bootstrap that has started", started(false), Permit::None),
             ("an etcd that was healthy", started(true), Permit::None),

@@ -160,7 +160,7 @@ struct Joining<'a> {
     /// The last known members, and since when they are unchanged.
     known: (Members, Instant),
     /// The last report, so that it is not repeated.
-    told: String,
+    last_message: String,
     /// Whether this machine has the others' encryption keys, and their version of Kubernetes.
     has_their_keys: bool,
 }
@@ -176,7 +176,7 @@ impl<'a> Joining<'a> {
             health: Watch::new(ID),
             starting: None,
             known,
-            told: String::new(),
+            last_message: String::new(),
             has_their_keys: false,
         })
     }
@@ -362,9 +362,9 @@ impl<'a> Joining<'a> {
     }
 
     fn tell(&mut self, what: String) {
-        if self.told != what {
+        if self.last_message != what {
             self.cx.report.note(&ID.name(), &what);
-            self.told = what;
+            self.last_message = what;
         }
     }
 

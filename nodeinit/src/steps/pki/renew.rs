@@ -27,7 +27,7 @@ pub struct Renewal {
     /// The files to write.
     pub files: Vec<NewFile>,
     /// A description of what happens to each certificate.
-    pub told: Vec<String>,
+    pub messages: Vec<String>,
 }
 
 /// Returns the names that can be renewed: those of `kubeadm certs check-expiration`, and the kubelet's serving certificate. The kubelet
@@ -101,7 +101,7 @@ impl Work<'_> {
     fn pair(&mut self, path: &Path, ca: Ca, leaf: &Leaf) -> Result<(), StepError> {
         let files = &self.cx.files;
         let (Some(certificate), Some(key)) = (files.read(path)?, files.read(path.with_extension("key"))?) else {
-            self.renewal.told.push(format!("{} is not on this machine", path.display()));
+            self.renewal.messages.push(format!("{} is not on this machine", path.display()));
             return Ok(());
         };
         let read = Certificate::from_pem(&certificate).and_then(|certificate| Ok((certificate, Key::from_pem(&key)?)));
@@ -121,13 +121,13 @@ impl Work<'_> {
     fn kubeconfig(&mut self, user: User) -> Result<(), StepError> {
         let path = kubeconfig::path(user);
         let Some(text) = self.cx.files.read_text(&path)? else {
-            self.renewal.told.push(format!("{} is not on this machine", path.display()));
+            self.renewal.messages.push(format!("{} is not on this machine", path.display()));
             return Ok(());
         };
         let unusable = |e| StepError::caused(format!("cannot renew {}", path.display()), e);
         let existing = Existing::read(&self.cx.files, &text).map_err(unusable)?;
         let Some((certificate, key)) = existing.client else {
-            self.renewal.told.push(format!("{} contains no certificate", path.display()));
+            self.renewal.messages.push(format!("{} contains no certificate", path.display()));
             return Ok(());
         };
         let leaf = kubeconfig::leaf(user);
@@ -142,8 +142,8 @@ impl Work<'_> {
     /// Renews the kubelet's serving certificate if nodeinit signed it; the kubelet renews a self-signed one.
     fn kubelet_server(&mut self) -> Result<(), StepError> {
         if requests_serving_certificate(&self.cx.cluster) {
-            let told = format!("{}: the kubelet renews it", paths::KUBELET_SERVER_CURRENT);
-            self.renewal.told.push(told);
+            let message = format!("{}: the kubelet renews it", paths::KUBELET_SERVER_CURRENT);
+            self.renewal.messages.push(message);
             return Ok(());
         }
         let path: PathBuf = kubeconfig::kubelet_server_path();
@@ -167,12 +167,12 @@ impl Work<'_> {
         key: &Key,
     ) -> Result<Option<String>, StepError> {
         let Some(authority) = self.authorities.get(&ca) else {
-            let told = format!(
+            let message = format!(
                 "{} is unchanged: {}.key, which could sign it, is not on this machine",
                 path.display(),
                 ca.base()
             );
-            self.renewal.told.push(told);
+            self.renewal.messages.push(message);
             return Ok(None);
         };
         let faults = fault::of_leaf(old, key, leaf, &authority.certificate, self.now);
@@ -192,7 +192,7 @@ impl Work<'_> {
         let organization = leaf.organization.clone().or_else(|| old.organizations.first().cloned());
         let pem = authority.issue(&Leaf { names, organization, ..leaf.clone() }, key, self.now).map_err(cannot)?;
         let until = Certificate::from_pem(pem.as_bytes()).map_err(cannot)?.not_after;
-        self.renewal.told.push(format!("{} is valid until {}", path.display(), date(until)));
+        self.renewal.messages.push(format!("{} is valid until {}", path.display(), date(until)));
         Ok(Some(pem))
     }
 }
@@ -266,7 +266,7 @@ mod tests {
         assert!(error.contains("expired at") && error.contains("nodeinit certs renew"), "{error}");
         let one = renew(&cx, &["apiserver".into()]).unwrap();
         assert_eq!(one.files.len(), 1);
-        assert!(one.told[0].starts_with("/etc/kubernetes/pki/apiserver.crt is valid until "), "{:?}", one.told);
+        assert!(one.messages[0].starts_with("/etc/kubernetes/pki/apiserver.crt is valid until "), "{:?}", one.messages);
         cx.place(renew(&cx, &[]).unwrap().files).await.unwrap();
         assert_eq!(run(&Pki, &cx).await.unwrap(), [""; 0]);
         let error = renew(&cx, &["ca".into()]).unwrap_err();
@@ -294,7 +294,7 @@ mod tests {
         let renewal = renew(&cx, &["etcd-peer".into()]).unwrap();
         assert!(renewal.files.is_empty());
         assert_eq!(
-            renewal.told,
+            renewal.messages,
             [
                 "/etc/kubernetes/pki/etcd/peer.crt is unchanged: etcd/ca.key, which could sign it, is not on this machine"
             ]

@@ -24,15 +24,15 @@ pub(in crate::steps) async fn aged(days: u32) -> (tempfile::TempDir, Context) {
 /// Runs a step as the runner does: `check`, and if a change is needed, `apply` and another `check`.
 /// Returns the planned changes.
 pub(in crate::steps) async fn run(step: &dyn Step, cx: &Context) -> Result<Vec<String>, String> {
-    let told = |e: crate::engine::error::StepError| {
+    let message = |e: crate::engine::error::StepError| {
         let advice = e.advice().unwrap_or_default();
         format!("{e}: {} | {advice}", e.causes().join(": "))
     };
-    match step.check(cx).await.map_err(told)? {
+    match step.check(cx).await.map_err(message)? {
         State::Done => Ok(Vec::new()),
         State::Needed(changes) => {
-            step.apply(cx).await.map_err(told)?;
-            assert_eq!(step.check(cx).await.map_err(told)?, State::Done, "done means done");
+            step.apply(cx).await.map_err(message)?;
+            assert_eq!(step.check(cx).await.map_err(message)?, State::Done, "done means done");
             Ok(changes)
         }
     }

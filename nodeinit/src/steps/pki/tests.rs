@@ -37,12 +37,12 @@ fn snapshot(cx: &Context) -> BTreeMap<PathBuf, Vec<u8>> {
 
 /// Returns the public keys of the CAs that these files reveal.
 fn authorities(files: &BTreeMap<PathBuf, Vec<u8>>) -> BTreeMap<Ca, Vec<u8>> {
-    let told = |ca: Ca| {
+    let public_key_of = |ca: Ca| {
         let of_key = files.get(&key_path(ca.base())).map(|pem| Key::from_pem(pem).unwrap().public_bytes().to_vec());
         let certificate = files.get(&certificate_path(ca.base()));
         of_key.or_else(|| certificate.map(|pem| Certificate::from_pem(pem).unwrap().public_key))
     };
-    Ca::ALL.into_iter().filter_map(|ca| Some((ca, told(ca)?))).collect()
+    Ca::ALL.into_iter().filter_map(|ca| Some((ca, public_key_of(ca)?))).collect()
 }
 
 fn put(cx: &Context, path: &Path, content: impl Into<Vec<u8>>) {

@@ -269,7 +269,7 @@ mod tests {
         }
         remove(&cx, &[]).unwrap();
         assert_eq!(tree(&cx, "/etc"), before);
-        assert_eq!(cx.files.list("/var/lib").unwrap(), ["nodeinit"], "a tree that was not there before is gone");
+        assert_eq!(cx.files.list("/var/lib").unwrap(), ["nodeinit"], "a tree created by nodeinit is removed");
         assert_eq!(tree(&cx, "/opt"), ["/opt/changed 644 changed by somebody else"]);
         remove(&cx, &[]).unwrap();
         assert_eq!(tree(&cx, "/etc"), before, "an interrupted reset runs again");

@@ -51,14 +51,14 @@ pub(super) struct Decision {
     /// The IDs of Secrets to delete.
     pub(super) delete: Vec<String>,
     /// A description of each change.
-    pub(super) told: Vec<String>,
+    pub(super) messages: Vec<String>,
 }
 
 impl Decision {
     pub(super) fn of(seen: &Seen<'_>) -> Self {
         let mut decision = Self::default();
         if seen.ledger.is_none() {
-            decision.told.push("create the ledger of bootstrap tokens".into());
+            decision.messages.push("create the ledger of bootstrap tokens".into());
         }
         seen.live.iter().filter(|live| !seen.issued.contains(&live.id)).for_each(|live| decision.end(seen, live));
         seen.given.iter().for_each(|given| decision.begin(seen, given));
@@ -84,7 +84,7 @@ impl Decision {
         };
         self.changes.push(Change::Close(live.id.clone(), live.worker.clone(), state));
         self.delete.push(live.id.clone());
-        self.told.push(format!("delete the bootstrap token {}: it {why}", live.id));
+        self.messages.push(format!("delete the bootstrap token {}: it {why}", live.id));
     }
 
     /// Decides whether a token of the bundle becomes valid.
@@ -99,7 +99,7 @@ impl Decision {
                     true => self.changes.push(Change::Created(id.into())),
                     false => self.create.push(given.clone()),
                 }
-                self.told.push(format!("finish issuing the bootstrap token {id}{whose}"));
+                self.messages.push(format!("finish issuing the bootstrap token {id}{whose}"));
             }
             Some(_) => {}
             // Deleted just now.
@@ -107,11 +107,11 @@ impl Decision {
             // The earlier version kept no ledger: it issued all tokens.
             None if seen.ledger.is_none() && seen.ran_before => {
                 self.changes.push(Change::Close(id.into(), worker.clone(), State::Expired));
-                self.told.push(format!("record that the bootstrap token {id}{whose} was valid before"));
+                self.messages.push(format!("record that the bootstrap token {id}{whose} was valid before"));
             }
             None if has_joined => {
                 self.changes.push(Change::Close(id.into(), worker.clone(), State::Used));
-                self.told
+                self.messages
                     .push(format!("record that the bootstrap token {id}{whose} is not needed: the worker has joined"));
             }
             None => {
@@ -119,7 +119,7 @@ impl Decision {
                 let entry = Entry { worker: worker.clone(), state, time: seen.until.into(), origin };
                 self.changes.push(Change::Open(id.into(), entry));
                 self.create.push(given.clone());
-                self.told.push(format!("issue the bootstrap token {id}{whose}"));
+                self.messages.push(format!("issue the bootstrap token {id}{whose}"));
             }
         }
     }

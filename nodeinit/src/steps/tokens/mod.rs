@@ -160,7 +160,7 @@ pub async fn revoke_all_of(cx: &Context, worker: &str) -> Result<usize, StepErro
 pub async fn delete_spent(cx: &Context) -> Result<Vec<String>, StepError> {
     let decision = decision(cx, &[]).await?;
     carry_out(cx, &decision, None).await?;
-    Ok(decision.told)
+    Ok(decision.messages)
 }
 
 async fn carry_out(cx: &Context, decision: &Decision, bundle: Option<&BTreeSet<String>>) -> Result<(), StepError> {
@@ -336,7 +336,7 @@ impl Step for Tokens {
         if ready(cx).await.is_continue() {
             return Ok(State::needed(self.title()));
         }
-        Ok(State::of(decision(cx, &given(cx)?).await?.told))
+        Ok(State::of(decision(cx, &given(cx)?).await?.messages))
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
