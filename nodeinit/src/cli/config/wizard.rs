@@ -179,7 +179,7 @@ mod tests {
             "name: \"A B\" is not a DNS label",
             "masters[0].address: \"10.0.0.300\" is not an IP address",
             "network.podCIDR: 10.96.0.0/16 overlaps network.serviceCIDR 10.96.0.0/12",
-            "needs its SHA-256",
+            "artifacts from a mirror need a SHA-256",
         ] {
             assert!(asked.contains(part), "{part:?} is not in\n{asked}");
         }

@@ -79,7 +79,7 @@ fn files_of_nodeinit_are_not_leftovers() {
     put(&dir, &[("etc/kubernetes/manifests/etcd.yaml", ""), ("etc/kubernetes/admin.conf", "")]);
     assert_eq!(whats(&leftovers::leftovers(&cx)), "");
     put(&dir, &[("etc/cni/net.d/10-other.conflist", "{}")]);
-    assert!(whats(&leftovers::leftovers(&cx)).starts_with("leftovers Warning: other pod networks"));
+    assert!(whats(&leftovers::leftovers(&cx)).starts_with("leftovers Warning: this machine has other pod network"));
 }
 
 #[test]
