@@ -671,7 +671,7 @@ fn an_incomplete_directory_is_refused_in_one_report() {
     assert!(exit == 1 && out.contains("it does not have bin/bridge, images/pause.tar"), "{exit} {out}");
     assert!(out.contains("nodeinit artifacts fetch --to") && !operator.file("b.tar").exists(), "{out}");
     let (exit, out) = operator.run(operator.artifacts(&["bundle", "--output", "b", "--from", "to"]));
-    assert!(exit == 64 && out.contains("ends in .tar"), "{exit} {out}");
+    assert!(exit == 64 && out.contains("must end in .tar"), "{exit} {out}");
 
     let operator = fetched();
     let (exit, out) = operator.bundle(&["--version", "v1.34.5"]);

@@ -20,7 +20,7 @@ use std::{
 
 #[derive(Args)]
 pub(super) struct Timeline {
-    /// Output format
+    /// Format of the timeline
     #[arg(short, long, value_enum, default_value = "text")]
     output: Form,
     /// Which run: 1 is the latest that changed something, 2 the one before it
