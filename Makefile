@@ -1,4 +1,4 @@
-# `make` alone lists what can be done.
+# `make` without a target lists all targets.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
@@ -9,20 +9,20 @@ binary := $(target)/release/nodeinit
 killable := $(target)/debug/nodeinit-failpoints
 provisioner := $(target)/debug/provisioner
 
-help: ## this list
+help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## the released binary, static, and its size
+build: ## build the static release binary and print its size
 	@tests/tools.sh
 	cargo build --release --locked -p nodeinit
 	@tests/size.sh $(binary)
 	@tests/empty-chroot.sh $(binary)
 
-check: lint ## what needs neither root nor the lab: format, lints, unit tests, documents, licences
+check: lint ## run all checks that need neither root nor the lab: format, lints, unit tests, documents, licences
 	cargo test --workspace --locked
 	cargo test -p nodeinit-tests --features lab --locked --test lab -- --exact the_tests_fit_into_the_hour
 
-lint: # all of `check` but the tests
+lint: # all of `check` except the tests
 	@tests/tools.sh
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --features nodeinit-tests/cloud --locked -- -D warnings
@@ -31,7 +31,7 @@ lint: # all of `check` but the tests
 	tests/links.py
 	tests/shellcheck.sh
 
-lab: # what hosts and the cloud are made of, once per version
+lab: # builds the parts of the lab, once per version
 	tests/lab/prepare.sh
 	tests/lab/addons.sh kube-vip etcd-3.6
 	tests/openstack/make-root.sh
@@ -43,65 +43,65 @@ test: ## the same, and Kubernetes on hosts of the lab (systemd-nspawn), and a re
 	cargo test --locked -p nodeinit --lib -- --ignored
 	$(call cloud-tests,at_once refused terminal whole)
 
-test-hosts: build ## the tests on hosts; NAME=reset selects those whose name contains it (root)
+test-hosts: build ## run the tests on hosts; NAME=reset selects those whose name contains it (root)
 	tests/lab/prepare.sh
 	$(call host-tests,-p nodeinit-tests --features lab --test lab -- $(if $(NAME),--include-ignored $(NAME)))
 
 test-kills: export NODEINIT_LAB_KILLS := $(or $(KILLS),200)
 test-kills: export NODEINIT_LAB_KILLS_FROM := $(or $(FROM),0)
-test-kills: build ## 200 kills spread over a bootstrap of three masters and a worker, or KILLS=N; FROM=N goes on at number N (root; 3 hours)
+test-kills: build ## test 200 kills distributed over a bootstrap of three masters and a worker, or KILLS=N; FROM=N continues at number N (root; 3 hours)
 	tests/lab/prepare.sh
 	$(call host-tests,-p nodeinit-tests --features lab --test lab -- --ignored --nocapture many_kills)
 
-# $(1): which tests, as arguments of cargo.
+# $(1): the tests, as arguments of cargo.
 define host-tests
 	cargo build --locked -p nodeinit --features failpoints
 	cp $(target)/debug/nodeinit $(killable)
 	NODEINIT_LAB=$(abspath $(binary)) NODEINIT_LAB_FAILPOINTS=$(abspath $(killable)) cargo test --locked $(1)
 endef
 
-test-long: build ## the longer tests on hosts, but for the kills (root; an hour)
+test-long: build ## run the longer tests on hosts, except the kills (root; an hour)
 	tests/lab/prepare.sh
 	tests/lab/addons.sh kube-vip metrics-server local-path-provisioner busybox
 	$(call host-tests,-p nodeinit-tests --features lab --test lab -- --ignored --skip many_kills)
 
-test-power: build ## power cuts, the masters booted in every order (root; 20 minutes)
+test-power: build ## test power cuts, with the masters booted in every order (root; 20 minutes)
 	tests/lab/prepare.sh
 	$(call host-tests,-p nodeinit-tests --features lab --test lab -- --include-ignored power)
 
-test-etcd: build ## etcd: growth, lost quorum, a full database, a second bootstrap (root; 15 minutes)
+test-etcd: build ## test etcd: growth, lost quorum, a full database, a second bootstrap (root; 15 minutes)
 	tests/lab/prepare.sh
 	$(call host-tests,-p nodeinit-tests --features lab --test lab -- --include-ignored etcd::)
 
-test-security: build ## what an attacker with one worker can do; the agent switched on and off in a running cluster (root; 8 minutes)
+test-security: build ## test what an attacker with one worker can do, and enabling and disabling the agent in a running cluster (root; 8 minutes)
 	tests/lab/prepare.sh
 	$(call host-tests,-p nodeinit-tests --features lab --test lab -- --include-ignored security::)
 
-test-containerd: build ## containerd on machines without one, and Debian's reconfigured; five bare machines from one bundle (root; 15 minutes, builds included)
+test-containerd: build ## test installing containerd and reconfiguring Debian's, and five bare machines from one bundle (root; 15 minutes, builds included)
 	tests/lab/prepare.sh
 	tests/lab/containerd.sh
 	$(call host-tests,-p nodeinit-tests --features lab --test lab -- --include-ignored containerd::)
 	$(call host-tests,-p nodeinit-tests --features lab --test lab -- --include-ignored five_bare_machines)
 
-test-official: build ## `make demo ARTIFACTS=official` with what stands in for the projects' servers (root; 5 minutes)
+test-official: build ## test `make demo ARTIFACTS=official` with local replacements of the official servers (root; 5 minutes)
 	tests/lab/test-official.sh $(binary)
 
-test-guest: build ## a single master in a virtual machine with a kernel of its own, cgroup v2 and swap; LAB_ACCEL=kvm uses KVM (root; 30 minutes)
+test-guest: build ## test a single master in a virtual machine with its own kernel, cgroup v2 and swap; LAB_ACCEL=kvm uses KVM (root; 30 minutes)
 	tests/lab/guest.sh $(binary)
 
-test-releases: build ## a cluster of each release that nodeinit knows, or RELEASES="v1.36.4 ...", which its kubeadm accepts (root; 45 minutes, builds included)
+test-releases: build ## test a cluster of each supported release, or RELEASES="v1.36.4 ...", including its kubeadm (root; 45 minutes, builds included)
 	for version in $(or $(RELEASES),$$(sed -n 's/^version: //p' nodeinit/config/releases/*.yaml)); do \
 	  LAB_VERSION=$$version $(MAKE) test-hosts NAME=releases::; \
 	done
 
-test-debian13: build ## a cluster on hosts with Debian 13 (root; 8 minutes)
+test-debian13: build ## test a cluster on hosts with Debian 13 (root; 8 minutes)
 	LAB_DEBIAN=13 $(MAKE) test-hosts NAME=releases::
 
-test-openstack: build ## all tests of the provisioner, on a real OpenStack API whose servers boot (root; 30 minutes)
+test-openstack: build ## run all tests of the provisioner on a real OpenStack API whose servers boot (root; 30 minutes)
 	tests/lab/prepare.sh
 	$(call cloud-tests,)
 
-# $(1): which, by their names; all if empty.
+# $(1): the names of the tests; all if empty.
 define cloud-tests
 	cargo build --locked -p provisioner --features failpoints
 	cp $(provisioner) $(provisioner)-failpoints
@@ -117,18 +117,18 @@ endef
 
 demo: export LAB_ARTIFACTS := $(ARTIFACTS)
 demo: export LAB_NODEINIT := $(abspath $(binary))
-demo: build ## boots five hosts, makes them a Kubernetes cluster, shows it; ARTIFACTS=official fetches Kubernetes instead of building it (root)
+demo: build ## boot five hosts, create a Kubernetes cluster on them and show it; ARTIFACTS=official fetches Kubernetes instead of building it (root)
 	tests/lab/demo.sh $(binary)
 
-demo-down: ## removes the demo's hosts
+demo-down: ## remove the demo's hosts
 	tests/lab/host.sh down m1 m2 m3 w1 w2
 	tests/lab/host.sh unserve 6443
 
-demo-openstack: build ## makes a cluster on a real OpenStack API and takes it away again (root; 6 minutes with cold caches)
+demo-openstack: build ## create and destroy a cluster on a real OpenStack API (root; 6 minutes with cold caches)
 	cargo build --release --locked -p provisioner
 	tests/openstack/demo.sh $(binary) $(target)/release/provisioner
 
-demo-openstack-down: ## stops the cloud and removes its hosts; it stays as it is, for the next start
+demo-openstack-down: ## stop the cloud and remove its hosts; its data stays for the next start
 	tests/openstack/cloud.sh down
 
 bench-join: build ## lets 300 workers join at once, and models 5000 (root; docs/internals/joining.md)
@@ -140,16 +140,16 @@ bench-openstack: build ## counts what the provisioner asks of a cloud as a clust
 	cargo build --release --locked -p provisioner
 	tests/bench/requests.py $(binary) $(target)/release/provisioner
 
-bench: build ## times nodeinit and kubeadm on fresh hosts, alternately (root)
+bench: build ## time nodeinit and kubeadm alternately on new hosts (root)
 	tests/bench/bench.py $(binary)
 
-bench-bundle: build ## times five bare hosts from one bundle, and from a directory on each, alternately (root; 15 minutes)
+bench-bundle: build ## time five bare hosts from one bundle, and from a directory on each, alternately (root; 15 minutes)
 	tests/lab/prepare.sh
 	tests/bench/bundle.py $(binary)
 
-bench-pairs: build ## compares nodeinit with the one of an earlier commit, BEFORE=COMMIT, alternately: idle, ha, 300 joins (root; 40 minutes)
+bench-pairs: build ## compare nodeinit with an earlier commit, BEFORE=COMMIT, alternately: idle, ha, 300 joins (root; 40 minutes)
 	tests/bench/pairs.py $(or $(BEFORE),$(error which commit? make bench-pairs BEFORE=COMMIT))
 
-clean: ## removes what was built here, and what killed runs left in the lab; the lab's caches stay
+clean: ## remove build output and leftovers of killed runs in the lab; the lab's caches stay
 	cargo clean
 	tests/lab/host.sh gc

@@ -6,12 +6,14 @@ use std::{env, io};
 
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=proto");
-    prost_build::Config::new().btree_map(["."]).compile_protos(&["proto/cri.proto", "proto/images.proto"], &["proto"])?;
+    prost_build::Config::new()
+        .btree_map(["."])
+        .compile_protos(&["proto/cri.proto", "proto/images.proto"], &["proto"])?;
     println!("cargo::rerun-if-changed=release.ld");
     if env::var("PROFILE").is_ok_and(|profile| profile == "release") {
         let directory = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
         println!("cargo::rustc-link-arg-bins=-Wl,-T,{directory}/release.ld");
-        // Relocations as a bit map: 10 kB in place of 240. Needs glibc 2.36, which is Debian 12's.
+        // Relocations as a bit map: 10 kB instead of 240. Needs glibc 2.36, the version of Debian 12.
         println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }
     Ok(())

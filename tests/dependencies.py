@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the workspace's dependencies against deny.toml: licences, banned crates (in nodeinit's tree), and where they come from."""
+"""Checks the workspace's dependencies against deny.toml: licences, banned crates (in nodeinit's tree), and sources."""
 import json
 import pathlib
 import re
@@ -16,7 +16,7 @@ def cargo(*arguments):
 
 
 def allowed(expression, names):
-    """Whether an SPDX expression can be met by `names`: AND binds tighter than OR, and `/` is an old OR."""
+    """Whether `names` satisfy an SPDX expression: AND binds tighter than OR, and `/` is an old OR."""
     words = re.findall(r"\(|\)|/|[^\s()/]+(?: WITH [^\s()/]+)?", expression)
 
     def either():

@@ -32,7 +32,7 @@ def links(page):
 
 
 def headings(page):
-    """The anchors that GitHub gives the headings of a page."""
+    """Returns the anchors that GitHub generates for the headings of a page."""
     seen = {}
     for line in lines(page):
         if heading := HEADING.match(line):

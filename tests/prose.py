@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Fails where a page uses a word from the list below: prose.py. The pages are all Markdown files of the repository; docs/reference/cli.md and
-docs/reference/configuration.md are generated from help texts and descriptions of keys, so those are checked with them. Code blocks and `code` are not checked."""
+"""Fails if a page or a source file uses a word from the list below: prose.py. The pages are all Markdown files of the repository, without code blocks
+and `code`; docs/reference/cli.md and docs/reference/configuration.md are generated from help texts and descriptions of keys, so those are checked with
+them. The source files are checked completely: messages, comments and names."""
 import pathlib
 import re
 import subprocess
@@ -14,7 +15,7 @@ WORDS = {
     r"artefacts?": "artifact",
     r"mend(s|ed|ing)?": "fix, repair",
     r"whoever": "the user, the node that",
-    r"stands? in": "is in, is listed under",
+    r"stands? in(?! for)": "is in, is listed under",
     r"lies at": "is at",
     r"(is|are) told": "reports, prints",
     r"spoken of": "reported",
@@ -34,6 +35,7 @@ WORDS = {
 }
 BANNED = [(re.compile(rf"\b{word}\b", re.IGNORECASE), better) for word, better in WORDS.items()]
 CODE = re.compile(r"(`+).*?\1")
+SOURCES = ["*.rs", "*.sh", "*.py", "*.yaml", "systemd/*", "Makefile", ".ci/*", ":!tests/prose.py"]
 
 
 def findings(path):
@@ -42,21 +44,29 @@ def findings(path):
         fenced ^= line.startswith("```")
         if fenced or line.startswith("    "):
             continue
-        prose = CODE.sub(lambda code: " " * len(code.group()), line)
-        for word, better in BANNED:
-            for found in word.finditer(prose):
-                yield f"{path.relative_to(ROOT)}:{number}:{found.start() + 1}: `{found.group()}`: write {better}"
+        yield from banned(path, number, CODE.sub(lambda code: " " * len(code.group()), line))
 
 
-def pages():
-    """All Markdown files of the repository."""
-    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "*.md"], capture_output=True, text=True, check=True).stdout
+def findings_in_source(path):
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        yield from banned(path, number, line)
+
+
+def banned(path, number, text):
+    for word, better in BANNED:
+        for found in word.finditer(text):
+            yield f"{path.relative_to(ROOT)}:{number}:{found.start() + 1}: `{found.group()}`: write {better}"
+
+
+def pages(patterns=("*.md",)):
+    """Returns the files of the repository that match the patterns, by default all Markdown files."""
+    listed = subprocess.run(["git", "-C", ROOT, "ls-files", *patterns], capture_output=True, text=True, check=True).stdout
     return [ROOT / name for name in listed.splitlines() if (ROOT / name).exists()]
 
 
-def check(findings, what, without=()):
-    """Prints what `findings` yields for each page but `without`, and exits with 1 if there is any."""
-    found = [finding for page in pages() if str(page.relative_to(ROOT)) not in without for finding in findings(page)]
+def check(findings, what, without=(), patterns=("*.md",)):
+    """Prints the findings in all files that match the patterns, except `without`, and exits with 1 if there are any."""
+    found = [finding for page in pages(patterns) if str(page.relative_to(ROOT)) not in without for finding in findings(page)]
     if found:
         print("\n".join(found))
         sys.exit(f"{len(found)} {what}")
@@ -64,3 +74,4 @@ def check(findings, what, without=()):
 
 if __name__ == "__main__":
     check(findings, "words that a reader has to look up")
+    check(findings_in_source, "words in source files that a reader has to look up", patterns=SOURCES)

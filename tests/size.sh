@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Prints the size of a program as it is and as xz, and fails where it is over the limits or not static: size.sh FILE
+# Prints the size of a program, plain and as xz, and fails if it exceeds the limits or is not static: size.sh FILE
 set -euo pipefail
-# Mebibytes would flatter: these are millions of bytes, as the limits are.
+# Megabytes (millions of bytes), like the limits.
 million() { awk -v n="$1" 'BEGIN {printf "%.2f MB", n / 1e6}'; }
 limit=7800000 packed_limit=2950000
 size=$(stat -c %s "$1") packed=$(xz -9e -T0 -c "$1" | wc -c)

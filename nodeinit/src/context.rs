@@ -1,4 +1,4 @@
-//! What steps are lent: the configuration, this machine, the journal, the report.
+//! The context of steps: the configuration, this machine, the journal, the report.
 
 pub use crate::engine::blocking::blocking;
 use crate::{
@@ -27,45 +27,45 @@ use std::{
 
 impl From<RenderError> for StepError {
     fn from(error: RenderError) -> Self {
-        Self::caused("cannot make the text from the configuration", error).exit(Exit::BadConfig)
+        Self::caused("cannot render a file from the configuration", error).exit(Exit::BadConfig)
     }
 }
 
-/// Lent to every step. Cheap to clone.
+/// The context that every step receives. Cheap to clone.
 #[derive(Clone)]
 pub struct Context {
     /// The validated configuration.
     pub cluster: Arc<Cluster>,
-    /// The same as it was written, for other machines.
+    /// The configuration as the user wrote it, for other machines.
     pub loaded: Arc<Loaded>,
     /// This machine.
     pub node: Arc<Node>,
     /// The machine's files.
     pub files: Files,
-    /// The machine's programs.
+    /// Runs programs on the machine.
     pub commands: Commands,
     /// The wall clock.
     pub clock: Clock,
-    /// What was made here.
+    /// The journal of changes on this machine.
     pub journal: Arc<Journal>,
-    /// Where progress goes.
+    /// The report of progress.
     pub report: Report,
-    /// What was found on this machine.
+    /// Facts about this machine.
     pub facts: Arc<HostFacts>,
-    /// Our manifests, with the user's over them.
+    /// nodeinit's manifests, overridden by the user's.
     pub manifests: Arc<Manifests>,
-    /// The client of this master's API server, once there are keys for it.
+    /// The client of this master's API server, after its keys exist.
     pub api: Arc<OnceLock<KubeClient>>,
-    /// Held while a mirror's list of digests is fetched and kept: several steps need it at once.
+    /// Held while a mirror's list of digests is fetched: several steps need it at the same time.
     pub sums: Arc<tokio::sync::Mutex<()>>,
-    /// What the first master lends this machine.
+    /// The artifacts that the first master lends to this machine.
     pub lent: Arc<Lender>,
-    /// The IDs of the bootstrap tokens that this run's fan-out issued. It deletes them itself.
+    /// The IDs of the bootstrap tokens that this run's fan-out issued. The fan-out deletes them.
     pub issued: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl Context {
-    /// What turns the configuration into text.
+    /// Returns the renderer of this configuration.
     #[must_use]
     pub fn renderer(&self) -> Renderer<'_> {
         Renderer {
@@ -77,22 +77,22 @@ impl Context {
         }
     }
 
-    /// Whether the API server of this master verifies kubelets. One that an `up` without the agent started does not until the step
-    /// `verify-kubelets` says so: what the manifest on the disk has is kept.
+    /// Whether the API server of this master verifies kubelets. If an `up` without the agent started it, it does not until the step
+    /// `verify-kubelets` changes that; this keeps the value of the manifest on the disk.
     fn verifies_kubelets(&self) -> bool {
         let manifest = || self.files.read_text(Path::new(paths::STATIC_PODS).join("kube-apiserver.yaml"));
         render::kubelet::requests_serving_certificate(&self.cluster)
             && !matches!(manifest(), Ok(Some(text)) if !text.contains("--kubelet-certificate-authority="))
     }
 
-    /// Puts files in place: those that differ are recorded, then written whole, their directories made before (mode 0755
-    /// or, for a private file, 0700). Returns the paths that changed.
+    /// Writes files: records those that differ, creates their directories (mode 0755, or 0700 for a private file), then writes
+    /// each atomically. Returns the paths that changed.
     ///
-    /// A file that was there before and is not ours is kept in [`ORIGINALS`] for `reset`. Runs to its end even where the
-    /// future is dropped.
+    /// An existing file of others is kept in [`ORIGINALS`] for `reset`. The write completes even if the future is
+    /// dropped.
     ///
     /// # Errors
-    /// The first file operation that failed; no file is half-written.
+    /// If a file operation fails; no file is half-written.
     pub async fn place(&self, new: Vec<NewFile>) -> Result<Vec<PathBuf>, StepError> {
         let cx = self.clone();
         blocking(move || cx.place_now(new)).await
@@ -135,7 +135,7 @@ impl Context {
         directories.into_iter().map(|path| Record::Directory { path }).collect()
     }
 
-    /// Copies what is about to be replaced and is not ours.
+    /// Copies files of others that are about to be replaced.
     fn keep_originals(&self, new: &[NewFile]) -> Result<(), StepError> {
         let known = self.journal.state().files;
         let mut copies = Vec::new();
@@ -156,10 +156,10 @@ impl Context {
         Ok(Some(Original { sha256: sha256_hex(&content), mode: self.files.mode(path).unwrap_or(0o644) }))
     }
 
-    /// Makes a directory, and 0755 those above it that are missing; each is recorded before.
+    /// Creates a directory, and its missing parents with mode 0755; records each before.
     ///
     /// # Errors
-    /// Where one cannot be made, or the journal not be written.
+    /// If a directory cannot be created, or the journal cannot be written.
     pub async fn make_directory(&self, path: &Path, mode: u32) -> Result<(), StepError> {
         let (cx, path) = (self.clone(), path.to_path_buf());
         blocking(move || {
@@ -173,10 +173,10 @@ impl Context {
         .await
     }
 
-    /// Says which of these files differ from what is on disk, as sentences for `plan`.
+    /// Describes, for a plan, which of these files differ from those on disk.
     ///
     /// # Errors
-    /// Where a file is there but cannot be read.
+    /// If an existing file cannot be read.
     pub fn differing(&self, wanted: &[NewFile]) -> Result<Vec<String>, StepError> {
         let mut changes = Vec::new();
         for file in wanted {
@@ -188,11 +188,11 @@ impl Context {
         Ok(changes)
     }
 
-    /// Declares that Kubernetes fills these directories, and that `reset` empties them. Missing parents are recorded, too: `reset`
-    /// removes them if they are empty, since others may put files there. Notes which network interfaces there are, to the same end.
+    /// Declares that Kubernetes fills these directories and that `reset` empties them. Records missing parents, too: `reset` removes
+    /// them only if they are empty, because others may put files there. Also records the current network interfaces for `reset`.
     ///
     /// # Errors
-    /// Where a directory cannot be read, or the journal not be written.
+    /// If a directory cannot be read, or the journal cannot be written.
     pub async fn claim_trees(&self, paths: Vec<PathBuf>) -> Result<(), StepError> {
         let cx = self.clone();
         blocking(move || {
@@ -216,23 +216,23 @@ impl Context {
         .await
     }
 
-    /// Starts a unit that we wrote, or restarts it, now and at each boot; `reset` stops it.
+    /// Starts or restarts a unit that nodeinit wrote, now and at each boot; `reset` stops it.
     ///
     /// # Errors
-    /// Where the journal cannot be written, or `systemctl` fails.
+    /// If the journal cannot be written, or `systemctl` fails.
     pub async fn start_unit(&self, unit: &'static str) -> Result<(), StepError> {
         let cx = self.clone();
         blocking(move || Ok(cx.journal.intend(vec![Record::Unit { name: unit.into() }])?)).await?;
         if self.files.exists(systemd::enabled(unit)) {
             systemd::reload(&self.commands).await?;
         }
-        // systemd reads a unit that it does not know yet at its start.
+        // systemd reads a new unit when it starts it.
         systemd::restart(&self.commands, unit).await?;
         Ok(systemd::enable(&self.commands, unit).await?)
     }
 }
 
-/// What the text for this machine depends on, as kubeadm looks it up.
+/// Returns the facts about this machine that rendering depends on, as kubeadm determines them.
 #[must_use]
 pub fn host_facts(files: &Files, local: &Local, node_address: IpAddr) -> HostFacts {
     let pki = Path::new(paths::PKI);
@@ -245,18 +245,18 @@ pub fn host_facts(files: &Files, local: &Local, node_address: IpAddr) -> HostFac
     }
 }
 
-/// A context on a directory that stands for a machine.
+/// Test helpers: a context on a directory that represents a machine.
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
     use nodeinit_config::Layer;
 
-    /// A first master `m1` at 10.0.0.11, with nothing on it.
+    /// Returns an empty first master `m1` at 10.0.0.11.
     pub(crate) fn context() -> (tempfile::TempDir, Context) {
         context_of("apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\n")
     }
 
-    /// The same with another configuration.
+    /// Returns the same with another configuration.
     pub(crate) fn context_of(config: &str) -> (tempfile::TempDir, Context) {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::under(dir.path());
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_there_before_is_kept() {
+    async fn original_files_are_kept() {
         let (_dir, cx) = context();
         let path = Path::new("/fstab");
         cx.files.write(&[NewFile::public(path, "theirs")]).unwrap();
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_claimed_tree_knows_what_was_there() {
+    async fn a_claimed_tree_records_its_earlier_entries() {
         let (_dir, cx) = context();
         cx.files.make_directory(Path::new("/here"), 0o755).unwrap();
         cx.files.write(&[NewFile::public("/here/theirs", "")]).unwrap();

@@ -2,9 +2,9 @@
 //!
 //! Data flows in one direction: configuration → `plan` (the steps of a role) → `engine` (runs them, keeps the journal) → `steps` (each
 //! checks and changes one thing, with the pure modules `render` and `pki` and the effects `host`, `api` and [`nodeinit_ssh`]).
-//! `docs/architecture.md` says which module may call which.
+//! `docs/architecture.md` lists which module may call which.
 
-#![allow(unreachable_pub, reason = "here `pub` means: for the whole crate; what other crates use is below")]
+#![allow(unreachable_pub, reason = "here `pub` means: for the whole crate; the exports for other crates are below")]
 
 mod agent;
 mod api;

@@ -1,4 +1,4 @@
-//! `nodeinit`: start, report, exit code.
+//! `nodeinit`: starts, reports and exits with the exit code.
 
 use nodeinit::cli;
 use std::process::ExitCode;

@@ -1,5 +1,5 @@
-//! `artifacts list`, `artifacts fetch` and the bundle of what was fetched, as a user calls them, against servers on loopback that misbehave as told.
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test ends where something is not as it expects")]
+//! Tests `artifacts list`, `artifacts fetch` and bundles as a user calls them, against servers on loopback with scripted faults.
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test panics on an unexpected value")]
 
 use flate2::{Compression, write::GzEncoder};
 use nodeinit::{Section, image_index};
@@ -29,11 +29,11 @@ struct Request {
 
 /// What a server does with a request.
 enum Act {
-    /// Serves the file, ranges too.
+    /// Serves the file, including ranges.
     Serve,
-    /// Serves the file's beginning only, although more is promised; then waits for so long.
+    /// Serves only the start of the file, although more is announced; then waits for this time.
     Cut(usize, Duration),
-    /// A status, with further headers and a body.
+    /// Sends a status with further headers and a body.
     Status(&'static str, String, Vec<u8>),
 }
 
@@ -60,7 +60,7 @@ fn serve(
     thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
             let (files, log, rule, tls) = (files.clone(), log.clone(), rule.clone(), tls.clone());
-            // A client that has gone away is part of some tests.
+            // Some tests close the client.
             thread::spawn(move || match tls {
                 None => drop(answer(stream, &files, &log, &*rule)),
                 Some(tls) => {
@@ -136,7 +136,7 @@ fn kubelet() -> Vec<u8> {
     (0..300_000u32).flat_map(u32::to_le_bytes).collect()
 }
 
-/// What upstream publishes: a kubelet, the CNI plugins, and the pause image in a list for two platforms.
+/// Returns the files of upstream: a kubelet, the CNI plugins, and the pause image in a list for two platforms.
 fn upstream() -> Files {
     let mut files = BTreeMap::new();
     let wanted = nodeinit_config::load(&[Layer::file("c", config(""))]).unwrap().cluster.upstream("amd64");
@@ -158,7 +158,7 @@ fn upstream() -> Files {
     Arc::new(Mutex::new(files))
 }
 
-/// Puts an image whose second layer is `content` under the tag of pause.
+/// Adds an image whose second layer is `content` under the tag of pause.
 fn add_image(files: &mut BTreeMap<String, Vec<u8>>, content: &[u8]) {
     let digest = |bytes: &[u8]| format!("sha256:{}", sha256_hex(bytes));
     let layers = [vec![1; 200_000], content.to_vec()];
@@ -186,7 +186,7 @@ fn config(more: &str) -> String {
     )
 }
 
-/// An operator's directory with a configuration that names `server` as the mirror of all.
+/// An operator's directory with a configuration that sets `server` as the mirror for everything.
 struct Operator {
     dir: tempfile::TempDir,
 }
@@ -218,7 +218,7 @@ impl Operator {
         command
     }
 
-    /// The exit code, and all that was printed.
+    /// Returns the exit code and the output.
     fn run(&self, mut command: Command) -> (i32, String) {
         let output = command.output().unwrap();
         (output.status.code().unwrap(), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
@@ -228,7 +228,7 @@ impl Operator {
         self.run(self.command(&[]))
     }
 
-    /// Bundles what was fetched to `b.tar`.
+    /// Bundles the fetched files to `b.tar`.
     fn bundle(&self, arguments: &[&str]) -> (i32, String) {
         let bundle = ["bundle", "--output", "b.tar", "--from", "to", "--config", "c.yaml"];
         self.run(self.artifacts(&[&bundle, arguments].concat()))
@@ -238,7 +238,7 @@ impl Operator {
         self.dir.path().join(name)
     }
 
-    /// A key that OpenSSH made, at `name` and `name.pub`; its fingerprint.
+    /// Creates a key with OpenSSH, at `name` and `name.pub`; returns its fingerprint.
     fn key(&self, name: &str, passphrase: &str) -> String {
         let keygen = |arguments: &[&str]| {
             let output = Command::new("ssh-keygen").args(arguments).current_dir(self.dir.path()).output().unwrap();
@@ -256,7 +256,7 @@ impl Operator {
 }
 
 #[test]
-fn what_is_fetched_serves_as_the_source_and_is_not_fetched_again() {
+fn a_fetched_directory_serves_as_the_source_and_is_not_fetched_again() {
     let server = serve(&upstream(), None, |_| Act::Serve);
     let operator = Operator::new(&server.url(), "");
     let (exit, out) = operator.fetch();
@@ -277,7 +277,7 @@ fn what_is_fetched_serves_as_the_source_and_is_not_fetched_again() {
     assert!(lock.contains("https://dl.k8s.io/release/v1.34.4/") && lock.contains(IMAGE), "official sources: {lock}");
     let requests = server.asked("").len();
     assert_eq!(operator.fetch().0, 0);
-    assert_eq!(server.asked("").len(), requests, "nothing is asked for again");
+    assert_eq!(server.asked("").len(), requests, "nothing is requested again");
     fs::write(operator.path("bin/loopback"), "damaged").unwrap();
     assert_eq!(operator.fetch().0, 0);
     assert_eq!(fs::read(operator.path("bin/loopback")).unwrap(), b"loopback");
@@ -313,7 +313,7 @@ fn a_killed_fetch_is_resumed() {
     let part = operator.path(&format!(".downloads/{}.part", sha256_hex(&kubelet())));
     let begun = Instant::now();
     while part.metadata().map_or(0, |m| m.len()) < 700_000 {
-        assert!(begun.elapsed() < Duration::from_secs(30), "no part came");
+        assert!(started.elapsed() < Duration::from_secs(30), "no part came");
         thread::sleep(Duration::from_millis(20));
     }
     let (exit, out) = operator.fetch();
@@ -350,7 +350,7 @@ fn all_failures_are_in_one_report_and_the_rest_is_fetched() {
         let swapped = "bin/kubelet, images/pause.tar";
         assert!(out.contains(part) || (part.contains(", ") && out.contains(swapped)), "{part}: {out}");
     }
-    assert!(out.matches("hint:").count() == 3, "each has its remedy: {out}");
+    assert!(out.matches("hint:").count() == 3, "each has a hint: {out}");
     assert!(operator.path("bin/bridge").exists() && !operator.path("bin/kubelet").exists());
     let lock = fs::read_to_string(operator.path("artifacts.lock")).unwrap();
     assert!(lock.contains("bin/bridge") && !lock.contains("kubelet") && !lock.contains("pause"), "{lock}");
@@ -358,7 +358,7 @@ fn all_failures_are_in_one_report_and_the_rest_is_fetched() {
 }
 
 #[test]
-fn what_upstream_replaced_is_refused() {
+fn a_replaced_upstream_file_is_refused() {
     let files = upstream();
     let server = serve(&files, None, |_| Act::Serve);
     let operator = Operator::new(&server.url(), "");
@@ -459,7 +459,7 @@ fn a_registry_may_ask_for_a_password() {
 }
 
 #[test]
-fn a_server_that_is_overloaded_is_asked_again_until_the_deadline() {
+fn requests_to_an_overloaded_server_are_retried_until_the_deadline() {
     for status in ["429 Too Many Requests", "503 Service Unavailable"] {
         let server = serve(&upstream(), None, move |request| match request.path.ends_with("/kubelet") {
             true => Act::Status(status, String::new(), Vec::new()),
@@ -472,7 +472,7 @@ fn a_server_that_is_overloaded_is_asked_again_until_the_deadline() {
     }
 }
 
-/// A CA's certificate, and the configuration of a server at `files.example` whose certificate it signed.
+/// Returns a CA's certificate, and the configuration of a server at `files.example` whose certificate it signed.
 fn authority() -> (String, Arc<rustls::ServerConfig>) {
     let mut params = CertificateParams::new([]).unwrap();
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -487,7 +487,7 @@ fn authority() -> (String, Arc<rustls::ServerConfig>) {
     (pem, Arc::new(config.with_single_cert(chain, key).unwrap()))
 }
 
-/// A proxy that leads to `server`, whatever is asked for; what it was asked for.
+/// Starts a proxy that always connects to `server`; returns its requests, too.
 fn proxy(server: SocketAddr) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (address, asked) = (listener.local_addr().unwrap(), Arc::new(Mutex::new(Vec::new())));
@@ -516,7 +516,7 @@ fn proxy(server: SocketAddr) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
 }
 
 #[test]
-fn a_proxy_and_a_ca_of_ones_own_are_used() {
+fn a_configured_proxy_and_ca_are_used() {
     let (ca, tls) = authority();
     let server = serve(&upstream(), Some(tls), |_| Act::Serve);
     let (proxy, asked) = proxy(server.address);
@@ -544,7 +544,7 @@ fn a_proxy_and_a_ca_of_ones_own_are_used() {
 }
 
 #[test]
-fn the_list_names_what_is_fetched() {
+fn the_list_names_the_artifacts_to_fetch() {
     let operator = Operator::new("http://127.0.0.1:1", "");
     let mut command = Command::new(env!("CARGO_BIN_EXE_nodeinit"));
     command.args(["artifacts", "list", "--config", "c.yaml", "--output", "json", "--version", "v1.34.3"]);
@@ -559,7 +559,7 @@ fn the_list_names_what_is_fetched() {
     assert!(!Path::new(&operator.path("")).exists());
 }
 
-/// An operator who has fetched everything.
+/// Returns an operator who has fetched everything.
 fn fetched() -> Operator {
     let server = serve(&upstream(), None, |_| Act::Serve);
     let operator = Operator::new(&server.url(), "");
@@ -568,7 +568,7 @@ fn fetched() -> Operator {
 }
 
 #[test]
-fn a_bundle_has_what_was_fetched_and_is_verified() {
+fn a_bundle_contains_the_fetched_files_and_is_verified() {
     let operator = fetched();
     let (exit, out) = operator.bundle(&[]);
     assert!(
@@ -615,7 +615,7 @@ fn a_bundle_has_what_was_fetched_and_is_verified() {
 }
 
 #[test]
-fn a_signed_bundle_is_of_one_key() {
+fn a_signed_bundle_has_one_key() {
     let operator = fetched();
     let (ours, other, _) = (operator.key("ours", ""), operator.key("other", ""), operator.key("secret", "secret"));
     let (exit, out) = operator.bundle(&["--sign-key", "ours"]);
@@ -647,7 +647,7 @@ fn a_signed_bundle_is_of_one_key() {
     };
     shell("tar -xf b.tar bundle.json && ssh-keygen -Y sign -n nodeinit-bundle -f ours bundle.json");
     assert_eq!(operator.bundle(&["--signature", "bundle.json.sig"]).0, 0);
-    assert_eq!(fs::read(operator.file("b.tar")).unwrap(), signed, "the same signature, whoever makes it");
+    assert_eq!(fs::read(operator.file("b.tar")).unwrap(), signed, "both tools create the same signature");
     shell("tar -xf b.tar bundle.json bundle.json.sig bundle.json.sha256 && sha256sum -c bundle.json.sha256");
     shell(
         "echo \"me $(cat ours.pub)\" >signers && \
@@ -668,7 +668,7 @@ fn an_incomplete_directory_is_refused_in_one_report() {
     assert!(exit == 1 && out.contains("it does not have bin/bridge, images/pause.tar"), "{exit} {out}");
     assert!(out.contains("nodeinit artifacts fetch --to") && !operator.file("b.tar").exists(), "{out}");
     let (exit, out) = operator.run(operator.artifacts(&["bundle", "--output", "b", "--from", "to"]));
-    assert!(exit == 64 && out.contains("ends in .tar"), "{exit} {out}");
+    assert!(exit == 64 && out.contains("must end in .tar"), "{exit} {out}");
 
     let operator = fetched();
     let (exit, out) = operator.bundle(&["--version", "v1.34.5"]);
@@ -679,7 +679,7 @@ fn an_incomplete_directory_is_refused_in_one_report() {
     assert!(exit == 1 && out.contains("not as artifacts.lock has it: bin/bridge"), "{exit} {out}");
     assert!(!operator.file("b.tar").exists());
 
-    // A program that nodeinit does not know comes with the operator's own digest.
+    // A program without a known source needs the operator's own digest.
     let operator = fetched();
     let own = |pin: &str| {
         let text = config(pin).replace("  images:", "  - {path: bin/mine, to: /usr/bin/mine}\n  images:");

@@ -1,4 +1,4 @@
-//! Which module may call which: `docs/architecture.md` has the table, and this reads the source. No import cycles between files. Only `host`
+//! Verifies module boundaries: compares the source with the table in `docs/architecture.md`, and refuses import cycles between files. Only `host`
 //! accesses files.
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not as it expects")]
 
@@ -9,7 +9,7 @@ use std::{
 };
 
 #[test]
-fn modules_call_only_those_that_the_table_in_the_documentation_allows() {
+fn modules_call_only_the_modules_in_the_table_of_the_documentation() {
     let used = calls(&Crate::read("src"));
     let allowed = table();
     let (files, documented): (BTreeSet<_>, BTreeSet<_>) = (used.keys().collect(), allowed.keys().collect());
@@ -90,7 +90,7 @@ fn paths_are_found_in_imports_and_expressions_but_not_in_tests() {
     assert_eq!(found, expected.map(str::to_owned).into());
 }
 
-/// Module → the modules that it may call, from the table in the documentation.
+/// Returns module → the modules that it may call, from the table in the documentation.
 fn table() -> BTreeMap<String, BTreeSet<String>> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/architecture.md");
     let page = fs::read_to_string(page).unwrap();
@@ -104,7 +104,7 @@ fn table() -> BTreeMap<String, BTreeSet<String>> {
     .collect()
 }
 
-/// Module → the modules that it calls, each with a file that does.
+/// Returns module → the modules that it calls, each with a file that does.
 fn calls(source: &Crate) -> BTreeMap<String, BTreeMap<String, String>> {
     let modules: BTreeSet<&String> = source.files.keys().filter_map(|module| module.first()).collect();
     let mut calls: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
@@ -125,7 +125,7 @@ type Module = Vec<String>;
 
 struct File {
     name: String,
-    /// The paths in it that begin with `crate`, `super` or `self`.
+    /// The paths in it that start with `crate`, `super` or `self`.
     paths: Vec<Vec<String>>,
     accesses_files: bool,
 }
@@ -133,13 +133,13 @@ struct File {
 /// What the paths to a module of the same crate begin with.
 const OWN_ROOTS: [&str; 3] = ["crate::", "super::", "self::"];
 
-/// The source of a crate, without its tests.
+/// The source of a crate without its tests.
 struct Crate {
     files: BTreeMap<Module, File>,
 }
 
 impl Crate {
-    /// Reads a folder, given from the folder of the crate `nodeinit`.
+    /// Reads a folder, relative to the folder of the crate `nodeinit`.
     fn read(root: &str) -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(root);
         let mut files = BTreeMap::new();
@@ -163,14 +163,14 @@ impl Crate {
         Self { files }
     }
 
-    /// The file that a path refers to: the longest beginning of it that is a module.
+    /// Returns the file that a path refers to: its longest prefix that is a module.
     fn target(&self, mut path: Vec<String>) -> Module {
         while !self.files.contains_key(&path) && path.pop().is_some() {}
         path
     }
 
-    /// Groups of files of which each imports each other, directly or through others. A module and those below it count as one where
-    /// they import each other.
+    /// Returns groups of files that import each other, directly or through others. A module and its submodules count as one if they import
+    /// each other.
     fn cycles(&self) -> Vec<Vec<&str>> {
         let imports: BTreeMap<&Module, BTreeSet<&Module>> = self
             .files
@@ -202,7 +202,7 @@ impl Crate {
     }
 }
 
-/// The files of modules that exist for tests only: `#[cfg(test)] mod NAME;`.
+/// Returns the files of modules that exist only for tests: `#[cfg(test)] mod NAME;`.
 fn declared_tests(folder: &Path) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     let parent = folder.with_extension("rs");
@@ -218,7 +218,7 @@ fn declared_tests(folder: &Path) -> BTreeSet<PathBuf> {
     found
 }
 
-/// A path from the crate's root.
+/// Returns a path from the crate's root.
 fn absolute(module: &[String], path: &[String]) -> Vec<String> {
     let mut at = module.to_vec();
     let mut rest = path;
@@ -235,7 +235,7 @@ fn absolute(module: &[String], path: &[String]) -> Vec<String> {
     at
 }
 
-/// The text without comments, strings, and what is compiled for tests only.
+/// Returns the text without comments, strings and test code.
 fn production(text: &str) -> String {
     let mut plain = String::new();
     let mut rest = text;
@@ -280,7 +280,7 @@ fn end_of_string(text: &str) -> usize {
     text.len()
 }
 
-/// Where the brace ends with which the text begins.
+/// Returns the end of the brace with which the text starts.
 fn closing(text: &str) -> usize {
     let mut depth = 0;
     for (at, character) in text.char_indices() {
@@ -315,7 +315,7 @@ fn paths(text: &str, roots: &[&str]) -> Vec<Vec<String>> {
     found
 }
 
-/// Reads a path or an import's tree, and returns what follows it.
+/// Reads a path or an import tree, and returns the text after it.
 fn tree<'a>(text: &'a str, prefix: &[String], found: &mut Vec<Vec<String>>) -> &'a str {
     let mut path = prefix.to_vec();
     let mut rest = text.trim_start();

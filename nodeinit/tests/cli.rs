@@ -1,11 +1,11 @@
-//! The command line itself: version, completion, flags that all commands share, and where failures are printed.
+//! Tests the command line: version, completion, common flags, and the output of failures.
 
 use std::{
     io::Write,
     process::{Command, Output, Stdio},
 };
 
-#[allow(clippy::disallowed_methods, reason = "the program under test ends by itself")]
+#[allow(clippy::disallowed_methods, reason = "the program under test exits on its own")]
 fn nodeinit_with(input: &str, environment: &[(&str, &str)], arguments: &[&str]) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nodeinit"));
     command.args(arguments).envs(environment.iter().copied());
@@ -51,7 +51,7 @@ fn the_completions_are_those_of_the_package() {
 }
 
 #[test]
-fn commands_of_other_tools_lead_to_ours() {
+fn commands_of_other_tools_get_a_hint() {
     for (typed, right) in [
         ("init", "`nodeinit up`"),
         ("join", "`nodeinit worker add NAME`"),
@@ -135,9 +135,9 @@ fn debug_detail_is_written_on_request_and_never_with_quiet() {
 }
 
 #[test]
-fn a_timeline_that_is_not_on_record_is_a_usage_error() {
+fn a_timeline_of_an_unknown_run_is_a_usage_error() {
     let (exit, out, said) = nodeinit(&["timeline", "--run", "100000"]);
-    assert!(exit == 64 && out.is_empty() && said.contains("on record"), "{said}");
+    assert!(exit == 64 && out.is_empty() && said.contains("recorded"), "{said}");
     assert_eq!(nodeinit(&["timeline", "--run", "0"]).0, 64);
     assert_eq!(nodeinit(&["timeline", "-o", "png"]).0, 64);
 }

@@ -10,7 +10,7 @@ use std::{
 const INIT: [&str; 3] = ["init", "--file", "cluster.yaml"];
 const HEADER: &str = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\n";
 
-#[allow(clippy::disallowed_methods, reason = "the program under test ends by itself")]
+#[allow(clippy::disallowed_methods, reason = "the program under test exits on its own")]
 fn nodeinit(directory: &Path, arguments: &[&str]) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nodeinit"));
     let run = command.arg("config").args(arguments).current_dir(directory).stdin(Stdio::null()).output();
@@ -166,7 +166,7 @@ fn all_problems_in_one_report() {
     }
     write(here.join("cut.yaml"), HEADER);
     let (exit, _, said) = nodeinit(here, &["validate", "--config", "cut.yaml"]);
-    assert!(exit == 78 && said.contains("cut.yaml: masters: missing: no machine becomes the first master"), "{said}");
+    assert!(exit == 78 && said.contains("cut.yaml: masters: missing: there is no first master"), "{said}");
     let (exit, _, said) = nodeinit(here, &["validate", "--config", "."]);
     assert!(exit == 78 && said.contains("`--config` takes a file"), "{exit} {said}");
     let (exit, _, said) = nodeinit(here, &["validate", "--config", "missing.yaml"]);
@@ -181,7 +181,7 @@ fn the_schema_is_json() {
 }
 
 #[test]
-fn what_this_machine_lacks_is_reported_before_it_is_needed() {
+fn missing_files_of_this_machine_are_reported_early() {
     let dir = tempfile::tempdir().unwrap();
     let here = dir.path();
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap().trim().to_lowercase();
@@ -194,14 +194,14 @@ fn what_this_machine_lacks_is_reported_before_it_is_needed() {
     };
     assert!(said("").contains("there is no SSH key to reach the other machines"), "{}", said(""));
     assert!(said("ssh: {keyFile: /no/such/key}\n").contains("ssh.keyFile: /no/such/key does not exist"));
-    assert!(said("os: {sysctls: {vm.swappiness: low}}\n").contains("the kernel takes only numbers there"));
+    assert!(said("os: {sysctls: {vm.swappiness: low}}\n").contains("the kernel accepts only numbers"));
     let missing = said("artifacts: {source: /no/such}\n");
     assert!(missing.contains("the directory /no/such of artifacts.source does not exist"), "{missing}");
 }
 
 #[test]
-#[allow(clippy::disallowed_methods, reason = "the program under test ends by itself")]
-fn a_reader_that_is_gone_changes_no_exit_code() {
+#[allow(clippy::disallowed_methods, reason = "the program under test exits on its own")]
+fn a_closed_pipe_does_not_change_the_exit_code() {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path().join("wrong.yaml"), "kind: Other\n");
     let (reader, writer) = std::io::pipe().unwrap();

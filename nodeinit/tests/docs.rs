@@ -1,6 +1,6 @@
-//! What of `docs/` and `packaging/` is made from the code, and tests that see that it is current.
-//! `UPDATE_DOCS=1 cargo test -p nodeinit --test docs` writes it.
-#![allow(clippy::unwrap_used, reason = "a test ends where something is not as it expects")]
+//! Verifies that the generated parts of `docs/` and `packaging/` are current.
+//! `UPDATE_DOCS=1 cargo test -p nodeinit --test docs` writes them.
+#![allow(clippy::unwrap_used, reason = "a test panics on an unexpected value")]
 
 use clap::{Arg, ArgAction, Command};
 use clap_complete::Shell;
@@ -67,14 +67,14 @@ fn the_manual_pages_are_current() {
     let directory = document("../packaging/man");
     for entry in std::fs::read_dir(directory).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
-        assert!(written.contains(&name), "packaging/man/{name} is of no command");
+        assert!(written.contains(&name), "packaging/man/{name} belongs to no command");
     }
 }
 
-/// A page for the command and each one below it, `nodeinit-config-init.1` and so on.
+/// Writes a page for the command and each subcommand, such as `nodeinit-config-init.1`.
 fn manual(command: &Command, written: &mut BTreeSet<String>) {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
-    // The date and version would make each release a change of all pages.
+    // With the date and version, each release would change all pages.
     let page = clap_mangen::Man::new(command.clone()).title(&name).date("").source("nodeinit").manual("nodeinit");
     let mut text = Vec::new();
     page.render(&mut text).unwrap();
@@ -97,10 +97,10 @@ fn is_current(name: &str, current: &str) {
     }
     let written = std::fs::read_to_string(document(name)).unwrap_or_default();
     let how = "UPDATE_DOCS=1 cargo test -p nodeinit --test docs";
-    assert!(written == current, "docs/{name} is not what the code says; write it with: {how}");
+    assert!(written == current, "docs/{name} is not current; write it with: {how}");
 }
 
-/// A section for each command below `parent`.
+/// Writes a section for each command below `parent`.
 fn commands(parent: &mut Command, level: usize, shared: &[Arg], page: &mut String) {
     for command in parent.get_subcommands_mut().filter(|command| command.get_name() != "help") {
         let name = command.get_bin_name().unwrap_or_default();
@@ -137,7 +137,7 @@ fn help(arg: &Arg) -> String {
     arg.get_help().map(ToString::to_string).unwrap_or_default()
 }
 
-/// `--config FILE`, `-o, --output OUTPUT`, or `NAME`.
+/// Formats `--config FILE`, `-o, --output OUTPUT`, or `NAME`.
 fn flag(arg: &Arg) -> String {
     let values =
         arg.get_value_names().unwrap_or_default().iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");

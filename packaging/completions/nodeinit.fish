@@ -32,7 +32,7 @@ complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "up" -d 'Bring thi
 complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "plan" -d 'Show what `up` would do, without changing anything; exit code 2 if there are changes'
 complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "preflight" -d 'Report every problem of this machine with its fix; changes nothing'
 complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "status" -d 'Show steps, component health, nodes and certificate expiry'
-complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "timeline" -d 'Draw when each step of a past run began and ended, on all machines that it brought up'
+complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "timeline" -d 'Draw when each step of a past run started and ended, on all machines of the run'
 complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "reset" -d 'Undo everything that nodeinit did on this machine'
 complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "agent" -d 'Approve kubelets\' certificate requests until stopped; the service nodeinit-agent on masters runs it'
 complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "version" -d 'Print the version of nodeinit and the supported versions of Kubernetes'
@@ -55,9 +55,9 @@ worker\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l new-cluster -d 'Bootstrap an empty etcd even without proof that the cluster is new; an existing cluster\'s data is lost'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l yes -d 'Do not ask whether to give the former cluster up'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l permit-stdin -d 'The provisioner\'s: read a permit to bootstrap etcd from standard input, one line of JSON'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l local -d 'Only this machine: on the first master, the others are left alone'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l yes -d 'Do not ask for confirmation to discard the former cluster'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l permit-stdin -d 'Read the provisioner\'s permit to bootstrap etcd from standard input, one line of JSON'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l local -d 'Change only this machine; on the first master, leave the other machines alone'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l accept-clock -d 'Accept this machine\'s clock although an earlier run recorded a later time'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -s q -l quiet -d 'Do not report progress: print only results and failures'
@@ -68,7 +68,7 @@ master\t''
 worker\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l local -d 'Only this machine: on the first master, the others are left alone'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l local -d 'Change only this machine; on the first master, leave the other machines alone'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l accept-clock -d 'Accept this machine\'s clock although an earlier run recorded a later time'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -s q -l quiet -d 'Do not report progress: print only results and failures'
@@ -92,10 +92,10 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand status" -s w -l watch 
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand status" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand status" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand timeline" -s o -l output -d 'The form of the timeline' -r -f -a "text\t'Lines for a terminal'
-svg\t'A picture'
-html\t'A page with the picture and a table'
-json\t'One object with the run and its steps'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand timeline" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text for a terminal'
+svg\t'An SVG picture'
+html\t'An HTML page with the picture and a table'
+json\t'One JSON object with the run and its steps'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand timeline" -l run -d 'Which run: 1 is the latest that changed something, 2 the one before it' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand timeline" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand timeline" -s q -l quiet -d 'Do not report progress: print only results and failures'
@@ -174,7 +174,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and not __f
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and not __fish_seen_subcommand_from list fetch export bundle inspect verify help" -s h -l help -d 'Print help'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and not __fish_seen_subcommand_from list fetch export bundle inspect verify help" -f -a "list" -d 'List each program and image that a cluster with this configuration needs, and its source'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and not __fish_seen_subcommand_from list fetch export bundle inspect verify help" -f -a "fetch" -d 'Fetch them into a directory that serves as artifacts.source; an interrupted fetch resumes'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and not __fish_seen_subcommand_from list fetch export bundle inspect verify help" -f -a "export" -d 'Export what this master has to a directory that serves as artifacts.source'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and not __fish_seen_subcommand_from list fetch export bundle inspect verify help" -f -a "export" -d 'Export the artifacts of this master to a directory that serves as artifacts.source'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and not __fish_seen_subcommand_from list fetch export bundle inspect verify help" -f -a "bundle" -d 'Write the fetched artifacts to one file that serves as artifacts.source, with an index, digests and an optional signature'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and not __fish_seen_subcommand_from list fetch export bundle inspect verify help" -f -a "inspect" -d 'Show what a bundle contains; reads only its index'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and not __fish_seen_subcommand_from list fetch export bundle inspect verify help" -f -a "verify" -d 'Verify that a bundle is complete and undamaged, and who signed it'
@@ -195,7 +195,7 @@ json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from fetch" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from fetch" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from fetch" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -l to -d 'The directory to write, which serves as artifacts.source: a new or an empty one, or that of an earlier export' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -l to -d 'The directory to write, which serves as artifacts.source: new, empty, or from an earlier export' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
@@ -206,9 +206,9 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from bundle" -s o -l output -d 'The file to write, whose name ends in .tar; it serves as artifacts.source' -r -F
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from bundle" -l from -d 'The directory that `artifacts fetch` filled; if not given, artifacts.source' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from bundle" -l from -d 'The directory that `artifacts fetch` filled; default: artifacts.source' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from bundle" -l sign-key -d 'Sign the index with this private key: ed25519, in OpenSSH\'s format, without a passphrase' -r -F
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from bundle" -l signature -d 'Add this signature of the index, which `ssh-keygen -Y sign -n nodeinit-bundle` made' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from bundle" -l signature -d 'Add this signature of the index, which `ssh-keygen -Y sign -n nodeinit-bundle` created' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from bundle" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from bundle" -l version -d 'Use this release of Kubernetes instead of kubernetes.version' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from bundle" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
@@ -225,7 +225,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from help" -f -a "list" -d 'List each program and image that a cluster with this configuration needs, and its source'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from help" -f -a "fetch" -d 'Fetch them into a directory that serves as artifacts.source; an interrupted fetch resumes'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from help" -f -a "export" -d 'Export what this master has to a directory that serves as artifacts.source'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from help" -f -a "export" -d 'Export the artifacts of this master to a directory that serves as artifacts.source'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from help" -f -a "bundle" -d 'Write the fetched artifacts to one file that serves as artifacts.source, with an index, digests and an optional signature'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from help" -f -a "inspect" -d 'Show what a bundle contains; reads only its index'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from help" -f -a "verify" -d 'Verify that a bundle is complete and undamaged, and who signed it'
@@ -258,7 +258,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and not __fish_
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and not __fish_seen_subcommand_from create list delete help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -l ttl -d 'Lifetime, such as 30m, 24h or 7d; default 24h, for a worker 1h' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -l description -d 'The token\'s purpose' -r
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -l worker -d 'Create the token of one worker of the configuration: revokes its earlier tokens; JSON output contains everything it needs to join' -r
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -l worker -d 'Create the token of one configured worker and revoke its earlier tokens; JSON output contains everything it needs to join' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -l files -d 'Write that worker\'s /etc/nodeinit/config.yaml and secrets.yaml into this directory' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
@@ -275,7 +275,7 @@ master\t''
 worker\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from list" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from list" -l all -d 'Also list tokens that were used, expired or were revoked'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from list" -l all -d 'Also list used, expired and revoked tokens'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -389,7 +389,7 @@ master\t''
 worker\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from remove" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from remove" -l force -d 'Remove it even if it is healthy; ask etcd even if it would lose its quorum'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from remove" -l force -d 'Remove it even if it is healthy, or if etcd would lose its quorum'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from remove" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from remove" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -427,7 +427,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and not __fish_seen_subcommand_from add remove help" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and not __fish_seen_subcommand_from add remove help" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and not __fish_seen_subcommand_from add remove help" -s h -l help -d 'Print help'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and not __fish_seen_subcommand_from add remove help" -f -a "add" -d 'Bring up one configured machine; run this on the first master'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and not __fish_seen_subcommand_from add remove help" -f -a "add" -d 'Add one configured machine to the cluster; run this on the first master'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and not __fish_seen_subcommand_from add remove help" -f -a "remove" -d 'Drain a machine, remove its etcd member, node and tokens; run this on a master'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and not __fish_seen_subcommand_from add remove help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from add" -l address -d 'Its address, if the configuration has none' -r
@@ -450,13 +450,13 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_see
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from remove" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from remove" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from help" -f -a "add" -d 'Bring up one configured machine; run this on the first master'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from help" -f -a "add" -d 'Add one configured machine to the cluster; run this on the first master'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from help" -f -a "remove" -d 'Drain a machine, remove its etcd member, node and tokens; run this on a master'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and not __fish_seen_subcommand_from add remove help" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and not __fish_seen_subcommand_from add remove help" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and not __fish_seen_subcommand_from add remove help" -s h -l help -d 'Print help'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and not __fish_seen_subcommand_from add remove help" -f -a "add" -d 'Bring up one configured machine; run this on the first master'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and not __fish_seen_subcommand_from add remove help" -f -a "add" -d 'Add one configured machine to the cluster; run this on the first master'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and not __fish_seen_subcommand_from add remove help" -f -a "remove" -d 'Drain a machine, remove its etcd member, node and tokens; run this on a master'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and not __fish_seen_subcommand_from add remove help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from add" -l address -d 'Its address, if the configuration has none' -r
@@ -479,7 +479,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_see
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from remove" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from remove" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from help" -f -a "add" -d 'Bring up one configured machine; run this on the first master'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from help" -f -a "add" -d 'Add one configured machine to the cluster; run this on the first master'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from help" -f -a "remove" -d 'Drain a machine, remove its etcd member, node and tokens; run this on a master'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and not __fish_seen_subcommand_from list run help" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
@@ -513,7 +513,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_s
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status timeline reset agent version completion config artifacts secrets token addons certs etcd master worker phase help" -f -a "plan" -d 'Show what `up` would do, without changing anything; exit code 2 if there are changes'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status timeline reset agent version completion config artifacts secrets token addons certs etcd master worker phase help" -f -a "preflight" -d 'Report every problem of this machine with its fix; changes nothing'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status timeline reset agent version completion config artifacts secrets token addons certs etcd master worker phase help" -f -a "status" -d 'Show steps, component health, nodes and certificate expiry'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status timeline reset agent version completion config artifacts secrets token addons certs etcd master worker phase help" -f -a "timeline" -d 'Draw when each step of a past run began and ended, on all machines that it brought up'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status timeline reset agent version completion config artifacts secrets token addons certs etcd master worker phase help" -f -a "timeline" -d 'Draw when each step of a past run started and ended, on all machines of the run'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status timeline reset agent version completion config artifacts secrets token addons certs etcd master worker phase help" -f -a "reset" -d 'Undo everything that nodeinit did on this machine'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status timeline reset agent version completion config artifacts secrets token addons certs etcd master worker phase help" -f -a "agent" -d 'Approve kubelets\' certificate requests until stopped; the service nodeinit-agent on masters runs it'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and not __fish_seen_subcommand_from up plan preflight status timeline reset agent version completion config artifacts secrets token addons certs etcd master worker phase help" -f -a "version" -d 'Print the version of nodeinit and the supported versions of Kubernetes'
@@ -535,7 +535,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from config" -f -a "schema" -d 'Print the JSON Schema (draft 2020-12) of the configuration'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from artifacts" -f -a "list" -d 'List each program and image that a cluster with this configuration needs, and its source'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from artifacts" -f -a "fetch" -d 'Fetch them into a directory that serves as artifacts.source; an interrupted fetch resumes'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from artifacts" -f -a "export" -d 'Export what this master has to a directory that serves as artifacts.source'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from artifacts" -f -a "export" -d 'Export the artifacts of this master to a directory that serves as artifacts.source'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from artifacts" -f -a "bundle" -d 'Write the fetched artifacts to one file that serves as artifacts.source, with an index, digests and an optional signature'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from artifacts" -f -a "inspect" -d 'Show what a bundle contains; reads only its index'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from artifacts" -f -a "verify" -d 'Verify that a bundle is complete and undamaged, and who signed it'
@@ -555,9 +555,9 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from etcd" -f -a "defrag" -d 'Shrink the members\' databases, one member at a time, the leader last'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from etcd" -f -a "alarms" -d 'List etcd\'s alarms, or disarm those of full databases'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from etcd" -f -a "aside" -d 'Manage etcd data on this machine that nodeinit moved aside'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from master" -f -a "add" -d 'Bring up one configured machine; run this on the first master'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from master" -f -a "add" -d 'Add one configured machine to the cluster; run this on the first master'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from master" -f -a "remove" -d 'Drain a machine, remove its etcd member, node and tokens; run this on a master'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from worker" -f -a "add" -d 'Bring up one configured machine; run this on the first master'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from worker" -f -a "add" -d 'Add one configured machine to the cluster; run this on the first master'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from worker" -f -a "remove" -d 'Drain a machine, remove its etcd member, node and tokens; run this on a master'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from phase" -f -a "list" -d 'List the steps of this machine\'s role in order; JSON output includes their dependencies'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from phase" -f -a "run" -d 'Run one step; its dependencies must be done'

@@ -41,9 +41,9 @@ json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--new-cluster[Bootstrap an empty etcd even without proof that the cluster is new; an existing cluster'\''s data is lost]' \
-'--yes[Do not ask whether to give the former cluster up]' \
-'(--new-cluster)--permit-stdin[The provisioner'\''s\: read a permit to bootstrap etcd from standard input, one line of JSON]' \
-'--local[Only this machine\: on the first master, the others are left alone]' \
+'--yes[Do not ask for confirmation to discard the former cluster]' \
+'(--new-cluster)--permit-stdin[Read the provisioner'\''s permit to bootstrap etcd from standard input, one line of JSON]' \
+'--local[Change only this machine; on the first master, leave the other machines alone]' \
 '--accept-clock[Accept this machine'\''s clock although an earlier run recorded a later time]' \
 '(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
@@ -61,7 +61,7 @@ _arguments "${_arguments_options[@]}" : \
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
-'--local[Only this machine\: on the first master, the others are left alone]' \
+'--local[Change only this machine; on the first master, leave the other machines alone]' \
 '--accept-clock[Accept this machine'\''s clock although an earlier run recorded a later time]' \
 '(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
@@ -107,14 +107,14 @@ json\:"One JSON object per line"))' \
 ;;
 (timeline)
 _arguments "${_arguments_options[@]}" : \
-'-o+[The form of the timeline]:OUTPUT:((text\:"Lines for a terminal"
-svg\:"A picture"
-html\:"A page with the picture and a table"
-json\:"One object with the run and its steps"))' \
-'--output=[The form of the timeline]:OUTPUT:((text\:"Lines for a terminal"
-svg\:"A picture"
-html\:"A page with the picture and a table"
-json\:"One object with the run and its steps"))' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text for a terminal"
+svg\:"An SVG picture"
+html\:"An HTML page with the picture and a table"
+json\:"One JSON object with the run and its steps"))' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text for a terminal"
+svg\:"An SVG picture"
+html\:"An HTML page with the picture and a table"
+json\:"One JSON object with the run and its steps"))' \
 '--run=[Which run\: 1 is the latest that changed something, 2 the one before it]:N:_default' \
 '(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
@@ -354,7 +354,7 @@ json\:"One JSON object per line"))' \
 ;;
 (export)
 _arguments "${_arguments_options[@]}" : \
-'--to=[The directory to write, which serves as artifacts.source\: a new or an empty one, or that of an earlier export]:DIR:_files' \
+'--to=[The directory to write, which serves as artifacts.source\: new, empty, or from an earlier export]:DIR:_files' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
@@ -373,9 +373,9 @@ json\:"One JSON object per line"))' \
 _arguments "${_arguments_options[@]}" : \
 '-o+[The file to write, whose name ends in .tar; it serves as artifacts.source]:FILE:_files' \
 '--output=[The file to write, whose name ends in .tar; it serves as artifacts.source]:FILE:_files' \
-'--from=[The directory that \`artifacts fetch\` filled; if not given, artifacts.source]:DIR:_files' \
+'--from=[The directory that \`artifacts fetch\` filled; default\: artifacts.source]:DIR:_files' \
 '(--signature)--sign-key=[Sign the index with this private key\: ed25519, in OpenSSH'\''s format, without a passphrase]:FILE:_files' \
-'--signature=[Add this signature of the index, which \`ssh-keygen -Y sign -n nodeinit-bundle\` made]:FILE:_files' \
+'--signature=[Add this signature of the index, which \`ssh-keygen -Y sign -n nodeinit-bundle\` created]:FILE:_files' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
 '--version=[Use this release of Kubernetes instead of kubernetes.version]:VERSION:_default' \
 '(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
@@ -559,7 +559,7 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--ttl=[Lifetime, such as 30m, 24h or 7d; default 24h, for a worker 1h]:TTL:_default' \
 '(--worker)--description=[The token'\''s purpose]:DESCRIPTION:_default' \
-'--worker=[Create the token of one worker of the configuration\: revokes its earlier tokens; JSON output contains everything it needs to join]:NAME:_default' \
+'--worker=[Create the token of one configured worker and revoke its earlier tokens; JSON output contains everything it needs to join]:NAME:_default' \
 '--files=[Write that worker'\''s /etc/nodeinit/config.yaml and secrets.yaml into this directory]:DIRECTORY:_files' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
@@ -583,7 +583,7 @@ _arguments "${_arguments_options[@]}" : \
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
-'--all[Also list tokens that were used, expired or were revoked]' \
+'--all[Also list used, expired and revoked tokens]' \
 '(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '-q[Do not report progress\: print only results and failures]' \
@@ -607,7 +607,7 @@ json\:"One JSON object per line"))' \
 '--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-'::id -- The token'\''s ID, which is the part before its dot; the whole token is accepted, too:_default' \
+'::id -- The token'\''s ID (the part before the dot), or the whole token:_default' \
 && ret=0
 ;;
 (help)
@@ -894,7 +894,7 @@ _arguments "${_arguments_options[@]}" : \
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
-'--force[Remove it even if it is healthy; ask etcd even if it would lose its quorum]' \
+'--force[Remove it even if it is healthy, or if etcd would lose its quorum]' \
 '(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '-q[Do not report progress\: print only results and failures]' \
@@ -1718,7 +1718,7 @@ _nodeinit_commands() {
 'plan:Show what \`up\` would do, without changing anything; exit code 2 if there are changes' \
 'preflight:Report every problem of this machine with its fix; changes nothing' \
 'status:Show steps, component health, nodes and certificate expiry' \
-'timeline:Draw when each step of a past run began and ended, on all machines that it brought up' \
+'timeline:Draw when each step of a past run started and ended, on all machines of the run' \
 'reset:Undo everything that nodeinit did on this machine' \
 'agent:Approve kubelets'\'' certificate requests until stopped; the service nodeinit-agent on masters runs it' \
 'version:Print the version of nodeinit and the supported versions of Kubernetes' \
@@ -1802,7 +1802,7 @@ _nodeinit__subcmd__artifacts_commands() {
     local commands; commands=(
 'list:List each program and image that a cluster with this configuration needs, and its source' \
 'fetch:Fetch them into a directory that serves as artifacts.source; an interrupted fetch resumes' \
-'export:Export what this master has to a directory that serves as artifacts.source' \
+'export:Export the artifacts of this master to a directory that serves as artifacts.source' \
 'bundle:Write the fetched artifacts to one file that serves as artifacts.source, with an index, digests and an optional signature' \
 'inspect:Show what a bundle contains; reads only its index' \
 'verify:Verify that a bundle is complete and undamaged, and who signed it' \
@@ -1830,7 +1830,7 @@ _nodeinit__subcmd__artifacts__subcmd__help_commands() {
     local commands; commands=(
 'list:List each program and image that a cluster with this configuration needs, and its source' \
 'fetch:Fetch them into a directory that serves as artifacts.source; an interrupted fetch resumes' \
-'export:Export what this master has to a directory that serves as artifacts.source' \
+'export:Export the artifacts of this master to a directory that serves as artifacts.source' \
 'bundle:Write the fetched artifacts to one file that serves as artifacts.source, with an index, digests and an optional signature' \
 'inspect:Show what a bundle contains; reads only its index' \
 'verify:Verify that a bundle is complete and undamaged, and who signed it' \
@@ -2152,7 +2152,7 @@ _nodeinit__subcmd__help_commands() {
 'plan:Show what \`up\` would do, without changing anything; exit code 2 if there are changes' \
 'preflight:Report every problem of this machine with its fix; changes nothing' \
 'status:Show steps, component health, nodes and certificate expiry' \
-'timeline:Draw when each step of a past run began and ended, on all machines that it brought up' \
+'timeline:Draw when each step of a past run started and ended, on all machines of the run' \
 'reset:Undo everything that nodeinit did on this machine' \
 'agent:Approve kubelets'\'' certificate requests until stopped; the service nodeinit-agent on masters runs it' \
 'version:Print the version of nodeinit and the supported versions of Kubernetes' \
@@ -2205,7 +2205,7 @@ _nodeinit__subcmd__help__subcmd__artifacts_commands() {
     local commands; commands=(
 'list:List each program and image that a cluster with this configuration needs, and its source' \
 'fetch:Fetch them into a directory that serves as artifacts.source; an interrupted fetch resumes' \
-'export:Export what this master has to a directory that serves as artifacts.source' \
+'export:Export the artifacts of this master to a directory that serves as artifacts.source' \
 'bundle:Write the fetched artifacts to one file that serves as artifacts.source, with an index, digests and an optional signature' \
 'inspect:Show what a bundle contains; reads only its index' \
 'verify:Verify that a bundle is complete and undamaged, and who signed it' \
@@ -2358,7 +2358,7 @@ _nodeinit__subcmd__help__subcmd__help_commands() {
 (( $+functions[_nodeinit__subcmd__help__subcmd__master_commands] )) ||
 _nodeinit__subcmd__help__subcmd__master_commands() {
     local commands; commands=(
-'add:Bring up one configured machine; run this on the first master' \
+'add:Add one configured machine to the cluster; run this on the first master' \
 'remove:Drain a machine, remove its etcd member, node and tokens; run this on a master' \
     )
     _describe -t commands 'nodeinit help master commands' commands "$@"
@@ -2471,7 +2471,7 @@ _nodeinit__subcmd__help__subcmd__version_commands() {
 (( $+functions[_nodeinit__subcmd__help__subcmd__worker_commands] )) ||
 _nodeinit__subcmd__help__subcmd__worker_commands() {
     local commands; commands=(
-'add:Bring up one configured machine; run this on the first master' \
+'add:Add one configured machine to the cluster; run this on the first master' \
 'remove:Drain a machine, remove its etcd member, node and tokens; run this on a master' \
     )
     _describe -t commands 'nodeinit help worker commands' commands "$@"
@@ -2489,7 +2489,7 @@ _nodeinit__subcmd__help__subcmd__worker__subcmd__remove_commands() {
 (( $+functions[_nodeinit__subcmd__master_commands] )) ||
 _nodeinit__subcmd__master_commands() {
     local commands; commands=(
-'add:Bring up one configured machine; run this on the first master' \
+'add:Add one configured machine to the cluster; run this on the first master' \
 'remove:Drain a machine, remove its etcd member, node and tokens; run this on a master' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
@@ -2503,7 +2503,7 @@ _nodeinit__subcmd__master__subcmd__add_commands() {
 (( $+functions[_nodeinit__subcmd__master__subcmd__help_commands] )) ||
 _nodeinit__subcmd__master__subcmd__help_commands() {
     local commands; commands=(
-'add:Bring up one configured machine; run this on the first master' \
+'add:Add one configured machine to the cluster; run this on the first master' \
 'remove:Drain a machine, remove its etcd member, node and tokens; run this on a master' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
@@ -2708,7 +2708,7 @@ _nodeinit__subcmd__version_commands() {
 (( $+functions[_nodeinit__subcmd__worker_commands] )) ||
 _nodeinit__subcmd__worker_commands() {
     local commands; commands=(
-'add:Bring up one configured machine; run this on the first master' \
+'add:Add one configured machine to the cluster; run this on the first master' \
 'remove:Drain a machine, remove its etcd member, node and tokens; run this on a master' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
@@ -2722,7 +2722,7 @@ _nodeinit__subcmd__worker__subcmd__add_commands() {
 (( $+functions[_nodeinit__subcmd__worker__subcmd__help_commands] )) ||
 _nodeinit__subcmd__worker__subcmd__help_commands() {
     local commands; commands=(
-'add:Bring up one configured machine; run this on the first master' \
+'add:Add one configured machine to the cluster; run this on the first master' \
 'remove:Drain a machine, remove its etcd member, node and tokens; run this on a master' \
 'help:Print this message or the help of the given subcommand(s)' \
     )

@@ -226,7 +226,7 @@ impl Cli {
 }
 
 impl Command {
-    /// How its failure is told.
+    /// The format in which it reports its failure.
     fn format(&self) -> Format {
         match self {
             Self::Init(_) | Self::Timeline(_) | Self::Completion { .. } => Format::Text,

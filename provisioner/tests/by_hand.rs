@@ -138,7 +138,7 @@ fn a_bundle_that_others_can_read_is_rejected_as_on_a_machine() {
         let output = run(&place, arguments);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(78), "{arguments}: {error}");
-        assert!(error.contains("holds secrets of the cluster and can be read by others (mode 640)"), "{error}");
+        assert!(error.contains("contains secrets of the cluster and can be read by others (mode 640)"), "{error}");
         assert!(error.contains("chmod 600"), "{error}");
     }
 }

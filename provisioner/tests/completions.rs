@@ -3,7 +3,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_methods,
-    reason = "a test ends where something is not as it expects; it writes files of the source tree"
+    reason = "a test panics on an unexpected value; it writes files of the source tree"
 )]
 
 use clap_complete::Shell;

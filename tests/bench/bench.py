@@ -14,7 +14,7 @@ import report
 
 HERE = pathlib.Path(__file__).resolve().parent
 DOCS = HERE.parent.parent / "docs"
-# What is run in each round, in this order; every other round has each pair the other way round, as load may rise or fall.
+# The runs of each round, in this order; every other round reverses each pair, because the load may rise or fall.
 PLAN = [("limit", "limit"), ("kubeadm", "idle"), ("nodeinit", "idle"), ("kubeadm", "small"), ("nodeinit", "small"),
         ("kubeadm", "busy"), ("nodeinit", "busy"), ("kubeadm", "fresh"), ("nodeinit", "fresh"),
         ("kubeadm", "ha"), ("nodeinit", "ha"), ("kubeadm", "ha-fresh"), ("nodeinit", "ha-fresh")]
@@ -31,13 +31,13 @@ def load():
 
 
 def result(output):
-    """The JSON lines of a script, as one object."""
+    """Merges the JSON lines of a script into one object."""
     lines = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
     return {key: value for line in lines for key, value in line.items()}
 
 
 def run(tool, mode, binary):
-    """One run on hosts of its own: what its script prints, with the machine's load before it."""
+    """Makes one run on new hosts; returns the output of its script with the machine's load before it."""
     kubeadm, nodeinit = ("ha-kubeadm.sh", "ha-nodeinit.sh") if mode.startswith("ha") else ("kubeadm-baseline.sh", "nodeinit-run.sh")
     script = {"limit": ["limit.sh"], "kubeadm": [kubeadm, mode], "nodeinit": [nodeinit, mode, binary]}[tool]
     before = load()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares five bare hosts that come up from one bundle with the same hosts that each have a directory, alternately, and writes the part
+"""Compares alternately five bare hosts that are set up from one bundle with the same hosts that each have a directory, and writes the part
 `bundle` of docs/reference/benchmarks.md: bundle.py BINARY [PAIRS]."""
 import datetime
 import json
@@ -62,7 +62,7 @@ def main():
     binary, count = pathlib.Path(sys.argv[1]).resolve(), int((sys.argv[2:] or ["3"])[0])
     pairs = []
     for number in range(count):
-        # Every other pair is the other way round, as load may rise or fall.
+        # Every other pair is reversed, because the load may rise or fall.
         order = ["each", "bundle"] if number % 2 else ["bundle", "each"]
         pairs.append({mode: run(mode, binary) for mode in order})
     text = markdown(pairs)

@@ -56,7 +56,7 @@ if [ "$mode" = ssh ]; then
 fi
 
 usage begin "${names[@]}"
-begun=${EPOCHREALTIME/./}
+started=${EPOCHREALTIME/./}
 "$host" ssh "$first" 'nodeinit up --output json >/root/events.jsonl || { tail -n 5 /root/events.jsonl >&2; exit 1; }'
 ended=${EPOCHREALTIME/./}
 used=$(usage end "${names[@]}")
@@ -67,4 +67,4 @@ if [ "$mode" = ssh ]; then
     "$host" ssh "$name" iptables -vnxL OUTPUT | awk '/dpts:32768:65535/ && $1 > 0 {dropped = 1} END {exit !dropped}' || die "$name did not meet the firewall"
   done
 fi
-printf '{"mode": "%s", "seconds": %d.%03d}\n%s\n' "$mode" $(((ended - begun) / 1000000)) $(((ended - begun) / 1000 % 1000)) "$used"
+printf '{"mode": "%s", "seconds": %d.%03d}\n%s\n' "$mode" $(((ended - started) / 1000000)) $(((ended - started) / 1000 % 1000)) "$used"

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What every run of the benchmark does: a host of its own, made afresh, under a lock, and removed at the end.
+# Common parts of all benchmark runs: each creates its own new host under a lock and removes it at the end.
 bench=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=../lab/lib.sh
 . "$bench/../lab/lib.sh"
@@ -13,7 +13,7 @@ fresh_host() { # NAME IP
   "$host" up "$1" "$2" >&2
 }
 
-fresh_hosts() { # PREFIX FIRST COUNT: PREFIX1.. at 10.77.0.FIRST.., booted side by side; their names are in $names
+fresh_hosts() { # PREFIX FIRST COUNT: PREFIX1.. at 10.77.0.FIRST.., booted in parallel; their names are in $names
   local i
   only_one "bench-$1"
   names=()
@@ -26,12 +26,12 @@ fresh_hosts() { # PREFIX FIRST COUNT: PREFIX1.. at 10.77.0.FIRST.., booted side 
 }
 boot() { "$host" up "$1" "$(address_of "$1")" >&2; }
 address_of() { echo "10.77.0.$((first_address - 1 + ${1: -1}))"; }
-usage() { # begin|end HOST...: `end` prints a JSON line of what used the processors since `begin`
-  # Nobody's run waits until the disk has what the run before it wrote.
+usage() { # begin|end HOST...: `end` prints a JSON line with the processor usage since `begin`
+  # No run waits for the disk writes of the run before it.
   [ "$1" = end ] || sync
   "$bench/usage.py" "$1" "$LAB_DIR/log/usage-$2.json" "${@:2}"
 }
-on_all() { # FUNCTION: for all hosts' names at once
+on_all() { # FUNCTION: in parallel for all names of hosts
   local name job jobs=()
   for name in "${names[@]}"; do
     "$1" "$name" &

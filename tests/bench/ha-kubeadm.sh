@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Times stock kubeadm to three masters and two workers: ha-kubeadm.sh ha|ha-fresh [PREFIX [FIRST]]; prints one JSON line on stdout.
 # The hosts are PREFIX1 to PREFIX5 at 10.77.0.FIRST and the next four.
-#   ha        programs, units and images on every host before; from `kubeadm init` on
-#   ha-fresh  freshly booted hosts with only containerd and files at hand, which are put in place on all five at once
+#   ha        programs, units and images are already on every host; measured from `kubeadm init` on
+#   ha-fresh  newly booted hosts with only containerd and the files, which are installed on all five in parallel
 # A good script: every host prepares itself, `init` and the pod network follow, the second and the third master join one after the other as
-# etcd demands of kubeadm, both workers at once as soon as there is a cluster to join.
+# etcd requires of kubeadm, both workers in parallel as soon as there is a cluster to join.
 set -euo pipefail
 # shellcheck source=common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"

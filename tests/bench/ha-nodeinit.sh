@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Times one `nodeinit up` to three masters and two workers: ha-nodeinit.sh ha|ha-fresh BINARY [PREFIX [FIRST]]; prints one JSON line on stdout.
-# Modes and hosts are those of ha-kubeadm.sh. The first master has the binary, the configuration and the key to the other hosts.
+# Modes and hosts are the same as in ha-kubeadm.sh. The first master has the binary, the configuration and the key to the other hosts.
 set -euo pipefail
 # shellcheck source=common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"

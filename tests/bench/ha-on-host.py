@@ -26,7 +26,7 @@ def listens(port):
 
 
 def all_ready(count):
-    """One watch of the nodes, until COUNT are Ready; False when it ended before."""
+    """Watches the nodes once until COUNT are Ready; returns False if the watch ended before."""
     watch = subprocess.Popen([*KUBECTL, "get", "nodes", "--watch", "--no-headers", "-o", READY], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     ready = {}
     try:
@@ -59,7 +59,7 @@ def main():
                 ended_well()
             if since() > DEADLINE:
                 sys.exit(f"not after {DEADLINE} s: {what}")
-            # Each look starts a kubectl, which costs the cluster 0.2 s of a processor.
+            # Each poll starts kubectl, which costs 0.2 s of processor time.
             time.sleep(pause)
         return since()
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Lets many workers join at once, without their kubelets: join.sh JOIN BINARY [APPROVER [COUNT [HOST [IP]]]]; JOIN is the program of
+# Lets many workers join at the same time, without their kubelets: join.sh JOIN BINARY [APPROVER [COUNT [HOST [IP]]]]; JOIN is the program of
 # join/, APPROVER agent or, for a cluster with `agent.enabled: false`, kubernetes.
-# Prints what was measured, a model of 5000 workers, and one last line.
+# Prints the measurements, a model of 5000 workers, and one summary line.
 set -euo pipefail
 # shellcheck source=common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -37,7 +37,7 @@ END
 chmod +x "$files/sample"
 JOIN_SAMPLE=$files/sample "$join" run "$files" "$ip" "$count" "$approver" | tee "$files/result"
 
-used() { # FROM TO NAME...: seconds of a processor, by one worker
+used() { # FROM TO NAME...: processor seconds per worker
   local from=$1 to=$2
   shift 2
   awk -v from="$from" -v to="$to" -v names=" $* " -v count="$count" \
@@ -46,12 +46,12 @@ used() { # FROM TO NAME...: seconds of a processor, by one worker
 handshake=$(used joined connected kube-apiserver)
 served=$(used before joined kube-apiserver etcd)
 manager=$(used before joined kube-controller)
-# Of what the API server and etcd do, the worker's requests are about one half, the controllers' the other.
+# Of the load of the API server and etcd, about one half is from the workers' requests, the other half from controllers.
 awk -v h="$handshake" -v s="$served" -v m="$manager" 'BEGIN {
   half = s > h ? (s - h) / 2 : 0
   printf "{\"handshake\": %.5f, \"requests\": %.5f, \"controllers\": %.5f}\n", h, half, half + m}' | tee "$files/costs"
 
-# As the API server has noted them: every request of a bootstrap token.
+# Every request with a bootstrap token, from the API server's audit log.
 asked=$("$host" ssh "$name" 'cat /var/log/kubernetes/audit/*.log' | grep '"username":"system:bootstrap:' |
   grep -c '"stage":"ResponseComplete"')
 echo "requests with a bootstrap token in the audit log: $asked"
@@ -60,7 +60,7 @@ if [ "$approver" = agent ]; then
   "$host" ssh "$name" 'grep -E "^(VmRSS|VmHWM|RssAnon):" "/proc/$(systemctl show nodeinit-agent -p MainPID --value)/status"' |
     tr -s '\t ' ' ' | sed 's/^/agent: /'
 fi
-echo "a model of 5000 with these costs:"
+echo "a model of 5000 workers with these costs:"
 "$join" model "$files/costs" 5000
 python3 - "$files/result" "$asked" "$approver" <<'END'
 import json, sys

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Times stock kubeadm on a freshly made host: kubeadm-baseline.sh idle|busy|small|fresh [HOST [IP]]; prints one JSON line on stdout.
-#   idle   `kubeadm init`, everything installed and imported before, addons left out
-#   busy   the same with heavy writes beside it on its disk
+# Times stock kubeadm on a new host: kubeadm-baseline.sh idle|busy|small|fresh [HOST [IP]]; prints one JSON line on stdout.
+#   idle   `kubeadm init`, with everything installed and imported before, without addons
+#   busy   the same with heavy concurrent writes on its disk
 #   small  as idle with the host limited to half a core
-#   fresh  from a booted host with containerd and files at hand to network, kube-proxy and CoreDNS available
+#   fresh  from a booted host with containerd and the files to available network, kube-proxy and CoreDNS
 set -euo pipefail
 # shellcheck source=common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Puts kubeadm's configuration on a host, with the same demands of the lab's kernel as tests/lab/cluster.yaml:
-# kubeadm-config.sh HOST IP [TOKEN CERTIFICATE-KEY], the last two where other machines will join.
+# Writes kubeadm's configuration on a host, with the same settings for the lab's kernel as tests/lab/cluster.yaml:
+# kubeadm-config.sh HOST IP [TOKEN CERTIFICATE-KEY], the last two if other machines will join.
 set -euo pipefail
 host=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/../lab/host.sh
 name=$1

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a good script around kubeadm does on the host itself, where packages and a package manager would put things elsewhere:
+# What a good script around kubeadm does on the host, in place of packages and a package manager:
 # artifacts (programs and images) | prepare (those and the units) | init-ha | init | fresh; the last two print their times as JSON.
 set -euo pipefail
 export KUBECONFIG=/etc/kubernetes/admin.conf
@@ -7,7 +7,7 @@ export KUBECONFIG=/etc/kubernetes/admin.conf
 artifacts() {
   install -m 755 /opt/lab/bin/kubelet /opt/lab/bin/kubeadm /opt/lab/bin/kubectl /usr/bin/
   install -D -m 755 -t /opt/cni/bin /opt/lab/bin/bridge /opt/lab/bin/host-local /opt/lab/bin/loopback /opt/lab/bin/portmap
-  [ -z "$(ctr -n k8s.io images ls -q)" ] || return 0 # the host came with them
+  [ -z "$(ctr -n k8s.io images ls -q)" ] || return 0 # the host has them already
   for image in /opt/lab/images/*.tar; do ctr -n k8s.io images import "$image" >/dev/null; done
 }
 
@@ -76,7 +76,7 @@ fresh)
   ;;
 esac
 total=$(since)
-# The mirror pods of the control plane appear a moment after it answers.
+# The mirror pods of the control plane appear shortly after it answers.
 for _ in $(seq 50); do [ "$(kubectl get pods -A --no-headers 2>/dev/null | wc -l)" -lt 4 ] || break; sleep 0.2; done
 restarts=$(kubectl get pods -A -o jsonpath='{.items[*].status.containerStatuses[*].restartCount}' | tr ' ' '\n' | awk '{s += $1} END {print s + 0}')
 backoffs=$(journalctl -u kubelet --no-pager | grep -c CrashLoopBackOff) || true

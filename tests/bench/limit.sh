@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The floor: etcd and the API server started by hand on a fresh host from ready-made files, to /readyz: limit.sh [HOST [IP]]; one JSON line.
+# The lower limit: starts etcd and the API server by hand on a new host from prepared files, until /readyz: limit.sh [HOST [IP]]; one JSON line.
 set -euo pipefail
 # shellcheck source=common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -14,7 +14,7 @@ for phase in "certs all" "etcd local" "control-plane apiserver"; do
   # shellcheck disable=SC2086
   kubeadm init phase $phase --config /root/kubeadm.yaml >/dev/null
 done
-# The command of a static pod's only container, a word a line.
+# The command of a static pod's only container, one word per line.
 command_of() { sed -n '/^  - command:/,/^    image:/s/^    - //p' "/etc/kubernetes/manifests/$1.yaml"; }
 mapfile -t etcd < <(command_of etcd)
 mapfile -t api < <(command_of kube-apiserver)

@@ -24,10 +24,10 @@ def main():
         sys.exit(f"nodeinit ended with {run.returncode}\n{run.stdout}")
     events = [json.loads(line) for line in run.stdout.splitlines() if line.startswith("{")]
     summary = next((event for event in reversed(events) if event.get("event") == "summary"), {})
-    if mode == "fresh":  # `up` has waited for all of it, so nothing is left to wait for
+    if mode == "fresh":  # `up` has waited for everything
         for namespace, what in AVAILABLE:
             subprocess.run([*KUBECTL, "-n", namespace, "rollout", "status", what, "--timeout=1s"], check=True, stdout=sys.stderr)
-    for _ in range(50):  # the mirror pods of the control plane appear a moment after it answers
+    for _ in range(50):  # the mirror pods of the control plane appear shortly after it answers
         if len(kubectl("get", "pods", "-A", "--no-headers").splitlines()) >= 4:
             break
         time.sleep(0.2)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Times `nodeinit up` on a freshly made host: nodeinit-run.sh idle|busy|small|fresh BINARY [HOST [IP]]; prints one JSON line on stdout.
-# The modes are those of kubeadm-baseline.sh.
+# Times `nodeinit up` on a new host: nodeinit-run.sh idle|busy|small|fresh BINARY [HOST [IP]]; prints one JSON line on stdout.
+# The modes are the same as in kubeadm-baseline.sh.
 set -euo pipefail
 # shellcheck source=common.sh
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"

@@ -19,7 +19,7 @@ CONFIDENCE = 0.9
 
 
 def built(checkout, target):
-    """Builds what the modes need from a checkout. Each program is timed with the scripts of its own checkout."""
+    """Builds the programs that the modes need from a checkout. Each program is timed with the scripts of the same checkout."""
     environment = {**os.environ, "CARGO_TARGET_DIR": str(target)}
     for what in (["--release", "-p", "nodeinit"], ["-p", "nodeinit-tests", "--features", "join", "--bin", "join"]):
         subprocess.run(["cargo", "build", "--locked", *what], cwd=checkout, env=environment, check=True)
@@ -37,7 +37,7 @@ def seconds(mode, bench, nodeinit, join):
 
 
 def interval(ratios):
-    """The narrowest pair of ranks, the same number from both ends, that has the confidence: a sign test."""
+    """Returns the narrowest pair of ranks, symmetric from both ends, with the confidence: a sign test."""
     ratios, count = sorted(ratios), len(ratios)
     outside = 0
     rank = 0
@@ -61,7 +61,7 @@ def main():
     for mode in modes:
         ratios = []
         for number in range(pairs):
-            # Every other pair is the other way round, as load may rise or fall.
+            # Every other pair is reversed, because the load may rise or fall.
             order = ["before", "after"] if number % 2 else ["after", "before"]
             taken = {side: seconds(mode, *sides[side]) for side in order}
             ratios.append(taken["after"] / taken["before"])

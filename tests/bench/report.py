@@ -1,7 +1,7 @@
-"""The benchmark's figures as text, Markdown and a chart."""
+"""Formats the results of the benchmark as text, Markdown and a chart."""
 import statistics
 
-# Begins the part of the page that bundle.py writes.
+# Starts the part of the page that bundle.py writes.
 BUNDLE = "## bundle\n"
 COLOURS = {"limit": "#8a8f98", "kubeadm": "#c2703d", "nodeinit": "#2f7d5d"}
 
@@ -11,7 +11,7 @@ def of(runs, tool, mode):
 
 
 def line(r):
-    """One run, as it is shown while the benchmark goes on."""
+    """Formats one run while the benchmark is running."""
     text = f"round {r['round']}  {r['tool']:8}  {r['mode']:8}  {r['seconds']:7.2f} s  restarts {r['restarts']}  load before {r['load']:.1f}"
     if r.get("restarted"):
         text += f" ({', '.join(r['restarted'])})"
@@ -25,7 +25,7 @@ def line(r):
 
 
 def used(r):
-    """How busy the processors were in a run, and with whom."""
+    """Describes how busy the processors were in a run, and which programs used them."""
     whom = ", ".join(f"{name} {seconds:.1f}" for name, seconds in r["used"].items() if seconds >= 0.1)
     return f"processors {r['busy']:.0%} busy, {sum(r['used'].values()):.1f} s: {whom}"
 
@@ -52,7 +52,7 @@ Every run has freshly made hosts of [the lab](../../tests/lab/README.md), system
         seconds = [r["seconds"] for r in of(runs, tool, mode)]
         restarts = ", ".join(str(r["restarts"]) for r in of(runs, tool, mode))
         text += f"| {mode} | {tool} | {min(seconds):.2f} s | {statistics.median(seconds):.2f} s | {max(seconds):.2f} s | {restarts} |\n"
-    # A run raises the load before the next one; only other work keeps it up.
+    # A run raises the load before the next one; only other work keeps it high.
     if idlest > facts["processors"]:
         text += "\nThe machine also did other work: the seconds are worse than its own, and ratios within a round say more.\n"
     text += "\nkubeadm's time over nodeinit's, round by round: " + "; ".join(
@@ -86,7 +86,7 @@ seen {waited}. The binary has {facts['size'] / 1e6:.2f} MB, as xz {facts['packed
 
 
 def whole_clusters(runs, plan):
-    """Ready nodes are not yet working pods: medians of both, for the runs that have several hosts."""
+    """Compares the time to Ready nodes with that to working pods: medians of both, for the runs with several hosts."""
     text = "| mode | tool | all nodes Ready | the addons' pods available | `up` ended |\n|---|---|---|---|---|\n"
     for tool, mode in plan:
         several = [r for r in of(runs, tool, mode) if "available" in r]
@@ -97,7 +97,7 @@ def whole_clusters(runs, plan):
 
 
 def processors(runs, plan):
-    """What used the processors: the median of each, in seconds of all hosts."""
+    """Lists the processor time of each program: medians, in seconds of all hosts."""
     columns = [pair for pair in plan if pair[1] in ("idle", "fresh", "ha", "ha-fresh")]
     names = sorted({name for r in runs for name in r.get("used", {})}, key=lambda name: -max(r.get("used", {}).get(name, 0) for r in runs))
 
@@ -128,7 +128,7 @@ def critical_path(runs, mode):
 
 
 def chart(runs, plan):
-    """Horizontal bars: the median, with a thin line from minimum to maximum."""
+    """Draws horizontal bars of the median, with a thin line from minimum to maximum."""
     left, right, height, gap = 170, 70, 22, 8
     longest = max(r["seconds"] for r in runs)
     scale = (900 - left - right) / longest

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Counts what `provisioner` asks of a cloud as a cluster grows: requests.py NODEINIT PROVISIONER [WORKERS...].
+"""Counts the requests of `provisioner` to a cloud as a cluster grows: requests.py NODEINIT PROVISIONER [WORKERS...].
 
 For each number of workers (2, 10, 30 and 100 if none are given): `apply --resources-only` from an empty project on the cloud of tests/openstack,
-`plan` and a second `apply` on what is there, `destroy`. Servers are made and do not boot. The front door of the cloud counts.
+`plan` and a second `apply` of the existing cluster, `destroy`. Servers are created and do not boot. The front door of the cloud counts.
 """
 import json
 import os
@@ -17,7 +17,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 CLOUD = HERE.parent / "openstack/cloud.sh"
 LAYERS = [HERE.parent.parent / "docs/examples/openstack.yaml", HERE.parent / "lab/cluster.yaml", HERE.parent / "openstack/cluster.yaml"]
 CLUSTER_ID = uuid.uuid4()
-# Rooms in a subnet that holds so many machines; nothing boots, so that no host needs one of these addresses.
+# A subnet for this many machines; nothing boots, so no host needs one of these addresses.
 NETWORK = """\
   network:
     create: {cidr: 10.79.0.0/16, gateway: 10.79.0.1, firstAddress: 10.79.1.1, lastAddress: 10.79.1.254}
@@ -35,16 +35,16 @@ def machines(workers):
 
 
 def run(command, work):
-    """Seconds, and the front door's requests by method."""
+    """Returns the seconds, and the requests at the front end by method."""
     mark = cloud("mark").strip()
-    begun = time.monotonic()
+    started = time.monotonic()
     ended = subprocess.run(command, cwd=work, capture_output=True, text=True)
-    seconds = time.monotonic() - begun
+    seconds = time.monotonic() - started
     if ended.returncode not in (0, 2):
         sys.exit(f"{' '.join(map(str, command))} ended with {ended.returncode}:\n{ended.stdout[-4000:]}\n{ended.stderr[-4000:]}")
     calls = [line.split() for line in cloud("calls", mark).splitlines()]
-    told = [json.loads(line) for line in ended.stdout.splitlines() if line.startswith("{")]
-    counts = next(({"reads": event["reads"], "writes": event["writes"]} for event in told if event.get("event") == "requests"), None)
+    events = [json.loads(line) for line in ended.stdout.splitlines() if line.startswith("{")]
+    counts = next(({"reads": event["reads"], "writes": event["writes"]} for event in events if event.get("event") == "requests"), None)
     if counts is None or counts["reads"] + counts["writes"] > len(calls):
         sys.exit(f"the front door saw {len(calls)} requests, and provisioner tells of {counts}")
     writes = [call for call in calls if call[2] != "GET" and not call[3].endswith("/auth/tokens")]
@@ -80,7 +80,7 @@ def main():
         grows = lambda name, what: (last[name][what] - first[name][what]) / more
         print(f"each further worker: apply {grows('apply', 'writes'):.2f} writing and {grows('apply', 'reads'):.2f} reading requests, "
               f"plan {grows('plan', 'reads'):.2f}, destroy {grows('destroy', 'writes'):.2f} writing")
-    print(f"plan with {last['workers']} workers that are there: {last['plan']['seconds']:.1f} s")
+    print(f"plan with {last['workers']} existing workers: {last['plan']['seconds']:.1f} s")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tells what used the processors of hosts of the lab: usage.py begin|end FILE HOST...; `end` prints one JSON line.
+"""Reports which programs used the processors of hosts of the lab: usage.py begin|end FILE HOST...; `end` prints one JSON line.
 
 The cgroup of a host counts everything. What runs at the end is named by its process, with the commands that it ran and waited for. What
 remains ended before: init containers, the shims of pods that are gone."""
@@ -11,7 +11,7 @@ import time
 
 ROOT = pathlib.Path("/sys/fs/cgroup")
 LAB = "nodeinit-lab"
-# The name in /proc/PID/comm, which has 15 bytes, and whom its time belongs to.
+# The name in /proc/PID/comm, which has 15 bytes, and the component that its time belongs to.
 OWNERS = {
     "kube-apiserver": "kube-apiserver", "etcd": "etcd", "kubelet": "kubelet", "containerd": "containerd", "containerd-shim": "containerd",
     "kube-proxy": "kube-proxy", "flanneld": "flannel", "coredns": "CoreDNS", "kube-controller": "kube-controller-manager",
@@ -21,7 +21,7 @@ TICK = os.sysconf("SC_CLK_TCK")
 
 
 def total(host):
-    """All processor time of a host, in seconds."""
+    """Returns the total processor time of a host, in seconds."""
     if (ROOT / "cgroup.controllers").exists():
         fields = dict(line.split() for line in (ROOT / LAB / host / "cpu.stat").read_text().splitlines())
         return int(fields["usage_usec"]) / 1e6
@@ -34,14 +34,14 @@ def processes(host):
 
 
 def owner(pid):
-    """Whom a process belongs to, and the seconds that it and those of its children that have ended used."""
+    """Returns the component that a process belongs to, and the seconds that it and its ended children used."""
     text = pathlib.Path(f"/proc/{pid}/stat").read_text()
     name, fields = text[text.index("(") + 1:text.rindex(")")], text[text.rindex(")") + 2:].split()
     return OWNERS.get(name, "other"), sum(map(int, fields[11:15])) / TICK
 
 
 def usage(hosts):
-    """The seconds of all, and those of each process that runs, with its owner."""
+    """Returns the total seconds, and those of each running process with its component."""
     running = {}
     for pid in (pid for host in hosts for pid in processes(host)):
         try:

@@ -1,17 +1,17 @@
-//! Optional addons on a real cluster: they work, and they go without a trace.
+//! Optional addons on a real cluster: they work, and their removal leaves nothing behind.
 
 use nodeinit_tests::Host;
 
 const OWN: &str = "apiVersion: v1\nkind: Namespace\nmetadata: {name: mine}\n---\n\
     apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one, namespace: mine}\ndata: {a: \"$${HOME}\"}\n";
 
-pub(crate) fn addons_come_and_go() {
+pub(crate) fn addons_are_applied_and_removed() {
     let host = Host::with_images();
     host.import_addons(&["metrics-server", "local-path-provisioner", "busybox"]);
     host.up();
     let before = everything(&host);
     host.nodeinit("addons list").exits(0).says(&["metrics-server  absent", "dashboard       absent"]);
-    host.nodeinit("addons apply nothing").exits(64).says(&["there is no addon", "metrics-server"]);
+    host.nodeinit("addons apply nothing").exits(64).says(&["unknown addon", "metrics-server"]);
     host.nodeinit("addons apply manifests").exits(64).says(&["addons.manifests"]);
     host.nodeinit("addons remove monitoring").exits(1).says(&["nothing was applied"]);
 
@@ -41,9 +41,9 @@ pub(crate) fn addons_come_and_go() {
     host.nodeinit("addons list").exits(0).says(&[listed]);
 
     host.must("mv /etc/nodeinit/addons /root/");
-    host.nodeinit("up").exits(78).says(&["/etc/nodeinit/addons", "not there"]);
+    host.nodeinit("up").exits(78).says(&["/etc/nodeinit/addons", "does not exist"]);
     host.must("mv /root/addons /etc/nodeinit/");
-    host.nodeinit("addons remove metrics-server").exits(0).says(&["still asks for it"]);
+    host.nodeinit("addons remove metrics-server").exits(0).says(&["still enables it"]);
     configure(&host, "metricsServer: false");
     host.nodeinit("addons remove local-storage").exits(0);
     host.nodeinit("addons remove manifests").exits(0);
@@ -56,7 +56,7 @@ fn configure(host: &Host, addons: &str) {
     host.configure(&format!("apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\naddons: {{{addons}}}\n"));
 }
 
-/// Every object of the cluster that somebody makes on purpose.
+/// Lists every object of the cluster that is created on purpose.
 fn everything(host: &Host) -> String {
     let kinds = "namespaces,serviceaccounts,configmaps,secrets,services,deployments,daemonsets,roles,rolebindings,clusterroles,\
         clusterrolebindings,storageclasses,ingressclasses,apiservices";
@@ -100,7 +100,7 @@ fn own_manifests_follow_their_files(host: &Host) {
     host.run("kubectl --kubeconfig /etc/kubernetes/admin.conf -n mine get configmap one").exits(1);
 }
 
-/// Their images are of other makers, and not in the lab. Each is in a namespace of its own, which the first object of its manifest makes.
+/// Their images are from other projects, and not in the lab. Each is in a namespace of its own, which the first object of its manifest makes.
 fn the_api_accepts_the_others(host: &Host) {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../manifests/addons");
     let all = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -108,7 +108,7 @@ fn the_api_accepts_the_others(host: &Host) {
         let manifest = std::fs::read_to_string(format!("{folder}/{name}/{name}.yaml")).unwrap();
         let path = format!("/root/{name}.yaml");
         host.put(&path, &manifest);
-        // The namespace itself, with its demands of pods; without it nothing in it could be judged.
+        // The namespace with its pod security level, without which the API could not check objects in it.
         let script = format!(
             "export KUBECONFIG=/etc/kubernetes/admin.conf; sed '/^---/,$d' {path} >/root/namespace.yaml; \
              kubectl apply --server-side -f /root/namespace.yaml && kubectl apply --server-side --dry-run=server -f {path} 2>&1; \

@@ -1,10 +1,10 @@
-//! Binaries and images that are broken, not what they should be, or cut off on their way.
+//! Binaries and images that are damaged, wrong, or truncated during the download.
 
 use crate::containerd;
 use nodeinit_tests::{Cluster, Host, Server, Upstream, build_addons, release_directory};
 use std::fs;
 
-/// A directory on the host that shows the lab's binaries and images, in which single ones can be replaced.
+/// A directory on the host with the lab's binaries and images, in which single files can be replaced.
 const OWN_SOURCE: &str =
     "mkdir -p /root/own/images && ln -s /opt/lab/bin /root/own/bin && ln -s /opt/lab/images/* /root/own/images/";
 
@@ -28,14 +28,14 @@ pub(crate) fn a_digest_that_is_not_the_pinned_one() {
     host.configure(&format!("artifacts: {{sha256: {{images/pause.tar: {wrong}}}}}"));
     let refused = host.nodeinit("up").exits(1);
     refused.says(&["images/pause.tar", &wrong, &right]);
-    assert_eq!(host.must("ctr -n k8s.io images ls -q | grep pause || true"), "", "it was used all the same");
+    assert_eq!(host.must("ctr -n k8s.io images ls -q | grep pause || true"), "", "the image was imported");
     let ca = host.ca();
     host.configure(&format!("artifacts: {{sha256: {{images/pause.tar: {right}}}}}"));
     host.up();
     assert!(ca.is_empty() || ca == host.ca(), "the CA was generated again");
 }
 
-pub(crate) fn a_mirror_that_cuts_every_answer_and_ends_half_way() {
+pub(crate) fn a_mirror_that_cuts_every_answer_and_stops() {
     let host = Host::fresh();
     let digests = host.must(
         "cd /opt/lab; sed -n 's/.*path: \\([^,]*\\),.*/\\1/p' /etc/nodeinit/config.yaml | xargs sha256sum \
@@ -72,8 +72,8 @@ fn put_logins(host: &Host, registry: &str, path: &str) -> String {
     password.to_owned()
 }
 
-/// From stand-ins for upstream's servers, with only the mirrors and the CA in the configuration.
-pub(crate) fn a_cluster_of_fetched_artifacts() {
+/// From replacements of the official servers, with only the mirrors and the CA in the configuration.
+pub(crate) fn a_cluster_from_fetched_artifacts() {
     const FETCH: &str = "artifacts fetch --to /opt/kubernetes --registry-auth /root/logins.json";
     build_addons(&["etcd-3.6"]);
     let host = Host::fresh();
@@ -155,7 +155,7 @@ fn bundle(host: &Host) {
     shown.says(&["bin/kubelet", "images/etcd.tar", "https://dl.k8s.io/release/", "Apache-2.0"]);
     let verify =
         |file: &str, key: &str| host.nodeinit(&format!("artifacts verify {file} --public-key /root/{key}.pub"));
-    verify("/var/bundle/kubernetes.tar", "key").exits(0).says(&["is whole"]);
+    verify("/var/bundle/kubernetes.tar", "key").exits(0).says(&["is complete"]);
     verify("/var/bundle/kubernetes.tar", "other").exits(1).says(&[
         "is signed by",
         &fingerprint(host, "key"),
@@ -174,7 +174,7 @@ fn fingerprint(host: &Host, key: &str) -> String {
     host.must(&format!("ssh-keygen -l -f /root/{key} | cut -d' ' -f2")).trim().to_owned()
 }
 
-/// Of the bundle alone: the directory is away.
+/// From the bundle only: the directory is removed.
 fn a_cluster_of_the_bundle(host: &Host) {
     host.nodeinit("reset --yes").exits(0);
     host.must("mv /opt/kubernetes /root/away && [ ! -e /usr/bin/kubelet ] && [ -z \"$(ctr -n k8s.io images ls -q)\" ]");
@@ -197,8 +197,8 @@ fn a_cluster_of_the_bundle(host: &Host) {
     host.nodeinit("plan").exits(0).says(&["nothing to do"]);
 }
 
-/// A machine whose image has the programs, as a distribution's packages place them; the kubelet pulls all images through a mirror.
-pub(crate) fn programs_of_the_image_and_images_of_a_registry() {
+/// A machine whose image has the programs where a distribution's packages install them; the kubelet pulls all images through a mirror.
+pub(crate) fn programs_from_the_machine_image_and_images_from_a_registry() {
     const LOGINS: &str = "/etc/nodeinit/registry-auth.json";
     let host = Host::fresh();
     let upstream = Upstream::of(&host, "basic");
@@ -288,7 +288,7 @@ fn page(cluster: &Cluster) -> String {
     page
 }
 
-/// What the lab's kernel demands of a cluster.
+/// Returns the settings that the lab's kernel requires.
 fn lab_settings() -> String {
     let text = fs::read_to_string(release_directory().join("cluster.yaml")).unwrap();
     let from = text.find("\nkubelet:").unwrap();
@@ -296,7 +296,7 @@ fn lab_settings() -> String {
     text[from..to].to_owned()
 }
 
-/// The stand-ins in the place of upstream's servers, and their CA.
+/// Returns the configuration of the replacements of the official servers, and their CA.
 fn of_stand_ins(upstream: &Upstream) -> String {
     let (files, registry) = (upstream.files(), upstream.registry());
     let ca = fs::read_to_string(Upstream::kept("ca.pem")).unwrap();
@@ -307,8 +307,8 @@ fn of_stand_ins(upstream: &Upstream) -> String {
     )
 }
 
-/// The directory is on the first master alone. A worker reaches no port of its but those of SSH and the API.
-pub(crate) fn only_the_first_master_needs_them() {
+/// The directory is only on the first master. A worker reaches only its ports for SSH and the API.
+pub(crate) fn only_the_first_master_needs_the_artifacts() {
     let cluster = Cluster::fresh(2, 1);
     let (first, worker) = (cluster.first(), &cluster.workers[0]);
     first.must(OWN_SOURCE);
@@ -335,7 +335,7 @@ pub(crate) fn only_the_first_master_needs_them() {
     first.nodeinit("plan").exits(0).says(&["nothing to do"]);
 }
 
-/// Hosts with nothing but Debian. The first one has nodeinit, the configuration and the bundle; the bridge leads nowhere else.
+/// Hosts with only Debian. The first one has nodeinit, the configuration and the bundle; the bridge has no other connection.
 pub(crate) fn five_bare_machines_from_one_bundle() {
     let cluster = Cluster::bare(3, 2);
     let first = cluster.first();
@@ -365,7 +365,7 @@ pub(crate) fn five_bare_machines_from_one_bundle() {
     for host in cluster.hosts() {
         host.must("[ -x /usr/bin/kubelet ] && containerd --version | grep -q ' v2'");
         host.must("! ls /var/lib/nodeinit/downloads/* && [ ! -e /run/nodeinit/artifacts.json ]");
-        // The image of the pods that prove the network.
+        // The image of the pods that test the network.
         host.must("umount /opt/lab");
     }
     first.check_pods();

@@ -1,15 +1,15 @@
-//! Two runs at once, and a run that is asked to stop.
+//! Two runs at the same time, and a run that is stopped.
 
 use nodeinit_tests::Host;
 
-pub(crate) fn a_second_run_says_who_is_at_work_and_ctrl_c_stops_it() {
+pub(crate) fn a_second_run_names_the_lock_holder_and_ctrl_c_stops_a_run() {
     let host = Host::fresh();
     let first = host.start("nodeinit up");
     host.until("the kubelet's start", 120.0, "systemctl is-active kubelet");
     let pid = host.must("pgrep -x nodeinit").trim().to_owned();
     for command in ["up", "reset --yes"] {
         let second = host.nodeinit(command).exits(75);
-        second.says(&[&format!("another nodeinit (process {pid})"), "wait until it has ended"]);
+        second.says(&[&format!("another nodeinit (process {pid})"), "wait until it ends"]);
     }
 
     let ca = host.ca();

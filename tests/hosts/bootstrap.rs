@@ -1,4 +1,4 @@
-//! A first master from nothing, and what it is then.
+//! Bootstraps a first master, and checks the result.
 
 use nodeinit_tests::{Host, difference, version};
 
@@ -51,14 +51,14 @@ pub(crate) fn kubeadm_accepts_it(host: &Host) {
         assert!(line.is_some_and(|line| line.contains("UTC")), "{certificate} in {expiration}");
     }
     assert!(!expiration.contains("MISSING") && !expiration.contains("<invalid>"), "{expiration}");
-    // The version is given: hosts cannot ask the internet for it.
+    // The version is explicit, because hosts cannot look it up on the internet.
     let version = version();
     let plan = host.run(&format!("kubeadm upgrade plan {version} 2>&1")).exits(0);
-    let told = format!("Cluster version: {}", version.trim_start_matches('v'));
-    plan.says(&["Running cluster health checks", &told, &format!("Target version: {version}")]);
+    let current = format!("Cluster version: {}", version.trim_start_matches('v'));
+    plan.says(&["Running cluster health checks", &current, &format!("Target version: {version}")]);
 }
 
-/// As after a power cut: until the kubelet reports, the API says that pods run whose containers are gone.
+/// As after a power cut: until the kubelet reports, the API shows pods as running whose containers are gone.
 fn pods_that_run_in_the_api_only_do_not_count(host: &Host) {
     host.must("systemctl stop kubelet && pkill -9 -x coredns");
     host.nodeinit("plan")
@@ -111,12 +111,12 @@ fn a_second_up_changes_nothing(host: &Host) {
     assert!(changes.is_empty(), "a second up changed {changes:#?}");
     assert_eq!(before.1, processes(), "a second up restarted a process");
     assert_eq!(before.2, containers(), "a second up restarted a container");
-    // The promise is 3 s, and this bound for a machine under load.
+    // The target is 3 s; this limit is for a machine under load.
     assert!(again.seconds < 10.0, "a second up took {} s", again.seconds);
     host.nodeinit("plan").exits(0).says(&["nothing to do"]);
 }
 
-/// Looks for the values themselves: keys as in files and as in kubeconfigs, the token, the key of encryption at rest.
+/// Searches for the secret values: keys as in files and in kubeconfigs, the token, the encryption key.
 fn no_secret_is_shown(host: &Host, said: &str) {
     host.put("/run/said", said);
     host.must(
@@ -141,7 +141,7 @@ fn no_secret_is_shown(host: &Host, said: &str) {
     host.must("[ $(wc -c </run/seen) -gt 1000000 ] && rm -r /run/secret /run/said /run/seen /root/stop");
 }
 
-/// A component that cannot trust or may not do something says so in its log.
+/// A component that does not trust a peer or lacks a right reports that in its log.
 fn no_component_complains(host: &Host, since: &str) {
     host.must("sleep 15");
     let complaints = r"x509|certificate (is|has|signed|verif)|bad certificate|tls: |[Uu]nauthorized|[Ff]orbidden|cannot (get|list|watch|create|update|patch)";

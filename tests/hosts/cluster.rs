@@ -1,4 +1,4 @@
-//! Three masters and two workers from one `nodeinit up` on the first master, and what they are then.
+//! Three masters and two workers from one `nodeinit up` on the first master, and checks of the result.
 
 use nodeinit_tests::{Cluster, Host, difference};
 
@@ -9,7 +9,7 @@ pub(crate) fn three_masters_and_two_workers() {
     let said = cluster.up().text();
     cluster.hosts().for_each(|host| drop(host.must("touch /root/stop")));
     sampler.into_iter().for_each(|sampler| drop(sampler.wait().exits(0)));
-    // Working pods, and not only Ready nodes, are there when it returns, and their logs can be read.
+    // When it returns, pods work (not only Ready nodes), and their logs can be read.
     first.check_pods();
     crate::security::logs_come_at_once(first, &cluster.hosts().collect::<Vec<_>>());
     every_node_is_ready(&cluster);
@@ -21,7 +21,7 @@ pub(crate) fn three_masters_and_two_workers() {
     one_master_loses_its_power(&cluster);
 }
 
-/// Collects what any process shows of itself to others.
+/// Collects what every process exposes to others.
 const SAMPLER: &str =
     "while [ ! -e /root/stop ]; do cat /proc/[0-9]*/{cmdline,environ} >>/run/seen 2>/dev/null; sleep 0.05; done";
 
@@ -58,12 +58,12 @@ fn a_second_up_changes_nothing(cluster: &Cluster) {
         assert!(changes.is_empty(), "a second up changed {changes:#?} on {}", host.name());
         assert_eq!(before.1, processes(host), "a second up restarted a process on {}", host.name());
     }
-    // The promise is 5 s, and this bound for a machine under load.
+    // The target is 5 s; this limit is for a machine under load.
     assert!(again.seconds < 15.0, "a second up took {} s", again.seconds);
     cluster.first().nodeinit("plan").exits(0).says(&["nothing to do"]);
 }
 
-/// By the keys' own values, wherever they might lie.
+/// Searches for the values of the keys, in any file.
 fn no_worker_has_the_key_of_a_ca(cluster: &Cluster) {
     let keys = cluster.first().must(
         "cd /etc/kubernetes/pki; for key in ca.key etcd/ca.key front-proxy-ca.key sa.key; do sed -n 2p $key; done",
@@ -72,12 +72,12 @@ fn no_worker_has_the_key_of_a_ca(cluster: &Cluster) {
     for worker in &cluster.workers {
         worker.put("/run/values", keys.trim());
         let found = worker.must("find / /run /var/lib/kubelet -xdev -type f -not -path /run/values -print0 | xargs -0 grep -alFf /run/values || true");
-        assert_eq!(found, "", "a CA's key lies on {}", worker.name());
+        assert_eq!(found, "", "the key of a CA is on {}", worker.name());
         worker.must("rm /run/values");
     }
 }
 
-/// Looks for the values of keys and tokens in arguments, logs and files that others may read, on every host.
+/// Searches for the values of keys and tokens in arguments, logs and files that others may read, on every host.
 fn no_secret_is_shown(cluster: &Cluster, said: &str) {
     let values = cluster.first().must(
         r"for key in $(find /etc/kubernetes -name '*.key') /root/.ssh/id_ed25519; do sed -n 2p $key; done
@@ -107,7 +107,7 @@ fn no_token_is_left(first: &Host) {
     assert!(!tokens.contains("join of worker"), "{tokens}");
 }
 
-/// One master has no power, and the agent of another is stopped: a kubelet still gets its serving certificate.
+/// One master is powered off, and the agent of another is stopped: a kubelet still gets its serving certificate.
 fn one_agent_is_enough(cluster: &Cluster, worker: &Host) {
     for master in [cluster.first(), &cluster.masters[2]] {
         master.must("systemctl is-active nodeinit-agent");
@@ -118,7 +118,7 @@ fn one_agent_is_enough(cluster: &Cluster, worker: &Host) {
     cluster.first().must("systemctl start nodeinit-agent");
 }
 
-/// The others go on, and it comes back with no help.
+/// The others keep working, and it recovers on its own.
 fn one_master_loses_its_power(cluster: &Cluster) {
     let (first, lost) = (cluster.first(), &cluster.masters[1]);
     let worker = &cluster.workers[0];
@@ -132,7 +132,7 @@ fn one_master_loses_its_power(cluster: &Cluster) {
     let answers =
         worker.must(&format!("for i in $(seq 40); do if {ask}; then echo yes; else echo no; fi; sleep 0.5; done"));
     let unanswered = answers.lines().skip_while(|line| *line == "yes").filter(|line| *line == "no").count();
-    // The load balancer sees it within two checks, and etcd elects within its timeout.
+    // The load balancer notices it within two checks, and etcd elects a leader within its timeout.
     assert!(unanswered <= 8, "the API did not answer {unanswered} times of 40: {answers}");
     assert!(answers.ends_with("yes\nyes\nyes\n"), "{answers}");
     first.until("a workload while a master is down", 60.0, "kubectl --kubeconfig /etc/kubernetes/admin.conf -n kube-system get deployment coredns -o jsonpath='{.status.availableReplicas}' | grep -q '[1-9]'");

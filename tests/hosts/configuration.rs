@@ -2,7 +2,7 @@
 
 use nodeinit_tests::{Host, version};
 
-pub(crate) fn what_can_be_changed_in_place_is_and_what_cannot_is_refused() {
+pub(crate) fn settings_change_in_place_or_are_refused() {
     let host = Host::with_cluster();
     let ca = host.ca();
     what_can_be_changed(&host);

@@ -1,8 +1,8 @@
-//! containerd that nodeinit installs, and one that it finds.
+//! containerd that nodeinit installs, and one that is already installed.
 
 use nodeinit_tests::{Host, difference};
 
-/// What the lab's hosts need of containerd, as an operator would add it: no CAP_SYS_RESOURCE.
+/// containerd's settings that the lab's hosts need, added as an operator would: no CAP_SYS_RESOURCE.
 pub(crate) const OWN: &str = "version = 3\n[plugins.'io.containerd.cri.v1.runtime']\n  restrict_oom_score_adj = true\n";
 
 /// The lab's programs, with containerd's.
@@ -14,18 +14,18 @@ const ARTIFACTS: &str = "artifacts:\n  binaries:\n\
     \x20 - {path: bin/runtime/containerd-shim-runc-v2, to: /usr/local/bin/containerd-shim-runc-v2}\n\
     \x20 - {path: bin/runtime/ctr, to: /usr/local/bin/ctr}\n  - {path: bin/runtime/runc, to: /usr/local/sbin/runc}\n";
 
-/// One that the lab does not have, and one that a containerd of its own needs.
+/// Runtime settings with a proxy and a mirror that do not exist in the lab.
 const PROXY: &str = "containerRuntime: {MANAGE proxy: {https: \"http://proxy.example.org:3128\", noProxy: [10.77.0.0/24]}}\n\
     images: {mirrors: [{registry: docker.io, urls: [\"https://mirror.example.org/hub\"]}]}\n";
 
-/// What preflight says without the test's own configuration.
+/// Checks the findings of preflight without the test's own configuration.
 fn without_configuration(host: &Host, why: &[&str]) {
     host.must("mv /etc/nodeinit/conf.d/50-test.yaml /root/");
     host.nodeinit("preflight").exits(69).says(why);
     host.must("mv /root/50-test.yaml /etc/nodeinit/conf.d/");
 }
 
-pub(crate) fn a_machine_without_containerd_gets_one() {
+pub(crate) fn containerd_is_installed_if_it_is_missing() {
     let host = Host::bare();
     host.run("containerd --version || ctr version || runc --version").exits(127);
     host.put("/etc/containerd/conf.d/lab.toml", OWN);
@@ -59,14 +59,14 @@ const FOREIGN: &str = "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\"]\n  s
     [plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.foreign]\n    runtime_type = \"io.containerd.runc.v2\"\n    \
     [plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.foreign.options]\n      BinaryName = \"/usr/bin/foreign\"\n";
 
-pub(crate) fn an_installed_containerd_is_reconfigured_and_gets_its_own_file_back() {
+pub(crate) fn an_installed_containerd_is_reconfigured_and_restored() {
     let host = Host::fresh();
     host.put("/etc/containerd/config.toml", FOREIGN);
     host.must("systemctl restart containerd");
     let file = host.must("cat /etc/containerd/config.toml");
     host.configure(&PROXY.replace("MANAGE", "manage: true,"));
     let before = host.listing();
-    without_configuration(&host, &["/usr/lib/cni", "so that no pod starts"]);
+    without_configuration(&host, &["/usr/lib/cni", "so no pod starts"]);
     host.nodeinit("plan")
         .exits(2)
         .says(&["rewrite /etc/containerd/config.toml", "restart containerd.service; pods go on"]);
@@ -80,7 +80,7 @@ pub(crate) fn an_installed_containerd_is_reconfigured_and_gets_its_own_file_back
     host.check_pods();
     host.nodeinit("plan").exits(0).says(&["nothing to do"]);
 
-    // What others set meanwhile stays; what Kubernetes needs comes back, and the pods go on.
+    // Other settings stay; those that Kubernetes needs are restored, and the pods keep running.
     let pods = "ctr -n k8s.io tasks ls -q | sort";
     let running = host.must(pods);
     host.must("sed -i 's#/opt/cni/bin#/elsewhere#; s#/usr/bin/foreign#/usr/bin/other#' /etc/containerd/config.toml");

@@ -2,7 +2,7 @@
 
 use nodeinit_tests::{Host, difference};
 
-pub(crate) fn a_disk_that_is_full_while_keys_are_made() {
+pub(crate) fn a_disk_that_fills_up_while_keys_are_generated() {
     let host = Host::with_images();
     the_journals_disk_is_full_for_a_while(&host);
     host.disk("/etc/kubernetes/pki", "16k");
@@ -20,7 +20,7 @@ pub(crate) fn a_disk_that_is_full_while_keys_are_made() {
     assert!(ca.is_empty() || ca == host.ca(), "the CA was generated again");
 }
 
-/// Afterwards `reset` still knows everything that was made.
+/// Afterwards, `reset` still knows everything that was created.
 fn the_journals_disk_is_full_for_a_while(host: &Host) {
     let before = host.listing();
     host.disk("/var/lib/nodeinit", "8k");
@@ -38,7 +38,7 @@ fn the_journals_disk_is_full_for_a_while(host: &Host) {
     assert!(changes.is_empty(), "reset left {changes:#?}");
 }
 
-pub(crate) fn a_disk_that_is_full_while_images_are_imported() {
+pub(crate) fn a_disk_that_fills_up_while_images_are_imported() {
     let host = Host::fresh();
     host.disk("/var/lib/containerd", "130m");
     let full = host.nodeinit("up").exits(75);

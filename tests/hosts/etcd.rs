@@ -1,10 +1,10 @@
-//! etcd grows from one master to three, and each way in which that can go wrong: quorum is held, and the next `up` goes on.
+//! etcd grows from one master to three, with every possible failure: the quorum is kept, and the next `up` continues.
 
 use crate::kill::killed_everywhere;
 use nodeinit_tests::{Cluster, Host, Running};
 use std::{fs, time::Duration};
 
-/// Reads through etcd on a host until told to stop, and tells the longest time without an answer in milliseconds.
+/// Reads through etcd on a host until it is stopped, and prints the longest time without an answer in milliseconds.
 const READER: &str = r#"rm -f /run/reader-stop; longest=0 last=$(date +%s%3N)
 while [ ! -e /run/reader-stop ]; do
     etcdctl --command-timeout 1s get /x >/dev/null 2>&1 && { now=$(date +%s%3N); gap=$((now - last)); last=$now; }
@@ -14,23 +14,24 @@ done
 gap=$(($(date +%s%3N) - last)); [ $gap -gt $longest ] && longest=$gap
 echo $longest"#;
 
-/// etcdctl with the keys that a master has; on every master, for it alone.
+/// etcdctl with the keys of a master; on every master, for its own member.
 const ETCDCTL: &str = r#"#!/bin/sh
 pki=/etc/kubernetes/pki/etcd
 exec /opt/lab/bin/etcdctl --endpoints https://127.0.0.1:2379 --cacert $pki/ca.crt --cert $pki/healthcheck-client.crt --key $pki/healthcheck-client.key "$@"
 "#;
 
-/// An election takes a second or two; this bound is for a machine under load.
+/// An election takes one or two seconds; this limit is for a machine under load.
 const LONGEST_SILENCE: u64 = 5000;
 
-/// Three masters with the same secrets, of which the first is up.
+/// Three masters with the same secrets; the first one is up.
 struct Masters {
     cluster: Cluster,
     reader: Option<Running>,
 }
 
 impl Masters {
-    fn begun() -> Self {
+    /// Boots three masters and starts the cluster on the first one.
+    fn first_only() -> Self {
         let cluster = Cluster::with_images(3, 0);
         cluster.first().must("nodeinit secrets generate --file /etc/nodeinit/secrets.yaml");
         let masters = Self { cluster, reader: None };
@@ -40,9 +41,9 @@ impl Masters {
         masters
     }
 
-    /// Three voting members.
-    fn grown() -> Self {
-        let mut masters = Self::begun();
+    /// Starts a cluster with three voting members.
+    fn three_voters() -> Self {
+        let mut masters = Self::first_only();
         let joins = [1, 2].map(|index| masters.host(index).start("nodeinit up"));
         joins.into_iter().for_each(|join| drop(join.wait().exits(0)));
         masters.watch();
@@ -91,12 +92,12 @@ impl Masters {
         &self.cluster.masters[index]
     }
 
-    /// Begins to read from the first master's etcd.
+    /// Starts to read from the first master's etcd.
     fn watch(&mut self) {
         self.reader = Some(self.host(0).start(READER));
     }
 
-    /// Ends the reading before etcd is made to be silent.
+    /// Stops reading before the test stops etcd.
     fn unwatch(&mut self) {
         if let Some(reader) = self.reader.take() {
             self.host(0).must("touch /run/reader-stop");
@@ -104,7 +105,7 @@ impl Masters {
         }
     }
 
-    /// All members vote, these and no others; all are healthy; each master has the same CA; nobody waited for etcd.
+    /// Exactly these members vote; all are healthy; each master has the same CA; no client waited for etcd.
     #[track_caller]
     fn are(&mut self, indices: &[usize]) {
         let members = self.members();
@@ -126,7 +127,7 @@ impl Masters {
         }
     }
 
-    /// The members by name, as nodeinit tells them.
+    /// Returns the members by name, as nodeinit prints them.
     fn members(&self) -> Vec<serde_json::Value> {
         let text = self.host(0).must("nodeinit etcd members --output json");
         let mut members: Vec<serde_json::Value> =
@@ -147,7 +148,7 @@ impl Masters {
     fn a_bootstrap_that_was_repeated_takes_no_data(&self) {
         let data = "cd /var/lib/etcd && ls member/wal && cksum <member/snap/db | cut -d' ' -f2 && ls";
         let former = self.id(2);
-        // Its etcd would take the first member for the one that it knows, which has the same ID, and lead it.
+        // Its etcd would treat the first member as the one that it knows, which has the same ID, and lead it.
         let end = "ctr -n k8s.io tasks ls -q | xargs -r -n1 ctr -n k8s.io tasks kill -s KILL; sleep 1";
         self.host(2).must(&format!("systemctl stop kubelet; rm /etc/kubernetes/manifests/etcd.yaml; {end}"));
         self.host(1).cut_power();
@@ -223,20 +224,20 @@ impl Masters {
         first.nodeinit("etcd members").exits(0);
     }
 
-    /// A member's number, in hex.
+    /// Returns a member's ID in hex.
     fn id(&self, index: usize) -> String {
         let name = self.host(index).name();
         let member = self.members().into_iter().find(|member| member["name"] == name).unwrap();
         member["id"].as_str().unwrap().to_owned()
     }
 
-    /// Where etcdctl finds all members.
+    /// Returns the endpoints of all members for etcdctl.
     fn endpoints(&self) -> String {
         let urls: Vec<String> = (0..3).map(|index| format!("https://{}:2379", self.host(index).address())).collect();
         urls.join(",")
     }
 
-    /// Lets a master that should not get in try for some seconds.
+    /// Lets a master that must not join try for some seconds.
     #[track_caller]
     fn fails(&self, index: usize, timeouts: &str, says: &[&str]) {
         self.host(index).configure(&format!("timeouts: {timeouts}\n"));
@@ -244,7 +245,7 @@ impl Masters {
         self.host(index).must("rm /etc/nodeinit/conf.d/50-test.yaml");
     }
 
-    /// Takes a master out, so that it can come again.
+    /// Resets a master, so that it can join again.
     fn reset(&self, index: usize) {
         self.host(index).nodeinit("reset --yes").exits(0);
         self.equip(index);
@@ -252,7 +253,7 @@ impl Masters {
 }
 
 pub(crate) fn three_masters_from_nothing() {
-    let mut masters = Masters::grown();
+    let mut masters = Masters::three_voters();
     masters.are(&[0, 1, 2]);
     let nodes = masters.host(0).kubectl("get nodes --no-headers");
     assert_eq!(nodes.lines().filter(|line| line.contains(" Ready ")).count(), 3, "{nodes}");
@@ -263,7 +264,7 @@ pub(crate) fn three_masters_from_nothing() {
     }
     masters.a_changed_flag_restarts_one_member_after_the_other();
 
-    // The master that leads leaves: another leads before it goes.
+    // The leader leaves: it transfers leadership first.
     let id = masters.id(2);
     masters.host(0).must(&format!("etcdctl --endpoints {} move-leader {id}", masters.endpoints()));
     masters.host(2).nodeinit("reset --yes").exits(0).says(&["leads now", "is removed from etcd"]);
@@ -273,8 +274,8 @@ pub(crate) fn three_masters_from_nothing() {
     masters.are(&[0, 1, 2]);
 }
 
-pub(crate) fn a_master_that_is_killed_everywhere_joins() {
-    let mut masters = Masters::begun();
+pub(crate) fn a_master_that_is_killed_at_every_point_joins() {
+    let mut masters = Masters::first_only();
     masters.watch();
     let host = masters.host(1);
     host.add_failpoints();
@@ -286,8 +287,8 @@ pub(crate) fn a_master_that_is_killed_everywhere_joins() {
     masters.are(&[0, 1]);
 }
 
-pub(crate) fn what_stands_in_a_members_way() {
-    let mut masters = Masters::grown();
+pub(crate) fn obstacles_to_etcd_membership_are_reported_or_repaired() {
+    let mut masters = Masters::three_voters();
     let (name, address) = (masters.host(2).name().to_owned(), masters.host(2).address().to_owned());
     let add = format!("etcdctl member add {name} --learner --peer-urls https://{address}:2380");
 
@@ -321,7 +322,7 @@ pub(crate) fn what_stands_in_a_members_way() {
     masters.host(2).nodeinit(&format!("etcd aside remove {aside} --yes")).exits(0);
     assert!(masters.aside(2).is_empty());
 
-    // Somebody else is being added and never starts: it has no name, and is removed by its ID.
+    // Another member was added and never starts: it has no name, and is removed by its ID.
     masters.reset(2);
     let ghost = masters.host(0).must("etcdctl member add ghost --learner --peer-urls https://10.77.0.250:2380");
     let id = ghost.split_whitespace().nth(1).unwrap();
@@ -341,7 +342,7 @@ pub(crate) fn what_stands_in_a_members_way() {
     masters.are(&[0, 1]);
     masters.host(2).must("iptables -F OUTPUT");
 
-    // Its network is cut before its turn, and it has no member's answer.
+    // Its network is cut before its turn, and no member answers.
     masters.host(2).must("iptables -I OUTPUT -d 10.77.0.0/24 -p tcp --dport 2379 -j REJECT");
     masters.fails(2, "{join: 8s}", &["no other master's etcd answers"]);
     masters.host(2).must("iptables -F OUTPUT");
@@ -351,13 +352,13 @@ pub(crate) fn what_stands_in_a_members_way() {
 }
 
 pub(crate) fn a_master_is_removed_and_replaced() {
-    let mut masters = Masters::grown();
+    let mut masters = Masters::three_voters();
     let name = masters.host(2).name().to_owned();
 
-    // Its power is gone: two are left, and none of them can be spared.
+    // It is powered off: two members are left, and both are needed for the quorum.
     masters.host(2).cut_power();
     std::thread::sleep(Duration::from_secs(2));
-    // A changed flag waits for its turn, as long as the members may take, and not only for `timeouts.join`.
+    // A changed flag waits for its turn as long as the members need, not only for `timeouts.join`.
     let turn = ["timed out after 18 s waiting for the turn of this machine's etcd to restart", &name, "is not healthy"];
     let flag = "timeouts: {join: 4s, etcd: 6s}\netcd: {extraArgs: {snapshot-count: 9000}}\n";
     masters.host(1).configure(flag);
@@ -366,24 +367,28 @@ pub(crate) fn a_master_is_removed_and_replaced() {
     let spared = masters.host(1).name().to_owned();
     masters.host(0).nodeinit(&format!("master remove {spared}")).exits(75).says(&["etcd would lose its quorum", &name]);
     let forced = masters.host(0).nodeinit(&format!("master remove {spared} --force")).exits(75);
-    forced.says(&["going on, as --force says", "etcdserver: unhealthy cluster", &format!("kubectl uncordon {spared}")]);
-    masters.host(0).nodeinit(&format!("master remove {name}")).exits(0).says(&["is deleted"]);
+    forced.says(&[
+        "continuing because of --force",
+        "etcdserver: unhealthy cluster",
+        &format!("kubectl uncordon {spared}"),
+    ]);
+    masters.host(0).nodeinit(&format!("master remove {name}")).exits(0).says(&["deleted node"]);
     masters.are(&[0, 1]);
     let nodes = masters.host(0).kubectl("get nodes --no-headers");
     assert!(!nodes.contains(&name), "{nodes}");
 
-    // It comes again, with all that lay on its disk.
+    // It joins again, with everything that was on its disk.
     masters.host(2).boot();
     masters.host(2).up();
     masters.are(&[0, 1, 2]);
 }
 
 pub(crate) fn lost_quorum_a_full_database_and_a_second_bootstrap() {
-    let mut masters = Masters::grown();
+    let mut masters = Masters::three_voters();
     let name = masters.host(2).name().to_owned();
     masters.unwatch();
 
-    // Only one of three is left: every command says who is missing and what to do.
+    // Only one of three members is left: every command names the missing ones and the fix.
     masters.host(1).cut_power();
     masters.host(2).cut_power();
     let other = masters.host(1).name().to_owned();
@@ -413,7 +418,7 @@ pub(crate) fn lost_quorum_a_full_database_and_a_second_bootstrap() {
 }
 
 pub(crate) fn a_voter_that_lost_its_disk_does_not_vote_again() {
-    let mut masters = Masters::begun();
+    let mut masters = Masters::first_only();
     [1, 2].into_iter().for_each(|index| drop(masters.host(index).up()));
     masters.host(0).kubectl("create configmap kept");
 

@@ -1,4 +1,4 @@
-//! What goes wrong between the first master and the others.
+//! Failures between the first master and the other machines.
 
 use crate::kill::killed_everywhere;
 use nodeinit_tests::{Cluster, Host, Running};
@@ -19,7 +19,7 @@ fn voters(first: &Host) -> usize {
     members.lines().filter(|line| line.contains("\"voter\":true") && line.contains("\"healthy\":true")).count()
 }
 
-/// Nothing of a half-done try is left in the cluster.
+/// Checks that an incomplete attempt leaves nothing in the cluster.
 fn nothing_is_left(cluster: &Cluster) {
     let first = cluster.first();
     let members = first.must("nodeinit etcd members --output json");
@@ -61,7 +61,7 @@ pub(crate) fn a_master_that_never_answers_is_named_and_added_later() {
     nothing_is_left(&cluster);
 }
 
-/// Each master's own API server reads what was written before and after the rotation, and on the master that was added.
+/// Each master's own API server reads Secrets that were written before and after the rotation, and on the added master.
 fn every_master_reads_the_secrets_of_the_others(masters: &[Host]) {
     let at =
         |host: &Host, command: &str| host.must(&format!("{ADMIN} --server https://{}:6443 {command}", host.address()));
@@ -74,7 +74,7 @@ fn every_master_reads_the_secrets_of_the_others(masters: &[Host]) {
     }
 }
 
-/// A key of another name comes before the present one, and all API servers use it.
+/// A key with another name is added before the current one, and all API servers use it.
 fn the_encryption_key_is_rotated_by_hand(masters: &[Host]) {
     let fresh = masters[0].must("head -c 32 /dev/urandom | base64 -w 0");
     for master in masters {
@@ -88,7 +88,7 @@ fn the_encryption_key_is_rotated_by_hand(masters: &[Host]) {
     }
 }
 
-pub(crate) fn host_keys_are_held_to_and_machines_found_behind_others() {
+pub(crate) fn host_keys_are_enforced_and_jump_hosts_used() {
     let cluster = Cluster::with_images(1, 2);
     let (first, worker, jump) = (cluster.first(), &cluster.workers[0], &cluster.workers[1]);
     let (w, j) = (worker.name(), jump.name());
@@ -109,12 +109,12 @@ pub(crate) fn host_keys_are_held_to_and_machines_found_behind_others() {
     first.nodeinit("up").exits(3).says(&[&format!("no host key of {w} is known"), "trustOnFirstUse"]);
     untouched();
 
-    // Our key is not let in.
+    // The machine refuses nodeinit's key.
     first.must("ssh-keygen -q -t ed25519 -N '' -f /root/.ssh/id_stranger");
     only(&format!(", hostKeys: [{}]}}\nssh: {{keyFile: /root/.ssh/id_stranger", key(worker)));
     first.nodeinit("up").exits(3).says(&["does not let root in with the key", "authorized_keys"]);
 
-    // Another port and user, sudo, an ECDSA key, and a jump host, without which there is no way.
+    // Another port and user, sudo, an ECDSA key, and a jump host, which is the only access.
     first.must("rm /root/.ssh/id_ed25519; ssh-keygen -q -t ecdsa -N '' -f /root/.ssh/id_ecdsa");
     let public = first.must("cat /root/.ssh/id_ecdsa.pub");
     for host in [worker, jump] {
@@ -138,7 +138,7 @@ pub(crate) fn host_keys_are_held_to_and_machines_found_behind_others() {
     let said = first.nodeinit("up").exits(0);
     eprintln!("{}", said.text());
     assert_eq!(nodes(first).len(), 2);
-    // What was trusted at first is held to, the jump host's key too.
+    // Keys that were trusted at first use are enforced, including that of the jump host.
     let new_key = "rm /etc/ssh/ssh_host_*; ssh-keygen -q -t ed25519 -N '' -f /etc/ssh/ssh_host_ed25519_key; systemctl restart ssh";
     worker.must(new_key);
     first.nodeinit("up").exits(3).says(&["shows the host key"]);
@@ -147,8 +147,8 @@ pub(crate) fn host_keys_are_held_to_and_machines_found_behind_others() {
     assert_ne!(j, w);
 }
 
-/// With a bundle, it looks for other masters' etcd before it bootstraps: what a killed run left is no cluster of others.
-pub(crate) fn killed_at_every_boundary_of_the_fan_out_it_goes_on() {
+/// With a bundle, the first master looks for other masters' etcd before it bootstraps: leftovers of a killed run are no other cluster.
+pub(crate) fn the_fan_out_resumes_after_a_kill_at_every_boundary() {
     let cluster = Cluster::with_images(3, 1);
     let first = cluster.first();
     first.must("cd /etc/nodeinit && nodeinit secrets generate");
@@ -156,7 +156,7 @@ pub(crate) fn killed_at_every_boundary_of_the_fan_out_it_goes_on() {
     let points = killed_everywhere(first, "up");
     let of = |kind: &str| points.lines().filter(|line| line.starts_with(kind)).count();
     eprintln!("{} times at the begin and {} at the end of remote steps", of("remote-begin"), of("remote-end"));
-    // Digits are left out of a point's name. `host-up n` and `remote-begin n` are not required: a machine goes on by itself between
+    // Digits are removed from a point's name. `host-up n` and `remote-begin n` are not required: a machine continues on its own between
     // two kills. The next test covers its steps.
     for point in ["step-begin host-n", "host-equipped n", "host-trusted n", "host-token n"] {
         assert!(points.lines().any(|line| line.starts_with(point)), "it was not killed at {point}:\n{points}");
@@ -171,8 +171,8 @@ pub(crate) fn killed_at_every_boundary_of_the_fan_out_it_goes_on() {
     first.check_pods();
 }
 
-/// Here the others die with it, as where all of them lose their power: so their steps are not over before it was killed at them.
-pub(crate) fn killed_with_the_others_at_every_step_of_theirs_it_goes_on() {
+/// Here the other machines are killed, too, as in a power cut of all machines, so that their steps do not end before they were killed.
+pub(crate) fn the_fan_out_resumes_after_a_kill_of_all_machines_at_every_step() {
     let cluster = Cluster::with_images(2, 1);
     let first = cluster.first();
     first.add_failpoints();
@@ -184,7 +184,7 @@ pub(crate) fn killed_with_the_others_at_every_step_of_theirs_it_goes_on() {
     );
     let others = || cluster.hosts().skip(1);
     let dying: Vec<Running> = others().map(|host| host.start(&lonely)).collect();
-    // What a killed run was just starting holds the lock for a moment; and the others are to see that they are alone.
+    // A process that a killed run was just starting holds the lock for a moment, and the others must notice that they are alone.
     first
         .run(
             "while :; do
@@ -197,7 +197,7 @@ pub(crate) fn killed_with_the_others_at_every_step_of_theirs_it_goes_on() {
     dying.into_iter().for_each(|host| drop(host.wait().exits(0)));
     let points = first.must("cat /root/points");
     eprintln!("killed {} times:\n{points}", points.lines().count());
-    // Steps of a few milliseconds may end before the other has died, and what the kubelet starts goes on without it.
+    // Steps of a few milliseconds may end before the other machine is killed, and pods that the kubelet starts continue without nodeinit.
     assert!(points.lines().count() >= 8, "it was killed only at:\n{points}");
     for step in ["join", "etcd-member"] {
         let point = format!("remote-begin n {step}");
@@ -213,8 +213,8 @@ pub(crate) fn killed_with_the_others_at_every_step_of_theirs_it_goes_on() {
     first.check_pods();
 }
 
-/// Each further master loses its network at another stage of its coming: before it is a member of etcd, as a learner, as a voter.
-pub(crate) fn a_cable_pulled_at_any_stage_is_survived() {
+/// Each further master loses its network at another stage of its join: before it is a member of etcd, as a learner, as a voter.
+pub(crate) fn a_network_loss_at_any_stage_is_survived() {
     let cluster = Cluster::with_images(4, 0);
     let first = cluster.first();
     first.nodeinit("up --local").exits(0);
@@ -227,8 +227,8 @@ pub(crate) fn a_cable_pulled_at_any_stage_is_survived() {
             other.name()
         );
         let add = first.start(&add);
-        let begun = format!("grep -q '{0} {stage}' /root/said-{0}", other.name());
-        first.until(&format!("{stage} on {}", other.name()), 120.0, &begun);
+        let started = format!("grep -q '{0} {stage}' /root/said-{0}", other.name());
+        first.until(&format!("{stage} on {}", other.name()), 120.0, &started);
         other.network(false);
         thread::sleep(Duration::from_secs(20));
         other.network(true);

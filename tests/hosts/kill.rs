@@ -1,11 +1,11 @@
-//! nodeinit is killed at each step's begin and end, in the middle of each file and before each rename, and goes on.
+//! nodeinit is killed at the start and the end of each step, in the middle of each file and before each rename, and resumes.
 
 use nodeinit_tests::{Host, difference};
 use std::time::Instant;
 
-/// Runs a command, which is killed once at every point, until it ends by itself or two minutes are over. Exits with its code.
+/// Runs a command, which is killed once at every point, until it completes or two minutes are over. Exits with its code.
 ///
-/// A process that a killed one was just starting may hold the lock for a moment; and on another machine its run may go on.
+/// A process that a killed one was just starting may hold the lock for a moment, and its run on another machine may continue.
 const UNTIL_DONE: &str = r#"
 while [ $SECONDS -lt 120 ]; do
     NODEINIT_FAILPOINTS=/root/points nodeinit-failpoints COMMAND >/root/said 2>&1
@@ -16,29 +16,29 @@ done 2>/dev/null
 cat /root/said
 exit $code"#;
 
-/// Lets a command be killed everywhere and end; returns the points at which it was.
+/// Runs a command that is killed at every point until it completes; returns the points.
 #[track_caller]
 pub(crate) fn killed_everywhere(host: &Host, command: &str) -> String {
     host.must(">/root/points");
-    let begun = Instant::now();
+    let started = Instant::now();
     let mut ended = host.run(&UNTIL_DONE.replace("COMMAND", command));
-    while ended.code == 137 && begun.elapsed().as_secs() < 900 {
+    while ended.code == 137 && started.elapsed().as_secs() < 900 {
         ended = host.run(&UNTIL_DONE.replace("COMMAND", command));
     }
     ended.exits(0);
     let points = host.must("cat /root/points");
-    eprintln!("{command} was killed {} times, and ended in {} s", points.lines().count(), begun.elapsed().as_secs());
+    eprintln!("{command} was killed {} times, and ended in {} s", points.lines().count(), started.elapsed().as_secs());
     points
 }
 
-pub(crate) fn killed_at_every_point_it_goes_on() {
+pub(crate) fn a_run_resumes_after_a_kill_at_every_point() {
     let host = Host::fresh();
     host.add_failpoints();
     host.must("touch /root/points /root/cas /root/said");
     let before = host.listing();
 
     let points = killed_everywhere(&host, "up");
-    // `step-begin kube-apiserver` is not required: the kubelet goes on by itself between two kills.
+    // `step-begin kube-apiserver` is not required: the kubelet continues on its own between two kills.
     for point in [
         "step-begin pki",
         "write-half /etc/kubernetes/pki/ca.key",
@@ -52,7 +52,7 @@ pub(crate) fn killed_at_every_point_it_goes_on() {
     ] {
         assert!(points.lines().any(|line| line == point), "it was not killed at {point}:\n{points}");
     }
-    // Which steps are killed at their very end hangs on what ran beside them.
+    // Which steps are killed at their end depends on the steps that run in parallel.
     assert!(points.lines().filter(|line| line.starts_with("step-end")).count() > 5, "{points}");
     let cas = host.must("sort -u /root/cas");
     assert_eq!(cas.lines().count(), 1, "the CA was generated again");
@@ -65,7 +65,7 @@ pub(crate) fn killed_at_every_point_it_goes_on() {
     for point in ["step-begin stop-kubelet", "step-begin remove-files", "step-begin forget"] {
         assert!(points.lines().any(|line| line == point), "reset was not killed at {point}:\n{points}");
     }
-    // kubectl keeps what it has learnt of an API.
+    // kubectl caches its discovery of an API.
     host.must("rm -rf /root/.kube; cd /root; >points; >cas; >said");
     let changes = difference(&before, &host.listing());
     assert!(changes.is_empty(), "reset left {changes:#?}");

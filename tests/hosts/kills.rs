@@ -1,4 +1,4 @@
-//! Kills at moments that are spread evenly over a bootstrap of three masters and a worker: the next `up` converges, with the same
+//! Kills at evenly distributed times of a bootstrap of three masters and a worker: the next `up` converges, with the same
 //! CA and the same data.
 
 use nodeinit_tests::{Cluster, Counter, Host, Output, Running};
@@ -18,8 +18,8 @@ pub(crate) fn ten_kills_spread_over_a_bootstrap() {
     kills(0, 10, 2, 1);
 }
 
-/// As many kills as `NODEINIT_LAB_KILLS` says, each in a bootstrap of its own on fresh hosts; two bootstraps run at a time.
-/// The first is `NODEINIT_LAB_KILLS_FROM`, for a run that was interrupted.
+/// `NODEINIT_LAB_KILLS` kills, each in a separate bootstrap on new hosts; two bootstraps run at a time.
+/// The first one is number `NODEINIT_LAB_KILLS_FROM`, to continue an interrupted run.
 pub(crate) fn many_kills_spread_over_a_bootstrap() {
     let number = |name: &str, default| std::env::var(name).map_or(default, |number| number.parse().unwrap());
     kills(number("NODEINIT_LAB_KILLS_FROM", 0), number("NODEINIT_LAB_KILLS", 200), 1, 2);
@@ -42,12 +42,12 @@ enum Kind {
 #[derive(Clone, Copy, Debug)]
 struct Kill {
     number: usize,
-    /// When, as a share of an undisturbed bootstrap.
+    /// When, as a fraction of an undisturbed bootstrap.
     share: f64,
     kind: Kind,
 }
 
-/// Spreads `count` kills over bootstraps of `each` kills, in `lanes` clusters at a time; begins with the bootstrap of that number.
+/// Distributes `count` kills over bootstraps of `each` kills, in `lanes` clusters at a time; starts with bootstrap number `from`.
 fn kills(from: usize, count: usize, each: usize, lanes: usize) {
     let bootstraps = count.div_ceil(each);
     let (next, failures) = (AtomicUsize::new(from), Mutex::new(Vec::new()));
@@ -70,13 +70,13 @@ fn kills(from: usize, count: usize, each: usize, lanes: usize) {
     assert!(failures.is_empty(), "{} of {bootstraps} bootstraps failed, with the kills {failures:#?}", failures.len());
 }
 
-/// The kill of that number. Each kind is spread evenly, too.
+/// Returns the kill of that number. Each kind is distributed evenly, too.
 fn kill(number: usize, count: usize) -> Kill {
     let kind = [Kind::Up, Kind::FirstMaster, Kind::RemoteRun, Kind::Other][number % 4];
     Kill { number, share: (number as f64 + 0.5) / count as f64, kind }
 }
 
-/// The seconds that a bootstrap takes if nothing is killed.
+/// Returns the seconds that a bootstrap takes without kills.
 fn undisturbed() -> f64 {
     let cluster = Cluster::with_images(3, 1);
     let counter = Counter::of(&cluster);
@@ -85,7 +85,7 @@ fn undisturbed() -> f64 {
     seconds
 }
 
-/// Bootstraps fresh hosts with these kills on the way. Where one comes too late, the bootstrap is repeated with earlier ones:
+/// Bootstraps new hosts with these kills. If one comes too late, repeats the bootstrap with earlier ones, because
 /// `length`, in seconds, was too long.
 fn bootstrap_with(kills: &[Kill], length: &mut f64) {
     for _ in 0..5 {
@@ -127,22 +127,22 @@ fn bootstrap_with(kills: &[Kill], length: &mut f64) {
 /// `up` on the first master.
 struct Run {
     up: Running,
-    begun: Instant,
-    /// The seconds of the bootstrap that were over when it started.
+    started: Instant,
+    /// The seconds of the bootstrap before its start.
     before: f64,
 }
 
 impl Run {
     fn of(first: &Host, before: f64) -> Self {
-        Self { up: first.start("nodeinit up"), begun: Instant::now(), before }
+        Self { up: first.start("nodeinit up"), started: Instant::now(), before }
     }
 
-    /// The seconds of the bootstrap that are over.
+    /// Returns the elapsed seconds of the bootstrap.
     fn now(&self) -> f64 {
-        self.before + self.begun.elapsed().as_secs_f64()
+        self.before + self.started.elapsed().as_secs_f64()
     }
 
-    /// Waits for a moment of the bootstrap, and starts `up` again where it ends before without success: the kill before did that.
+    /// Waits for a time of the bootstrap, and restarts `up` if it fails before because of the previous kill.
     /// Returns whether `up` still runs.
     fn wait_for(&mut self, moment: f64, first: &Host) -> bool {
         while self.now() < moment {
@@ -159,7 +159,7 @@ impl Run {
     }
 }
 
-/// Kills something at a moment of the bootstrap. Returns whether there was something to kill, and `up` if that goes on.
+/// Kills something at a time of the bootstrap. Returns whether there was something to kill, and `up` if it continues.
 fn killed(cluster: &Cluster, kill: Kill, moment: f64, mut run: Run) -> (bool, Option<Run>) {
     // Not the agent, and not the shell that runs this.
     const KILL: &str = "pkill -9 -f 'nodeinit [u]p'";
@@ -216,12 +216,12 @@ fn converges(cluster: &Cluster, ca: Option<Vec<u8>>, counter: Counter) {
     eprintln!("the counter is {}, and was never behind", counter.end());
 }
 
-/// Runs `up`, after a run that the boot or a killed `up` may have left.
+/// Runs `up` after the run that the boot or a killed `up` may have left.
 fn up_after_others(first: &Host) -> Output {
-    let begun = Instant::now();
+    let started = Instant::now();
     loop {
         let up = first.nodeinit("up");
-        if up.code != 75 || !up.text().contains("another nodeinit") || begun.elapsed().as_secs() > 120 {
+        if up.code != 75 || !up.text().contains("another nodeinit") || started.elapsed().as_secs() > 120 {
             return up.exits(0);
         }
         thread::sleep(Duration::from_secs(1));

@@ -1,4 +1,4 @@
-//! Pods and the cloud's metadata service, which the first master plays.
+//! Pods and the cloud's metadata service, which the first master simulates.
 
 use nodeinit_tests::Host;
 
@@ -8,7 +8,7 @@ const READER: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: NAME}\nspec:\n
 
 const ASK: &str = "curl -s -m 3 http://169.254.169.254/openstack/latest/user_data";
 
-/// Makes the first master answer at the metadata address, and the worker ask there, as a cloud's router does.
+/// Makes the first master answer at the metadata address, and routes the worker there, as a cloud's router does.
 fn a_metadata_service(first: &Host) {
     first.must(
         "ip address add 169.254.169.254/32 dev lo
@@ -25,7 +25,7 @@ fn has_a_route(first: &Host, worker: &Host) {
     worker.until("the metadata service", 10.0, &format!("{ASK} | grep -q the-token"));
 }
 
-/// What a pod reads of user-data.
+/// Returns what a pod reads of user-data.
 fn reads(first: &Host, pod: &str) -> String {
     first.run(&format!("kubectl --kubeconfig /etc/kubernetes/admin.conf exec {pod} -- {ASK}")).stdout.trim().to_owned()
 }
@@ -48,20 +48,20 @@ pub(crate) fn pods_do_not_read_user_data(first: &Host, worker: &Host) {
         assert_eq!(first.kubectl(&ask).trim(), "name", "{protocol}");
     }
 
-    // It is the rule that does it, and `up` sets it again.
+    // The rule blocks it, and `up` sets the rule again.
     worker.must("nft delete table inet nodeinit_metadata");
     assert_eq!(reads(first, "reader"), "the-token");
     worker.nodeinit("plan").exits(2).says(&["nodeinit-metadata.service"]);
     worker.nodeinit("up").exits(0);
     assert_eq!(reads(first, "reader"), "");
-    // Debian's own service flushes all rules; ours comes back.
+    // Debian's own service flushes all rules; nodeinit's rule is restored.
     for verb in ["start", "restart", "reload", "stop", "start"] {
         worker.must(&format!("systemctl {verb} nftables.service"));
         worker.until(&format!("the rule after a {verb}"), 10.0, "nft list table inet nodeinit_metadata");
     }
     assert_eq!(reads(first, "reader"), "");
 
-    // After a boot the rule is there before the kubelet starts.
+    // After a boot, the rule is set before the kubelet starts.
     worker.cut_power();
     worker.boot();
     let started = |unit: &str| {

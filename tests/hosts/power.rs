@@ -3,7 +3,7 @@
 use nodeinit_tests::{Cluster, Host};
 use std::{thread, time::Duration};
 
-pub(crate) fn after_a_power_cut_the_cluster_comes_back_by_itself() {
+pub(crate) fn the_cluster_recovers_from_a_power_cut_on_its_own() {
     let host = Host::with_cluster();
     let ca = host.ca();
     host.kubectl("create configmap kept");
@@ -18,7 +18,7 @@ pub(crate) fn after_a_power_cut_the_cluster_comes_back_by_itself() {
     assert_eq!(ca, host.ca());
 }
 
-pub(crate) fn after_a_power_cut_in_the_middle_up_goes_on() {
+pub(crate) fn up_resumes_after_a_power_cut_during_a_run() {
     let host = Host::fresh();
     let up = host.start("nodeinit up");
     host.until("the kubelet's start", 120.0, "systemctl is-active kubelet");
@@ -34,13 +34,13 @@ pub(crate) fn after_a_power_cut_in_the_middle_up_goes_on() {
 /// The time between two masters' boots.
 const BETWEEN_BOOTS: Duration = Duration::from_secs(4);
 
-/// All pods run again, and all nodes are Ready, within this time of the last boot.
+/// All pods run again, and all nodes are Ready, within this time after the last boot.
 const RECOVERY_LIMIT: f64 = 150.0;
 
 /// One line per pod: its name, and for each container whether it is ready and since when it runs.
 const PODS: &str = r#"get pods -A -o jsonpath='{range .items[*]}{.metadata.name}{range .status.containerStatuses[*]} {.ready}={.state.running.startedAt}{end}{"\n"}{end}'"#;
 
-/// Cuts the power of three masters and a worker at once and boots the masters in each of these orders. Nobody runs nodeinit.
+/// Cuts the power of three masters and a worker at the same time and boots the masters in each of these orders, without running nodeinit.
 fn a_power_cut_of_the_whole_cluster(orders: &[[usize; 3]]) {
     let cluster = Cluster::with_images(3, 1);
     cluster.up();
@@ -61,7 +61,7 @@ fn a_power_cut_of_the_whole_cluster(orders: &[[usize; 3]]) {
         let api = first.until("the API server", RECOVERY_LIMIT, &format!("{admin} get --raw /readyz"));
         let booted = first.must("date -u -d @$(stat -c %Y /proc/1) +%FT%TZ");
         let booted = booted.trim();
-        // What runs since before the cut is only what the API remembers.
+        // Pods that run since before the cut are only remembered by the API.
         let fresh = format!(
             r#"{admin} {PODS} | awk -v since={booted} 'NF < 2 {{ print; bad = 1 }} {{ for (i = 2; i <= NF; i++) {{ split($i, state, "="); if (state[1] != "true" || state[2] < since) {{ print; bad = 1 }} }} }} END {{ exit bad || !NR }}'"#
         );

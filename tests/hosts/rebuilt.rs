@@ -11,11 +11,11 @@ use std::{
 
 const BUNDLE: &str = "/etc/nodeinit/secrets.yaml";
 
-/// Three masters with the secrets bundle that makes each of them a master of the same cluster.
+/// Three masters with the secrets bundle of the same cluster.
 struct Masters {
     cluster: Cluster,
     bundle: String,
-    /// Of each master's etcd data, once the cluster is there.
+    /// The inode of each master's etcd data, after the cluster exists.
     inodes: Vec<u64>,
 }
 
@@ -35,7 +35,7 @@ impl Masters {
         &self.cluster.masters[index]
     }
 
-    /// A cluster that runs and has a ConfigMap.
+    /// Returns a running cluster with a ConfigMap.
     fn with_data() -> Self {
         let mut masters = Self::fresh();
         masters.cluster.up();
@@ -77,7 +77,7 @@ impl Masters {
         self.host(0).must(&format!("chmod 600 {BUNDLE}"));
     }
 
-    /// Runs `up` on the first master, which gives up waiting for the others after some seconds.
+    /// Runs `up` on the first master, which stops waiting for the others after some seconds.
     fn up_soon(&self) -> Output {
         self.host(0).configure("timeouts: {ssh: 15s}\n");
         let output = self.host(0).nodeinit("up");
@@ -104,7 +104,7 @@ impl Masters {
     }
 }
 
-/// The second master has no power, and the first is built again at its address.
+/// The second master is powered off, and the first one is rebuilt at its address.
 pub(crate) fn a_rebuilt_first_master_never_replaces_the_cluster() {
     let masters = Masters::with_data();
     let names = [1, 2].map(|index| masters.host(index).name().to_owned());
@@ -126,18 +126,18 @@ pub(crate) fn a_rebuilt_first_master_never_replaces_the_cluster() {
     both.exits(75).says(&[&silent, &format!("{} does not answer", names[1])]);
     masters.others_keep_their_data(&[2]);
 
-    // Its bundle has the encryption key of the start, and the others' keys were rotated since.
+    // Its bundle has the original encryption key, but the others' keys were rotated since.
     const KEYS: &str = "etc/kubernetes/apiserver/encryption.yaml";
     for index in [1, 2] {
         let mut file = File::options().append(true).open(masters.host(index).on_disk(KEYS)).unwrap();
         writeln!(file, "# rotated").unwrap();
     }
-    masters.boot_in_order([0, 2, 1]).exits(1).says(&["encryption.yaml differs from that of", "copy"]);
+    masters.boot_in_order([0, 2, 1]).exits(1).says(&["encryption.yaml differs from the file on", "copy"]);
     masters.others_keep_their_data(&[1, 2]);
     // The same if no other master answers over SSH: they publish the digests of their keys.
     masters.host(1).until("the end of its own `up`", 120.0, "nodeinit phase run etcd");
     masters.host(0).configure("ssh: {port: 2222}\n");
-    let published = ["encryption.yaml differs from that of", "has got other keys since its last `nodeinit up`"];
+    let published = ["encryption.yaml differs from the file on", "have changed since its last `nodeinit up`"];
     masters.host(0).nodeinit("up").exits(1).says(&published);
     masters.host(0).must("rm /etc/nodeinit/conf.d/50-test.yaml");
     masters.others_keep_their_data(&[1, 2]);
@@ -158,7 +158,7 @@ pub(crate) fn after_a_power_cut_a_rebuilt_first_master_joins_in_every_order() {
     }
 }
 
-/// The machines of a new cluster come up one after the other, the first master before all others.
+/// The machines of a new cluster boot one after the other, the first master before all others.
 pub(crate) fn masters_of_a_new_cluster_come_up_in_any_order() {
     let masters = Masters::fresh();
     masters.host(1).cut_power();

@@ -1,4 +1,4 @@
-//! A cluster of the release that the lab was built with. `make test-releases` builds each that nodeinit knows.
+//! A cluster of the release that the lab was built with. `make test-releases` builds each release that nodeinit supports.
 
 use crate::{bootstrap, security};
 use nodeinit_tests::{Cluster, Host};

@@ -15,10 +15,10 @@ const WRITING_POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: writer}\n
     volumeMounts: [{name: local, mountPath: /local}, {name: local, mountPath: /part, subPath: part}, {name: loop, mountPath: /loop}]\n  \
     volumes: [{name: local, persistentVolumeClaim: {claimName: local}}, {name: loop, persistentVolumeClaim: {claimName: loop}}]\n";
 
-/// What volumes have of the files that were written to them.
+/// Lists the files on the volumes.
 const WRITTEN: &str = "cat /srv/local/written /srv/local/part/written /srv/loop/written";
 
-/// The host gets volumes: one on its disk, and one of a file system in a file. NFS is not tried: the lab's kernel has none.
+/// Creates volumes on the host: one on its disk, and one with a file system in a file. Does not test NFS: the lab's kernel has none.
 fn has_volumes(host: &Host) {
     host.must(
         "mkdir -p /srv/local/part /srv/loop && mknod /dev/loop-control c 10 237 && for n in $(seq 0 31); do mknod /dev/loop$n b 7 $n; done

@@ -1,11 +1,11 @@
-//! A secrets bundle, what comes of it in a cluster, and certificates that grow old there.
+//! A secrets bundle, its use in a cluster, and the renewal of certificates.
 
 use nodeinit_tests::Host;
 
-pub(crate) fn a_cluster_of_a_secrets_bundle() {
+pub(crate) fn a_cluster_from_a_secrets_bundle() {
     let host = Host::with_images();
     host.must("cd /etc/nodeinit && nodeinit secrets generate && [ $(stat -c %a secrets.yaml) = 600 ]");
-    host.nodeinit("secrets generate --file /etc/nodeinit/secrets.yaml").exits(1).says(&["is there already"]);
+    host.nodeinit("secrets generate --file /etc/nodeinit/secrets.yaml").exits(1).says(&["already exists"]);
     host.must("sed -i 's/^bootstrapTokens: .*/bootstrapTokens: [abcdef.0123456789abcdef]/' /etc/nodeinit/secrets.yaml");
     host.must("chmod 640 /etc/nodeinit/secrets.yaml");
     host.nodeinit("up").exits(78).says(&["can be read by others (mode 640)", "chmod 600"]);
@@ -48,7 +48,7 @@ fn the_kubelet_shows_a_certificate_of_the_cluster(host: &Host) {
     assert_eq!(requests, "", "a master's kubelet asks for no certificate");
 }
 
-/// With a certificate that ends in four minutes the kubelet asks for another, and moves our link to it.
+/// With a certificate that expires in four minutes, the kubelet requests another, and moves nodeinit's link to it.
 fn the_kubelet_renews_its_client_certificate(host: &Host) {
     let name = host.name();
     host.put(
@@ -78,7 +78,7 @@ fn certificates_are_renewed(host: &Host) {
     let (before, ca) = (end("apiserver.crt"), host.ca());
     host.nodeinit("certs renew")
         .exits(0)
-        .says(&["/etc/kubernetes/admin.conf is valid until", "once they are restarted"]);
+        .says(&["/etc/kubernetes/admin.conf is valid until", "to use the new certificates"]);
     let after = end("apiserver.crt");
     assert_ne!(before, after);
     assert_eq!(before.split("-----").nth(2), after.split("-----").nth(2), "the key stays");
@@ -99,7 +99,8 @@ fn tokens_come_and_go(host: &Host) {
 fn another_bundle_is_refused(host: &Host) {
     host.must("cd /etc/nodeinit && mv secrets.yaml former.yaml && nodeinit secrets generate");
     let refused = host.nodeinit("up").exits(1);
-    refused.says(&["ca.crt: is another CA than the one in /etc/nodeinit/secrets.yaml", "sa.key: is another key"]);
+    refused
+        .says(&["ca.crt: differs from the CA in /etc/nodeinit/secrets.yaml", "sa.key: differs from serviceAccountKey"]);
     host.must("cd /etc/nodeinit && mv former.yaml secrets.yaml");
     host.up().says(&["nothing to do"]);
 }

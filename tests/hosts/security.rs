@@ -17,7 +17,7 @@ post() {
 may() { request -o /dev/null -w '%{http_code}' -X "$1" ${3:+-d "$3"} "$api$2"; }
 "#;
 
-/// Somebody with these credentials of a worker.
+/// An attacker with these credentials of a worker.
 struct Attacker<'a> {
     first: &'a Host,
     worker: &'a Host,
@@ -30,34 +30,34 @@ impl Attacker<'_> {
         self.worker.must(&format!("api={api}; auth=({auth}); {ATTACK}\n{script}"))
     }
 
-    /// Asks for a certificate; what the API server answers.
+    /// Requests a certificate; returns the API server's answer.
     fn posts(&self, name: &str, signer: &str, subject: &str, names: &str) -> String {
         let purpose = if signer == "kubelet-serving" { "server auth" } else { "client auth" };
         self.run(&format!("csr '{subject}' '{names}' | post {name} {signer} '{purpose}'"))
     }
 
-    /// Asks for a certificate, which somebody will decide about.
+    /// Requests a certificate that an approver will decide about.
     #[track_caller]
     fn asks(&self, name: &str, signer: &str, subject: &str, names: &str) {
         let said = self.posts(name, signer, subject, names);
         assert!(said.contains("\"kind\": \"CertificateSigningRequest\""), "{said}");
     }
 
-    /// Asks for a certificate, and may not even ask.
+    /// Requests a certificate, which the API server forbids.
     #[track_caller]
     fn may_not_ask(&self, name: &str, signer: &str, subject: &str, names: &str) {
         let said = self.posts(name, signer, subject, names);
         assert!(said.contains("is forbidden"), "{said}");
     }
 
-    /// Asks for a certificate, and is answered so.
+    /// Requests a certificate and expects this verdict.
     #[track_caller]
     fn gets(&self, verdict: &str, name: &str, signer: &str, subject: &str, names: &str) {
         self.asks(name, signer, subject, names);
         self.is(verdict, name);
     }
 
-    /// What is decided about a request.
+    /// Waits for this verdict on a request.
     #[track_caller]
     fn is(&self, verdict: &str, name: &str) {
         let conditions = format!("{KUBECTL} get csr {name} -o jsonpath='{{.status.conditions[*].type}}'");
@@ -75,7 +75,7 @@ impl Attacker<'_> {
         assert_eq!(status, "403", "{method} {path}");
     }
 
-    /// Adds an address to the worker's own Node, whose kubelet is stopped: it would take the address away again.
+    /// Adds an address to the worker's own Node. Its kubelet is stopped, because it would remove the address again.
     #[track_caller]
     fn reports(&self, address: &str) {
         let status = format!(
@@ -92,7 +92,7 @@ fn subject(node: &str) -> String {
     format!("/O=system:nodes/CN=system:node:{node}")
 }
 
-/// The agent of a master watches.
+/// Waits until the agent of a master watches.
 fn agent_watches(host: &Host) {
     host.until("the agent", 60.0, "systemctl show nodeinit-agent -p StatusText --value | grep -q '^watching'");
 }
@@ -121,8 +121,8 @@ pub(crate) fn logs_come_at_once(first: &Host, nodes: &[&Host]) {
     }
 }
 
-/// A cluster that ran without the agent gets it, and goes back.
-pub(crate) fn a_running_cluster_gets_the_agent_and_goes_back() {
+/// Enables the agent in a cluster that ran without it, and disables it again.
+pub(crate) fn the_agent_is_enabled_and_disabled_in_a_running_cluster() {
     let cluster = Cluster::with_images(1, 2);
     let (first, worker, stock) = (cluster.first(), &cluster.workers[0], &cluster.workers[1]);
     let all = [first, worker, stock];
@@ -151,7 +151,7 @@ pub(crate) fn a_running_cluster_gets_the_agent_and_goes_back() {
     logs_come_from(first, stock.name());
     as_without_the_agent();
 
-    // nodeinit does not change machines that kubeadm joined: until somebody does, their kubelets cannot be verified.
+    // nodeinit does not change machines that kubeadm joined: until the operator does, their kubelets cannot be verified.
     switch(true);
     first.nodeinit("plan").exits(2).says(&["verify-kubelets", "agent"]);
     let said = first.up();
@@ -176,7 +176,7 @@ pub(crate) fn a_running_cluster_gets_the_agent_and_goes_back() {
     as_without_the_agent();
 }
 
-/// Whether the API server that runs verifies kubelets.
+/// Whether the running API server verifies kubelets.
 fn verifies_kubelets(first: &Host) -> bool {
     let line = first.must("tr '\\0' '\\n' </proc/$(pgrep -x kube-apiserver)/cmdline");
     line.contains("--kubelet-certificate-authority=/etc/kubernetes/pki/ca.crt")
@@ -296,7 +296,7 @@ fn with_a_kubelet(first: &Host, worker: &Host, virtual_address: &str) {
     attacker.may_not("DELETE", &format!("/api/v1/nodes/{}", first.name()), "");
     stay_pending(first, &["kubelet-unknown"]);
     with_the_secrets_of_its_pods(&attacker);
-    // The operator approves a name that nobody owns; one that somebody else owns stays denied.
+    // The operator approves a name without an owner; a name of another owner stays denied.
     first.nodeinit(&format!("certs approve {}", worker.name())).exits(0).says(&["kubelet-unknown", "db.example.org"]);
     let approved = first.kubectl("get csr kubelet-unknown -o jsonpath='{.status.conditions[*].type}'");
     assert_eq!(approved, "Approved");
@@ -320,7 +320,7 @@ fn with_the_secrets_of_its_pods(attacker: &Attacker) {
     first.kubectl("delete --wait=false -f /root/user.yaml");
 }
 
-/// The worker has an address in the configuration, the stock one has none.
+/// The worker has a configured address, the stock worker has none.
 fn with_addresses_that_nodes_report(first: &Host, worker: &Host, stock: &Host) {
     let (attacker, other) = (kubelet_of(first, worker), kubelet_of(first, stock));
     let asks = |who: &Attacker, verdict: &str, name: &str, address: &str| {
@@ -341,14 +341,14 @@ fn with_addresses_that_nodes_report(first: &Host, worker: &Host, stock: &Host) {
     asks(&other, "Denied", "reported-master", first.address());
     other.reports("192.0.2.8");
     asks(&other, "Approved", "reported-stock", "192.0.2.8");
-    // One who asks without end does not keep the others waiting.
+    // A client with endless requests does not block the others.
     attacker.run(&format!(
         "export api; csr '{}' DNS:api.example.org >/root/flood
         for number in $(seq 100); do post flood-$number kubelet-serving 'server auth' </root/flood >/dev/null & done; wait",
         subject(worker.name())
     ));
     asks(&other, "Approved", "beside-the-flood", stock.address());
-    // Nor does a request whose event has 8 MB, as the API server writes each `<` in six characters; it comes first in each list.
+    // Neither does a request whose event has 8 MB, because the API server writes each `<` as six characters; it is first in each list.
     let created = attacker.run(&format!(
         "owner=$(head -c 1300000 /dev/zero | tr '\\0' '<')
         cat >/root/large <<END
@@ -365,7 +365,7 @@ END
     stock.must("systemctl start kubelet");
 }
 
-/// Nobody approves these, nor denies them.
+/// These are neither approved nor denied.
 fn stay_pending(first: &Host, names: &[&str]) {
     first.must("sleep 3");
     for name in names {
@@ -392,7 +392,7 @@ pub(crate) fn kubeadm_joins(first: &Host, stock: &Host) {
 
 fn the_agent_survives(first: &Host) {
     let pid = "systemctl show nodeinit-agent -p MainPID --value";
-    // 20 MiB may be resident. A release's own text is at most 8 MiB of them; a debug build has several times that.
+    // 20 MiB may be resident. The code of a release is at most 8 MiB of that; a debug build has several times as much.
     let memory = first.must(&format!("grep -E '^(VmRSS|RssAnon)' /proc/$({pid})/status"));
     eprintln!("the agent's memory: {memory}");
     let own =
@@ -410,7 +410,7 @@ fn the_agent_survives(first: &Host) {
     agent_watches(first);
 }
 
-/// Requests are still decided, by an agent that no `up` has started.
+/// An agent that no `up` has started still decides requests.
 fn with_a_kubelet_again(first: &Host, worker: &Host) {
     let attacker = kubelet_of(first, worker);
     let own = subject(worker.name());

@@ -1,8 +1,8 @@
-//! Disks and components that are slow.
+//! Slow disks and components.
 
 use nodeinit_tests::Host;
 
-/// The kubelet restarts a container for the first time at once, and then waits at least so many seconds.
+/// The kubelet restarts a container at once the first time, and then waits at least so many seconds.
 const BACK_OFF: f64 = 10.0;
 
 #[track_caller]
@@ -13,7 +13,7 @@ fn nothing_waited_in_a_back_off(host: &Host) {
     }
 }
 
-pub(crate) fn heavy_writes_beside_it() {
+pub(crate) fn a_bootstrap_with_heavy_disk_writes() {
     let host = Host::fresh();
     host.writes(true);
     host.up();
@@ -21,8 +21,8 @@ pub(crate) fn heavy_writes_beside_it() {
     nothing_waited_in_a_back_off(&host);
 }
 
-/// etcd stands still until the API server has given up on it twice, and so waits in the kubelet's back-off.
-pub(crate) fn a_lost_race_against_etcd_is_mended() {
+/// etcd is paused until the API server has exited twice and waits in the kubelet's back-off.
+pub(crate) fn a_lost_race_against_etcd_is_repaired() {
     let host = Host::fresh();
     let slow = host.start(
         "until pid=$(pgrep -x etcd); do sleep 0.02; done; kill -STOP $pid

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Tokens of the secrets bundle for workers that do not come.
+/// Tokens in the secrets bundle for workers that never join.
 const LATE: &str = "latelt.0123456789abcdef";
 const LEFT: &str = "leftlt.0123456789abcdef";
 
@@ -36,7 +36,7 @@ pub(crate) fn a_bootstrap_token_becomes_valid_once() {
     first.up();
     are_refused(first, "after a boot");
 
-    // Without being asked, nobody gets a token that is bound to no worker.
+    // By default, no token is created that is not bound to a worker.
     assert_eq!(first.must("nodeinit token list"), "");
     let ledger = first.must("nodeinit token list --all");
     assert!(ledger.contains("latelt  ") && ledger.contains("leftlt  revoked"), "{ledger}");
@@ -47,7 +47,7 @@ pub(crate) fn a_bootstrap_token_becomes_valid_once() {
     two_masters_create_at_once(&cluster);
 }
 
-/// What the API server answers to a token that may list nothing.
+/// Returns the API server's answer to a token that may list nothing.
 fn says(first: &Host, token: &str) -> &'static str {
     let answer = first.run(&format!(
         "kubectl --kubeconfig /dev/null --server https://{}:6443 --insecure-skip-tls-verify --token {token} get --raw /api/v1/secrets",
@@ -57,12 +57,12 @@ fn says(first: &Host, token: &str) -> &'static str {
     ["Unauthorized", "Forbidden"].into_iter().find(|word| text.contains(word)).unwrap_or("something else")
 }
 
-/// The API server remembers for 10 s that a token was valid.
+/// The API server caches for 10 s that a token was valid.
 fn are_refused(first: &Host, when: &str) {
     for token in [LATE, LEFT] {
-        let begun = Instant::now();
+        let started = Instant::now();
         while says(first, token) != "Unauthorized" {
-            assert!(begun.elapsed() < Duration::from_secs(20), "{token} is valid {when}");
+            assert!(started.elapsed() < Duration::from_secs(20), "{token} is valid {when}");
             thread::sleep(Duration::from_secs(1));
         }
     }
@@ -84,8 +84,8 @@ fn a_worker_that_is_added_again_gets_another(first: &Host, worker: &Host) {
     assert_eq!(first.must("nodeinit token list"), "");
 }
 
-/// A machine is built again and comes up on its own, with user-data whose token was revoked before. The first master brings it another
-/// one over SSH, but only to the host key that is pinned.
+/// A machine is rebuilt and boots with user-data whose token was revoked before. The first master sends it another token over SSH, but
+/// only to the pinned host key.
 fn a_late_worker_gets_another(cluster: &Cluster, worker: &Host) {
     let (first, name) = (cluster.first(), worker.name());
     first.nodeinit(&format!("worker remove {name}")).exits(0);
@@ -113,7 +113,7 @@ fn a_late_worker_gets_another(cluster: &Cluster, worker: &Host) {
     let key = worker.must("cut -d' ' -f1,2 /etc/ssh/ssh_host_ed25519_key.pub");
     first.configure(&format!("workers: [{{name: {name}, hostKeys: [{}]}}]\n", key.trim()));
     first.nodeinit(&format!("worker add {name} --address {}", worker.address())).exits(0);
-    own_boot.wait().exits(0).says(&["another token is there"]);
+    own_boot.wait().exits(0).says(&["a newer token replaces the one that was tried"]);
     first.kubectl(&format!("wait --for=condition=Ready node/{name} --timeout=5s"));
     let ledger = first.must("nodeinit token list --all");
     let used = |text: &str| text.lines().filter(|line| line.contains("  used ") && line.ends_with(name)).count();
@@ -122,7 +122,7 @@ fn a_late_worker_gets_another(cluster: &Cluster, worker: &Host) {
     assert_eq!(first.must("nodeinit token list"), "");
 }
 
-/// No entry of the ledger is lost where two masters write it at the same time.
+/// No entry of the ledger is lost if two masters write it at the same time.
 fn two_masters_create_at_once(cluster: &Cluster) {
     let script = "for n in 1 2 3 4 5 6; do nodeinit token create & done; wait";
     let both: Vec<_> = cluster.masters.iter().map(|master| master.start(script)).collect();

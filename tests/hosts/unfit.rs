@@ -1,8 +1,8 @@
-//! Machines that are not fit: told at once, all of it, before anything is changed.
+//! Machines that fail preflight: every problem is reported before anything changes.
 
 use nodeinit_tests::{Cluster, Host, difference, version};
 
-/// `up` that refuses the machine, says why, and leaves it as it is.
+/// Checks that `up` refuses the machine, reports why, and changes nothing.
 #[track_caller]
 fn refuses(host: &Host, why: &[&str]) {
     let before = host.digests("/etc /usr/bin");
@@ -12,14 +12,14 @@ fn refuses(host: &Host, why: &[&str]) {
     assert!(changes.is_empty(), "an up that refused changed {changes:#?}");
 }
 
-pub(crate) fn a_machine_that_is_not_fit() {
+pub(crate) fn a_machine_that_fails_preflight() {
     let host = Host::with_images();
 
     host.must("for port in 6443 2379; do systemd-run -q -u taken-$port python3 -m http.server $port; done");
     host.until("a taken port", 10.0, "ss -lnt | grep -q :6443 && ss -lnt | grep -q :2379");
     let pid = |port: u16| host.must(&format!("systemctl show -p MainPID --value taken-{port}")).trim().to_owned();
     let by = |port: u16, component: &str| {
-        format!("port {port} is needed by {component} and taken by python3 (process {})", pid(port))
+        format!("port {port}, which {component} needs, is in use by python3 (process {})", pid(port))
     };
     // Together with a service that is down: both in one report.
     host.must("systemctl stop containerd");
@@ -37,13 +37,13 @@ pub(crate) fn a_machine_that_is_not_fit() {
     host.put("/usr/bin/kubelet", "#!/bin/sh\necho Kubernetes v1.33.0");
     host.must("chmod 755 /usr/bin/kubelet");
     let differs = format!("/usr/bin/kubelet is v1.33.0, and kubernetes.version is {}", version());
-    refuses(&host, &[&differs, "remedy: bring the kubelet"]);
-    // A wrong one that is in place is replaced by the right one of the source.
+    refuses(&host, &[&differs, "remedy: provide the kubelet"]);
+    // A wrong installed kubelet is replaced by the right one from the source.
     host.must("rm /etc/nodeinit/conf.d/50-test.yaml");
     host.up();
     assert_eq!(host.must("kubelet --version").trim(), format!("Kubernetes {}", version()));
 
-    // What Kubernetes does, when it is up, is no reason to refuse.
+    // A running Kubernetes is no reason to refuse.
     host.nodeinit("preflight").exits(0);
     a_clock_that_is_an_hour_behind(&host);
 }
@@ -52,13 +52,13 @@ fn a_clock_that_is_an_hour_behind(host: &Host) {
     host.add_failpoints();
     let ca = host.ca();
     let behind = host.run("NODEINIT_CLOCK_BEHIND=3600 nodeinit-failpoints up").exits(75);
-    behind.says(&["this machine's clock says", "an earlier run accepted", "timedatectl set-ntp true"]);
+    behind.says(&["this machine's clock shows", "an earlier run accepted", "timedatectl set-ntp true"]);
     // A run with the clock years ahead that preflight refused, as versions before this one recorded it.
     let ahead = r#"{"record":"run","command":"up","version":"0.1.0","time":4102444800}"#;
     let refused = r#"{"record":"failed","step":"preflight","error":"preflight failed"}"#;
     host.must(&format!("printf '%s\\n' '{ahead}' '{refused}' >>/var/lib/nodeinit/journal.jsonl"));
     host.up().exits(0);
-    // One that preflight accepted: until the clock is known to be right.
+    // One that preflight accepted counts until the clock is known to be right.
     host.must("printf '%s\\n' '{\"record\":\"clock\",\"time\":4102444800}' >>/var/lib/nodeinit/journal.jsonl");
     host.must("mv /usr/bin/timedatectl /root/ 2>/dev/null || true; rm -f /run/systemd/timesync/synchronized");
     host.nodeinit("up").exits(75).says(&["an earlier run accepted 2100-01-01 00:00:00 UTC", "--accept-clock"]);
@@ -67,22 +67,22 @@ fn a_clock_that_is_an_hour_behind(host: &Host) {
     assert_eq!(ca, host.ca(), "the CA was generated again");
 }
 
-pub(crate) fn what_keeps_machines_apart_is_named_before_anything_begins() {
+pub(crate) fn network_obstacles_are_named_before_anything_changes() {
     let cluster = Cluster::fresh(2, 1);
     let (first, other, worker) = (cluster.first(), &cluster.masters[1], &cluster.workers[0]);
     let peers = |unreachable: &[&str]| {
         let said = first.nodeinit("preflight").exits(0);
-        assert_eq!(said.text().matches("cannot be reached").count(), unreachable.len(), "{}", said.text());
+        assert_eq!(said.text().matches("cannot reach its TCP ports").count(), unreachable.len(), "{}", said.text());
         said.says(unreachable);
     };
     peers(&[]);
     other.must("iptables -A INPUT -p tcp -m multiport --dports 2380,10250 -j DROP");
     worker.must("iptables -A INPUT -p tcp --dport 10250 -j REJECT --reject-with icmp-host-prohibited");
     let ports = |host: &Host, ports| {
-        format!("{} ({}) is up, but from here its TCP ports {ports} cannot be reached", host.name(), host.address())
+        format!("{} ({}) is up, but this machine cannot reach its TCP ports {ports}", host.name(), host.address())
     };
     peers(&[&ports(other, "2380 (etcd), 10250 (kubelet)"), &ports(worker, "10250 (kubelet)")]);
-    // A machine that is off is waited for.
+    // Preflight does not warn about a machine that is off.
     other.cut_power();
     peers(&[&ports(worker, "10250 (kubelet)")]);
 

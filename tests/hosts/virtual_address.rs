@@ -1,4 +1,4 @@
-//! The virtual address: the API answers at it from the start, and it goes with the cluster.
+//! The virtual address: the API answers at it from the start, and `reset` removes it.
 
 use nodeinit_tests::{Cluster, Host};
 
@@ -62,7 +62,7 @@ fn configure(host: &Host, address: &str) {
     ));
 }
 
-/// The masters that have the address on a card; one whose power is cut has none.
+/// Returns the masters that have the address on an interface; a master without power has none.
 fn holder<'a>(cluster: &'a Cluster, address: &str) -> Vec<&'a str> {
     let has = |host: &&Host| host.run(&format!("ip -4 -oneline address | grep -q ' {address}/'")).code == 0;
     cluster.masters.iter().filter(has).map(Host::name).collect()

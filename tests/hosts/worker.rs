@@ -1,8 +1,8 @@
-//! A worker joins by itself: with its role's configuration and a token, and no SSH.
+//! A self-joining worker: with its role's configuration and a token, without SSH.
 
 use nodeinit_tests::{Cluster, Host, difference};
 
-/// A master that runs, and a worker that has its configuration and no token yet.
+/// Returns a running master, and a worker with its configuration and without a token.
 fn pair() -> Cluster {
     prepared(Cluster::with_images(1, 1))
 }
@@ -36,7 +36,7 @@ fn new_token(cluster: &Cluster) -> String {
     made.trim().to_owned()
 }
 
-pub(crate) fn a_worker_joins_in_three_requests_and_forgets_its_token() {
+pub(crate) fn a_worker_joins_in_three_requests_and_removes_its_token() {
     let cluster = Cluster::with_images(1, 1);
     cluster.hosts().for_each(has_another_address);
     let cluster = prepared(cluster);
@@ -47,7 +47,7 @@ pub(crate) fn a_worker_joins_in_three_requests_and_forgets_its_token() {
         "while [ ! -e /root/stop ]; do cat /proc/[0-9]*/{cmdline,environ} >>/run/seen 2>/dev/null; sleep 0.02; done",
     );
     let before = worker.listing();
-    worker.nodeinit("plan").exits(2).says(&["ask the cluster for the kubelet's certificate"]);
+    worker.nodeinit("plan").exits(2).says(&["request the kubelet's certificate from the cluster"]);
     let changes = difference(&before, &worker.listing());
     assert!(changes.is_empty(), "plan changed {changes:#?}");
     let said = worker.up();
@@ -64,7 +64,7 @@ pub(crate) fn a_worker_joins_in_three_requests_and_forgets_its_token() {
     a_worker_that_was_reset_joins_again(&cluster);
 }
 
-/// A second address, which the host's name resolves to and the default route uses: what a kubelet takes by itself.
+/// Adds a second address, to which the host name resolves and which the default route uses: a kubelet would choose it by default.
 fn has_another_address(host: &Host) {
     let (name, last) = (host.name(), host.address().rsplit('.').next().unwrap_or_default());
     host.must(&format!(
@@ -90,7 +90,7 @@ fn nodes_have_the_configured_address(cluster: &Cluster) {
     }
 }
 
-/// `up` from elsewhere, with another version than the one that is installed.
+/// Runs `up` from another path, with another version than the installed one.
 fn the_agent_runs_the_program_that_was_used_last(first: &Host) {
     let installed = "/usr/local/bin/nodeinit";
     first.must(&format!(
@@ -113,7 +113,7 @@ fn three_requests_are_in_the_audit_log(first: &Host, token: &str) {
     assert_eq!(requests.trim(), r#"1 "verb":"create" 1 "verb":"get" 1 "verb":"watch""#);
 }
 
-/// No CA's key and no token, by their values, anywhere on the worker.
+/// Searches the worker for the values of CA keys and tokens.
 fn nothing_secret_is_left(first: &Host, worker: &Host, token: &str, said: &str) {
     let keys = first.must("for key in $(find /etc/kubernetes/pki -name '*.key'); do sed -n 2p $key; done");
     assert!(keys.lines().count() >= 10, "{keys}");
@@ -176,14 +176,14 @@ fn a_worker_that_was_reset_joins_again(cluster: &Cluster) {
     give(worker, &new_token(cluster));
     worker.up();
     assert_eq!(worker.must(&format!("sha256sum <{ca}")), before);
-    // A kubelet whose certificate is lost is let in again, and restarted.
+    // A kubelet that lost its certificate joins again and is restarted.
     worker.must("rm /var/lib/kubelet/pki/kubelet-client-current.pem");
     give(worker, &new_token(cluster));
     worker.up().says(&["with 3 requests"]);
     worker.nodeinit("plan").exits(0).says(&["nothing to do"]);
 }
 
-/// Servers that are no API server of ours, on ports of the worker itself.
+/// Servers that are not the cluster's API server, on ports of the worker itself.
 const IMPOSTORS: &str = r#"
 import http.server, socket, ssl, threading
 class Api(http.server.BaseHTTPRequestHandler):
@@ -213,7 +213,7 @@ threading.Thread(target=garbage, args=(7003,)).start()
 serve(7004, 'ours')
 "#;
 
-pub(crate) fn what_stands_in_a_workers_way_is_named_and_passes() {
+pub(crate) fn obstacles_to_a_join_are_named_and_retried() {
     let cluster = pair();
     let (first, worker) = (cluster.first(), worker(&cluster));
     impostors(first, worker);
@@ -227,16 +227,20 @@ pub(crate) fn what_stands_in_a_workers_way_is_named_and_passes() {
     give(worker, "TOKEN.0123456789abcdef");
     worker.nodeinit("up").exits(78).says(&["bootstrapToken: not of the form", "nodeinit token create --worker"]);
     give(worker, "aaaaaa.0123456789abcdef");
-    worker.nodeinit("up").exits(75).says(&["does not know this machine's token", "ask for a new one"]);
+    worker.nodeinit("up").exits(75).says(&["does not know this machine's token", "create a new one"]);
     let expiring = first.must(&format!("nodeinit token create --worker {} --ttl 1s", worker.name()));
     first.must("sleep 2");
     give(worker, expiring.trim());
-    worker.nodeinit("up").exits(75).says(&["or the token has expired", "ask for a new one"]);
+    worker.nodeinit("up").exits(75).says(&["or the token has expired", "create a new one"]);
 
     give(worker, &new_token(&cluster));
     let pin = "0".repeat(64);
     worker.configure(&format!("join: {{endpoints: [\"{own}:7003\"], caPins: [\"sha256:{pin}\"]}}\n"));
-    worker.nodeinit("up").exits(78).says(&["has the pin sha256:", "names sha256:0000", "nothing was connected to"]);
+    worker.nodeinit("up").exits(78).says(&[
+        "has the pin sha256:",
+        "join.caPins has sha256:0000",
+        "no connection was made",
+    ]);
     worker.must("[ ! -e /root/asked ]");
 
     at(&format!("{own}:7001"));
@@ -249,15 +253,15 @@ pub(crate) fn what_stands_in_a_workers_way_is_named_and_passes() {
     worker.nodeinit("up").exits(75).says(&["is not a Kubernetes API server", "HTTP/2"]);
     worker.must("! grep -q Bearer /root/asked");
     at(&format!("{own}:7999"));
-    worker.nodeinit("up").exits(75).says(&["Connection refused", "see whether the API server runs"]);
+    worker.nodeinit("up").exits(75).says(&["Connection refused", "check that the API server runs"]);
     at("no-such-name.example.org:6443");
     worker.nodeinit("up").exits(75).says(&["cannot find the address of no-such-name.example.org"]);
     worker.must("iptables -I OUTPUT -p tcp --dport 6443 -j DROP");
     at(&api);
-    worker.nodeinit("up").exits(75).says(&["was not let in within 3 s"]);
+    worker.nodeinit("up").exits(75).says(&["timed out after 3 s"]);
     worker.must("[ ! -e /etc/kubernetes/kubelet.conf ] && [ ! -e /var/lib/kubelet/pki/kubelet-client-current.pem ]");
 
-    // Cut at first, then not: the same run gets in, with the second of its endpoints.
+    // The connection is cut at first, then restored: the same run joins through its second endpoint.
     worker.configure(&format!("timeouts: {{join: 60s}}\njoin: {{endpoints: [\"{own}:7999\", \"{api}\"]}}\n"));
     let up = worker.start("nodeinit up");
     worker.must("sleep 4; iptables -D OUTPUT -p tcp --dport 6443 -j DROP");
@@ -265,7 +269,7 @@ pub(crate) fn what_stands_in_a_workers_way_is_named_and_passes() {
     worker.nodeinit("plan").exits(0).says(&["nothing to do"]);
 }
 
-/// Starts them, with a CA of their own, and with a certificate of the cluster.
+/// Starts them with their own CA, and with a certificate of the cluster.
 fn impostors(first: &Host, worker: &Host) {
     let names = format!("-extfile <(echo subjectAltName=IP:{}) 2>/dev/null", worker.address());
     let key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes";
@@ -285,7 +289,7 @@ fn impostors(first: &Host, worker: &Host) {
     worker.must("systemd-run --unit impostors python3 /root/impostors.py && sleep 1 && systemctl is-active impostors");
 }
 
-pub(crate) fn a_name_that_is_taken_and_a_request_that_nobody_signs() {
+pub(crate) fn a_used_name_and_an_unsigned_request() {
     let cluster = pair();
     let (first, worker) = (cluster.first(), worker(&cluster));
     worker.configure("timeouts: {join: 4s}\n");
@@ -299,10 +303,13 @@ pub(crate) fn a_name_that_is_taken_and_a_request_that_nobody_signs() {
     first.put("/root/node.json", &node);
     let _ = first.kubectl("create -f /root/node.json");
     let taken = worker.nodeinit("up").exits(1);
-    taken.says(&["it is another machine (machine-id feed, system UUID beef", &format!("kubectl delete node {name}")]);
+    taken.says(&[
+        "which is another machine (its machine-id is feed, system UUID beef",
+        &format!("kubectl delete node {name}"),
+    ]);
     let _ = first.kubectl(&format!("delete node {name}"));
 
-    // The controller manager is stopped: the agent approves, and nobody signs.
+    // The controller manager is stopped: the agent approves, but nothing signs.
     let manager = "kill -$SIGNAL $(pgrep -x kube-controller)";
     first.must(&manager.replace("$SIGNAL", "STOP"));
     worker.nodeinit("up").exits(75).says(&["is not signed yet", "a kube-controller-manager that has the CA's key"]);
@@ -313,7 +320,7 @@ pub(crate) fn a_name_that_is_taken_and_a_request_that_nobody_signs() {
     assert_eq!(first.kubectl(conditions), "Approved");
     let _ = first.kubectl("delete csr --all");
 
-    // Nobody approves either, and then the operator denies.
+    // The agent is stopped, too, and then the operator denies.
     first.must("systemctl stop nodeinit-agent");
     worker.nodeinit("up").exits(75).says(&["is not signed yet", "a pending request needs nodeinit's agent"]);
     assert_eq!(first.kubectl(conditions), "");
@@ -324,7 +331,7 @@ pub(crate) fn a_name_that_is_taken_and_a_request_that_nobody_signs() {
     assert_eq!(client_requests(first), request);
     let _ = first.kubectl("delete csr --all");
 
-    // It goes on where it was, with the same key, once there is somebody again.
+    // It continues with the same key when the agent runs again.
     let up = worker.start("nodeinit up");
     first.must("sleep 2; systemctl start nodeinit-agent");
     first.must(&manager.replace("$SIGNAL", "CONT"));
@@ -339,7 +346,7 @@ fn client_requests(first: &Host) -> String {
     first.kubectl(&format!("get csr --field-selector {signer} --no-headers -o custom-columns=N:.metadata.name"))
 }
 
-/// With its pin alone, a worker asks for the CA: from the cluster it gets the right one, from anybody else none.
+/// With only a pin, a worker requests the CA: it accepts that of the cluster, and no other.
 pub(crate) fn a_pin_is_enough() {
     let cluster = pair();
     let (first, worker) = (cluster.first(), worker(&cluster));

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds what only some tests need, and packs it as images under the upstream names: addons.sh NAME... (the folders of addons/, and busybox, which
-# is made of a few of Debian's own programs).
-# Each is built once per version. Hosts see them as /opt/lab/images/addons/NAME.tar.
+# Builds programs that only some tests need, and packs them as images with the upstream names: addons.sh NAME... (a folder of addons/, or busybox,
+# which consists of a few programs of Debian).
+# Each image is built once per version. Hosts see it as /opt/lab/images/addons/NAME.tar.
 set -euo pipefail
 # shellcheck source=lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -9,7 +9,7 @@ set -euo pipefail
 kept=$LAB_DIR/part/addons
 mkdir -p "$kept" "$images/addons"
 
-# What runs in the image, its path there, and the image's name, of which $version is the module's.
+# Prints the Go package, the path of the program in the image, and the name of the image; the tag is the version of the module.
 describe() { # NAME
   case $1 in
   kube-vip) echo github.com/kube-vip/kube-vip /kube-vip ghcr.io/kube-vip/kube-vip ;;
@@ -19,7 +19,7 @@ describe() { # NAME
   node-exporter) echo github.com/prometheus/node_exporter /bin/node_exporter quay.io/prometheus/node-exporter ;;
   etcd-3.6) echo go.etcd.io/etcd/server/v3 /usr/local/bin/etcd registry.k8s.io/etcd ;;
   busybox) echo - /bin/dash:/bin/mkdir:/bin/rm docker.io/library/busybox ;;
-  *) die "no addon of the lab is called $1: there are $(cd "$lab/addons" && echo *) busybox" ;;
+  *) die "unknown addon $1: choose from $(cd "$lab/addons" && echo *) busybox" ;;
   esac
 }
 

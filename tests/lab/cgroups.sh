@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# A host's own cgroup in every hierarchy of the machine: cgroup v1, v1 with the unified one beside it, or v2 alone.
+# Manages the cgroup of each host in every hierarchy of the machine: cgroup v1, hybrid, or v2 alone.
 lab_cgroup=nodeinit-lab
 
 hierarchies() { awk '$2 ~ "^/sys/fs/cgroup" && ($3 == "cgroup" || $3 == "cgroup2") {print $2}' /proc/mounts; }
 is_v2() { [ -e /sys/fs/cgroup/cgroup.controllers ]; }
 
-enter_cgroups() { # NAME: moves the calling shell into the host's cgroups, which are made for it
+enter_cgroups() { # NAME: creates the host's cgroups and moves the calling shell into them
   local h d c
   for h in $(hierarchies); do
     d=$h/$lab_cgroup/$1
@@ -17,7 +17,7 @@ enter_cgroups() { # NAME: moves the calling shell into the host's cgroups, which
       done
     fi
     # shellcheck disable=SC2013
-    for c in $(cat "$h/cgroup.controllers" 2>/dev/null); do # v2: what children may use is switched on from the top
+    for c in $(cat "$h/cgroup.controllers" 2>/dev/null); do # v2: controllers of children are enabled from the top
       echo "+$c" >"$h/cgroup.subtree_control" || true
       echo "+$c" >"${d%/*}/cgroup.subtree_control" || true
     done 2>/dev/null
@@ -25,7 +25,7 @@ enter_cgroups() { # NAME: moves the calling shell into the host's cgroups, which
   done
 }
 
-limit_cpu() { # NAME CORES|max: of all that runs in the host, together
+limit_cpu() { # NAME CORES|max: limits the total of all processes of the host
   local v1=/sys/fs/cgroup/cpu/$lab_cgroup/$1 v2=/sys/fs/cgroup/$lab_cgroup/$1 quota=-1
   [ "$2" = max ] || quota=$(awk -v cores="$2" 'BEGIN {printf "%d", cores * 100000}')
   if [ -e "$v1/cpu.cfs_quota_us" ]; then
@@ -36,14 +36,14 @@ limit_cpu() { # NAME CORES|max: of all that runs in the host, together
   fi
 }
 
-cgroup_processes() { # NAME: every process in the host, whatever became of the one that started it
+cgroup_processes() { # NAME: prints every process of the host, even if its parent is gone
   local h
   for h in $(hierarchies); do
     [ ! -d "$h/$lab_cgroup/$1" ] || find "$h/$lab_cgroup/$1" -name cgroup.procs -exec cat {} + 2>/dev/null || true
   done | sort -u
 }
 
-remove_cgroups() { # NAME: ends what still runs in them first
+remove_cgroups() { # NAME: first ends the processes in them
   local h p left
   for _ in $(seq 100); do
     for p in $(cgroup_processes "$1"); do kill -KILL "$p" 2>/dev/null || true; done
@@ -56,5 +56,5 @@ remove_cgroups() { # NAME: ends what still runs in them first
     sleep 0.1
   done
   [ -z "$left" ] || die "cgroup $left/$lab_cgroup/$1 cannot be removed"
-  for h in $(hierarchies); do rmdir "$h/$lab_cgroup" 2>/dev/null || true; done # the last host's going
+  for h in $(hierarchies); do rmdir "$h/$lab_cgroup" 2>/dev/null || true; done # succeeds after the last host
 }

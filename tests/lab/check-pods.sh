@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Proves a cluster's pod network: check-pods.sh [MASTER]; every pod asks every other by address, and their Service by its DNS name.
+# Checks the pod network of a cluster: check-pods.sh [MASTER]; every pod connects to every other pod by address, and to their Service by DNS name.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 master=${1:-m1}
 nodes=$("$here/host.sh" ssh "$master" "kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes -o jsonpath='{.items[*].metadata.name}'")
-for node in $nodes; do # the image of the pods
+for node in $nodes; do # import the image of the pods
   "$here/host.sh" ssh "$node" 'ctr -n k8s.io images import /opt/lab/images/tools.tar >/dev/null'
 done
 "$here/host.sh" copy "$master" "$here/pods.yaml" /root/pods.yaml
@@ -20,7 +20,7 @@ while read -r from _ from_node; do
     answer=$(ask "$from" "$ip:8080")
     if [ "$answer" = "$to_node" ]; then good=$((good + 1)); else bad=$((bad + 1)); echo "from $from_node to $to_node: '$answer'"; fi
   done </root/pods
-  for _ in $(seq 20); do # the Service is seconds old, and not yet everywhere
+  for _ in $(seq 20); do # the new Service needs a few seconds to reach all nodes
     [ "$(ask "$from" http://echo.default.svc.cluster.local)" = FAILED ] || break
     sleep 0.5
   done

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Forwards Ethernet frames between two network interfaces. Those from the first one arrive MILLISECONDS later."""
+"""Forwards Ethernet frames between two network interfaces. Delays frames from the first one by MILLISECONDS."""
 
 import collections
 import socket
@@ -12,7 +12,7 @@ LONGEST_FRAME = 70_000
 
 
 def interface(name):
-    """A socket that sends and receives whole frames, with what the kernel still has to do for their checksum and segments."""
+    """A socket for whole frames, including the header with the checksum and segmentation that the kernel still has to do."""
     card = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
     card.setsockopt(SOL_PACKET, PACKET_VNET_HDR, 1)
     card.bind((name, 0))

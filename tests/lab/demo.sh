@@ -13,13 +13,13 @@ if [ -t 1 ]; then bold=$'\e[1m' plain=$'\e[0m' terminal=(-t); fi
 host() { "$here/host.sh" "$@"; }
 
 say "booting the hosts ${masters[*]} ${workers[*]}"
-host down "${masters[@]}" "${workers[@]}" # fresh ones each time
+host down "${masters[@]}" "${workers[@]}" # fresh hosts each time
 "$here/prepare.sh" >/dev/null
 booting=()
 for name in "${masters[@]}" "${workers[@]}"; do host up "$name" & booting+=($!); done
 for process in "${booting[@]}"; do wait "$process"; done
 # shellcheck disable=SC2016
-host ssh m1 'echo "$(. /etc/os-release; echo "$PRETTY_NAME"), containerd $(containerd --version | cut -d" " -f3), and nothing of Kubernetes"'
+host ssh m1 'echo "$(. /etc/os-release; echo "$PRETTY_NAME"), containerd $(containerd --version | cut -d" " -f3), without Kubernetes"'
 host ssh m1 mkdir -p /etc/nodeinit/conf.d
 host copy m1 "$(release_dir)/cluster.yaml" /etc/nodeinit/config.yaml
 host unserve 6443

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# A load balancer before the masters, as a cloud or a data centre has one: HAProxy on the machine.
+# The load balancer in front of the masters: HAProxy on the machine.
 
-# haproxy_config PORT ADDRESS...: passes connections on to the API servers that say they are ready. Only the health check looks into TLS; it needs no
-# credentials, as everybody may ask for /readyz.
+# haproxy_config PORT ADDRESS...: forwards connections to the API servers that are ready. Only the health check uses TLS; it needs no credentials,
+# because /readyz is open to everyone.
 # shellcheck disable=SC2154 # network.sh
 haproxy_config() {
   local address

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Lab hosts: Debian 12 machines in systemd-nspawn, each with its own address on one bridge.
+# Manages lab hosts: Debian 12 machines in systemd-nspawn, each with an address on a common bridge.
 set -euo pipefail
 here=$(dirname "${BASH_SOURCE[0]}")
 # shellcheck source=lib.sh
@@ -16,37 +16,38 @@ here=$(dirname "${BASH_SOURCE[0]}")
 usage() {
   cat <<END
 usage: host.sh VERB ...
-  up NAME [IP [SEED]]     boots a fresh host, or one that was stopped, and waits until it is up; SEED is a cloud-init seed folder
-  start NAME [IP [SEED]]  the same without the wait
-  ssh NAME COMMAND...     runs a command in a host
-  copy NAME FILE... DEST  copies files into a host
-  stop NAME               powers it off in order; its disk stays
-  kill NAME               cuts its power; its disk stays
-  down NAME...            cuts its power and removes it
-  cpu NAME CORES|max      limits all that runs in it, for example to 0.5
-  disk NAME PATH SIZE|off a disk of SIZE (8k, 200m) over PATH in it
-  freeze NAME on|off      stops all of its processes where they are, or lets them continue
-  network NAME on|off     plugs its cable in, or pulls it
-  delay NAME MS|off       lets all that it sends arrive MS milliseconds later, until it is stopped
-  writes NAME on|off      heavy writes beside it, on the disk that it is on
+  up NAME [IP [SEED]]     boots a new or stopped host and waits until it is up; SEED is a cloud-init seed folder
+  start NAME [IP [SEED]]  boots a host without waiting
+  ssh NAME COMMAND...     runs a command on the host
+  copy NAME FILE... DEST  copies files to the host
+  stop NAME               shuts the host down; its disk stays
+  kill NAME               cuts the power of the host; its disk stays
+  down NAME...            cuts the power of hosts and removes them
+  cpu NAME CORES|max      limits the processor time of the host, for example to 0.5
+  disk NAME PATH SIZE|off mounts a disk of SIZE (8k, 200m) over PATH of the host
+  freeze NAME on|off      freezes all processes of the host, or lets them continue
+  network NAME on|off     connects or disconnects the network of the host
+  delay NAME MS|off       delays all packets from the host by MS milliseconds, until it is stopped
+  writes NAME on|off      starts or stops heavy writes on the disk under the host
   serve PORT DIR [CUT]    serves files on http://$machine_address:PORT, cutting each answer after CUT bytes
-  balance PORT NAME|IP... balances port PORT of the machine over the API servers of these masters, which need not be up yet
+  balance PORT NAME|IP... balances port PORT of the machine over the API servers of these masters, which may start later
   upstream PORT none|basic|token [CUT]
-                          stands in for upstream's servers: files at https://$machine_address:PORT, a registry at PORT + 1, which lets in
-                          everybody or the user of $LAB_DIR/upstream/password, by a token server at PORT + 2; the CA is upstream/ca.pem
-  unserve PORT            ends what serves a port
-  list                    NAME IP up|down, a line each
-  gc                      removes what killed runs left, by the records in $LAB_DIR
-A host made with LAB_OWNER=PID is removed by the next start or gc once that process is gone;
-one made with LAB_IMPORTED=1 has all images in containerd from the start; one made with LAB_BAKED=DIR has the files of DIR on its disk;
-one made with LAB_BARE=1 has neither containerd nor runc.
-ssh and copy come from LAB_FROM, if that is set: an address of this machine.
+                          replaces the upstream servers: files at https://$machine_address:PORT; a registry at PORT + 1, open to everyone, or
+                          to the user of $LAB_DIR/upstream/password with basic authentication or the token server at PORT + 2; the CA is
+                          upstream/ca.pem
+                          unserve PORT            ends the server of a port
+                          list                    prints NAME IP up|down for each host
+                          gc                      removes the remains of killed runs, according to the records in $LAB_DIR
+                          A host created with LAB_OWNER=PID is removed by the next start or gc after the end of that process;
+                          with LAB_IMPORTED=1, it has all images in containerd from the start; with LAB_BAKED=DIR, it has the files of DIR on its disk;
+                          with LAB_BARE=1, it has neither containerd nor runc.
+                          ssh and copy connect from the address LAB_FROM of this machine, if it is set.
 END
 }
 
-# --- one host: its records are the files of $host ---
+# --- one host, whose records are the files of $host ---
 use() { # NAME
-  [[ $1 =~ ^[a-z0-9-]{1,12}$ ]] || die "which host? a name has at most 12 of a-z, 0-9 and -"
+  [[ $1 =~ ^[a-z0-9-]{1,12}$ ]] || die "invalid or missing host name: use at most 12 of a-z, 0-9 and -"
   name=$1
   host=$LAB_DIR/hosts/$1
 }
@@ -60,11 +61,11 @@ default_address() {
   case $name in
   m[1-9]) echo "10.77.0.$((10 + ${name#m}))" ;;
   w[1-9]) echo "10.77.0.$((20 + ${name#w}))" ;;
-  *) die "which address has $name? up $name 10.77.0.X" ;;
+  *) die "$name has no default address: use up $name 10.77.0.X" ;;
   esac
 }
 
-learn() { # the host keys that cloud-init made, from the console
+learn() { # reads the host keys created by cloud-init from the console
   [ ! -s "$host/known_hosts" ] || return 0
   ! grep -qas '^-*END SSH HOST KEY KEYS' "$host/console" ||
     sed -n '/^-*BEGIN SSH HOST KEY KEYS/,/^-*END/p' "$host/console" | grep -aoE '^(ssh|ecdsa)-[a-z0-9-]+ [A-Za-z0-9+/=]+' | remember
@@ -77,16 +78,16 @@ ssh_options() {
     -o BatchMode=yes -o ConnectTimeout=3)
   [ -z "${LAB_FROM:-}" ] || options+=(-o "BindAddress=$LAB_FROM")
 }
-remote() { # over SSH, so that what is started lands in the host's own cgroups
+remote() { # uses SSH, so that started processes are in the cgroups of the host
   local options
   ssh_options
   # shellcheck disable=SC2029
   ssh "${options[@]}" "root@$(cat "$host/ip")" "$@"
 }
 
-create() { # IP SEED: an overlay on the root, and plain folders where containerd puts its own overlays
+create() { # IP SEED: mounts an overlay on the root, and plain folders where containerd mounts its overlays
   local ip=$1 seed=$2 disk=$host/upper others shared store=
-  [[ $ip =~ ^10\.77\.0\.[0-9]+$ ]] || die "the address of $name must be one of 10.77.0.0/24, not $ip"
+  [[ $ip =~ ^10\.77\.0\.[0-9]+$ ]] || die "the address $ip of $name is not in 10.77.0.0/24"
   others=$(grep -lsxF "$ip" "$LAB_DIR"/hosts/*/ip || true)
   [ -z "$others" ] || die "$ip belongs to $(basename "$(dirname "$others")")"
   shared=$("$lab/prepare.sh")
@@ -111,7 +112,7 @@ create() { # IP SEED: an overlay on the root, and plain folders where containerd
   touch "$host/made"
 }
 
-remove_containerd() { # ROOT: an overlay hides what a character device 0:0 stands for
+remove_containerd() { # ROOT: creates character devices 0:0, with which an overlay hides files
   local file
   rm -r "$host/upper/etc/containerd"
   (cd "$1" && ls -d usr/bin/containerd* usr/bin/ctr usr/bin/runc usr/sbin/runc usr/lib/systemd/system/containerd.service \
@@ -121,7 +122,7 @@ remove_containerd() { # ROOT: an overlay hides what a character device 0:0 stand
   done
 }
 
-copy_store() { # what containerd never changes in place is linked; its databases are copied
+copy_store() { # links the files that containerd never changes in place, and copies its databases
   cp -al "$1/." "$host/containerd/"
   (cd "$1" && find . -name '*.db') | while read -r file; do cp --remove-destination -p "$1/$file" "$host/containerd/$file"; done
 }
@@ -136,12 +137,12 @@ create_plain() {
   if [ -n "$1" ]; then cp -r "$1" "$disk/var/lib/cloud/seed/nocloud"; else touch "$disk/etc/cloud/cloud-init.disabled"; fi
 }
 
-create_from_config_drive() { # like a cloud's image: cloud-init brings the name, the host keys and the user's key
+create_from_config_drive() { # as with a cloud image, cloud-init sets the name, the host keys and the user's key
   local disk=$host/upper drop_in=$host/upper/etc/systemd/system/lab-network.service.d
   cp -r "$1" "$disk/var/lib/cloud/seed/config_drive"
-  chmod -R go= "$disk/var/lib/cloud/seed/config_drive" # a drive is read by root alone
+  chmod -R go= "$disk/var/lib/cloud/seed/config_drive" # only root can read a drive
   echo localhost >"$disk/etc/hostname"
-  mkdir -p "$drop_in" # cloud-init wants the card that the network data names
+  mkdir -p "$drop_in" # cloud-init requires the network card that the network data names
   printf '[Unit]\nBefore=cloud-init-local.service\n[Service]\nExecStartPre=/sbin/ip link set host0 address %s\n' \
     "$(grep -o '"ethernet_mac_address": "[^"]*' "$1/openstack/latest/network_data.json" | head -n 1 | cut -d'"' -f4)" >"$drop_in/card.conf"
   printf 'policy: enabled\ndatasource: ConfigDrive\n' >"$disk/etc/cloud/ds-identify.cfg"
@@ -151,7 +152,7 @@ create_from_config_drive() { # like a cloud's image: cloud-init brings the name,
 boot() {
   local bin images root
   { read -r bin; read -r images; read -r root; } <"$host/shared"
-  [[ -d $bin && -d $images && -d $root ]] || die "what $name was made from is gone: down it, and up again"
+  [[ -d $bin && -d $images && -d $root ]] || die "the files from which $name was created are gone: remove it with host.sh down $name, then create it again"
   network_lock "$0" make-network
   mount -t overlay "lab-$name" -o "lowerdir=$root,upperdir=$host/upper,workdir=$host/work" "$host/root"
   (
@@ -183,10 +184,10 @@ wait_until_up() {
     sleep 0.2
   done
   tail -n 5 "$host/console" >&2
-  die "$name did not come up: see $host/console"
+  die "$name did not boot: see $host/console"
 }
 
-stop() { # TERM powers it off in order; KILL cuts its power by killing its init, and the kernel ends all else
+stop() { # TERM shuts the host down; KILL cuts its power by killing its init, and the kernel ends the rest
   local nspawn=
   stop_writes
   stop_delay
@@ -217,7 +218,7 @@ start_writes() {
   setsid bash -c 'while :; do dd if=/dev/zero of="$0" bs=1M count=256 conv=fsync 2>/dev/null; done' "$host/writes" </dev/null >/dev/null 2>&1 8>&- 9>&- &
   note_process $! >"$host/writer"
 }
-start_delay() { # MILLISECONDS: a program forwards between its cable and the bridge
+start_delay() { # MILLISECONDS: starts a program that forwards frames between the host's interface and the bridge
   ip link set "vb-$name" nomaster
   ip link add "ld-$name" type veth peer name "lb-$name"
   ip link set "lb-$name" master "$bridge" up
@@ -253,7 +254,7 @@ END
 }
 
 # --- all hosts ---
-gc() { # what is being worked on is locked and left alone
+gc() { # skips hosts that are locked because another process works on them
   local dir record
   for dir in "$LAB_DIR"/hosts/*/; do
     [ -d "$dir" ] || continue
@@ -261,10 +262,10 @@ gc() { # what is being worked on is locked and left alone
       use "$(basename "$dir")"
       lock_host -n || exit 0
       if { [ -e "$host/owner" ] && ! is_alive "$host/owner"; } || [ ! -e "$host/made" ]; then
-        echo "lab: removing host $name, left by a run that is gone" >&2
+        echo "lab: removing host $name, left by an ended run" >&2
         remove
       elif ! is_up && { [ -e "$host/process" ] || mountpoint -q "$host/root"; }; then
-        echo "lab: cleaning up after host $name, which ended by itself; its disk stays" >&2
+        echo "lab: cleaning up host $name, which has ended; its disk stays" >&2
         stop KILL
       fi
     ) || true
@@ -292,11 +293,11 @@ list() {
   done
 }
 
-serve_with() { # PORT COMMAND...: runs what serves the port at the machine's address
+serve_with() { # PORT COMMAND...: runs a server for the port at the machine's address
   local port=$1 record=$LAB_DIR/servers/$1 log=$LAB_DIR/log/serve-$1.log
   shift
   lock_server "$port"
-  ! is_alive "$record" || die "port $port is being served already"
+  ! is_alive "$record" || die "port $port already has a server"
   mkdir -p "$LAB_DIR/servers" "$LAB_DIR/log"
   : >"$record"
   network_lock "$0" make-network
@@ -321,7 +322,7 @@ unserve() { # PORT
 verb=${1:-help}
 [ $# = 0 ] || shift
 case $verb in help | -h | --help) usage; exit 0 ;; esac
-[ "$(id -u)" = 0 ] || die "hosts need root rights; try sudo"
+[ "$(id -u)" = 0 ] || die "host.sh must run as root: use sudo"
 case $verb in
 up | start)
   gc

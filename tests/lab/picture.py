@@ -65,7 +65,7 @@ def shortened(parts):
 
 def main():
     text = sys.stdin.read().replace("\r\n", "\n")
-    text = re.sub(r"\x1b\[[0-9;?]*[A-LN-Za-ln-z]", "", scrolled(text))  # all but colours
+    text = re.sub(r"\x1b\[[0-9;?]*[A-LN-Za-ln-z]", "", scrolled(text))  # all except colours
     lines = shortened(sections(line.rstrip("\r").split("\r")[-1] for line in text.rstrip("\n").split("\n")))
     for line in lines:
         if len(STYLE.sub("", line)) > WIDTH:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes all that hosts share, each once per version: packages, programs, the root file system, container images, the configuration.
+# Prepares the shared parts of all hosts, once per version: packages, programs, the root file system, container images, the configuration.
 # Prints three lines: the folder of programs, the folder of images, the root.
 set -euo pipefail
 # shellcheck source=lib.sh
@@ -36,7 +36,7 @@ else
   root=$(LAB_DEBIAN=12 "$lab/make-root.sh")
   pack_images
 fi
-# cluster.yaml with the version and the images of this release.
+# Writes cluster.yaml with the version and the images of this release.
 awk -v version="$(sed -n 's/^kube-apiserver.tar .*://p' "$images/names")" '
   NR == FNR { name["images/" $1] = $2; next }
   $1 == "version:" { sub(/v[0-9.]+/, version) }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """A file server for mirror tests: serve.py ADDRESS PORT DIRECTORY [CUT]. Answers ranges; cuts every answer after CUT bytes, if given.
-With LAB_TLS=DIR over TLS, by DIR/cert.pem."""
+With LAB_TLS=DIR, serves over TLS with DIR/cert.pem."""
 import functools
 import http.server
 import os

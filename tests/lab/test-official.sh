@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the demo of official artifacts against what stands in for their servers: test-official.sh BINARY
+# Runs the demo of official artifacts against replacements of their servers: test-official.sh BINARY
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=lib.sh
@@ -13,7 +13,7 @@ cleanup() {
   for served in 6443 "$port" $((port + 1)); do host unserve "$served"; done
   rm -rf "$work" ${release:+"$release"}
 }
-! host list | grep -qE '^(m[1-3]|w[12]) ' || die "the demo's hosts are there: make demo-down"
+! host list | grep -qE '^(m[1-3]|w[12]) ' || die "hosts of the demo exist: run make demo-down first"
 release=
 trap cleanup EXIT
 "$here/addons.sh" etcd-3.6
@@ -35,4 +35,4 @@ export PATH=$work:$PATH LAB_ARTIFACTS=official LAB_NODEINIT=$binary
 
 for served in "$port" $((port + 1)); do host unserve "$served"; done
 "$here/prepare.sh" >/dev/null
-echo "ok: the demo of official artifacts; a second one asks no server"
+echo "ok: the demo of official artifacts; a second demo contacts no server"

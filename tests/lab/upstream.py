@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What stands in for upstream's servers: fill|more BIN IMAGES DIRECTORY PORT | token ADDRESS PORT DIRECTORY.
+"""Replaces the upstream servers: fill|more BIN IMAGES DIRECTORY PORT | token ADDRESS PORT DIRECTORY.
 
 fill makes DIRECTORY/files, the layout of the release servers, and pushes the images to the registry on loopback at PORT.
 more adds what only some tests have built: containerd and runc, and the images of some addons.
@@ -35,7 +35,7 @@ def sha256(content):
 
 
 def placed(path, source=None):
-    """Links a source there, if one is given; returns the file's SHA-256."""
+    """Links the source, if given, and returns the SHA-256 of the file."""
     if source:
         path.parent.mkdir(parents=True, exist_ok=True)
         os.link(source, path)
@@ -97,7 +97,7 @@ class Registry:
         return {"mediaType": content["mediaType"], "digest": sha256(text), "size": len(text)}
 
     def push(self, archive, name):
-        """One image for amd64, under a list that has another one for arm64, as upstream's images are."""
+        """Pushes an image for amd64 in an index with another one for arm64, as in upstream images."""
         repository, tag = name.split("/", 1)[1].rsplit(":", 1)
         with tarfile.open(archive) as tar:
             described = json.load(tar.extractfile("manifest.json"))[0]
@@ -131,7 +131,7 @@ def more(programs, images, directory, port):
 
 
 class TokenServer(http.server.BaseHTTPRequestHandler):
-    """Gives a token for what is asked, for five minutes, as the registry's documentation describes it."""
+    """Issues a token for the requested access, valid for five minutes, as in the documentation of the registry."""
 
     protocol_version = "HTTP/1.1"
     directory = None

@@ -1,12 +1,13 @@
 # shellcheck shell=bash
-# What stands in for upstream's servers: a file server with the layout of the release servers, and a registry with the images of the release.
-# Both have TLS by the lab's own CA, $LAB_DIR/upstream/ca.pem.
+# Replaces the upstream servers: a file server with the layout of the release servers, and a registry with the images of the release.
+# Both use certificates of the lab's CA, $LAB_DIR/upstream/ca.pem.
 # shellcheck disable=SC2154 # network.sh
 
-# Files at PORT, the registry at PORT + 1. With basic or token it lets in the user of $LAB_DIR/upstream/password; its token server is at PORT + 2.
+# Serves files at PORT and the registry at PORT + 1. With basic or token, only the user of $LAB_DIR/upstream/password has access; the token server
+# is at PORT + 2.
 upstream() { # PORT none|basic|token [CUT]
   local port=$1 access=$2 dir=$LAB_DIR/upstream filled
-  case $access in none | basic | token) ;; *) die "upstream PORT none, basic or token, not $access" ;; esac
+  case $access in none | basic | token) ;; *) die "unknown authentication $access: use none, basic or token" ;; esac
   need openssl=openssl
   mkdir -p "$LAB_DIR/log"
   upstream_credentials
@@ -24,11 +25,11 @@ upstream() { # PORT none|basic|token [CUT]
   serve_with $((port + 1)) "$(registry)" serve "$LAB_DIR/log/registry-$port.yml"
 }
 
-registry_config() { # DIRECTORY ADDRESS; ends inside `http`
+registry_config() { # DIRECTORY ADDRESS; the output ends inside `http`
   printf 'version: 0.1\nlog: {accesslog: {disabled: false}}\nstorage: {filesystem: {rootdirectory: %s}}\nhttp:\n  addr: %s\n' "$@"
 }
 
-registry() { # Debian's docker-registry, unpacked: its package would start a service on the machine
+registry() { # unpacks Debian's docker-registry, because installing the package would start a service on the machine
   local at=$LAB_DIR/part/docker-registry
   (
     only_one docker-registry
@@ -62,16 +63,16 @@ upstream_credentials() {
   ) 2>"$LAB_DIR/log/upstream-credentials.log"
 }
 
-upstream_filled() { # the servers' content, once per release
+upstream_filled() { # prepares the content of the servers, once per release
   local bin images filled more
   { read -r bin; read -r images; read -r _; } < <("$lab/prepare.sh")
   filled=$(release_dir)/upstream
   (
     only_one upstream
-    cmp -s "$filled/of" "$(release_dir)/images.done" || progress "filling the stand-ins for upstream's servers" fill_upstream "$bin" "$images" "$filled"
+    cmp -s "$filled/of" "$(release_dir)/images.done" || progress "filling the replacements of the upstream servers" fill_upstream "$bin" "$images" "$filled"
     more=$(cd "$bin/.." && ls -di bin/runtime images/addons/{kube-vip,etcd-3.6}.tar 2>/dev/null || true)
     [ "$(cat "$filled/more" 2>/dev/null)" = "$more" ] || {
-      progress "adding to the stand-ins for upstream's servers" push_upstream more "$bin" "$images" "$filled"
+      progress "adding to the replacements of the upstream servers" push_upstream more "$bin" "$images" "$filled"
       echo "$more" >"$filled/more"
     }
   )
@@ -83,7 +84,7 @@ fill_upstream() {
   push_upstream fill "$@"
   cp "$(release_dir)/images.done" "$3/of"
 }
-push_upstream() { # fill|more BIN IMAGES DIRECTORY; more is what only some tests have built
+push_upstream() { # fill|more BIN IMAGES DIRECTORY; more adds images that only some tests build
   local registry status=0 verb=$1
   shift
   registry_config "$3/registry" 127.0.0.1:16999 >"$3/registry.yml"

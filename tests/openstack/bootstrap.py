@@ -8,7 +8,7 @@ import openstack
 
 URL = "http://127.0.0.1"
 TENANTS = ("demo", "selftest")
-# Clients come in by the front door, services and the lab itself do not.
+# Clients use the front door; services and the lab itself bypass it.
 FRONT, FRONT_TLS = 10000, 20000
 ENDPOINTS = {  # service type: name, port, path
     "identity": ("keystone", 5000, "/v3"),
@@ -76,7 +76,7 @@ def identities():
 
 
 def second_zone(admin):
-    """Nova's second host, in a zone of its own; it may still be on its way into the cell."""
+    """Adds Nova's second host to a separate zone, after waiting until the host is in the cell."""
     zone = next((one for one in admin.compute.aggregates() if one.name == "nova-2"), None) or admin.compute.create_aggregate(
         name="nova-2", availability_zone="nova-2")
     end = time.monotonic() + 60
@@ -90,7 +90,7 @@ def second_zone(admin):
 
 
 def tenant_resources():
-    """What a project finds, and the files that let a client in."""
+    """Creates the shared resources of projects, and the files with the credentials of clients."""
     admin = cloud("admin", "admin")
     network(admin, "public", "198.51.100.0/24", False, is_router_external=True,
             provider_network_type="flat", provider_physical_network="public")

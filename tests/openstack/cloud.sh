@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A real OpenStack API on this machine, whose servers are hosts of the lab.
+# Runs a real OpenStack API on this machine, whose servers are hosts of the lab.
 set -euo pipefail
 here=$(dirname "${BASH_SOURCE[0]}")
 # shellcheck source=lib.sh
@@ -14,45 +14,45 @@ here=$(dirname "${BASH_SOURCE[0]}")
 usage() {
   cat <<END
 usage: cloud.sh VERB ...
-  up                      starts what is not running, and makes what is absent; then clouds demo, nodeinit, tls, selftest and admin of
-                          $OSLAB_DIR/clouds.yaml let in
-  down                    stops all and removes the guests; the cloud's objects stay
-  reset                   a new cloud in place of the old one
-  status                  SERVICE PORT up|down, a line each; guests and wires are up with \`guests on\`
-  stop|start SERVICE...   one service
-  guests on|off           boots a host of the lab for each server and follows it; removes those hosts. LAB_IMPORTED as in tests/lab
-  guests                  HOST ID ADDRESS NAME of each server, a line each
+  up                      creates the cloud if it does not exist, and starts its services; the clouds demo, nodeinit, tls, selftest
+                          and admin of $OSLAB_DIR/clouds.yaml then work
+  down                    stops all services and removes the guests; the objects of the cloud stay
+  reset                   replaces the cloud by a new one
+  status                  prints SERVICE PORT up|down for each service; guests and wires are up after \`guests on\`
+  stop|start SERVICE...   stops or starts services
+  guests on|off           boots a lab host for each server and follows the server's state (on), or removes these hosts. LAB_IMPORTED as in tests/lab
+  guests                  prints HOST ID ADDRESS NAME of each server
   ssh NAME COMMAND...     runs a command as root in the guest of the server NAME, past all security groups
-  copy NAME FILE... DEST  copies files into it
-  groups on|off           security groups and port security are enforced (on), or only stored
-  bake FILE PATH          FILE is at PATH of every guest that is made from now on, as if it were in the image
-  os ARGUMENT...          OpenStack's own client, as OS_CLOUD (or OSLAB_PROJECT)
-looking:
-  objects                 KIND ID NAME of all that the project (OSLAB_PROJECT, demo if unset) has; nothing of what the lab put there
-  sweep                   deletes all that, whatever its state
-  userdata DIR            writes each server's user-data, as Nova's API has it, to DIR/NAME
-  mark                    prints a mark for the next two
-  calls MARK              clients' calls since then, in the front door's log: TIME SERVICE METHOD PATH STATUS DURATION AGENT
-  writes MARK             writing calls since then, in the services' own logs, tokens left out: SERVICE METHOD PATH
+  copy NAME FILE... DEST  copies files into the guest of the server NAME
+  groups on|off           enforces security groups and port security (on), or only stores them
+  bake FILE PATH          copies FILE to PATH of every future guest, as if it were in the image
+  os ARGUMENT...          runs the OpenStack client as OS_CLOUD (or OSLAB_PROJECT)
+  looking:
+  objects                 prints KIND ID NAME of each object in the project (OSLAB_PROJECT, demo if unset) except those of the lab
+  sweep                   deletes all these objects in any state
+  userdata DIR            writes the user-data of each server, as Nova's API shows it, to DIR/NAME
+  mark                    prints a mark of the current time for calls and writes
+  calls MARK              prints clients' requests since the mark, from the log of the front door: TIME SERVICE METHOD PATH STATUS DURATION AGENT
+  writes MARK             prints write requests since the mark, from the logs of the services, without tokens: SERVICE METHOD PATH
 faults:
   answer SERVICE WHAT [--times N] [--seconds S] [--method M] [--path REGEX]
-                          WHAT clients get in the service's stead: a status, reset (the connection ends), hang (no answer), lost (it is
-                          done, and the answer is lost), off
-  fail server|volume REGEX|off   those whose names match end in ERROR
-  state server|volume|loadbalancer NAME STATE   puts it into STATE: error, creating, PENDING_UPDATE, ACTIVE...
-  quota KEY=N|KEY=+N|default...  sets the project's quotas; +N is N more than are in use
-  tokens SECONDS          how long new tokens live (3600)
-  catalogue TYPE on|off   takes a service, say load-balancer, out of the catalogue
-  strangers NAME          makes objects of somebody else whose names contain NAME, and prints them like objects
-  console NAME FILE|off   what Nova says is the console log of a server
-  heal                    ends all faults, starts what is stopped
+                          answers clients in place of SERVICE; WHAT is a status, reset (closes the connection), hang (no answer), lost (the
+                          service executes the request and the answer is lost), or off
+                          fail server|volume REGEX|off   servers or volumes whose names match end in ERROR
+                          state server|volume|loadbalancer NAME STATE   sets the state: error, creating, PENDING_UPDATE, ACTIVE...
+                          quota KEY=N|KEY=+N|default...  sets the project's quotas; +N means N more than are in use
+                          tokens SECONDS          sets the lifetime of new tokens (3600)
+                          catalogue TYPE on|off   adds a service, for example load-balancer, to the catalogue, or removes it
+                          strangers NAME          creates objects of another user whose names contain NAME, and prints them like objects
+                          console NAME FILE|off   makes Nova return FILE as the console log of a server
+                          heal                    ends all faults and starts stopped services
 END
 }
 
 verb=${1:-help}
 [ $# = 0 ] || shift
 case $verb in help | -h | --help) usage; exit 0 ;; esac
-[ "$(id -u)" = 0 ] || die "the cloud needs root rights; try sudo"
+[ "$(id -u)" = 0 ] || die "cloud.sh must run as root: use sudo"
 case $verb in
 up) up ;;
 down)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The demo on OpenStack: one `provisioner apply` makes a cluster in the cloud, `destroy` takes it away: demo.sh NODEINIT PROVISIONER [CONFIG...]
-# Each CONFIG is laid over those that are used anyway. LAB_KUBECONFIG is where the provisioner writes the kubeconfig.
+# Runs the demo on OpenStack: `provisioner apply` creates a cluster in the cloud, `destroy` deletes it: demo.sh NODEINIT PROVISIONER [CONFIG...]
+# Each CONFIG is added to the default configuration files. The provisioner writes the kubeconfig to LAB_KUBECONFIG.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=lib.sh
@@ -16,11 +16,11 @@ cloud() { "$here/cloud.sh" "$@"; }
 
 say "the cloud"
 cloud up
-[ -z "$(cloud objects)" ] || die "there is something in project $OSLAB_PROJECT already: cloud.sh objects, cloud.sh sweep"
+[ -z "$(cloud objects)" ] || die "project $OSLAB_PROJECT is not empty: cloud.sh objects lists its objects, cloud.sh sweep deletes them"
 cloud bake "$nodeinit" /usr/local/bin/nodeinit
 LAB_IMPORTED=1 cloud guests on
 export OS_CLIENT_CONFIG_FILE=$OSLAB_DIR/clouds.yaml
-work=$OSLAB_DIR/demo # the provisioner writes here what it writes
+work=$OSLAB_DIR/demo # the working directory of the provisioner
 mkdir -p "$work"
 cd "$work"
 [ -s id.yaml ] || printf 'apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nopenstack: {clusterID: %s}\n' "$(cat /proc/sys/kernel/random/uuid)" >id.yaml
@@ -29,7 +29,7 @@ configs+=(--config "$work/id.yaml")
 say "provisioner apply"
 begun=$SECONDS
 "$provisioner" apply --yes "${configs[@]}"
-echo "apply took $((SECONDS - begun)) s; koris, which makes such clusters too, publishes 5 minutes"
+echo "apply took $((SECONDS - begun)) s; koris, a similar tool, states 5 minutes"
 
 say "the cluster, seen from this machine with the written kubeconfig"
 kubeconfig=${LAB_KUBECONFIG:-$(find "$work" -name '*kubeconfig*' -newer "$OSLAB_DIR/image" | head -n 1)}
@@ -37,17 +37,17 @@ kubectl() { "$(bin_dir)/kubectl" --kubeconfig "$kubeconfig" "$@"; }
 kubectl get nodes -o wide
 kubectl get pods -A -o wide
 
-say "and seen from OpenStack"
+say "the cluster, seen from OpenStack"
 cloud objects
 
 say "a second apply changes nothing"
 mark=$(cloud mark)
 begun=$SECONDS
 "$provisioner" apply --yes "${configs[@]}"
-echo "it took $((SECONDS - begun)) s and $(cloud writes "$mark" | wc -l) writing calls"
+echo "it took $((SECONDS - begun)) s and $(cloud writes "$mark" | wc -l) write requests"
 
 say "provisioner destroy"
 "$provisioner" destroy --yes "${configs[@]}"
 left=$(cloud objects)
-echo "left in the project: ${left:-nothing}"
+echo "remaining objects in the project: ${left:-none}"
 [ -z "$left" ]

@@ -1,23 +1,23 @@
 # shellcheck shell=bash
-# What tests ask of the cloud and do to it. What needs Python is in oslab_admin.py.
+# Inspects the cloud for tests and injects faults. The parts in Python are in oslab_admin.py.
 # shellcheck disable=SC2154 # lib.sh
 admin() { in_root python3 -m oslab_admin "$@"; }
 
-# A mark is how long each log is now.
+# A mark is the current length of each log.
 logs=(calls keystone glance neutron cinder nova octavia)
 mark() {
   local log
   for log in "${logs[@]}"; do stat -c %s "$state/log/$log.log" 2>/dev/null || echo 0; done | paste -sd,
 }
-since() { # MARK LOG: what the log has got since
+since() { # MARK LOG: prints the part of the log since the mark
   local offsets index
   IFS=, read -ra offsets <<<"$1"
-  [ ${#offsets[@]} = ${#logs[@]} ] || die "what cloud.sh mark printed is a mark, not $1"
+  [ ${#offsets[@]} = ${#logs[@]} ] || die "$1 is not a mark: use the output of cloud.sh mark"
   for index in "${!logs[@]}"; do
     [ "${logs[index]}" != "$2" ] || tail -c +$((offsets[index] + 1)) "$state/log/$2.log"
   done
 }
-# The writing calls in the services' own logs: what clients asked for, and what one service asked of another for them. A token is no write.
+# Prints the write requests from the logs of the services: those of clients, and those between services. A request for a token is not a write.
 writes() { # MARK
   local log
   for log in "${logs[@]:1}"; do
@@ -31,7 +31,7 @@ userdata() { # DIR
   admin userdata | while read -r name content; do base64 -d <<<"$content" >"$1/$name"; done
 }
 
-# Lets the front door answer in a service's stead.
+# Makes the front door answer in place of a service.
 answer() { # SERVICE DOES [--times N] [--seconds S] [--method M] [--path REGEX]
   local service=$1 does=${2:-}
   [ "$service" != off ] || { rm -f "$state"/faults/*.*; return; }
@@ -60,13 +60,13 @@ fail() { # server|volume REGEX|off
   if [ "$2" = off ]; then rm -f "$state/faults/$1"; else echo "$2" >"$state/faults/$1"; fi
 }
 
-tokens() { # SECONDS: Keystone starts anew
+tokens() { # SECONDS; restarts Keystone
   sed -i "s/^expiration = .*/expiration = $1/" "$root/etc/keystone/keystone.conf"
   stop keystone
   start_and_wait keystone
 }
 
-unpin() { # PINNED...: the host's own console is shown again, though it has written nothing since
+unpin() { # PINNED...: shows the console of the host again, even if the host has written nothing since
   local pinned
   for pinned in "$@"; do
     [ -e "$pinned" ] || continue
@@ -83,7 +83,7 @@ console() { # NAME FILE|off
   cp "$2" "$state/instances/$id/console.log"
 }
 
-faults_off() { # all of them, and what was stopped runs again
+faults_off() { # ends all faults and starts stopped services
   rm -f "$state"/faults/* "$state/groups.off"
   unpin "$state"/instances/*/console.pinned
   grep -qx 'expiration = 3600' "$root/etc/keystone/keystone.conf" || tokens 3600

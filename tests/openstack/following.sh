@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Guests: servers that really boot. guests.sh follows Nova; the service wires does balancers, floating IPs and metadata on the bridge.
+# Guests: servers that really boot. guests.sh follows the state in Nova; the service wires implements balancers, floating IPs and metadata on the bridge.
 # shellcheck disable=SC2154 # lib.sh
 # shellcheck source=../lab/network.sh
 . "$cloud/../lab/network.sh"
@@ -17,21 +17,21 @@ start_following() {
   mkdir -p "$state/guests" "$OSLAB_DIR/image" "$LAB_DIR/servers"
   (
     note_process "$BASHPID" >"$state/run/guests"
-    cp "$state/run/guests" "$LAB_DIR/servers/openstack" # keeps the bridge while no host hangs on it
+    cp "$state/run/guests" "$LAB_DIR/servers/openstack" # keeps the bridge while no host is connected to it
     exec setsid "$cloud/guests.sh"
   ) >>"$state/log/guests.log" 2>&1 </dev/null 8>&- &
   until [ -s "$state/run/guests" ] && [ -s "$LAB_DIR/servers/openstack" ]; do sleep 0.01; done
   network_lock "$lab/host.sh" make-network
 }
 
-end_following() { # it looks at its record, and ends in order without it; so do the parts of one that was killed
+end_following() { # guests.sh ends cleanly when its record is gone; so do the remaining processes of a killed one
   local leader
   read -r leader _ 2>/dev/null <"$state/run/guests" || return 0
   rm "$state/run/guests"
   while [ -n "$(ps -o pid= -s "$leader")" ]; do sleep 0.1; done
 }
 
-guests_off() { # hosts, addresses and rules go, whatever became of those who made them
+guests_off() { # removes hosts, addresses and rules, even if the processes that created them were killed
   local path names=()
   end_following
   stop wires
@@ -55,9 +55,9 @@ guests_list() { # HOST ID ADDRESS NAME
   done
 }
 
-guest_named() { # NAME of a server, its id, or its host's name: the host's name
+guest_named() { # SERVER: prints the host of a server, given by name, by id or by host
   local found
   found=$(guests_list | awk -v name="$1" '$1 == name || $2 == name || $4 == name {print $1}')
-  [ "$(wc -w <<<"$found")" = 1 ] || die "which guest? $1 is $(wc -w <<<"$found") of: $(guests_list | awk '{print $4}' | xargs)"
+  [ "$(wc -w <<<"$found")" = 1 ] || die "$1 names $(wc -w <<<"$found") guests, not one, of: $(guests_list | awk '{print $4}' | xargs)"
   echo "$found"
 }

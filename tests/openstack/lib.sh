@@ -1,17 +1,17 @@
 # shellcheck shell=bash
-# Where the cloud lives, how a command runs inside its root, how a service starts and stops.
+# Paths of the cloud, and functions that run a command inside its root.
 cloud=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=../lab/lib.sh
 . "$cloud/../lab/lib.sh"
 OSLAB_DIR=${OSLAB_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/nodeinit-openstack-lab}
-OSLAB_PROJECT=${OSLAB_PROJECT:-demo} # whose objects are looked at, and whose quotas are set
+OSLAB_PROJECT=${OSLAB_PROJECT:-demo} # the project whose objects are listed and whose quotas are set
 export OSLAB_DIR OSLAB_PROJECT
-state=$OSLAB_DIR/state # database, queues, images, logs and records of one cloud; /oslab inside the root
+state=$OSLAB_DIR/state # database, queues, images, logs and records of the cloud; /oslab inside the root
 
-# Debian 12 with the packages, keyed by its recipe; what lies in root/ is copied over it at every start.
+# Debian 12 with the packages; the name contains the hash of the recipe. Every start copies the files of root/ over it.
 root=$OSLAB_DIR/root-$(sha256sum <"$cloud/make-root.sh" | cut -c1-12)
 
-# Becomes a command inside the root, in a mount namespace of its own: nothing stays mounted on the machine.
+# Replaces the shell by a command inside the root, in a separate mount namespace: nothing stays mounted on the machine.
 exec_in_root() {
   # shellcheck disable=SC2016
   exec unshare --mount sh -c 'mount -t proc proc "$0/proc" && mount --bind "$1" "$0/oslab" && shift && exec chroot "$0" "$@"' \

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs inside the root, once per cloud: keys, database schemas and the identities of the services.
+# Creates the keys, the database schemas and the identities of the services; runs inside the root, once per cloud.
 for name in keystone placement glance neutron cinder nova nova_api nova_cell0 octavia; do
   mariadb --no-defaults --socket=/oslab/run/mysql.sock -e "CREATE DATABASE IF NOT EXISTS $name CHARACTER SET utf8"
 done
@@ -20,7 +20,7 @@ compute() {
 certificates() {
   openssl req -x509 -newkey rsa:2048 -days 3650 -subj /CN=octavia -passout pass:lab -keyout /oslab/octavia/ca.key -out /oslab/octavia/ca.pem
 }
-# A failure in the background counts too.
+# Fails if a background job failed.
 pids=
 for job in identity compute certificates 'placement-manage db sync' 'glance-manage db_sync' \
   'neutron-db-manage --config-file /etc/neutron/neutron.conf upgrade heads' 'cinder-manage db sync' 'octavia-db-manage upgrade head'; do

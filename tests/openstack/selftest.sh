@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Proves what README.md says of the cloud, in a project of its own: servers boot and follow Nova, balancers, floating IPs and security groups hold,
-# each fault is one, and nothing stays behind, after a kill -9 neither. Keystone is restarted twice, Glance once.
+# Checks the statements of README.md about the cloud, in a separate project: servers boot and follow Nova; balancers, floating IPs, security groups
+# and faults work; nothing stays behind, even after a kill -9. Restarts Keystone twice and Glance once.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export OSLAB_PROJECT=selftest
@@ -13,17 +13,17 @@ ok() { printf '%4d s  ok: %s\n' "$SECONDS" "$*"; }
 expect() { # WHAT COMMAND...
   local what=$1
   shift
-  "$@" || die "selftest: not so: $what"
+  "$@" || die "selftest: failed: $what"
   ok "$what"
 }
 soon() { # SECONDS WHAT COMMAND...
   local seconds=$1 what=$2
   shift 2
-  wait_for "$seconds" "$@" || die "selftest: not so within $seconds s: $what"
+  wait_for "$seconds" "$@" || die "selftest: timed out after $seconds s: $what"
   ok "$what"
 }
 no() { ! "$@"; }
-of() { echo "$@" | awk '{print $1}'; } # the first of an answer's words
+of() { echo "$@" | awk '{print $1}'; } # the first word of an answer
 
 only_one openstack-tests
 cloud up
@@ -31,7 +31,7 @@ was_on=
 ! is_alive "$state/run/guests" || was_on=1
 mkdir -p "$state/instances/unknown-to-nova"
 cloud sweep
-expect "what the hypervisor keeps of a server that Nova no longer has goes" [ ! -e "$state/instances/unknown-to-nova" ]
+expect "the hypervisor's files of a server unknown to Nova are removed" [ ! -e "$state/instances/unknown-to-nova" ]
 cloud guests on
 work=$state/selftest
 rm -rf "$work"
@@ -56,7 +56,7 @@ subnet = cloud.network.create_subnet(name="selftest", network_id=network.id, ip_
                                      enable_dhcp=False, allocation_pools=[{"start": "10.77.0.180", "end": "10.77.0.199"}])
 public = cloud.network.find_network("public")
 router = cloud.network.create_router(name="selftest", external_gateway_info={"network_id": public.id})
-# The gateway's address is the machine's own: the router has it in Neutron only.
+# The gateway's address belongs to the machine: the router has it only in Neutron.
 cloud.network.add_interface_to_router(router, subnet_id=subnet.id)
 group = cloud.network.create_security_group(name="selftest")
 def rule(**what):
@@ -104,9 +104,9 @@ print("token", cloud.auth_token)
 PYTHON
 declare -A made=()
 while read -r key value; do made[$key]=$value; done <"$work/made"
-ok "two servers, their network, a balancer and two floating IPs are made"
+ok "two servers, their network, a balancer and two floating IPs are created"
 
-call() { # URL CURL-ARGUMENT...: the answer, and its status at the end
+call() { # URL CURL-ARGUMENT...: prints the answer, and its status at the end
   local url=http://127.0.0.1:$1
   shift
   curl -sS -m 30 -w '\n%{http_code}\n' -H "X-Auth-Token: ${made[token]}" -H 'Content-Type: application/json' "$url" "$@" 2>&1 || true
@@ -114,7 +114,7 @@ call() { # URL CURL-ARGUMENT...: the answer, and its status at the end
 status() { call "$@" | tail -n 1; }
 nova=18774/v2.1 cinder=18776/v3/${made[project]} neutron=19696/v2.0 octavia=19876/v2.0/lbaas
 server_is() { call "$nova/servers/${made[$1]}" | grep -q "\"status\": \"$2\""; }
-on() { # NAME COMMAND...: with the keypair, and the host keys of the console's log only
+on() { # NAME COMMAND...: with the keypair, and only the host keys of the console log
   local address=10.77.0.181
   [ "$1" = one ] || address=10.77.0.182
   [ -s "$work/known-$1" ] || { keys "$1" | sed "s/^/$address /" >"$work/known-$1"; }
@@ -129,47 +129,47 @@ for name in one two; do
   soon 120 "$name boots; SSH with the keypair and the host keys of the console's log" on $name true
   soon 60 "$name: user data is done" on $name test -e /srv/name
 done
-expect "name and user data arrive" [ "$(on one 'cat /srv/name /srv/index.html')" = "one
+expect "the servers have their name and user-data" [ "$(on one 'cat /srv/name /srv/index.html')" = "one
 from write_files" ]
-expect "the metadata service knows who asks" [ "$(on two curl -sf http://169.254.169.254/openstack/latest/meta_data.json | grep -o '"role": "[a-z]*"')" = '"role": "two"' ]
+expect "the metadata service recognizes the server" [ "$(on two curl -sf http://169.254.169.254/openstack/latest/meta_data.json | grep -o '"role": "[a-z]*"')" = '"role": "two"' ]
 cloud userdata "$work/fetched"
-expect "user-data is what Nova was given" cmp "$work/user-data" "$work/fetched/one"
+expect "the user-data is unchanged" cmp "$work/user-data" "$work/fetched/one"
 
 vip() { curl -sf -m 3 "http://$1:6443/name"; }
 both() { [ "$(for _ in {1..8}; do vip "$1"; done | sort -u | xargs)" = "one two" ]; }
-soon 10 "the balancer leads to both" both 10.77.0.190
-soon 10 "so does its floating IP" both "${made[vip]}"
-expect "from a guest too" on one curl -sf -o /dev/null -m 3 "http://${made[vip]}:6443/name"
-expect "a server's own floating IP leads to it" eval "ssh-keyscan -T 3 ${made[direct]} 2>/dev/null | grep -qF '$(keys one | head -n 1)'"
+soon 10 "the balancer forwards to both servers" both 10.77.0.190
+soon 10 "the floating IP of the balancer forwards to both servers" both "${made[vip]}"
+expect "the floating IP is reachable from a guest" on one curl -sf -o /dev/null -m 3 "http://${made[vip]}:6443/name"
+expect "the floating IP of a server forwards to it" eval "ssh-keyscan -T 3 ${made[direct]} 2>/dev/null | grep -qF '$(keys one | head -n 1)'"
 on two sudo systemctl stop web
 member_is() { call "$octavia/pools/${made[pool]}/members/${made[$1-member]}" | grep -q "\"operating_status\": *\"$2\""; }
-soon 30 "Octavia sees a dead member" member_is two ERROR
+soon 30 "Octavia reports a failed member" member_is two ERROR
 
 port() { on "$1" curl -s -o /dev/null -m 2 "http://$2"; }
-expect "a rule by remote group lets guests in" port two 10.77.0.181:6443
-expect "what no rule lets in stays out, from a guest" no port two 10.77.0.181:8080
-expect "and from the machine" no curl -s -m 2 http://10.77.0.181:6443
-expect "the lab itself gets in" [ "$(cloud ssh one hostname)" = one ]
+expect "a rule with a remote group allows guests" port two 10.77.0.181:6443
+expect "a guest cannot reach a port without a rule" no port two 10.77.0.181:8080
+expect "the machine cannot reach a port without a rule" no curl -s -m 2 http://10.77.0.181:6443
+expect "the lab itself has access" [ "$(cloud ssh one hostname)" = one ]
 expect "a rule is deleted" [ "$(status "$neutron/security-group-rules/${made[group-rule]}" -X DELETE)" = 204 ]
-soon 10 "it holds no longer" no port two 10.77.0.181:6443
+soon 10 "the deleted rule has no effect" no port two 10.77.0.181:6443
 cloud ssh one 'ip address add 10.77.0.195/32 dev host0'
 foreign() { cloud ssh one 'ping -c 1 -W 1 -q -I 10.77.0.195 10.77.0.1' >/dev/null 2>&1; }
-expect "an address that is not the port's is stopped" no foreign
+expect "packets from an address that does not belong to the port are dropped" no foreign
 call "$neutron/ports/${made[one-port]}" -X PUT -d '{"port": {"allowed_address_pairs": [{"ip_address": "10.77.0.195"}]}}' >/dev/null
-soon 10 "one of its allowed pairs is not" foreign
+soon 10 "packets from an allowed address pair pass" foreign
 
 call "$nova/servers/${made[two]}/action" -d '{"os-stop": null}' >/dev/null
 soon 60 "a server stops" server_is two SHUTOFF
-soon 60 "and so does its host" no ping -c 1 -W 1 -q 10.77.0.182
+soon 60 "the host of the server stops" no ping -c 1 -W 1 -q 10.77.0.182
 call "$nova/servers/${made[two]}/action" -d '{"os-start": null}' >/dev/null
-soon 90 "it starts again, with its disk and host keys" on two test -e /srv/name
+soon 90 "the server starts again with its disk and host keys" on two test -e /srv/name
 
-expect "a 503 for two calls" [ "$(cloud answer nova 503 --times 2; for _ in 1 2 3; do status "$nova/servers"; done | xargs)" = "503 503 200" ]
+expect "two requests are answered with 503" [ "$(cloud answer nova 503 --times 2; for _ in 1 2 3; do status "$nova/servers"; done | xargs)" = "503 503 200" ]
 cloud answer neutron lost --times 1 --method POST --path /networks
 expect "an answer is lost" [ "$(status "$neutron/networks" -d '{"network": {"name": "lost"}}')" = 000 ]
-expect "and what was asked for is there" [ "$(cloud objects | grep -c ' lost$')" = 1 ]
+expect "the service executed the request" [ "$(cloud objects | grep -c ' lost$')" = 1 ]
 cloud answer cinder hang --seconds 20
-expect "an answer does not come" [ "$(status "$cinder/volumes" -m 2)" = 000 ]
+expect "a request gets no answer" [ "$(status "$cinder/volumes" -m 2)" = 000 ]
 cloud answer cinder off
 cloud fail volume 'bad.*'
 volume=$(call "$cinder/volumes" -d '{"volume": {"size": 1, "name": "bad-1"}}' | grep -oE '"id": "[0-9a-f-]{36}"' | head -n 1 | cut -d'"' -f4)
@@ -181,9 +181,9 @@ call "$nova/servers" -d "{\"server\": {\"name\": \"bad-2\", \"flavorRef\": \"$(c
   -H 'OpenStack-API-Version: compute 2.67' >"$work/bad"
 made[bad]=$(grep -oE '"id": "[0-9a-f-]{36}"' "$work/bad" | head -n 1 | cut -d'"' -f4)
 soon 60 "a server ends in ERROR" server_is bad ERROR
-expect "and Nova says why" grep -q 'told to fail' <(call "$nova/servers/${made[bad]}")
+expect "Nova reports the reason" grep -q 'told to fail' <(call "$nova/servers/${made[bad]}")
 cloud state loadbalancer selftest PENDING_UPDATE
-expect "a balancer that is being changed refuses" [ "$(status "$octavia/loadbalancers/${made[balancer]}" -X PUT -d '{"loadbalancer": {"name": "selftest"}}')" = 409 ]
+expect "a balancer in a pending state refuses changes" [ "$(status "$octavia/loadbalancers/${made[balancer]}" -X PUT -d '{"loadbalancer": {"name": "selftest"}}')" = 409 ]
 cloud state loadbalancer selftest ACTIVE
 cloud quota network=+0
 expect "a quota is used up" [ "$(status "$neutron/networks" -d '{"network": {"name": "more"}}')" = 409 ]
@@ -202,27 +202,27 @@ expect "a token of three seconds is refused after them" [ "$(status "$neutron/ne
 made[token]=$old
 cloud tokens 3600
 cloud strangers selftest >"$work/strangers"
-expect "what somebody else has is there" [ -z "$(sort "$work/strangers" | comm -23 - <(cloud objects | sort))" ]
+expect "the objects of other users still exist" [ -z "$(sort "$work/strangers" | comm -23 - <(cloud objects | sort))" ]
 
-expect "the region with TLS answers who trusts its authority" curl -sf -o /dev/null --cacert "$OSLAB_DIR/ca.pem" https://127.0.0.1:25000/v3
-expect "and nobody else" no curl -s -o /dev/null https://127.0.0.1:25000/v3
+expect "a client that trusts the CA can use the region with TLS" curl -sf -o /dev/null --cacert "$OSLAB_DIR/ca.pem" https://127.0.0.1:25000/v3
+expect "a client that does not trust the CA cannot" no curl -s -o /dev/null https://127.0.0.1:25000/v3
 expect "there is a second zone" [ "$(cloud os availability zone list --compute -f value -c "Zone Name" | xargs)" = "nova nova-2" ]
 
 mark=$(cloud mark)
 status "$nova/servers" >/dev/null
-expect "a reading call is counted as one" [ "$(cloud calls "$mark" | grep -c ' nova GET /v2.1/servers 200 ')" = 1 ]
-expect "and not among the writes" [ -z "$(cloud writes "$mark")" ]
-expect "writes are" [ "$(cloud writes "$begin" | grep -c '^nova POST /v2.1/servers$')" = 4 ]
+expect "a read request is in the log of calls" [ "$(cloud calls "$mark" | grep -c ' nova GET /v2.1/servers 200 ')" = 1 ]
+expect "a read request is not a write" [ -z "$(cloud writes "$mark")" ]
+expect "write requests are counted" [ "$(cloud writes "$begin" | grep -c '^nova POST /v2.1/servers$')" = 4 ]
 
 for name in guests wires nova-conductor; do kill -KILL "$(of "$(cat "$state/run/$name")")"; done
 cloud up
 cloud guests on
-expect "after kill -9 all runs again" no grep -q down <(cloud status)
-soon 10 "with its balancer" vip 10.77.0.190
-expect "and its guests" on one true
+expect "after kill -9, all services run again" no grep -q down <(cloud status)
+soon 10 "the balancer works again" vip 10.77.0.190
+expect "the guests run" on one true
 host=vm-${made[two]:0:8}
 status "$nova/servers/${made[two]}" -X DELETE >/dev/null
-soon 60 "a deleted server's host goes" test ! -e "$LAB_DIR/hosts/$host"
+soon 60 "the host of a deleted server is removed" test ! -e "$LAB_DIR/hosts/$host"
 cloud sweep
 expect "nothing is left in the project" [ -z "$(cloud objects)" ]
 soon 60 "no host is left" test ! -e "$LAB_DIR/hosts/vm-${made[one]:0:8}"

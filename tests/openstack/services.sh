@@ -1,15 +1,15 @@
 # shellcheck shell=bash
-# The cloud's services: each is a process with a record (id and start time) in $state/run.
+# The services of the cloud: each is a process with a record (id and start time) in $state/run.
 # shellcheck disable=SC2154 # lib.sh
 
-# Service and loopback port (0: none), in the order in which they start. Clients come in by the front door, 10000 above.
+# Service and loopback port (0: none), in starting order. Clients connect to the front door at the port plus 10000.
 services='mariadb:0 epmd:4370 rabbitmq:5672 keystone:5000 placement:8778 glance:9292 neutron:9696 cinder:8776
 cinder-scheduler:0 cinder-volume:0 nova-conductor:0 nova-scheduler:0 nova-compute:0 nova-compute-2:0 nova:8774
 octavia:9876 octavia-worker:0 octavia-health:0 octavia-heartbeat:0 front:15000'
 
 running() { is_alive "$state/run/$1"; }
 
-# What a service that was killed left behind: it is of its session, and inside the cloud's root.
+# The remaining processes of a killed service: they are in its session and inside the root of the cloud.
 end_orphans() {
   local leader process
   read -r leader _ 2>/dev/null <"$state/run/$1" || return 0
@@ -23,7 +23,7 @@ start() {
   end_orphans "$1"
   (
     note_process "$BASHPID" >"$state/run/$1"
-    renice -n 0 -p "$BASHPID" >/dev/null 2>&1 || true # whoever starts it may be a nice one
+    renice -n 0 -p "$BASHPID" >/dev/null 2>&1 || true # the caller may have a lower priority
     exec_in_root setsid serve "$1"
   ) >>"$state/log/$1.log" 2>&1 </dev/null 8>&- &
   until [ -s "$state/run/$1" ]; do sleep 0.01; done
@@ -47,23 +47,23 @@ wait_for() {
   local seconds=$1 end=$((SECONDS + $1))
   shift
   until "$@" >/dev/null 2>&1; do
-    [ $SECONDS -lt $end ] || { echo "gave up after $seconds s: $*" >&2; return 1; }
+    [ $SECONDS -lt $end ] || { echo "timed out after $seconds s: $*" >&2; return 1; }
     sleep 0.2
   done
 }
 
-# Says what is being done now, and how long the step before took.
+# Prints the current step, and the duration of the previous one.
 step() {
-  [ -z "${doing:-}" ] || echo "lab: $doing: done in $((SECONDS - begun)) s" >&2
-  doing=${1:-} begun=$SECONDS
+  [ -z "${doing:-}" ] || echo "lab: $doing: done in $((SECONDS - started)) s" >&2
+  doing=${1:-} started=$SECONDS
   [ -z "$doing" ] || echo "lab: $doing" >&2
 }
-explain() { # the ends of the logs written since the step began
+explain() { # prints the ends of the logs written since the start of the step
   local status=$? log
   { [ $status != 0 ] && [ -n "${doing:-}" ]; } || return 0
   echo "lab: $doing: failed; logs are in $state/log" >&2
   for log in "$state"/log/*.log; do
-    [ "$(stat -c %Y "$log")" -lt $((EPOCHSECONDS - SECONDS + begun)) ] || tail -v -n 3 "$log" >&2
+    [ "$(stat -c %Y "$log")" -lt $((EPOCHSECONDS - SECONDS + started)) ] || tail -v -n 3 "$log" >&2
   done
 }
 
@@ -71,7 +71,7 @@ check_ports() {
   local service
   for service in $services; do
     running "${service%:*}" || [ "${service#*:}" = 0 ] || ! listens "${service#*:}" ||
-      die "port ${service#*:} of ${service%:*} is in use by something else"
+      die "port ${service#*:} of ${service%:*} is in use by another process"
   done
 }
 
@@ -114,7 +114,7 @@ up() {
   if [ -z "$missing" ] && [ -e "$state/project.done" ]; then return; fi
   only_one openstack
   if [ -d "$state/run" ] && [ "$(cat "$state/schema.done" 2>/dev/null)" != "$root" ]; then
-    echo "lab: a new cloud: the one of before was not finished, or its keys are in another root" >&2
+    echo "lab: creating a new cloud, because the old one is incomplete or its keys are in another root" >&2
     down
     rm -rf --one-file-system "$state"
   fi
@@ -144,7 +144,7 @@ down() {
   for name in rabbitmq epmd mariadb; do stop "$name"; done
 }
 
-start_and_wait() { # SERVICE: until it answers
+start_and_wait() { # SERVICE; waits until it answers
   local port
   port=$(port_of "$1")
   [ -n "$port" ] || die "there is no service $1: $(printf '%s ' "${services//:+([0-9])/}")"

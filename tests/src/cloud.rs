@@ -1,4 +1,4 @@
-//! The cloud of `tests/openstack`, and the provisioner's runs on it, for one test at a time.
+//! The cloud of `tests/openstack` and the runs of the provisioner on it, for one test at a time.
 
 use crate::{
     host::{binary, lab_directory, lock_directory, release_directory},
@@ -15,31 +15,31 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A run of the provisioner may take this many seconds, and so may a verb of the cloud's.
+/// The limit for a run of the provisioner and for a verb of `cloud.sh`, in seconds.
 const LIMIT: u32 = 900;
 
-/// Under which nobody else has anything in the project.
+/// The cluster of the tests; nothing else in the project has its name.
 const CLUSTER: &str = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nname: trial\n";
 
-/// There is one cloud, and a failed test has nothing to do with the next one.
+/// Lets one test at a time use the cloud; a failed test does not affect the next one.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// The real OpenStack API, with nobody else at it and without faults. Faults end, and guests go, when it is dropped.
+/// Exclusive use of the OpenStack API, without faults. Dropping it ends faults and removes guests.
 #[derive(Debug)]
 pub struct Cloud {
     guests: bool,
     work: PathBuf,
-    // Behind all else, so that it is over before another test may begin.
+    // The last field, so that the rest is dropped before the next test starts.
     _only: MutexGuard<'static, ()>,
     _slot: Slot,
 }
 
 impl Cloud {
-    /// Whatever tests without guests have left is there still: `apply` begins with it.
+    /// Keeps the resources that tests without guests have left; `apply` starts with them.
     #[must_use]
     pub fn as_it_is() -> Self {
         let only = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-        // For the whole run: a test may leave a cluster to the next one.
+        // Kept for the whole run, because a test may leave a cluster to the next one.
         static ALONE: OnceLock<File> = OnceLock::new();
         ALONE.get_or_init(|| {
             let alone = File::create(lock_directory().join("openstack-tests")).unwrap();
@@ -51,7 +51,7 @@ impl Cloud {
         fs::create_dir_all(&work).unwrap();
         let cloud = Self { guests: false, work, _only: only, _slot: slot };
         cloud.verb(&["up"]);
-        // What a run has left that was killed; those of this process end in order.
+        // Removes the remains of a killed run; the runs of this process clean up after themselves.
         static FIRST: Once = Once::new();
         FIRST.call_once(|| {
             File::create(at_work()).unwrap().lock().unwrap();
@@ -68,7 +68,7 @@ impl Cloud {
         cloud
     }
 
-    /// With an empty project.
+    /// Starts with an empty project.
     #[must_use]
     pub fn empty() -> Self {
         let cloud = Self::as_it_is();
@@ -76,7 +76,7 @@ impl Cloud {
         cloud
     }
 
-    /// With an empty project, and servers that boot.
+    /// Starts with an empty project, and with servers that boot.
     #[must_use]
     pub fn with_guests() -> Self {
         let mut cloud = Self::empty();
@@ -87,45 +87,45 @@ impl Cloud {
         cloud
     }
 
-    /// Deletes whatever is in the project.
+    /// Deletes all objects of the project.
     pub fn sweep(&self) {
         self.verb(&["sweep"]);
         let _ = fs::remove_file(self.path("trial.known_hosts"));
     }
 
-    /// A file of the place where the provisioner runs.
+    /// Returns the path of a file in the working directory of the provisioner.
     #[must_use]
     pub fn path(&self, name: &str) -> PathBuf {
         self.work.join(name)
     }
 
-    /// A verb of `cloud.sh`, which must succeed; what it printed.
+    /// Runs a verb of `cloud.sh`, which must succeed, and returns its output.
     #[track_caller]
     pub fn verb(&self, arguments: &[&str]) -> String {
         self.try_verb(arguments).exits(0).stdout
     }
 
-    /// A verb of `cloud.sh`.
+    /// Runs a verb of `cloud.sh`.
     #[must_use]
     pub fn try_verb(&self, arguments: &[&str]) -> Output {
         let program = script();
         start(&format!("cloud.sh {}", arguments.join(" ")), LIMIT, &[&[program.as_str()], arguments].concat()).wait()
     }
 
-    /// Waits until something is so.
+    /// Waits until `so` returns true.
     ///
     /// # Panics
-    /// Where it is not within `limit` seconds.
+    /// If it does not within `limit` seconds.
     #[track_caller]
     pub fn until(&self, what: &str, limit: u64, so: impl Fn() -> bool) {
-        let begun = Instant::now();
+        let started = Instant::now();
         while !so() {
-            assert!(begun.elapsed().as_secs() < limit, "{what}: not so within {limit} s");
+            assert!(started.elapsed().as_secs() < limit, "timed out after {limit} s waiting for: {what}");
             thread::sleep(Duration::from_millis(200));
         }
     }
 
-    /// All that the project has: kind, id and name, sorted.
+    /// Lists all objects of the project: kind, id and name, sorted.
     #[must_use]
     pub fn objects(&self) -> Vec<String> {
         let mut all: Vec<String> = self.verb(&["objects"]).lines().map(str::to_owned).collect();
@@ -133,14 +133,14 @@ impl Cloud {
         all
     }
 
-    /// Ends the test where there are two of something.
+    /// Fails the test if an object exists twice.
     #[track_caller]
     pub fn nothing_is_double(&self) {
         let objects = self.objects();
         let mut count: BTreeMap<(&str, &str), usize> = BTreeMap::new();
         for object in &objects {
             let words: Vec<&str> = object.splitn(3, ' ').collect();
-            // A floating IP's name is its address.
+            // The name of a floating IP is its address.
             let name = if words[0] == "floatingip" { "" } else { words[2] };
             *count.entry((words[0], name)).or_default() += 1;
         }
@@ -149,30 +149,33 @@ impl Cloud {
         assert!(twice.is_empty(), "there are two of {twice:?}: {objects:#?}");
         let addresses = count.get(&("floatingip", "")).copied().unwrap_or_default();
         assert_eq!(addresses, 2, "floating IPs: {objects:#?}");
-        assert!(objects.iter().all(|object| !object.ends_with(" nodeinit-lock")), "a lock is left: {objects:#?}");
+        assert!(
+            objects.iter().all(|object| !object.ends_with(" nodeinit-lock")),
+            "the lock was not released: {objects:#?}"
+        );
     }
 
-    /// A moment, for the next two.
+    /// Returns a mark of the current time for [`Self::writes`] and [`Self::calls`].
     #[must_use]
     pub fn mark(&self) -> String {
         self.verb(&["mark"]).trim().to_owned()
     }
 
-    /// Writing calls since then, by the services' own logs. Neutron's late notices to Nova of an earlier server do not count: no client
-    /// sends them.
+    /// Lists the write requests since the mark, from the logs of the services, without Neutron's late notifications to Nova about
+    /// an earlier server, which no client sends.
     #[must_use]
     pub fn writes(&self, mark: &str) -> Vec<String> {
         let notice = |line: &&str| !line.contains("os-server-external-events");
         self.verb(&["writes", mark]).lines().filter(notice).map(str::to_owned).collect()
     }
 
-    /// Clients' calls since then, by the front door's log.
+    /// Returns the requests of clients since the mark, from the log of the front door.
     #[must_use]
     pub fn calls(&self, mark: &str) -> String {
         self.verb(&["calls", mark])
     }
 
-    /// Gives the cluster these masters and workers, at addresses that nobody else of the lab has.
+    /// Configures the cluster with these masters and workers, at addresses that nothing else in the lab uses.
     pub fn machines(&self, masters: &[&str], workers: &[&str]) {
         let line = |name: &&str| format!("- {{name: {name}, address: 10.77.0.16{}}}\n", &name[1..]);
         let (masters, workers): (String, String) =
@@ -183,7 +186,7 @@ impl Cloud {
         self.configure("");
     }
 
-    /// Generated once: a test may leave a cluster to the next one.
+    /// Returns the id of the cluster, generated once because a test may leave a cluster to the next one.
     fn cluster_id(&self) -> String {
         let file = self.path("cluster-id");
         if !file.exists() {
@@ -192,12 +195,12 @@ impl Cloud {
         fs::read_to_string(&file).unwrap().trim().to_owned()
     }
 
-    /// Puts a layer over the configuration, in the place of the former one.
+    /// Writes the last configuration file, replacing the previous one.
     pub fn configure(&self, yaml: &str) {
         self.put("test.yaml", &format!("{CLUSTER}{yaml}\n"));
     }
 
-    /// Writes a file of the place where the provisioner runs.
+    /// Writes a file in the working directory of the provisioner.
     pub fn put(&self, name: &str, content: &str) {
         fs::write(self.path(name), content).unwrap();
     }
@@ -230,20 +233,20 @@ impl Cloud {
         start(&format!("provisioner {arguments}"), LIMIT, &["sh", "-c", pipe, answer, &command]).wait()
     }
 
-    /// Makes the resources, and nothing on the machines; all must be well.
+    /// Runs `apply --resources-only`, which must succeed.
     #[track_caller]
     pub fn apply(&self) -> Output {
         self.run("apply --yes --resources-only").exits(0)
     }
 
-    /// Ends the test unless all is there, and once.
+    /// Fails the test unless each resource exists exactly once.
     #[track_caller]
     pub fn all_is_well(&self) {
         self.run("plan").exits(0).says(&["0 to create, 0 to change, 0 to delete, "]);
         self.nothing_is_double();
     }
 
-    /// Runs the provisioner, which dies by a signal after the answer to so many writing requests.
+    /// Runs the provisioner, which a signal kills after the answer to its `writes`th write request.
     pub fn killed_after(&self, writes: usize, arguments: &str) -> Output {
         self.start_as("PROVISIONER_LAB_FAILPOINTS", &writes.to_string(), arguments).wait()
     }
@@ -266,22 +269,22 @@ impl Cloud {
         let work = self.work.display().to_string();
         let clouds = format!("OS_CLIENT_CONFIG_FILE={}", directory().join("clouds.yaml").display());
         let dies_after = format!("PROVISIONER_DIES_AFTER_WRITE={dies_after}");
-        // A process whose test was killed still holds it: the next one waits until that process has ended.
+        // The provisioner of a killed test still holds the lock: the next one waits for its end.
         let lock = at_work().display().to_string();
         let before = ["flock", "--shared", "--no-fork", &lock, "env", "-C", &work, &clouds, &dies_after, &program];
         let layers = layers.iter().flat_map(|layer| ["--config".to_owned(), layer.display().to_string()]);
         before.into_iter().chain(arguments.split_whitespace()).map(str::to_owned).chain(layers).collect()
     }
 
-    /// Each part of the cluster as `status` tells it.
+    /// Returns each part of the cluster from the output of `status`.
     #[must_use]
     pub fn status(&self) -> Vec<Value> {
-        let told = self.run("status --resources-only --output json").exits(0).stdout;
-        let lines = told.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let output = self.run("status --resources-only --output json").exits(0).stdout;
+        let lines = output.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         lines.filter(|line| line["event"] == "resource").collect()
     }
 
-    /// One part of the cluster, such as `server/t1`.
+    /// Returns one part of the cluster, such as `server/t1`.
     #[track_caller]
     #[must_use]
     pub fn part(&self, part: &str) -> Value {
@@ -297,19 +300,19 @@ impl Cloud {
         start(&format!("kubectl {}", arguments.join(" ")), 60, &argv).wait()
     }
 
-    /// Takes a file away from the image of machines that are made from now on.
+    /// Removes a file from the image of future machines.
     pub fn without_baked(&self, path: &str) {
         let _ = fs::remove_file(directory().join("image").join(path));
     }
 
-    /// The SHA-256 of a file, in hex.
+    /// Returns the SHA-256 of a file, in hex.
     #[must_use]
     pub fn digest(&self, path: &str) -> String {
-        let told = start("sha256sum", 60, &["sha256sum", path]).wait().exits(0).stdout;
-        told.split(' ').next().unwrap_or_default().to_owned()
+        let output = start("sha256sum", 60, &["sha256sum", path]).wait().exits(0).stdout;
+        output.split(' ').next().unwrap_or_default().to_owned()
     }
 
-    /// Each server's user-data, as Nova's API has it, by the server's name.
+    /// Returns the user-data of each server, as Nova's API shows it, by the name of the server.
     #[must_use]
     pub fn user_data(&self) -> BTreeMap<String, String> {
         let directory = self.path("userdata");
@@ -321,7 +324,7 @@ impl Cloud {
             .collect()
     }
 
-    /// Each private value of the bundle: the lines of each private key, and what stands alone.
+    /// Returns each private value of the bundle: the lines of each private key, and each separate value.
     #[must_use]
     pub fn secrets(&self) -> Vec<String> {
         let mut all = Vec::new();
@@ -338,15 +341,15 @@ impl Cloud {
                 }
             }
         }
-        // The first line of an OpenSSH key says only what it is.
+        // The first line of an OpenSSH key contains only its type.
         all.retain(|value| !value.starts_with("b3BlbnNzaC1rZXktdjEA"));
-        // A short end of a key may stand anywhere.
+        // The short last line of a key may occur anywhere by chance.
         all.retain(|value| value.len() >= 16);
-        assert!(all.len() > 15, "only {} secrets to look for", all.len());
+        assert!(all.len() > 15, "only {} secrets found in the bundle", all.len());
         all
     }
 
-    /// What the server of that name has on its console.
+    /// Returns the console log of a server.
     #[must_use]
     pub fn console(&self, name: &str) -> String {
         self.verb(&["os", "console", "log", "show", name])
@@ -356,7 +359,7 @@ impl Cloud {
 impl Drop for Cloud {
     fn drop(&mut self) {
         if thread::panicking() {
-            eprintln!("what is in the cloud:\n{}", self.try_verb(&["objects"]).text());
+            eprintln!("objects in the cloud:\n{}", self.try_verb(&["objects"]).text());
             for name in self.guests.then_some(["t1", "t4"]).into_iter().flatten() {
                 let look =
                     "journalctl -t nodeinit -u nodeinit -n 30 --no-pager; tail -n 20 /var/log/cloud-init-output.log";
@@ -375,12 +378,12 @@ fn script() -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("openstack/cloud.sh").display().to_string()
 }
 
-/// A lock that each run of the provisioner shares.
+/// Returns the path of the lock that all runs of the provisioner share.
 fn at_work() -> PathBuf {
     lock_directory().join("openstack-provisioner")
 }
 
-/// Where the cloud keeps what it makes.
+/// Returns the directory of the cloud's data.
 fn directory() -> PathBuf {
     let own = std::env::var_os("OSLAB_DIR").map(PathBuf::from);
     own.unwrap_or_else(|| lab_directory().with_file_name("nodeinit-openstack-lab"))

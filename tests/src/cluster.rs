@@ -1,36 +1,36 @@
-//! Several hosts of the lab, for one cluster.
+//! The lab hosts of one cluster.
 
 use crate::{
     host::{Balancer, Host, Made, booted, lab_directory},
     output::Output,
 };
 
-/// Freshly booted hosts, and a load balancer before the masters. The first master has nodeinit, the configuration of all, and
-/// the key that opens the others. Removed when it is dropped.
+/// Freshly booted hosts, and a load balancer in front of the masters. The first master has nodeinit, the cluster configuration
+/// and the SSH key for the other hosts. Dropping it removes the hosts.
 #[derive(Debug)]
 pub struct Cluster {
-    /// Ends before the first master, whose name gives it its port: another test may take that name at once.
+    /// Dropped before the first master, whose name determines its port: another test may take that name immediately.
     balancer: Balancer,
-    /// The masters; the first is the first master.
+    /// The masters, the first master first.
     pub masters: Vec<Host>,
     /// The workers.
     pub workers: Vec<Host>,
 }
 
 impl Cluster {
-    /// Boots hosts that have nothing but containerd and files.
+    /// Boots hosts with containerd and no images in it.
     #[must_use]
     pub fn fresh(masters: usize, workers: usize) -> Self {
         Self::made(masters, workers, Made::Plain)
     }
 
-    /// Boots hosts that have all images in containerd already.
+    /// Boots hosts with all images in containerd.
     #[must_use]
     pub fn with_images(masters: usize, workers: usize) -> Self {
         Self::made(masters, workers, Made::WithImages)
     }
 
-    /// Boots hosts without containerd. Its programs are in `/opt/lab/bin/runtime`.
+    /// Boots hosts without containerd, whose programs are in `/opt/lab/bin/runtime`.
     #[must_use]
     pub fn bare(masters: usize, workers: usize) -> Self {
         Self::made(masters, workers, Made::Bare)
@@ -45,26 +45,26 @@ impl Cluster {
         cluster
     }
 
-    /// Gives the first master nodeinit, the configuration of all and the key that opens the others.
+    /// Copies nodeinit, the cluster configuration and the SSH key for the other hosts to the first master.
     pub fn equip_first(&self) {
         self.equip(self.first());
         let key = lab_directory().join("ssh_key");
         self.first().copy(&key.display().to_string(), "/root/.ssh/id_ed25519");
     }
 
-    /// Gives a host nodeinit and the configuration of all; the first master has it from the start.
+    /// Copies nodeinit and the cluster configuration to a host other than the first master.
     pub fn equip(&self, host: &Host) {
         let (masters, workers): (Vec<_>, Vec<_>) = (self.masters.iter().collect(), self.workers.iter().collect());
         host.equip(&masters, &workers, &self.balancer.endpoint());
     }
 
-    /// The first master.
+    /// Returns the first master.
     #[must_use]
     pub fn first(&self) -> &Host {
         &self.masters[0]
     }
 
-    /// All hosts, masters first.
+    /// Returns all hosts, masters first.
     pub fn hosts(&self) -> impl Iterator<Item = &Host> {
         self.masters.iter().chain(&self.workers)
     }

@@ -1,4 +1,4 @@
-//! A number in a cluster that only grows.
+//! A counter in a cluster, to detect lost data.
 
 use crate::{
     Cluster,
@@ -14,8 +14,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Counts in a ConfigMap from this machine, through the cluster's load balancer: it starts as soon as the API answers, and
-/// survives whatever happens to the hosts.
+/// Increments a number in a ConfigMap from this machine, through the load balancer of the cluster. It starts when the API
+/// answers and continues whatever happens to the hosts.
 #[derive(Debug)]
 pub struct Counter {
     kubectl: Kubectl,
@@ -24,7 +24,7 @@ pub struct Counter {
     counting: Option<JoinHandle<Result<(), String>>>,
 }
 
-/// `kubectl` on this machine, with the kubeconfig on the first master's disk.
+/// Runs `kubectl` on this machine, with the kubeconfig from the disk of the first master.
 #[derive(Clone, Debug)]
 struct Kubectl {
     program: String,
@@ -32,7 +32,7 @@ struct Kubectl {
 }
 
 impl Counter {
-    /// Counts in a cluster that need not be up yet.
+    /// Starts counting in a cluster, which may still be starting.
     #[must_use]
     pub fn of(cluster: &Cluster) -> Self {
         let kubectl = Kubectl {
@@ -53,21 +53,21 @@ impl Counter {
         Self { kubectl, stop, acknowledged, counting: Some(counting) }
     }
 
-    /// The highest number that the API has acknowledged so far; 0 if it has not answered yet.
+    /// Returns the highest number that the API has acknowledged so far, or 0 if it has not answered yet.
     #[must_use]
     pub fn acknowledged(&self) -> u64 {
         self.acknowledged.load(Ordering::Relaxed)
     }
 
-    /// Stops, and returns the last number. Ends the test if the cluster was ever behind a number that it had acknowledged, or
-    /// if it does not take another one.
+    /// Stops and returns the last number. Fails the test if the cluster ever returned less than an acknowledged number, or if
+    /// it does not accept the next number.
     #[track_caller]
     pub fn end(mut self) -> u64 {
         self.stop.store(true, Ordering::Relaxed);
         self.counting.take().unwrap().join().unwrap().unwrap();
-        let (before, begun) = (self.acknowledged(), Instant::now());
+        let (before, started) = (self.acknowledged(), Instant::now());
         while self.acknowledged() == before {
-            assert!(begun.elapsed().as_secs() < 60, "the counter does not grow any more; it is {before}");
+            assert!(started.elapsed().as_secs() < 60, "the counter stays at {before}");
             self.kubectl.count(&self.acknowledged).unwrap();
         }
         self.acknowledged()
@@ -75,7 +75,7 @@ impl Counter {
 }
 
 impl Drop for Counter {
-    /// Stops. Ends the test if the cluster has lost data, even where nobody asked for the number.
+    /// Stops. Fails the test if the cluster has lost data, even if `end` was not called.
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         let counted = self.counting.take().map(JoinHandle::join);
@@ -88,7 +88,7 @@ impl Drop for Counter {
 }
 
 impl Kubectl {
-    /// Reads the number and writes the next one. An API that does not answer is no error; a lower number is one.
+    /// Reads the number and writes the next one. A lower number is an error; an API that does not answer is not.
     fn count(&self, acknowledged: &AtomicU64) -> Result<(), String> {
         let read = self.run("get configmap counter --ignore-not-found -o jsonpath={.data.number}");
         if read.code != 0 {

@@ -1,4 +1,4 @@
-//! A host of the lab, for one test.
+//! A lab host for one test.
 
 use crate::output::{Output, Running, start};
 use std::{
@@ -8,16 +8,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The machine's address, as hosts see it.
+/// The address of this machine in the network of the hosts.
 const MACHINE: &str = "10.77.0.1";
 
-/// A command may take this many seconds.
+/// The limit for a command, in seconds.
 const LIMIT: u32 = 400;
 
-/// Begins the logs of a host after a failed test.
+/// The text before the logs of a host after a failed test.
 pub(crate) const LOGS: &str = "what the host says:";
 
-/// A freshly booted host with nodeinit and a configuration for it as the only master. Removed when it is dropped.
+/// A freshly booted host with nodeinit and a configuration in which it is the only master. Dropping it removes the host.
 #[derive(Debug)]
 pub struct Host {
     name: String,
@@ -25,7 +25,7 @@ pub struct Host {
     _named: File,
 }
 
-/// A host's name and address, and what keeps them from another run of tests on this machine: a lock on a file.
+/// Returns an unused name and address, and the locked file that reserves them on this machine.
 fn name() -> (String, String, File) {
     for number in 1..=20 {
         let name = format!("n{number}");
@@ -34,10 +34,10 @@ fn name() -> (String, String, File) {
             return (name, format!("10.77.0.{}", 70 + number), file);
         }
     }
-    panic!("twenty hosts of tests are at work on this machine");
+    panic!("all twenty names of test hosts are in use on this machine");
 }
 
-/// Where the lab keeps what it makes.
+/// Returns the directory of the lab's data.
 #[must_use]
 pub(crate) fn lab_directory() -> PathBuf {
     let from = |variable: &str| std::env::var_os(variable).map(PathBuf::from);
@@ -45,35 +45,35 @@ pub(crate) fn lab_directory() -> PathBuf {
     from("LAB_DIR").unwrap_or_else(|| cache().join("nodeinit-lab"))
 }
 
-/// The version of Kubernetes that its hosts get: `LAB_VERSION`, or the one that `tests/lab` pins.
+/// Returns the Kubernetes version of the hosts: `LAB_VERSION`, or the version that `tests/lab` pins.
 #[must_use]
 pub fn version() -> String {
     let pinned = || include_str!("../lab/lib.sh").lines().find_map(|line| line.strip_prefix("pinned_version="));
     std::env::var("LAB_VERSION").unwrap_or_else(|_| pinned().unwrap().to_owned())
 }
 
-/// Where the programs and images of that version are, and the configuration of a cluster.
+/// Returns the directory with the programs, the images and the cluster configuration of that version.
 #[must_use]
 pub fn release_directory() -> PathBuf {
     let ask = format!(". {} && release_dir", lab("lib.sh"));
     PathBuf::from(start("release_dir", LIMIT, &["bash", "-c", &ask]).wait().exits(0).stdout.trim())
 }
 
-/// Where its locks are.
+/// Returns the directory of the lab's locks.
 pub(crate) fn lock_directory() -> PathBuf {
     let locks = lab_directory().join("lock");
     std::fs::create_dir_all(&locks).unwrap();
     locks
 }
 
-/// The path of a program of the lab.
+/// Returns the path of a program of the lab.
 pub(crate) fn lab(program: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("lab").join(program).display().to_string()
 }
 
-/// A binary that the environment names; `make test` does.
+/// Returns the path of a binary from an environment variable, which `make test` sets.
 pub(crate) fn binary(variable: &str) -> String {
-    std::env::var(variable).unwrap_or_else(|_| panic!("{variable} does not name a binary: run `make test`"))
+    std::env::var(variable).unwrap_or_else(|_| panic!("{variable} is not set to the path of a binary: run `make test`"))
 }
 
 #[track_caller]
@@ -82,18 +82,18 @@ fn verb(arguments: &[&str]) -> Output {
     start(&format!("host.sh {}", arguments.join(" ")), LIMIT, &[&[program.as_str()], arguments].concat()).wait()
 }
 
-/// What a new host has.
+/// The initial content of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Made {
-    /// containerd, and an empty disk.
+    /// containerd without images.
     Plain,
-    /// The same with all images in containerd.
+    /// containerd with all images.
     WithImages,
     /// No containerd.
     Bare,
 }
 
-/// Boots hosts, all at once.
+/// Boots hosts in parallel.
 pub(crate) fn booted(count: usize, how: Made) -> Vec<Host> {
     if how == Made::Bare {
         start("containerd.sh", 1800, &[&lab("containerd.sh")]).wait().exits(0);
@@ -110,19 +110,19 @@ pub(crate) fn booted(count: usize, how: Made) -> Vec<Host> {
 }
 
 impl Host {
-    /// Boots one.
+    /// Boots a host.
     #[must_use]
     pub fn fresh() -> Self {
         Self::made(Made::Plain)
     }
 
-    /// Boots one that has all images in containerd already, for what does not depend on their import.
+    /// Boots a host with all images in containerd, for tests that do not depend on their import.
     #[must_use]
     pub fn with_images() -> Self {
         Self::made(Made::WithImages)
     }
 
-    /// Boots one without containerd. Containers' own programs, which it can get, are in `/opt/lab/bin/runtime`.
+    /// Boots a host without containerd, whose programs are in `/opt/lab/bin/runtime`.
     #[must_use]
     pub fn bare() -> Self {
         Self::made(Made::Bare)
@@ -134,7 +134,7 @@ impl Host {
         host
     }
 
-    /// Gives it nodeinit, and the configuration of a cluster of these hosts; an empty endpoint stands for none.
+    /// Copies nodeinit and the configuration of a cluster of these hosts to the host; an empty endpoint means none.
     pub(crate) fn equip(&self, masters: &[&Self], workers: &[&Self], endpoint: &str) {
         let names = |hosts: &[&Self]| hosts.iter().map(|host| host.name.clone()).collect::<Vec<_>>();
         let arguments = [names(masters), vec!["--".to_owned()], names(workers)].concat();
@@ -150,7 +150,7 @@ impl Host {
         self.copy(&binary("NODEINIT_LAB"), "/usr/local/bin/nodeinit");
     }
 
-    /// Boots one with images and runs `nodeinit up` on it.
+    /// Boots a host with images and runs `nodeinit up` on it.
     #[must_use]
     pub fn with_cluster() -> Self {
         let host = Self::with_images();
@@ -163,53 +163,53 @@ impl Host {
         self::verb(&[&[verb, self.name.as_str()], arguments].concat())
     }
 
-    /// Its name, which is the node's too.
+    /// Returns the name of the host, which is also the name of its node.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its address.
+    /// Returns the address of the host.
     #[must_use]
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// The last part of its address, which no other test has.
+    /// Returns the last part of the address, which no other test uses.
     fn number(&self) -> u32 {
         self.address.rsplit('.').next().unwrap().parse().unwrap()
     }
 
-    /// An address that belongs to no host and to no other test, for the hosts of this test.
+    /// Returns an address for this test that no host and no other test uses.
     #[must_use]
     pub fn spare_address(&self) -> String {
         format!("10.77.0.{}", self.number() + 130)
     }
 
-    /// A port of the machine that no other test has, for a [`Server`].
+    /// Returns a port of this machine that no other test uses, for a [`Server`].
     #[must_use]
     pub fn spare_port(&self) -> u16 {
         17_000 + u16::try_from(self.number()).unwrap()
     }
 
-    /// Starts a script in it and returns at once.
+    /// Starts a script on the host without waiting for it.
     #[must_use]
     pub fn start(&self, script: &str) -> Running {
         start(script, LIMIT, &[&lab("host.sh"), "ssh", &self.name, script])
     }
 
-    /// Runs a script in it.
+    /// Runs a script on the host.
     pub fn run(&self, script: &str) -> Output {
         self.start(script).wait()
     }
 
-    /// Runs a script in it that must succeed, and returns what it wrote to standard output.
+    /// Runs a script on the host, which must succeed, and returns its standard output.
     #[track_caller]
     pub fn must(&self, script: &str) -> String {
         self.run(script).exits(0).stdout
     }
 
-    /// Runs nodeinit in it.
+    /// Runs nodeinit on the host.
     pub fn nodeinit(&self, arguments: &str) -> Output {
         self.run(&format!("nodeinit {arguments}"))
     }
@@ -222,13 +222,13 @@ impl Host {
         output
     }
 
-    /// Runs `kubectl` in it, which must succeed.
+    /// Runs `kubectl` on the host, which must succeed, and returns its standard output.
     #[track_caller]
     pub fn kubectl(&self, arguments: &str) -> String {
         self.must(&format!("kubectl --kubeconfig /etc/kubernetes/admin.conf {arguments}"))
     }
 
-    /// Brings images that only some tests need into its containerd, by the names of the folders in `lab/addons`. Builds them first, which takes minutes.
+    /// Imports images that only some tests need, named by their folders in `lab/addons`. Builds them first, which takes minutes.
     pub fn import_addons(&self, names: &[&str]) {
         build_addons(names);
         for name in names {
@@ -236,36 +236,36 @@ impl Host {
         }
     }
 
-    /// Puts a layer over its configuration, in the place of the former one.
+    /// Writes the last configuration file of the host, replacing the previous one.
     pub fn configure(&self, yaml: &str) {
         self.put("/etc/nodeinit/conf.d/50-test.yaml", yaml);
     }
 
-    /// Writes a file in it.
+    /// Writes a file on the host.
     pub fn put(&self, path: &str, content: &str) {
         self.must(&format!("install -D /dev/stdin {path} <<'END-OF-FILE'\n{content}\nEND-OF-FILE"));
     }
 
-    /// Copies a file of this machine into it.
+    /// Copies a file from this machine to the host.
     pub fn copy(&self, from: &str, to: &str) {
         self.verb("copy", &[from, to]).exits(0);
     }
 
-    /// Copies the nodeinit that tests can kill into it, as `nodeinit-failpoints`.
+    /// Copies the nodeinit build with failpoints to the host, as `nodeinit-failpoints`.
     pub fn add_failpoints(&self) {
         self.copy(&binary("NODEINIT_LAB_FAILPOINTS"), "/usr/local/bin/nodeinit-failpoints");
     }
 
-    /// Runs a script in it until it succeeds, and returns the seconds that it took.
+    /// Repeats a script on the host until it succeeds, and returns the seconds that this took.
     ///
     /// # Panics
-    /// Where it does not within `limit` seconds.
+    /// If it does not within `limit` seconds.
     #[track_caller]
     pub fn until(&self, what: &str, limit: f64, script: &str) -> f64 {
-        let begun = Instant::now();
+        let started = Instant::now();
         loop {
             let last = self.run(script);
-            let seconds = begun.elapsed().as_secs_f64();
+            let seconds = started.elapsed().as_secs_f64();
             if last.code == 0 {
                 return seconds;
             }
@@ -274,34 +274,34 @@ impl Host {
         }
     }
 
-    /// The digest of the cluster's CA, or nothing where there is none.
+    /// Returns the digest of the cluster CA, or an empty string if it does not exist.
     #[must_use]
     pub fn ca(&self) -> String {
         self.must("[ ! -e /etc/kubernetes/pki/ca.crt ] || sha256sum </etc/kubernetes/pki/ca.crt")
     }
 
-    /// The path on this machine of a file that it has written to its disk, whether it is up or not.
+    /// Returns the path on this machine of a file on the host's disk, whether the host is up or not.
     #[must_use]
     pub fn on_disk(&self, path: &str) -> PathBuf {
         lab_directory().join("hosts").join(&self.name).join("upper").join(path)
     }
 
-    /// Cuts its power.
+    /// Cuts the power of the host.
     pub fn cut_power(&self) {
         self.verb("kill", &[]).exits(0);
     }
 
-    /// Boots it after a power cut.
+    /// Boots the host after a power cut.
     pub fn boot(&self) {
         self.verb("up", &[]).exits(0);
     }
 
-    /// Gives it a new, empty disk at the same address, as a machine that is built again; its images are in containerd.
+    /// Replaces the host by a new one with the same address, an empty disk and all images in containerd.
     pub fn rebuild(&self) {
         self.boot_empty(Made::WithImages).wait().exits(0);
     }
 
-    /// Begins to boot it with an empty disk.
+    /// Starts booting the host with an empty disk.
     fn boot_empty(&self, how: Made) -> Running {
         let how = match how {
             Made::Plain => "LAB_IMPORTED=",
@@ -312,37 +312,37 @@ impl Host {
         start("host.sh up", LIMIT, &["env", how, "bash", "-c", &script, "up", &self.name, &self.address])
     }
 
-    /// Stops all of its processes where they are, or lets them continue.
+    /// Freezes all processes of the host, or lets them continue.
     pub fn freeze(&self, on: bool) {
         self.verb("freeze", &[if on { "on" } else { "off" }]).exits(0);
     }
 
-    /// Lays a disk of a size such as `8k` over a path, enlarges it, or takes it `off`.
+    /// Mounts a disk of a size such as `8k` over a path, enlarges it, or removes it (`off`).
     pub fn disk(&self, path: &str, size: &str) {
         self.verb("disk", &[path, size]).exits(0);
     }
 
-    /// Plugs its cable in, or pulls it.
+    /// Connects or disconnects the network of the host.
     pub fn network(&self, on: bool) {
         self.verb("network", &[if on { "on" } else { "off" }]).exits(0);
     }
 
-    /// Lets all that it sends arrive `milliseconds` later, until it is stopped.
+    /// Delays all packets from the host by `milliseconds`, until it is stopped.
     pub fn delay(&self, milliseconds: u32) {
         self.verb("delay", &[&milliseconds.to_string()]).exits(0);
     }
 
-    /// Begins or ends heavy writes on the disk that it is on.
+    /// Starts or stops heavy writes on the disk under the host.
     pub fn writes(&self, on: bool) {
         self.verb("writes", &[if on { "on" } else { "off" }]).exits(0);
     }
 
-    /// Proves its pod network: pods reach each other by address, service and name.
+    /// Checks the pod network: pods reach each other by address, service and name.
     pub fn check_pods(&self) {
         start("check-pods.sh", LIMIT, &[&lab("check-pods.sh"), &self.name]).wait().exits(0);
     }
 
-    /// Each restart of a container of the control plane, by its logs: its name, and the seconds from its end to its start.
+    /// Returns each restart of a control plane container from its logs: its name, and the seconds between its end and its start.
     #[must_use]
     pub fn restarts(&self) -> Vec<(String, f64)> {
         let script = r#"cd /var/log/pods && for new in kube-system_*/*/*.log; do
@@ -368,25 +368,25 @@ impl Drop for Host {
                 "journalctl -u kubelet -n 15 --no-pager; ctr -n k8s.io tasks ls; tail -n 5 /var/log/pods/*/*/*.log";
             eprintln!("{LOGS} {}\n{}", self.name, self.run(look).text());
         }
-        // The next host begins with removing what is left of this one.
+        // The next host first removes the remains of this one.
         let _ = self.verb("down", &[]);
     }
 }
 
-/// Builds images that only some tests need, by the names of the folders in `lab/addons`; hosts see them as archives.
+/// Builds images that only some tests need, named by their folders in `lab/addons`; hosts see them as archives.
 pub fn build_addons(names: &[&str]) {
     let program = lab("addons.sh");
     start("addons.sh", 1800, &[&[program.as_str()], names].concat()).wait().exits(0);
 }
 
-/// A load balancer of the machine before the API servers of some masters. Ends when it is dropped.
+/// A load balancer on this machine in front of the API servers of some masters. Dropping it stops the load balancer.
 #[derive(Debug)]
 pub(crate) struct Balancer {
     port: String,
 }
 
 impl Balancer {
-    /// Stands before these masters.
+    /// Starts a load balancer for these masters.
     pub(crate) fn of(masters: &[Host]) -> Self {
         let port = (16_000 + masters[0].number()).to_string();
         let _ = verb(&["unserve", &port]);
@@ -395,7 +395,7 @@ impl Balancer {
         Self { port }
     }
 
-    /// Where it is, as hosts see it.
+    /// Returns the address and port under which hosts reach the load balancer.
     pub(crate) fn endpoint(&self) -> String {
         format!("{MACHINE}:{}", self.port)
     }
@@ -407,14 +407,14 @@ impl Drop for Balancer {
     }
 }
 
-/// A file server of the machine, which hosts use as a mirror. Ends when it is dropped.
+/// A file server on this machine, which hosts use as a mirror. Dropping it stops the server.
 #[derive(Debug)]
 pub struct Server {
     port: String,
 }
 
 impl Server {
-    /// Serves a directory; with `cut`, each answer ends after so many bytes.
+    /// Serves a directory; with `cut`, each answer ends after that many bytes.
     #[must_use]
     pub fn of(directory: &str, port: u16, cut: Option<u64>) -> Self {
         let port = port.to_string();
@@ -425,21 +425,21 @@ impl Server {
         Self { port }
     }
 
-    /// Its URL, as hosts see it.
+    /// Returns the URL under which hosts reach the server.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{MACHINE}:{}", self.port)
     }
 }
 
-/// Stand-ins for upstream's servers, with TLS by the lab's own CA. Ends when it is dropped.
+/// Replacements of the upstream servers, with certificates of the lab's CA. Dropping it stops them.
 #[derive(Debug)]
 pub struct Upstream {
     port: u16,
 }
 
 impl Upstream {
-    /// Serves the files and images of the release to a host; `access` is what the registry demands: `none`, `basic` or `token`.
+    /// Serves the files and images of the release to a host; `access` is the authentication of the registry: `none`, `basic` or `token`.
     #[must_use]
     pub fn of(host: &Host, access: &str) -> Self {
         let upstream = Self { port: 18_000 + 4 * u16::try_from(host.number()).unwrap() };
@@ -448,19 +448,19 @@ impl Upstream {
         upstream
     }
 
-    /// The file server's URL, as hosts see it.
+    /// Returns the URL under which hosts reach the file server.
     #[must_use]
     pub fn files(&self) -> String {
         format!("https://{MACHINE}:{}", self.port)
     }
 
-    /// The registry's URL, as hosts see it.
+    /// Returns the URL under which hosts reach the registry.
     #[must_use]
     pub fn registry(&self) -> String {
         format!("https://{MACHINE}:{}", self.port + 1)
     }
 
-    /// What the lab keeps of it: `ca.pem`, and `password` with `USER:PASSWORD`.
+    /// Returns the path of a file of these servers: `ca.pem`, or `password` with `USER:PASSWORD`.
     #[must_use]
     pub fn kept(name: &str) -> PathBuf {
         lab_directory().join("upstream").join(name)

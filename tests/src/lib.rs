@@ -5,7 +5,7 @@
     clippy::expect_used,
     clippy::disallowed_methods,
     clippy::disallowed_macros,
-    reason = "tests end where something is not as they expect, run programs of the lab, and print"
+    reason = "tests panic on an unexpected value, run programs of the lab, and print"
 )]
 
 mod cloud;

@@ -1,13 +1,13 @@
-//! What lies on a host's disk.
+//! The files on the disk of a host.
 
 use crate::Host;
 use std::collections::BTreeMap;
 
-/// Each path with its kind, mode, owner, link target and digest; with times where they were asked for.
+/// Each path with its kind, mode, owner, link target and digest, and with its modification time if requested.
 pub type Listing = BTreeMap<String, String>;
 
-/// What is left out of a listing of all: what the kernel makes up, what systemd keeps for itself, logs, containerd's
-/// store, and what the lab shows from outside.
+/// Paths that a full listing omits: virtual file systems, the state of systemd, logs, the store of containerd, and the
+/// directories that the lab mounts.
 const LEFT_OUT: &[&str] = &[
     "/dev",
     "/proc",
@@ -19,19 +19,19 @@ const LEFT_OUT: &[&str] = &[
     "/var/tmp",
     "/var/lib/containerd",
     "/var/lib/systemd",
-    // Debian copies the lists of its packages there at midnight.
+    // Debian copies its package lists to this directory at midnight.
     "/var/backups",
 ];
 
 impl Host {
-    /// Everything on its disk.
+    /// Lists all files on the disk of the host.
     #[must_use]
     pub fn listing(&self) -> Listing {
-        // The kubelet's directory is a file system of its own in the lab.
+        // In the lab, the directory of the kubelet is a separate file system.
         self.list("/ /var/lib/kubelet", "-xdev", LEFT_OUT, "%y %m %U:%G %l")
     }
 
-    /// What lies below these paths, with the time of each file's last change.
+    /// Lists the files below these paths, with the modification time of each one.
     #[must_use]
     pub fn digests(&self, paths: &str) -> Listing {
         self.list(paths, "", &[], "%y %m %U:%G %l %T@")
@@ -52,7 +52,7 @@ impl Host {
     }
 }
 
-/// The paths that are not the same in both, each with what it was and what it is.
+/// Returns the paths that differ between the listings, each with its state before and after.
 #[must_use]
 pub fn difference(before: &Listing, after: &Listing) -> Vec<String> {
     let mut paths: Vec<&String> = before.keys().chain(after.keys()).collect();

@@ -1,4 +1,4 @@
-//! How a command ended.
+//! Commands and their results.
 
 use std::{
     io::Read,
@@ -8,52 +8,52 @@ use std::{
     time::Instant,
 };
 
-/// What a command said, how it ended, and how long it took.
+/// The result of a command: its output, its exit code and its duration.
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// Its exit code; 128 and the signal's number where a signal ended it.
+    /// The exit code; 128 plus the number of the signal if a signal ended the command.
     pub code: i32,
-    /// What it wrote to standard output.
+    /// The standard output.
     pub stdout: String,
-    /// What it wrote to standard error.
+    /// The standard error.
     pub stderr: String,
-    /// Seconds from start to end.
+    /// The duration in seconds.
     pub seconds: f64,
     what: String,
 }
 
 impl Output {
-    /// Ends the test unless the command exited with `code`.
+    /// Fails the test unless the command exited with `code`.
     #[track_caller]
     pub fn exits(self, code: i32) -> Self {
         assert!(self.code == code, "{} exited with {}, not {code}:\n{}", self.what, self.code, self.text());
         self
     }
 
-    /// Ends the test unless the command said all of these.
+    /// Fails the test unless the output contains all of `parts`.
     #[track_caller]
     pub fn says(&self, parts: &[&str]) {
         for part in parts {
-            assert!(self.text().contains(part), "{} did not say {part:?}:\n{}", self.what, self.text());
+            assert!(self.text().contains(part), "{} did not print {part:?}:\n{}", self.what, self.text());
         }
     }
 
-    /// All that it said.
+    /// Returns standard output and standard error.
     #[must_use]
     pub fn text(&self) -> String {
         format!("{}{}", self.stdout, self.stderr)
     }
 }
 
-/// A command that runs.
+/// A running command.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
-    begun: Instant,
+    started: Instant,
     what: String,
 }
 
-/// Starts a command, which may take `limit` seconds.
+/// Starts a command with a limit of `limit` seconds.
 pub(crate) fn start(what: &str, limit: u32, argv: &[&str]) -> Running {
     let limit = limit.to_string();
     let child = Command::new("timeout")
@@ -65,17 +65,17 @@ pub(crate) fn start(what: &str, limit: u32, argv: &[&str]) -> Running {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap_or_else(|e| panic!("cannot start {what}: {e}"));
-    Running { child, begun: Instant::now(), what: what.to_owned() }
+    Running { child, started: Instant::now(), what: what.to_owned() }
 }
 
 impl Running {
-    /// Its exit code, or -1 where a signal ended it; nothing while it runs.
+    /// Returns the exit code, -1 if a signal ended the command, or `None` while it runs.
     #[must_use]
     pub fn ended(&mut self) -> Option<i32> {
         self.child.try_wait().unwrap().map(|status| status.code().unwrap_or(-1))
     }
 
-    /// Waits until it has ended.
+    /// Waits for the end of the command.
     #[must_use]
     pub fn wait(mut self) -> Output {
         let mut err = self.child.stderr.take().unwrap();
@@ -83,9 +83,9 @@ impl Running {
         let stdout = text(&mut self.child.stdout.take().unwrap());
         let stderr = errors.join().unwrap();
         let status = self.child.wait().unwrap();
-        // `timeout` tells a signal as a shell does, but for those that leave a core: it dies of them itself.
+        // `timeout` returns 128 plus the signal, as a shell does, but dies itself of a signal that dumps core.
         let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(-1);
-        Output { code, stdout, stderr, seconds: self.begun.elapsed().as_secs_f64(), what: self.what }
+        Output { code, stdout, stderr, seconds: self.started.elapsed().as_secs_f64(), what: self.what }
     }
 }
 

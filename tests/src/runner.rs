@@ -1,4 +1,4 @@
-//! Runs tests on hosts: two at a time, the longest first, each in a process of its own and within its budget.
+//! Runs tests on hosts: two at a time, the longest first, each in a separate process and within its budget.
 
 use crate::{
     output::start,
@@ -15,27 +15,27 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What the budgets of `make test` may add up to, two at a time, in minutes. A budget is about twice what its test takes, so that
-/// the tests on hosts take half of this.
+/// The limit for the total of the budgets of `make test`, in minutes, with two tests at a time. A budget is about twice the
+/// duration of its test, so the tests on hosts take half of this.
 const SHARE: u32 = 44;
 
-/// Multiplies all budgets, for a machine that is slow or has other work to do.
+/// The environment variable whose value multiplies all budgets, for a slow or busy machine.
 const PATIENCE: &str = "NODEINIT_LAB_PATIENCE";
 
-/// What budgets are multiplied with otherwise: machines of CI differ by a factor of two.
+/// The default factor of the budgets: CI machines differ in speed by a factor of two.
 const USUAL_PATIENCE: u32 = 2;
 
-/// Set by CI, where a test that fails runs once more: one race among the hundred bootstraps of a run must not hide what the others
-/// show. The test counts as flaky then, and the run ends with its reason.
+/// The environment variable that CI sets. In CI, a failed test runs once more, so that one race among the hundred bootstraps of a
+/// run does not hide the other results. The test then counts as flaky, and its failure is printed at the end.
 const CI: &str = "CI";
 
-/// A run with more flaky tests fails.
+/// The maximum number of flaky tests; a run with more of them fails.
 const FLAKY: usize = 2;
 
-/// No reason of a failure is longer, in lines.
+/// The maximum length of a printed failure, in lines.
 const REASON: usize = 40;
 
-/// With a test's name behind it, this process is that test.
+/// The argument that makes this process run the one test named after it.
 const ONE: &str = "--one-test-in-this-process";
 
 /// A test on hosts.
@@ -57,37 +57,37 @@ macro_rules! test {
 }
 
 impl Test {
-    /// A test of `make test`, which may run at the same time as another one. It fails if it takes more than [`USUAL_PATIENCE`] times
+    /// Creates a test of `make test` that may run beside another one. It fails if it takes longer than [`USUAL_PATIENCE`] times
     /// `seconds`.
     #[must_use]
     pub const fn new(name: &'static str, run: fn(), seconds: u32) -> Self {
         Self { name, run, seconds, alone: false, long: false }
     }
 
-    /// Runs it while no other test has hosts on this machine: for what depends on speed.
+    /// Runs the test while no other test has hosts on this machine, because it depends on speed.
     #[must_use]
     pub const fn alone(self) -> Self {
         Self { alone: true, ..self }
     }
 
-    /// Leaves it out of `make test`; it has a target of its own.
+    /// Excludes the test from `make test`; a separate target runs it.
     #[must_use]
     pub const fn long(self) -> Self {
         Self { long: true, ..self }
     }
 }
 
-/// How long a test took, and why it failed.
+/// The duration of a test, and the reason of its failure.
 struct Taken {
     test: Test,
     seconds: f64,
-    /// Of the first try, if there were two.
+    /// The failure of the first try, if there were two tries.
     failure: Option<String>,
     passed: bool,
 }
 
-/// The program of tests: takes the arguments of Rust's own test programs, runs what they select, and prints a table of times.
-/// `logs` is where each test's output goes.
+/// Runs the test program: takes the arguments of Rust's test programs, runs the selected tests, and prints a table of durations.
+/// `logs` is the directory for the output of each test.
 #[must_use]
 pub fn main(tests: &'static [Test], logs: &str) -> ExitCode {
     if let [_, flag, name] = &env::args().collect::<Vec<_>>()[..]
@@ -109,9 +109,9 @@ pub fn main(tests: &'static [Test], logs: &str) -> ExitCode {
         let (taken, logs) = (Arc::clone(&taken), logs.clone());
         let run = move || {
             let _slot = Slot::take(test.alone);
-            let begun = Instant::now();
+            let started = Instant::now();
             let (failure, result) = tried(again, |attempt| in_a_process(test, logs.as_deref(), attempt));
-            let seconds = begun.elapsed().as_secs_f64();
+            let seconds = started.elapsed().as_secs_f64();
             taken.lock().unwrap().push(Taken { test, seconds, failure, passed: result.is_ok() });
             result
         };
@@ -125,20 +125,20 @@ pub fn main(tests: &'static [Test], logs: &str) -> ExitCode {
         return ExitCode::FAILURE;
     }
     if !arguments.list && conclusion.num_passed + conclusion.num_failed + conclusion.num_ignored == 0 {
-        println!("no test has such a name");
+        println!("no test matches these arguments");
         return ExitCode::FAILURE;
     }
     conclusion.exit_code()
 }
 
-/// Those that need the whole machine, then the longest first, so that both lanes end at about the same time.
+/// Orders the tests: first those that need the whole machine, then the longest, so that both lanes end at about the same time.
 fn in_order(tests: &[Test]) -> Vec<Test> {
     let mut tests = tests.to_vec();
     tests.sort_by_key(|test| (!test.alone, std::cmp::Reverse(test.seconds)));
     tests
 }
 
-/// Runs a test, and once more if it fails and `again` is set. Returns why the first try failed, and the result of the last one.
+/// Runs a test, and once more if it fails and `again` is set. Returns the failure of the first try and the result of the last one.
 fn tried(again: bool, run: impl Fn(u32) -> Result<(), Failed>) -> (Option<String>, Result<(), Failed>) {
     let first = run(1);
     let failure = first.as_ref().err().map(|failed| reason(failed.message().unwrap_or_default()));
@@ -146,9 +146,9 @@ fn tried(again: bool, run: impl Fn(u32) -> Result<(), Failed>) -> (Option<String
     (failure, last)
 }
 
-/// Runs a test and waits for its end. The log of a first try is `NAME.log`, and of a second one `NAME.2.log`. A process of its own can be ended, and its hosts are removed once it is gone.
+/// Runs a test in a separate process, which can be killed, and then removes its hosts. The log of the first try is `NAME.log`, that of the second one `NAME.2.log`.
 fn in_a_process(test: Test, logs: Option<&Path>, attempt: u32) -> Result<(), Failed> {
-    // A test must not outlive what holds its slot.
+    // A test must not outlive the process that holds its slot.
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL"]).arg(env::current_exe().unwrap()).args([ONE, test.name]);
     let suffix = if attempt == 1 { String::new() } else { format!(".{attempt}") };
@@ -177,15 +177,12 @@ fn in_a_process(test: Test, logs: Option<&Path>, attempt: u32) -> Result<(), Fai
     let said = log.map(|log| fs::read_to_string(log).unwrap_or_default()).unwrap_or_default();
     let how = match ended {
         Some(status) => format!("{status}"),
-        None => format!(
-            "exceeded its budget of {} s; on a machine that has other work to do, set {PATIENCE}=4",
-            budget.as_secs()
-        ),
+        None => format!("exceeded its budget of {} s; on a busy machine, set {PATIENCE}=4", budget.as_secs()),
     };
     Err(format!("{said}{removed}{}: {how}", test.name).into())
 }
 
-/// The minutes that `make test` takes if each of its tests uses up its budget.
+/// Returns the minutes that `make test` takes if each test uses its whole budget.
 fn minutes(tests: &[Test]) -> u32 {
     let of = |alone| tests.iter().filter(|test| !test.long && test.alone == alone).map(|test| test.seconds).sum();
     let (alone, shared): (u32, u32) = (of(true), of(false));
@@ -198,7 +195,7 @@ fn check(tests: &[Test]) -> Result<(), String> {
     println!("the budgets of the tests of `make test` add up to {minutes} of {SHARE} minutes, two at a time");
     if minutes > SHARE {
         return Err(format!(
-            "the budgets add up to {minutes} minutes, two tests at a time, and {SHARE} are allowed: shorten a test, or list it as `.long()` and give it a target in the Makefile"
+            "the budgets add up to {minutes} minutes, two tests at a time, and the limit is {SHARE}: shorten a test, or list it as `.long()` and give it a target in the Makefile"
         ));
     }
     for file in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("hosts")).unwrap() {
@@ -223,7 +220,7 @@ fn print_table(taken: &[Taken]) {
     }
     let seconds: f64 = taken.iter().map(|taken| taken.seconds).sum();
     println!("{seconds:7.0} {:7}  all", taken.iter().map(|taken| taken.test.seconds).sum::<u32>());
-    // Last, because logs of CI are read from their end.
+    // Failures come last because CI logs are read from the end.
     for Taken { test, failure, passed, .. } in taken {
         if let Some(failure) = failure {
             println!("\n{} {}\n{failure}", if *passed { "FLAKY" } else { "FAILED" }, test.name);
@@ -231,7 +228,7 @@ fn print_table(taken: &[Taken]) {
     }
 }
 
-/// What a failed test says itself, without the logs of its hosts, and how its process ended.
+/// Returns the panic message of a failed test without the logs of its hosts, and how its process ended.
 fn reason(output: &str) -> String {
     let lines: Vec<&str> = output.lines().collect();
     let begin = lines.iter().position(|line| line.contains("panicked at")).unwrap_or(lines.len());
@@ -249,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_without_the_logs_of_the_hosts() {
+    fn a_reason_omits_the_logs_of_the_hosts() {
         let output =
             format!("up\nthread 'main' panicked at a.rs:1:\nleft: 1\n{}\nlog\nlog\na::b: exit 101", crate::host::LOGS);
         assert_eq!(reason(&output), "  thread 'main' panicked at a.rs:1:\n  left: 1\n  a::b: exit 101\n");
@@ -257,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_that_fails_runs_once_more_only_where_asked() {
+    fn a_failed_test_is_retried_only_on_request() {
         let fails_up_to = |count: u32| move |attempt: u32| if attempt <= count { Err("no".into()) } else { Ok(()) };
         let outcome = |again, count| {
             let (failure, result) = tried(again, fails_up_to(count));
@@ -270,18 +267,18 @@ mod tests {
     }
 
     #[test]
-    fn tests_that_run_alone_come_first_and_then_the_longest() {
+    fn the_order_is_alone_first_then_longest() {
         let order = in_order(&[of(2), of(5), of(1).alone(), of(3)]);
         assert_eq!(order.iter().map(|test| test.seconds / 60).collect::<Vec<_>>(), [1, 5, 3, 2]);
     }
 
     #[test]
-    fn two_tests_share_the_machine_unless_they_run_alone_and_longer_ones_do_not_count() {
+    fn the_total_counts_two_lanes_and_omits_long_tests() {
         assert_eq!(minutes(&[of(2), of(4), of(1).alone(), of(300).long()]), 4);
     }
 
     #[test]
-    fn budgets_that_exceed_the_share_of_the_hour_fail() {
+    fn budgets_above_the_limit_are_refused() {
         assert!(check(&[of(2 * SHARE)]).is_ok());
         assert!(check(&[of(2 * SHARE), of(1)]).unwrap_err().contains("shorten a test"));
     }

@@ -1,21 +1,21 @@
-//! Which tests may boot hosts now.
+//! Slots, which limit the tests that boot hosts at the same time.
 
 use crate::host::lock_directory;
 use std::{fs::File, path::PathBuf, thread, time::Duration};
 
-/// Tests that may boot hosts at the same time on this machine.
+/// The number of tests that may boot hosts at the same time on this machine.
 pub(crate) const SLOTS: usize = 2;
 
-/// The right to boot hosts on this machine, across all processes and checkouts. Ends when it is dropped, and with the process.
+/// The right to boot hosts on this machine, across all processes and checkouts. It ends when it is dropped or the process ends.
 #[derive(Debug)]
 pub(crate) struct Slot {
     _held: Vec<File>,
 }
 
 impl Slot {
-    /// Waits for one slot, or for the whole machine.
+    /// Waits for a slot, or for the whole machine.
     ///
-    /// A waiting process keeps its turn, so that a test that needs the whole machine gets it once the tests before it end.
+    /// A waiting process keeps its place in the queue, so a test that needs the whole machine gets it when the earlier tests end.
     pub(crate) fn take(whole_machine: bool) -> Self {
         let turn = open("slot-turn");
         turn.lock().unwrap();

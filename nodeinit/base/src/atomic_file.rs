@@ -1,4 +1,4 @@
-//! Files that are written whole or not at all.
+//! Atomic writes of files.
 
 use std::{
     fs::{self, File, OpenOptions, Permissions},
@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The name under which `path` is written. The leading dot keeps the kubelet from reading it.
+/// Returns the temporary name for `path`. The leading dot keeps the kubelet from reading it.
 #[must_use]
 pub fn temporary(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -17,7 +17,7 @@ pub fn temporary(path: &Path) -> PathBuf {
 /// Creates the temporary file for `path`: empty, with `mode`.
 ///
 /// # Errors
-/// Where it cannot be created.
+/// If it cannot be created.
 pub fn create_temporary(path: &Path, mode: u32) -> io::Result<File> {
     let new = temporary(path);
     // A leftover of a killed run may have another mode.
@@ -33,18 +33,18 @@ pub fn create_temporary(path: &Path, mode: u32) -> io::Result<File> {
 /// Makes the names in a directory durable.
 ///
 /// # Errors
-/// Where it cannot be opened or synced.
+/// If it cannot be opened or synced.
 pub fn sync_directory(path: &Path) -> io::Result<()> {
     // The directory of a bare file name is the current one.
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     File::open(path).and_then(|directory| directory.sync_all())
 }
 
-/// Writes a file that only its owner can read. After a crash at any instant, `path` has its old or its new content. A file that
-/// already has this content and is private is not written.
+/// Writes a file that only its owner can read. After a crash at any time, `path` has its old or its new content. Does not write a
+/// file that already has this content and is private.
 ///
 /// # Errors
-/// The first operation that failed; then `path` is unchanged.
+/// If an operation fails; then `path` is unchanged.
 pub fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
     if is_private(path, content) {
         return Ok(());
@@ -77,8 +77,8 @@ mod tests {
     use std::os::unix::fs::MetadataExt;
 
     #[test]
-    #[allow(clippy::disallowed_methods, reason = "a test writes what is to be replaced")]
-    fn a_private_file_is_replaced_whole_and_only_if_it_differs() {
+    #[allow(clippy::disallowed_methods, reason = "a test writes the file to replace")]
+    fn a_private_file_is_replaced_atomically_and_only_if_it_differs() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("secrets.yaml");
         fs::write(&path, "old").unwrap();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Pauses that double from a first to a longest one, each shortened at random, up to a deadline if there is one.
+/// Pauses that double from a first to a longest one, each shortened at random, with an optional deadline.
 #[derive(Clone, Debug)]
 pub struct Backoff {
     first: Duration,
@@ -14,15 +14,15 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// Pauses from `first` to `longest` without a deadline. Each is shortened by up to a quarter at random, so that many who
-    /// failed at the same time do not retry at the same time.
+    /// Creates pauses from `first` to `longest` without a deadline. Each is shortened by up to a quarter at random, so that clients
+    /// that failed at the same time do not retry at the same time.
     #[must_use]
     pub fn new(first: Duration, longest: Duration) -> Self {
         let first = first.min(longest);
         Self { first, next: first, longest, jitter: 0.25, deadline: None }
     }
 
-    /// Sets the largest part of a pause by which it is shortened.
+    /// Sets the largest fraction by which a pause is shortened.
     #[must_use]
     pub fn jitter(mut self, part: f64) -> Self {
         self.jitter = part;
@@ -42,7 +42,7 @@ impl Backoff {
         self
     }
 
-    /// Sets what pauses grow to from the next one on.
+    /// Sets the longest pause, starting with the next one.
     pub fn grow_to(&mut self, longest: Duration) {
         self.longest = longest;
     }
@@ -52,7 +52,7 @@ impl Backoff {
         self.next = self.first;
     }
 
-    /// The time that is left until the deadline; without one, for ever.
+    /// Returns the time until the deadline; the maximum if there is none.
     #[must_use]
     pub fn left(&self) -> Duration {
         self.deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()))
@@ -69,7 +69,7 @@ impl Backoff {
         self.pause_at_least(Duration::ZERO).await
     }
 
-    /// As [`Self::pause`], but waits no less than `least`, which the other side asked for.
+    /// As [`Self::pause`], but waits at least `least`, which the server requested.
     pub async fn pause_at_least(&mut self, least: Duration) -> bool {
         let pause = self.next.mul_f64(1.0 - self.jitter * random()).max(least);
         if self.next.max(least) >= self.left() {
@@ -81,11 +81,11 @@ impl Backoff {
     }
 }
 
-/// A number from 0 to 1. Not for secrets.
+/// Returns a random number from 0 to 1. Not for secrets.
 #[must_use]
 pub fn random() -> f64 {
     let mut bytes = [0; 4];
-    // Without randomness there is no jitter, and no harm.
+    // Without random bytes, there is no jitter, which is harmless.
     let _ = ring::rand::SecureRandom::fill(&ring::rand::SystemRandom::new(), &mut bytes);
     f64::from(u32::from_le_bytes(bytes)) / f64::from(u32::MAX)
 }
@@ -104,33 +104,33 @@ mod tests {
             if n == 4 {
                 backoff.reset();
             }
-            let begun = Instant::now();
+            let started = Instant::now();
             assert!(backoff.pause().await);
-            pauses.push(begun.elapsed().as_millis() / 100);
+            pauses.push(started.elapsed().as_millis() / 100);
         }
         assert_eq!(pauses, [1, 2, 4, 4, 1]);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_pause_is_shortened_at_random_but_not_below_what_was_asked_for() {
+    async fn a_pause_is_shortened_at_random_but_not_below_the_requested_time() {
         let mut backoff = Backoff::new(FIRST, FIRST);
         for _ in 0..50 {
-            let begun = Instant::now();
+            let started = Instant::now();
             backoff.pause().await;
-            let took = begun.elapsed();
+            let took = started.elapsed();
             assert!(took >= FIRST.mul_f64(0.75) && took <= FIRST + Duration::from_millis(1), "{took:?}");
         }
-        let begun = Instant::now();
+        let started = Instant::now();
         backoff.pause_at_least(3 * FIRST).await;
-        assert!(begun.elapsed() >= 3 * FIRST);
+        assert!(started.elapsed() >= 3 * FIRST);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn nothing_is_waited_beyond_the_deadline() {
+    async fn pauses_end_at_the_deadline() {
         let mut backoff = Backoff::new(FIRST, FIRST).within(FIRST * 5 / 2);
         assert!(backoff.has_time() && backoff.pause().await && backoff.pause().await);
-        let begun = Instant::now();
+        let started = Instant::now();
         assert!(!backoff.has_time() && !backoff.pause().await);
-        assert!(begun.elapsed().is_zero());
+        assert!(started.elapsed().is_zero());
     }
 }

@@ -1,14 +1,14 @@
-//! Why an error happened, as text.
+//! The causes of errors, as text.
 
 use std::error::Error;
 
-/// The causes of an error, outermost first, without the error itself.
+/// Returns the causes of an error, outermost first, without the error itself.
 #[must_use]
 pub fn causes(error: &dyn Error) -> Vec<String> {
     std::iter::successors(error.source(), |cause| (*cause).source()).map(ToString::to_string).collect()
 }
 
-/// An error and its causes in one line. A cause that the text already contains is not repeated.
+/// Returns an error and its causes in one line. Does not repeat a cause that the text already contains.
 #[must_use]
 pub fn with_causes(error: &dyn Error) -> String {
     causes(error).into_iter().fold(error.to_string(), |text, cause| match text.contains(&cause) {
@@ -26,7 +26,7 @@ mod tests {
     struct Layer(&'static str, #[source] Option<Box<Layer>>);
 
     #[test]
-    fn causes_follow_in_order_and_none_is_repeated() {
+    fn causes_are_in_order_and_not_repeated() {
         let layer = |text, below| Layer(text, Some(Box::new(below)));
         let error = layer("cannot ask: refused", layer("refused", Layer("no route", None)));
         assert_eq!(causes(&error), ["refused", "no route"]);

@@ -1,28 +1,28 @@
-//! When each piece of work began and ended, and which pieces made a run as long as it was.
+//! The critical path of a run: the chain of work that determined its length.
 
 use std::time::Duration;
 
-/// The times of one piece of work, from the run's start.
+/// The times of one piece of work, from the start of the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bar<N> {
-    /// What it is.
+    /// Its identity.
     pub name: N,
-    /// What it waited for.
+    /// Its dependencies.
     pub needs: Vec<N>,
-    /// When it began.
+    /// When it started.
     pub start: Duration,
     /// When it ended.
     pub end: Duration,
 }
 
-/// The critical path: from the piece of work that ended last, back along the need that ended last, in the order of time.
+/// Returns the critical path in chronological order: the piece of work that ended last, its dependency that ended last, and so on.
 #[must_use]
 pub fn critical_path<N: PartialEq>(bars: &[Bar<N>]) -> Vec<&Bar<N>> {
     let mut path: Vec<&Bar<N>> = Vec::new();
     let mut at = bars.iter().max_by_key(|bar| bar.end);
     while let Some(bar) = at {
         path.push(bar);
-        // Two that need each other must not lead in a circle.
+        // Stops at a dependency cycle.
         let needed = bars.iter().filter(|b| bar.needs.contains(&b.name) && !path.iter().any(|p| p.name == b.name));
         at = needed.max_by_key(|b| b.end);
     }

@@ -1,4 +1,4 @@
-//! SHA-256, and hexadecimal text.
+//! SHA-256 and hexadecimal text.
 
 use ring::digest::{Context, SHA256, digest};
 use std::{
@@ -6,7 +6,7 @@ use std::{
     io::{self, Read},
 };
 
-/// Bytes as hexadecimal digits in lower case.
+/// Formats bytes as hexadecimal digits in lower case.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
@@ -16,16 +16,16 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// The SHA-256 of bytes, as `sha256sum` prints it.
+/// Returns the SHA-256 of bytes, as `sha256sum` prints it.
 #[must_use]
 pub fn sha256_hex(bytes: &[u8]) -> String {
     hex(digest(&SHA256, bytes).as_ref())
 }
 
-/// The SHA-256 of what is read, in pieces. Blocks on the disk.
+/// Returns the SHA-256 of a stream. Blocks on the disk.
 ///
 /// # Errors
-/// Where it cannot be read.
+/// If it cannot be read.
 pub fn sha256_of(mut from: impl Read) -> io::Result<[u8; 32]> {
     let mut digest = Context::new(&SHA256);
     let mut buffer = vec![0; 256 << 10];

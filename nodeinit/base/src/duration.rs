@@ -1,8 +1,8 @@
-//! Durations as people write them.
+//! Durations as users write them.
 
 use std::time::Duration;
 
-/// Reads `500ms`, `90s`, `5m`, `1h30m` or `7d`. `None`: it is not a duration.
+/// Parses `500ms`, `90s`, `5m`, `1h30m` or `7d`. Returns `None` if the text is not a duration.
 #[must_use]
 pub fn parse(text: &str) -> Option<Duration> {
     let mut total = Duration::ZERO;

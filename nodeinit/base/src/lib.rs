@@ -1,5 +1,5 @@
-//! What both programs need and what knows nothing of clusters: waits, back-off, atomic files, digests, durations, the causes of
-//! errors, the critical path.
+//! Code that both programs use and that does not depend on clusters: waits, back-off, atomic files, digests, durations, the causes
+//! of errors, the critical path.
 
 pub mod atomic_file;
 pub mod backoff;
@@ -14,5 +14,5 @@ pub use causes::with_causes;
 pub use digest::{hex, sha256_hex, sha256_of};
 pub use wait::{Wait, WaitError};
 
-/// The target of debug detail: events that `--verbose` shows. Their level is info, since all lower ones are compiled out.
+/// The target of debug detail: events that `--verbose` shows. Their level is info, because lower ones are compiled out.
 pub const DETAIL: &str = "detail";

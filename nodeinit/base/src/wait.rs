@@ -17,25 +17,25 @@ pub struct Wait {
     ceiling: Duration,
 }
 
-/// The deadline of a wait passed.
+/// A wait that timed out.
 #[derive(Debug, thiserror::Error)]
 #[error("timed out after {} s waiting for {what}; last seen: {seen}", .limit.as_secs())]
 pub struct WaitError {
     /// What was waited for.
     pub what: String,
-    /// How long.
+    /// The time limit.
     pub limit: Duration,
-    /// What the last look saw.
+    /// What the last poll saw.
     pub seen: String,
 }
 
 impl Wait {
-    /// A wait for `what` (such as "a healthy etcd") of at most `limit`, looking at least every 50 ms.
+    /// Creates a wait for `what` (such as "a healthy etcd") of at most `limit`, which polls at least every 50 ms.
     pub fn new(what: impl Into<String>, limit: Duration) -> Self {
         Self { what: what.into(), limit, first: FIRST_PAUSE, ceiling: Duration::from_millis(50) }
     }
 
-    /// Lets the pauses between two looks grow up to `ceiling`, for looks that cost somebody else something.
+    /// Lets the pauses between two polls grow up to `ceiling`, for expensive polls.
     #[must_use]
     pub fn at_most_every(mut self, ceiling: Duration) -> Self {
         self.ceiling = ceiling;
@@ -50,7 +50,7 @@ impl Wait {
         self
     }
 
-    /// Looks until the answer is `Break`. `Continue` says what was seen instead.
+    /// Polls until the answer is `Break`. `Continue` contains what was seen instead.
     ///
     /// Pauses double from the first one (10 ms by default) up to the ceiling, each shortened by up to a quarter at random, so that
     /// many hosts do not look in step. A look that hangs is dropped at the deadline.
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_wait_ends_when_the_thing_is_there() {
+    async fn a_wait_ends_when_the_poll_succeeds() {
         let mut looks = 0;
         let found = Wait::new("a thing", Duration::from_secs(9)).until(async || {
             looks += 1;
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_expired_wait_says_what_was_seen() {
+    async fn a_timed_out_wait_reports_what_was_seen() {
         let wait = || Wait::new("a healthy etcd", Duration::from_secs(2));
         let error =
             wait().until(async || ControlFlow::<(), _>::Continue("connection refused".into())).await.unwrap_err();

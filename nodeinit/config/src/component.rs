@@ -14,10 +14,10 @@ pub enum Component {
 }
 
 impl Component {
-    /// All, each after the one that it depends on.
+    /// All components, each after the one that it depends on.
     pub const ALL: [Self; 4] = [Self::Etcd, Self::ApiServer, Self::ControllerManager, Self::Scheduler];
 
-    /// The name of its container, of its pod's file without `.yaml`, and of its image.
+    /// Returns the name of its container, of its manifest without `.yaml`, and of its image.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

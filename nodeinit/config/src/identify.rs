@@ -1,18 +1,18 @@
-//! Which machine of the cluster this is.
+//! Identifies this machine in the configuration.
 
 use crate::cluster::{Cluster, Machine, Node, Role};
 use std::net::IpAddr;
 
-/// What a machine knows of itself.
+/// The name and addresses of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Local {
-    /// The host name as the kernel has it, short or with a domain.
+    /// The kernel's host name, short or with a domain.
     pub host_name: String,
-    /// Its addresses; that of the default route first.
+    /// Its addresses; the one of the default route is first.
     pub addresses: Vec<IpAddr>,
 }
 
-/// Why a machine cannot be told, or cannot be what it was told to be. A fault of the configuration (exit 78).
+/// Why a machine cannot be identified, or cannot have the requested role. A fault of the configuration (exit 78).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownMachine {
     /// No entry has its name or one of its addresses.
@@ -26,29 +26,29 @@ pub enum UnknownMachine {
         host_name: String,
         /// The addresses that were compared.
         addresses: Vec<IpAddr>,
-        /// What they were compared to.
+        /// The configured machines.
         configured: Vec<String>,
     },
-    /// Its entry says another role than the caller.
+    /// Its entry has another role than the requested one.
     #[error("{name} is configured as {configured}, not as {wanted}; omit `--role`, or move its entry")]
     OtherRole {
         /// The machine.
         name: String,
-        /// What its entry makes it.
+        /// The role in its entry.
         configured: Role,
-        /// What the caller asked for.
+        /// The requested role.
         wanted: Role,
     },
-    /// No entry and no interface gives an address that the cluster can use.
+    /// Neither an entry nor an interface has an address that the cluster can use.
     #[error(
-        "no address for {name}: none of {} is of the family of network.serviceCIDR and outside of the cluster's \
-         ranges; write its `address` in `masters` or `workers`",
+        "no address for {name}: none of {} is in the address family of network.serviceCIDR and outside the cluster's \
+         ranges; set its `address` in `masters` or `workers`",
         list(.addresses)
     )]
     NoAddress {
         /// The machine.
         name: String,
-        /// The addresses that were looked at.
+        /// The addresses that were checked.
         addresses: Vec<IpAddr>,
     },
 }
@@ -61,12 +61,12 @@ fn list<T: ToString>(items: &[T]) -> String {
 }
 
 impl Cluster {
-    /// Finds the machine that `local` describes: by host name, whole or up to its first dot, else by an address.
+    /// Finds the machine that `local` describes: by host name, complete or up to its first dot, else by an address.
     ///
     /// A machine that matches no entry has no role: only the first entry of `masters` is ever a first master.
     ///
     /// # Errors
-    /// Where no entry fits, where `wanted` contradicts it, or where no address can be found.
+    /// If no entry matches, if `wanted` contradicts it, or if no address can be found.
     pub fn node(&self, local: &Local, wanted: Option<Role>) -> Result<Node, UnknownMachine> {
         let (role, machine) = self.find(local).ok_or_else(|| self.not_listed(local))?;
         if let Some(wanted) = wanted.filter(|wanted| *wanted != role) {
@@ -139,7 +139,7 @@ mod tests {
                          workers:\n- {name: w1, address: 10.0.0.9}\n- {name: w2.example.org}\n";
 
     #[test]
-    fn by_name_then_by_address() {
+    fn machines_are_found_by_name_then_by_address() {
         let cluster = cluster(THREE);
         let role = |host: &str, address: &str| cluster.node(&local(host, &[address]), None).map(|n| (n.name, n.role));
         assert_eq!(role("m1", "10.9.9.9"), Ok(("m1".into(), Role::FirstMaster)));

@@ -2,7 +2,7 @@
 
 use crate::{
     problem::{Findings, Mark, Source},
-    text::{reader, tree::Node},
+    text::{reader, tree::YamlNode},
 };
 
 /// A file's text, or another source of settings, under the name that reports call it by.
@@ -47,12 +47,12 @@ impl Layer {
         Source { name: self.name.clone(), lines: !matches!(self.content, Content::Setting { .. }) }
     }
 
-    pub(crate) fn parse(&self, number: usize, findings: &mut Findings) -> Option<Node> {
+    pub(crate) fn parse(&self, number: usize, findings: &mut Findings) -> Option<YamlNode> {
         match &self.content {
             Content::File(bytes) | Content::Release(bytes) => reader::parse(number, bytes, findings),
             Content::Setting { path, value } => {
                 let at = Mark { layer: number, line: 0, column: 0 };
-                let mut root = Node::map(at);
+                let mut root = YamlNode::map(at);
                 root.set(path, reader::parse(number, value.as_bytes(), findings)?);
                 Some(root)
             }

@@ -1,6 +1,6 @@
-//! The configuration of a cluster: as written, merged, validated. This crate does no I/O.
+//! The configuration of a cluster: reads, merges and validates it. This crate does no I/O.
 //!
-//! Data goes one way: the files' text → merged values with their origins → [`Cluster`], which cannot be wrong.
+//! Data flows in one direction: texts of files → merged values with their origins → [`Cluster`], which is always valid.
 //! The provisioner and `nodeinit` use the same types.
 
 pub mod cluster;

@@ -8,17 +8,17 @@ use std::collections::BTreeMap;
 /// The registry of `docker.io`.
 pub const DOCKER_HUB: &str = "registry-1.docker.io";
 
-/// base64 of `user:password`, by the registry's host; `http://` stands before one without TLS.
+/// base64 of `user:password`, by the registry's host; with the prefix `http://` for one without TLS.
 #[derive(Clone, Debug, Default)]
 pub struct Logins(BTreeMap<String, Secret<String>>);
 
 impl Logins {
-    /// Reads the text of docker's `config.json`. Entries without a password are left out.
+    /// Reads the text of docker's `config.json`. Skips entries without a password.
     ///
     /// # Errors
     /// What is wrong with the text; never a part of a password.
     pub fn parse(text: &[u8]) -> Result<Self, String> {
-        let form = || "is no configuration of docker".to_owned();
+        let form = || "is not a docker configuration".to_owned();
         let config: Value = serde_json::from_slice(text).map_err(|_| form())?;
         let auths = match config.as_object().ok_or_else(form)?.get("auths") {
             None => return Ok(Self::default()),
@@ -26,7 +26,7 @@ impl Logins {
         };
         let mut logins: BTreeMap<String, Secret<String>> = BTreeMap::new();
         for (name, auth) in auths.iter().filter(|(name, _)| !is_token_of_docker(name)) {
-            let host = host(name).ok_or_else(|| format!("has a login for {name:?}, which is no registry"))?;
+            let host = host(name).ok_or_else(|| format!("has a login for {name:?}, which is not a registry"))?;
             let Some(login) = login(name, auth)? else { continue };
             let other =
                 if let Some(rest) = host.strip_prefix("http://") { rest.to_owned() } else { format!("http://{host}") };
@@ -41,20 +41,20 @@ impl Logins {
         Ok(Self(logins))
     }
 
-    /// The URLs of the registries that it has logins of.
+    /// Returns the URLs of the registries with logins.
     pub fn registries(&self) -> impl Iterator<Item = String> {
         self.0.keys().map(|host| if host.contains("://") { host.clone() } else { format!("https://{host}") })
     }
 
-    /// The login of the registry that serves `url`: base64 of `user:password`. One without TLS gets a login only if the file names it by
-    /// `http://`.
+    /// Returns the login of the registry that serves `url`: base64 of `user:password`. A registry without TLS gets a login only if the
+    /// file names it with `http://`.
     #[must_use]
     pub fn of(&self, url: &str) -> Option<&str> {
         self.0.get(&host(url)?).map(|login| login.expose().as_str())
     }
 }
 
-/// The login of an entry, encoded again; `None` if it has no password.
+/// Returns the login of an entry, encoded again; `None` if it has no password.
 fn login(name: &str, auth: &Value) -> Result<Option<Secret<String>>, String> {
     let text = |key: &str| auth.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
     if text("identitytoken").is_some() {
@@ -73,13 +73,13 @@ fn login(name: &str, auth: &Value) -> Result<Option<Secret<String>>, String> {
     Ok(Some(Secret::new(STANDARD.encode(pair))))
 }
 
-/// Whether an entry is one of the two that `docker login` writes beside the login itself when it logs in by the browser.
+/// Whether an entry is one of the two that `docker login` writes in addition to the login when it logs in with a browser.
 /// Source: github.com/docker/cli, cli/internal/oauth/manager.
 fn is_token_of_docker(name: &str) -> bool {
     ["/v1/access-token", "/v1/refresh-token"].iter().any(|end| name.ends_with(&format!("index.docker.io{end}")))
 }
 
-/// The host of a URL, or of a name as docker's configuration has them; `http://` stays. `None` if it is no host.
+/// Returns the host of a URL, or of a name in docker's configuration; keeps `http://`. `None` if it is not a host.
 fn host(name: &str) -> Option<String> {
     let (scheme, rest) = name.split_once("://").unwrap_or(("https", name));
     let host = rest.split('/').next().unwrap_or_default().to_ascii_lowercase();
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(logins.of("https://registry-1.docker.io/v2/library/traefik"), Some("dTpw"));
         assert_eq!(logins.of("https://r.example:5000/v2/a"), Some("dTpx"));
         assert_eq!(logins.of("https://other/v2/a").or(logins.of("https://r.example/v2/a")), None);
-        assert_eq!(logins.of("http://r.example:5000/v2/a"), None, "anybody on the way could read it");
+        assert_eq!(logins.of("http://r.example:5000/v2/a"), None, "a man in the middle could read it");
         let registries: Vec<_> = logins.registries().collect();
         assert_eq!(registries, ["https://r.example:5000", "https://registry-1.docker.io"]);
         let logins = self::logins(r#"{"http://r.example:5000": {"auth": "dTpw"}}"#).unwrap();
@@ -121,9 +121,9 @@ mod tests {
     }
 
     #[test]
-    fn what_gives_no_login_is_named_without_a_password() {
+    fn an_invalid_login_is_named_without_a_password() {
         for (auths, what) in [
-            (r#""secret""#, "is no configuration of docker"),
+            (r#""secret""#, "is not a docker configuration"),
             (r#"{"r": {}}"#, "has no password: credential helpers and identity tokens are not supported"),
             (
                 r#"{"r": {"auth": "AAAA", "identitytoken": "secret"}}"#,
@@ -131,8 +131,8 @@ mod tests {
             ),
             (r#"{"r": {"auth": "dTpw\ndTpw"}}"#, "has an `auth` for r that is not base64 of USER:PASSWORD"),
             (r#"{"r": {"auth": "c2VjcmV0"}}"#, "has an `auth` for r that is not base64 of USER:PASSWORD"),
-            (r#"{"..": {"auth": "dTpw"}}"#, "has a login for \"..\", which is no registry"),
-            (r#"{"a b": {"auth": "dTpw"}}"#, "has a login for \"a b\", which is no registry"),
+            (r#"{"..": {"auth": "dTpw"}}"#, "has a login for \"..\", which is not a registry"),
+            (r#"{"a b": {"auth": "dTpw"}}"#, "has a login for \"a b\", which is not a registry"),
             (r#"{"r/a": {"auth": "dTpw"}, "r/b": {"auth": "dTpx"}}"#, "has two logins for r"),
             (r#"{"r": {"auth": "dTpw"}, "http://r": {"auth": "dTpw"}}"#, "has two logins for r"),
         ] {

@@ -1,15 +1,15 @@
-//! What is wrong with a configuration: every problem of every layer, in one report.
+//! The problems of a configuration: every problem of every layer in one report.
 
 use std::fmt;
 
-/// Where a value was written: a layer and a place in it.
+/// Where a value was written: a layer and a position in it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Origin {
     /// The layer's name: a file, or `default`.
     pub source: String,
-    /// Counted from 1; 0 where the layer has no lines.
+    /// The line, from 1; 0 if the layer has no lines.
     pub line: usize,
-    /// Counted from 1, in characters; 0 where the layer has no lines.
+    /// The column in characters, from 1; 0 if the layer has no lines.
     pub column: usize,
 }
 
@@ -22,16 +22,16 @@ impl fmt::Display for Origin {
     }
 }
 
-/// One thing that is wrong.
+/// One problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Where it stands.
+    /// Its position.
     pub origin: Origin,
-    /// The key's path, such as `masters[1].address`; empty where the whole file is meant.
+    /// The key's path, such as `masters[1].address`; empty for the complete file.
     pub path: String,
     /// What is wrong.
     pub what: String,
-    /// What to write instead.
+    /// The fix.
     pub remedy: String,
 }
 
@@ -65,7 +65,7 @@ impl fmt::Display for Problems {
     }
 }
 
-/// A place in a layer, as the number of the layer among those that are loaded.
+/// A position in a layer, which is identified by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Mark {
     pub(crate) layer: usize,
@@ -86,17 +86,17 @@ impl Mark {
     }
 }
 
-/// A layer's name, and whether it has lines that a reader could look up.
+/// A layer's name, and whether it has lines.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Source {
     pub(crate) name: String,
     pub(crate) lines: bool,
 }
 
-/// The longest text in a report, in characters: more than any sentence of ours, less than a value pasted by mistake.
+/// The longest text in a report, in characters: more than any sentence of nodeinit, less than a value pasted by mistake.
 const LONGEST: usize = 1000;
 
-/// A text that repeats a long value keeps its beginning and its end, which name the problem.
+/// Shortens a text that repeats a long value: keeps its start and its end, which describe the problem.
 fn shortened(text: &str) -> String {
     let length = text.chars().count();
     if length <= LONGEST {
@@ -113,7 +113,7 @@ fn shortened(text: &str) -> String {
 #[derive(Debug, Default)]
 pub(crate) struct Findings(Vec<(Mark, String, Flaw)>);
 
-/// What is wrong with one text, and what to write instead; the caller knows the place.
+/// The problem of one value and its fix; the caller knows the position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Flaw {
     pub(crate) what: String,
@@ -135,7 +135,7 @@ impl Findings {
         self.0.push((at, shortened(path), Flaw { what: shortened(&flaw.what), remedy: shortened(&flaw.remedy) }));
     }
 
-    /// The problem that was found first.
+    /// Returns the first problem that was found.
     pub(crate) fn first(&self) -> Option<(Mark, &Flaw)> {
         self.0.first().map(|(at, _, flaw)| (*at, flaw))
     }
@@ -148,7 +148,7 @@ impl Findings {
         self.0.len()
     }
 
-    /// In the order of layers and lines, each once.
+    /// Returns the problems in the order of layers and lines, without duplicates.
     pub(crate) fn into_problems(mut self, sources: &[Source]) -> Vec<Problem> {
         self.0.sort_by_key(|(at, _, _)| *at);
         self.0.dedup();

@@ -3,7 +3,7 @@
 use std::fmt;
 use zeroize::Zeroize;
 
-/// Holds a secret: no `Display`, and `Debug` prints `[secret]`, so that it cannot reach a log by accident. When it is dropped, its
+/// A secret value: it has no `Display`, and `Debug` prints `[secret]`, so that it does not get into a log by accident. When it is dropped, its
 /// memory is overwritten.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret<T: Zeroize>(T);
@@ -14,26 +14,26 @@ impl<T: Zeroize> Secret<T> {
         Self(value)
     }
 
-    /// The value itself; each call is a place to look at in a review.
+    /// Returns the value; reviews must check each call.
     pub fn expose(&self) -> &T {
         &self.0
     }
 }
 
-/// A file of secrets that others can read: what to say about it, and what to do.
+/// The problem of a file of secrets that others can read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exposed {
     /// What is wrong.
     pub what: String,
-    /// What to do about it.
+    /// The fix.
     pub hint: String,
 }
 
-/// Whether a file of secrets with this mode can be read by anyone but its owner. `path` is for the message.
+/// Returns a problem if a file of secrets with this mode can be read by others than its owner. `path` is for the message.
 #[must_use]
 pub fn exposed(path: &str, mode: u32) -> Option<Exposed> {
     (mode & 0o077 != 0).then(|| Exposed {
-        what: format!("{path} holds secrets of the cluster and can be read by others (mode {:o})", mode & 0o777),
+        what: format!("{path} contains secrets of the cluster and can be read by others (mode {:o})", mode & 0o777),
         hint: format!("if nobody else has read it: `chmod 600 {path}`; otherwise generate new secrets"),
     })
 }

@@ -1,4 +1,4 @@
-//! Where upstream publishes what a cluster needs: the only code that turns versions into URLs.
+//! The official sources of artifacts: the only code that turns versions into URLs.
 
 use crate::{
     Addon, DOCKER_HUB,
@@ -17,7 +17,7 @@ const CONTAINERD: &str = "2.4.2";
 /// The release of opencontainers/runc. Source: the newest tag of the Go module github.com/opencontainers/runc.
 const RUNC: &str = "v1.5.2";
 
-/// The host by which images of Docker Hub are named; [`DOCKER_HUB`] serves them.
+/// The host in names of images from Docker Hub; [`DOCKER_HUB`] serves them.
 /// Source: `github.com/distribution/reference`, and `core/remotes/docker/registry.go` of containerd.
 const DOCKER_IO: &str = "docker.io";
 
@@ -29,25 +29,25 @@ const LICENSES: [(&str, &str); 4] = [
     ("ghcr.io/kube-vip/kube-vip:", "Apache-2.0"),
 ];
 
-/// A file of a directory that serves as `artifacts.source`.
+/// A file in a directory that serves as `artifacts.source`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Artifact {
     /// Its path below the directory, such as `bin/kubelet`.
     pub path: String,
-    /// Where it belongs on a machine; `None` for an image.
+    /// Its path on a machine; `None` for an image.
     pub to: Option<PathBuf>,
-    /// Where upstream publishes it.
+    /// Its official source.
     pub source: Source,
 }
 
-/// Where upstream publishes an artifact.
+/// The official source of an artifact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A file, or a member of a compressed tar archive.
     File(File),
     /// An image in a registry.
     Image(Image),
-    /// A program that nodeinit does not know.
+    /// A program without a known source.
     Unknown,
 }
 
@@ -56,11 +56,11 @@ pub enum Source {
 pub struct File {
     /// Its official URL.
     pub official: String,
-    /// The URL to ask: the official one, or that of a mirror.
+    /// The URL to use: the official one, or that of a mirror.
     pub url: String,
-    /// The URL of the text that has its SHA-256, on the same server.
+    /// The URL of the text with its SHA-256, on the same server.
     pub checksum: String,
-    /// The member that is wanted, where it is an archive.
+    /// The wanted member, if it is an archive.
     pub member: Option<String>,
 }
 
@@ -69,14 +69,14 @@ pub struct File {
 pub struct Image {
     /// Its full name.
     pub name: String,
-    /// The repository's URL as the distribution protocol has it: `https://HOST/v2/REPOSITORY`.
+    /// The repository's URL in the distribution protocol: `https://HOST/v2/REPOSITORY`.
     pub repository: String,
     /// A tag, or a digest `sha256:` and hex.
     pub reference: String,
 }
 
 impl Source {
-    /// The official source, whichever mirror is asked: a URL, or an image's full name.
+    /// Returns the official source, even if a mirror is used: a URL, or an image's full name.
     #[must_use]
     pub fn official(&self) -> Option<&str> {
         match self {
@@ -86,7 +86,7 @@ impl Source {
         }
     }
 
-    /// The licence of the project that publishes it, as SPDX has it. What an image holds beside has licences of its own.
+    /// Returns the SPDX licence of the project that publishes it. Other content of an image has its own licences.
     #[must_use]
     pub fn license(&self) -> Option<&'static str> {
         match self {
@@ -109,19 +109,19 @@ fn of_addons(image: &str) -> Option<&'static str> {
 }
 
 impl Cluster {
-    /// Every artifact of this cluster, for machines of `arch` as Go names it (`amd64`): the programs, then the images in the
-    /// order of need. `artifacts.source` does not matter. containerd is among them unless `containerRuntime.manage` is false:
-    /// nodeinit installs it where it is missing.
+    /// Returns every artifact of this cluster for machines of `arch`, named as in Go (`amd64`): the programs, then the images in the
+    /// order of need. It does not depend on `artifacts.source`. containerd is included unless `containerRuntime.manage` is false:
+    /// nodeinit installs it if it is missing.
     #[must_use]
     pub fn upstream(&self, arch: &str) -> Vec<Artifact> {
         self.upstream_with(arch, self.container_runtime.manage != Some(false))
     }
 
-    /// The same, with or without containerd.
+    /// Returns the same, with or without containerd.
     #[must_use]
     pub fn upstream_with(&self, arch: &str, runtime: bool) -> Vec<Artifact> {
         let artifacts = &self.artifacts;
-        // Only there the lists are empty because all is in place.
+        // Only with this source are the lists empty because everything is in the image.
         let is_baked = artifacts.source == ArtifactSource::Image;
         let mut binaries = if is_baked {
             defaults::binaries()
@@ -150,8 +150,8 @@ impl Cluster {
         binaries.into_iter().map(program).chain(images.into_iter().map(image)).collect()
     }
 
-    /// The image of etcd that every member must run before an upgrade to this cluster's release; `None` if the release needs none,
-    /// or etcd's image is not among the artifacts.
+    /// Returns the etcd image that every member must run before an upgrade to this cluster's release; `None` if the release needs none,
+    /// or if etcd's image is not among the artifacts.
     #[must_use]
     pub fn upstream_for_upgrade(&self) -> Option<Artifact> {
         let tag = self.release.etcd_before_upgrade.as_ref()?;
@@ -221,7 +221,7 @@ impl Cluster {
     }
 }
 
-/// The URL at the mirror of its host, where there is one.
+/// Returns the URL at the mirror of its host, if there is one.
 fn mirrored(url: &str, mirrors: &BTreeMap<String, String>) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn containerd_is_among_them_unless_nodeinit_only_checks_it() {
+    fn containerd_is_included_unless_nodeinit_only_checks_it() {
         let names = |config: &str| upstream(config).into_iter().map(|a| a.path).collect::<Vec<_>>();
         let runtime = ["bin/containerd", "bin/containerd-shim-runc-v2", "bin/ctr", "bin/runc"];
         for source in ["image", "/opt/k8s"] {
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn the_etcd_of_an_upgrade_is_one_more_image() {
+    fn the_etcd_of_an_upgrade_is_an_additional_image() {
         let of = |version: &str, config: &str| {
             let text = format!(
                 "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {{version: {version}}}\n{config}"
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn images_are_asked_from_their_registries() {
+    fn images_are_fetched_from_their_registries() {
         let all = upstream("addons: {localStorage: true}\n");
         assert_eq!(repository(&all, "images/coredns.tar"), "https://registry.k8s.io/v2/coredns/coredns");
         let hub = "https://registry-1.docker.io/v2/rancher/local-path-provisioner";
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn mirrors_are_asked_instead_and_the_official_source_is_kept() {
+    fn mirrors_are_used_instead_and_the_official_source_is_kept() {
         let all = upstream(
             "artifacts:\n  mirrors:\n    dl.k8s.io: https://m.example.org/k8s/\n    registry.k8s.io: \
              https://r.example.org/proxy\n    ghcr.io: http://10.0.0.1:5000\n",

@@ -1,4 +1,4 @@
-//! Each key that is described reaches the validated types, with the value that was written.
+//! Verifies that every declared key reaches the validated types with its value.
 
 use nodeinit_config::{
     Addon, Layer,
@@ -12,10 +12,10 @@ use std::collections::BTreeSet;
 
 const FULL: &str = include_str!("every_key.yaml");
 
-/// The same with what cannot be beside something of it: a bastion for the jump host, a second network with a router, and a bundle
-/// for the mirror.
+/// Returns the same with alternatives that exclude each other: a bastion instead of the jump host, a second network with a router, and a
+/// bundle instead of the mirror.
 #[allow(clippy::unwrap_used, reason = "only tests call it")]
-fn with_what_is_excluded() -> String {
+fn with_alternatives() -> String {
     let (before, after) = FULL.split_once("  jumpHost:\n").unwrap();
     let after = after.split_once("\njoin:").unwrap().1;
     let text =
@@ -31,9 +31,9 @@ fn every_key_is_in_the_example() {
     assert!(missing.is_empty(), "not in every_key.yaml: {missing:?}");
 }
 
-/// The keys that are not written in the layers of either text, each with an example.
+/// Returns the keys that neither text contains, each with an example.
 fn missing(layers: &dyn Fn(String) -> Vec<Layer>) -> Vec<(String, String)> {
-    let texts = [FULL.to_owned(), with_what_is_excluded()];
+    let texts = [FULL.to_owned(), with_alternatives()];
     let all = texts.map(|text| load(&layers(text)).unwrap_or_else(|p| panic!("{p}")).json());
     let mut missing = Vec::new();
     leaves("", CLUSTER, &mut |path, field| {
@@ -45,7 +45,7 @@ fn missing(layers: &dyn Fn(String) -> Vec<Layer>) -> Vec<(String, String)> {
     missing
 }
 
-/// The text, over the declared examples of the keys that the file lacks. An entry of a list needs its own line in the file.
+/// Returns the text as a layer over the declared examples of the keys that the file lacks. A list entry needs its own line in the file.
 fn complete(text: String) -> Vec<Layer> {
     let file = |text: String| Layer::file("every_key.yaml", text);
     let lacking = missing(&|text| vec![file(text)]).into_iter().filter(|(path, _)| !path.contains('['));
@@ -53,7 +53,7 @@ fn complete(text: String) -> Vec<Layer> {
     examples.chain([file(text)]).collect()
 }
 
-/// A value that is not the default.
+/// Returns a value that is not the default.
 #[allow(clippy::unwrap_used, reason = "only tests call it")]
 fn example(field: &Field) -> String {
     match (field.kind, field.default) {
@@ -83,7 +83,7 @@ fn every_value_arrives() {
     let cluster = load(&complete(FULL.to_owned())).unwrap_or_else(|p| panic!("{p}")).cluster;
     assert_eq!(cluster.release, releases::embedded()[0]);
     let text = format!("{cluster:#?}\n");
-    // What the release brings is not the configuration's.
+    // The data of the release is not part of the configuration.
     let (before, after) = text.split_once("    release: Release {\n").unwrap();
     let found = format!("{before}{}", after.split_once("\n    },\n").unwrap().1);
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/every_key.golden");
@@ -97,8 +97,7 @@ fn every_value_arrives() {
 
 #[test]
 fn the_bastion_and_the_second_network_arrive() {
-    let cluster =
-        load(&[Layer::file("every_key.yaml", with_what_is_excluded())]).unwrap_or_else(|p| panic!("{p}")).cluster;
+    let cluster = load(&[Layer::file("every_key.yaml", with_alternatives())]).unwrap_or_else(|p| panic!("{p}")).cluster;
     let expected = Bastion {
         name: "gate".into(),
         address: Some("10.9.4.5".parse().unwrap()),
@@ -150,14 +149,14 @@ fn every_folder_of_addons_is_in_the_list_and_its_images_have_licences() {
 }
 
 #[test]
-fn the_virtual_addresss_image_is_that_of_its_manifest() {
+fn the_image_of_kube_vip_matches_its_manifest() {
     let manifest = include_str!("../../../manifests/kube-vip.yaml");
     let image = nodeinit_config::defaults::KUBE_VIP_IMAGE;
     assert!(manifest.contains(&format!("image: {image}\n")), "{image} is not in manifests/kube-vip.yaml");
 }
 
 #[test]
-fn flannels_images_are_those_of_its_manifest() {
+fn the_images_of_flannel_match_its_manifest() {
     let manifest = include_str!("../../../manifests/flannel.yaml");
     for image in [nodeinit_config::defaults::FLANNEL_IMAGE, nodeinit_config::defaults::FLANNEL_CNI_PLUGIN_IMAGE] {
         assert!(manifest.contains(&format!("image: {image}\n")), "{image} is not in manifests/flannel.yaml");

@@ -1,4 +1,4 @@
-//! What holds for any input.
+//! Properties for any input.
 
 use nodeinit_config::{Cluster, Layer, load};
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ fn one_of(texts: &'static [&'static str]) -> impl Strategy<Value = String> {
     prop::sample::select(texts).prop_map(str::to_owned)
 }
 
-/// One good setting: a path and its value.
+/// Returns one valid setting: a path and its value.
 fn setting() -> impl Strategy<Value = (String, String)> {
     let number = 1..200u32;
     let label = "[a-z0-9]{1,8}(-[a-z0-9]{1,4})?";
@@ -45,17 +45,17 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_bytes_make_it_panic_and_every_place_is_in_the_file(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn no_bytes_cause_a_panic_and_every_position_is_in_the_file(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         places_are_inside(&bytes)?;
     }
 
     #[test]
-    fn nor_does_text_that_looks_like_yaml(text in "([a-z]{1,3}|: |- |\n|\n  |\t|\\[|\\]|\\{|\\}|,|#|&a|\\*a|!b|\"|'|\\||>|%|---|\\?|é|\r\n){0,40}") {
+    fn no_text_like_yaml_causes_a_panic(text in "([a-z]{1,3}|: |- |\n|\n  |\t|\\[|\\]|\\{|\\}|,|#|&a|\\*a|!b|\"|'|\\||>|%|---|\\?|é|\r\n){0,40}") {
         places_are_inside(text.as_bytes())?;
     }
 
     #[test]
-    fn what_is_shown_loads_as_the_same_cluster(layers in layers()) {
+    fn the_shown_configuration_loads_as_the_same_cluster(layers in layers()) {
         let header = Layer::file("header.yaml", "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\n");
         let all: Vec<Layer> = std::iter::once(header).chain(layers).collect();
         let first = load(&all).unwrap();
@@ -65,18 +65,18 @@ proptest! {
     }
 
     #[test]
-    fn a_layer_twice_is_a_layer_once(layers in layers()) {
+    fn a_repeated_layer_changes_nothing(layers in layers()) {
         let twice: Vec<Layer> = layers.iter().flat_map(|l| [l.clone(), l.clone()]).collect();
         prop_assert_eq!(cluster(&twice), cluster(&layers));
     }
 
     #[test]
     fn merging_is_associative(below in layers(), above in layers()) {
-        // Two layers made into one, by what `show` says of them, are as good as the two.
+        // Two layers that `show` merges into one are equivalent to the two.
         let all: Vec<Layer> = below.iter().chain(&above).cloned().collect();
         let header = Layer::file("header.yaml", "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\n");
         let merged = load(&std::iter::once(header).chain(below).collect::<Vec<_>>()).unwrap().text();
-        // The artifacts that show spells out belong to its source: they are left out, as a user would.
+        // The artifacts that `show` lists belong to its source: they are removed, as a user would.
         let merged = merged.split("artifacts:").next().unwrap_or_default().to_owned();
         let over: Vec<Layer> = std::iter::once(Layer::file("merged.yaml", merged)).chain(above).collect();
         let kept = |c: &Cluster| (c.name.clone(), c.masters.clone(), c.api_server.clone(), c.kubelet.clone(), c.addons.clone());
@@ -86,7 +86,7 @@ proptest! {
 
 fn places_are_inside(bytes: &[u8]) -> Result<(), TestCaseError> {
     let Err(problems) = load(&[Layer::file("x", bytes)]) else { return Ok(()) };
-    // As YAML counts: a carriage return ends a line too.
+    // In YAML, a carriage return also ends a line.
     let lines = String::from_utf8_lossy(bytes).replace("\r\n", "\n").replace('\r', "\n");
     let lines: Vec<usize> = lines.split('\n').map(|line| line.chars().count()).collect();
     for problem in problems.0 {

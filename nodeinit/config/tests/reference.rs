@@ -55,7 +55,7 @@ fn is_current(page: &str, current: &str) {
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
     let how = "UPDATE_DOCS=1 cargo test -p nodeinit-config --test reference";
-    assert!(written == current, "docs/{page} is not what the keys say; write it with: {how}");
+    assert!(written == current, "docs/{page} is not current; write it with: {how}");
 }
 
 fn reference() -> String {
@@ -68,7 +68,7 @@ fn reference() -> String {
 
 fn releases() -> String {
     let mut out = include_str!("releases.md").to_owned();
-    out.push_str("\n## What each release brings\n\n");
+    out.push_str("\n## Releases\n\n");
     let all = embedded();
     let mut row = |name: &str, cell: &dyn Fn(&Release) -> String| {
         out.push_str(&format!("| {name} | {} |\n", all.iter().map(cell).collect::<Vec<_>>().join(" | ")));
@@ -77,9 +77,7 @@ fn releases() -> String {
     row("---", &|_| "---".to_owned());
     row("tested with", &|release| release.tested.to_string());
     row("etcd", &|release| release.etcd.clone());
-    row("etcd that every member needs before the upgrade", &|release| {
-        release.etcd_before_upgrade.clone().unwrap_or_default()
-    });
+    row("minimum etcd before the upgrade", &|release| release.etcd_before_upgrade.clone().unwrap_or_default());
     row("CoreDNS", &|release| release.coredns.clone());
     row("pause", &|release| release.pause.clone());
     row("kubeadm-config", &|release| release.kubeadm_api.replace("kubeadm.k8s.io/", ""));
@@ -96,7 +94,7 @@ fn releases() -> String {
         });
     }
     for program in Program::ALL {
-        row(&format!("flags that {program} no longer has"), &|release| {
+        row(&format!("removed flags of {program}"), &|release| {
             let own = release.removed(program).filter(|(_, missing)| missing.by == release.name());
             own.map(|(flag, _)| format!("`{flag}`")).collect::<Vec<_>>().join(", ")
         });
@@ -116,7 +114,7 @@ fn section(title: &str, path: &str, fields: &[Field], out: &mut String) {
             (Kind::List(_), Fallback::Empty(_)) => "`[]`".to_owned(),
             (_, Fallback::Empty(_)) => "`{}`".to_owned(),
             (_, Fallback::Words(words, _)) => words.to_owned(),
-            (_, Fallback::Required) => "must be written".to_owned(),
+            (_, Fallback::Required) => "required".to_owned(),
         };
         out.push_str(&format!("| `{}` | {} | {default} | {} |\n", field.key, value(field), meaning(field)));
     }

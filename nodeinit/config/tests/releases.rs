@@ -1,4 +1,4 @@
-//! Releases of Kubernetes as data: the embedded ones, those of the operator, and what they allow.
+//! Releases of Kubernetes as data: the embedded ones, those of the operator, and their checks.
 
 use nodeinit_config::{
     Layer, Problems,
@@ -60,7 +60,7 @@ fn a_file_adds_a_release() {
     assert_eq!((release.pause.as_str(), release.recommended_containerd), ("3.11.0", (2, 10)));
     assert_eq!(release.lost(Program::Kubelet, "max-pods").unwrap().by, "1.38");
     assert_eq!(release.lost(Program::Kubelet, "pod-infra-container-image").unwrap().by, "1.35");
-    // The newest embedded release stays the default, and what a machine is given needs the file too.
+    // The newest embedded release stays the default, and a machine's configuration needs the file, too.
     assert_eq!(load(std::slice::from_ref(&file)).unwrap_err().0.len(), 2, "only the header is missing");
     let made = loaded.made(&nodeinit_config::Made::default()).unwrap();
     assert_eq!(made.cluster, loaded.cluster);
@@ -74,21 +74,21 @@ fn a_file_replaces_a_release() {
 }
 
 #[test]
-fn what_is_wrong_in_a_file_is_in_the_same_report() {
+fn problems_of_a_release_file_are_in_the_same_report() {
     let text = NEWER.replace("pause: 3.11.0", "pasue: 3.11.0").replace("[bind-quickly]", "[--bind]");
     let file = Layer::release("1.38.yaml", text);
     let found = problems(&[configured("kubernetes: {version: v1.38.1}\nname: A\n"), file.clone()]);
     for part in [
         "cluster.yaml:4:7: name: \"A\" is not a DNS label",
         "1.38.yaml:2:43: images.pasue: unknown key; did you mean `pause`?",
-        "1.38.yaml:9:16: scheduler.addedFlags[0]: \"--bind\": flags are written without dashes",
+        "1.38.yaml:9:16: scheduler.addedFlags[0]: \"--bind\": flags are written without leading dashes",
     ] {
         assert!(found.contains(part), "{part:?} is not in\n{found}");
     }
     assert_eq!(found.lines().count(), 3, "{found}");
     let found = problems(&[configured(""), Layer::release("x.yaml", "version: v1.38.0\ncontainerd: {minimum: 2}\n")]);
     for part in [
-        "x.yaml:1:1: images: missing; write it: ",
+        "x.yaml:1:1: images: missing; add it: ",
         "x.yaml:2:23: containerd.minimum: \"2\" is not a minor version; write two numbers",
         "x.yaml:2:13: containerd.recommended: missing",
     ] {
@@ -97,8 +97,8 @@ fn what_is_wrong_in_a_file_is_in_the_same_report() {
     let misnamed = problems(&[configured(""), Layer::release("/etc/nodeinit/releases/1.36.yaml", NEWER)]);
     assert_eq!(
         misnamed,
-        "/etc/nodeinit/releases/1.36.yaml:1:1: version: the file describes Kubernetes 1.38, and its name says otherwise; \
-         name it 1.38.yaml\n"
+        "/etc/nodeinit/releases/1.36.yaml:1:1: version: the file describes Kubernetes 1.38, which does not match its name; \
+         rename it to 1.38.yaml\n"
     );
 }
 
@@ -110,14 +110,14 @@ fn flags_that_the_release_does_not_have_are_refused() {
     assert_eq!(
         found("v1.37.1", removed),
         "cluster.yaml:4:33: controllerManager.extraArgs.concurrent-service-syncs: Kubernetes 1.37 removed this flag from \
-         kube-controller-manager; remove the flag, it has had no effect since Kubernetes 1.31\n"
+         kube-controller-manager; remove the flag; it has had no effect since Kubernetes 1.31\n"
     );
     assert!(load(&[configured(&format!("kubernetes: {{version: v1.36.4}}\n{removed}"))]).is_ok());
     let etcd = found("v1.37.0", "etcd: {extraArgs: {experimental-compaction-batch-limit: 5}}\n");
     assert!(etcd.contains("removed this flag from etcd; use compaction-batch-limit"), "{etcd}");
     assert_eq!(
         found("v1.35.8", "apiServer: {extraArgs: {tls-curve-preferences: X25519}}\n"),
-        "cluster.yaml:4:25: apiServer.extraArgs.tls-curve-preferences: kube-apiserver has this flag from Kubernetes 1.36 on; \
+        "cluster.yaml:4:25: apiServer.extraArgs.tls-curve-preferences: kube-apiserver has this flag since Kubernetes 1.36; \
          remove the flag, or use Kubernetes v1.36.4\n"
     );
 }
@@ -134,5 +134,5 @@ fn a_deprecated_mode_of_kube_proxy_is_warned_about() {
         warnings("v1.35.8"),
         "cluster.yaml:4:28: kubeProxy.config.mode: Kubernetes 1.35 deprecates the mode ipvs"
     );
-    assert!(warnings("v1.37.1").contains("Kubernetes 1.37"), "each later release says so too");
+    assert!(warnings("v1.37.1").contains("Kubernetes 1.37"), "each later release warns, too");
 }

@@ -1,10 +1,10 @@
-//! What is wrong comes in one report, each with its place, its path and its remedy.
+//! All problems are in one report, each with its position, its path and its fix.
 
 use nodeinit_config::{Layer, load};
 
 const HEADER: &str = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\n";
 
-/// The problems of layers named `a.yaml`, `b.yaml`…; the header is in the first two lines of the first.
+/// Returns the problems of layers named `a.yaml`, `b.yaml`…; the header is in the first two lines of the first.
 fn problems(layers: &[&str]) -> Vec<String> {
     let names = ["a.yaml", "b.yaml", "c.yaml"];
     let layer = |(index, text): (usize, &&str)| {
@@ -38,25 +38,25 @@ fn all_layers_in_one_report() {
             "a.yaml:5:16: network.serviceCIDR: \"10.0.0.0/33\" is not an address range; write one such as 10.244.0.0/16",
             "a.yaml:6:7: name: \"A_B\" is not a DNS label; use at most 63 of a-z, 0-9 and `-`, with a letter or digit at both ends",
             "b.yaml:3:12: masters[0].address: \"10.0.0.300\" is not an IP address; write one such as 10.0.0.11 or fd00::11",
-            "b.yaml:4:7: etcd: expected a map, found a list; known here: dataDirectory, extraArgs",
-            "c.yaml:1:4: not valid YAML: unclosed bracket '['; look at the indentation, the colons and the quotes of this line and the one above it",
+            "b.yaml:4:7: etcd: expected a map, found a list; known keys: dataDirectory, extraArgs",
+            "c.yaml:1:4: not valid YAML: unclosed bracket '['; check the indentation, the colons and the quotes of this line and the one above it",
         ]
     );
 }
 
 #[test]
-fn a_file_that_is_no_map_hides_no_other() {
+fn a_file_that_is_not_a_map_hides_no_other_problem() {
     let found = problems(&["name: demo\n", "demo\n"]);
     assert!(found.len() == 1 && found[0].starts_with("b.yaml:1:1: expected a map, found \"demo\""), "{found:#?}");
 }
 
 #[test]
-fn what_yaml_allows_and_we_do_not() {
+fn unsupported_yaml_is_refused() {
     for (text, expected) in [
         ("name: a\nname: b\n", "a.yaml:4:1: duplicate key \"name\"; it is already in line 3"),
         ("name: &x a\nos: {modules: [*x]}\n", "a.yaml:4:16: aliases (`*name`) are not supported"),
         ("name: !!str a\n", "a.yaml:3:"),
-        ("name: a\n---\nname: b\n", "a.yaml:4:1: a second YAML document begins here"),
+        ("name: a\n---\nname: b\n", "a.yaml:4:1: a second YAML document starts here"),
         ("etcd:\n\textraArgs: {}\n", "a.yaml:4:"),
         ("kubelet: {config: {1: x}}\n", "a.yaml:3:20: the key 1 is a number, not a string"),
         ("? [a]\n: b\n", "a.yaml:3:3: a list or a map cannot be a key"),
@@ -74,24 +74,24 @@ fn what_yaml_allows_and_we_do_not() {
 fn types_words_and_places() {
     for (text, expected) in [
         ("controlPlane: {schedulable: yes}\n", "controlPlane.schedulable: expected true or false, found \"yes\""),
-        ("controlPlane: {schedulable: \"true\"}\n", "expected true or false, found the text \"true\""),
-        ("os: {swap: of}\n", "os.swap: \"of\" is not known here; did you mean `off`?"),
-        ("os: {swap: false}\n", "os.swap: the boolean false is not known here; write off or refuse or keep"),
-        ("addons: {cni: calico}\n", "addons.cni: \"calico\" is not known here; write flannel or none or a map"),
+        ("controlPlane: {schedulable: \"true\"}\n", "expected true or false, found the string \"true\""),
+        ("os: {swap: of}\n", "os.swap: unknown value: \"of\"; did you mean `off`?"),
+        ("os: {swap: false}\n", "os.swap: unknown value: the boolean false; write off or refuse or keep"),
+        ("addons: {cni: calico}\n", "addons.cni: unknown value: \"calico\"; write flannel or none or a map"),
         ("addons: {cni: {dirctory: /x}}\n", "addons.cni.dirctory: unknown key; did you mean `directory`?"),
         ("addons: {cni: {}}\n", "addons.cni.directory: missing"),
-        ("podCIDR: 10.1.0.0/16\n", "podCIDR: unknown key; `podCIDR` belongs to `network`"),
+        ("podCIDR: 10.1.0.0/16\n", "podCIDR: unknown key; `podCIDR` is a key of `network`"),
         ("masters: [{address: 10.0.0.1}]\n", "masters[0].name: missing"),
-        ("masters: [~]\n", "masters[0]: an entry of the list is empty"),
-        ("masters: m1\n", "masters: expected a list, found \"m1\"; begin each entry with `- `"),
+        ("masters: [~]\n", "masters[0]: empty list entry"),
+        ("masters: m1\n", "masters: expected a list, found \"m1\"; start each entry with `- `"),
         ("timeouts: {etcd: 90}\n", "timeouts.etcd: \"90\" is not a duration; write a number and a unit"),
         (
             "kubernetes: {version: v1.99.0}\n",
-            "nodeinit does not know Kubernetes v1.99.0; it knows v1.34.9, v1.35.8, v1.36.4, v1.37.1; \
+            "nodeinit does not support Kubernetes v1.99.0; it supports v1.34.9, v1.35.8, v1.36.4, v1.37.1; \
              write one of these, or describe 1.99 in /etc/nodeinit/releases/1.99.yaml",
         ),
         ("kubernetes: {version: 1.34}\n", "\"1.34\" is not a version of Kubernetes; write one such as v1."),
-        ("name: 12\n", "name: expected a text, found the number 12; write \"12\" in quotes if it is meant"),
+        ("name: 12\n", "name: expected a string, found the number 12; write \"12\" in quotes if this is intended"),
         ("apiVersion2: x\n", "apiVersion2: unknown key; did you mean `apiVersion`?"),
     ] {
         let found = only(text);
@@ -100,7 +100,7 @@ fn types_words_and_places() {
 }
 
 #[test]
-fn what_nodeinit_must_own_is_refused_with_the_reason() {
+fn keys_managed_by_nodeinit_are_refused_with_the_reason() {
     for (text, expected) in [
         (
             "etcd: {extraArgs: {data-dir: /x}}\n",
@@ -112,7 +112,7 @@ fn what_nodeinit_must_own_is_refused_with_the_reason() {
         ),
         (
             "apiServer: {extraArgs: {--v: 2}}\n",
-            "apiServer.extraArgs.--v: \"--v\": flags are written without dashes in front; write v",
+            "apiServer.extraArgs.--v: \"--v\": flags are written without leading dashes; write v",
         ),
         (
             "kubelet: {config: {staticPodPath: /x}}\n",
@@ -141,15 +141,15 @@ fn address_ranges() {
         ),
         (
             "network: {serviceCIDR: 10.0.0.0/29}\n",
-            "10.0.0.0/29 is too small: the cluster's DNS has the tenth address of it; use /28 or larger",
+            "10.0.0.0/29 is too small: the cluster's DNS has its tenth address; use /28 or larger",
         ),
-        ("network: {serviceCIDR: 11.0.0.0/8}\n", "11.0.0.0/8 is larger than kube-apiserver takes; use /12 or smaller"),
+        ("network: {serviceCIDR: 11.0.0.0/8}\n", "11.0.0.0/8 is larger than kube-apiserver allows; use /12 or smaller"),
         ("network: {podCIDR: 10.1.0.0/25}\n", "10.1.0.0/25 is too small: each node takes a /24 of it"),
         ("network: {podCIDR: 12.0.0.0/7}\n", "use /8 or smaller"),
-        ("network: {podCIDR: 10.1.0.1/16}\n", "\"10.1.0.1/16\" has bits set behind the first 16; write 10.1.0.0/16"),
+        ("network: {podCIDR: 10.1.0.1/16}\n", "\"10.1.0.1/16\" has bits set after the first 16; write 10.1.0.0/16"),
         (
             "masters: [{name: m, address: 10.96.0.7}]\n",
-            "masters[0].address: 10.96.0.7 lies inside network.serviceCIDR 10.96.0.0/12",
+            "masters[0].address: 10.96.0.7 is inside network.serviceCIDR 10.96.0.0/12",
         ),
         (
             "controlPlane: {virtualAddress: 10.0.0.2}\nmasters: [{name: a, address: 10.0.0.2}]\n",
@@ -161,20 +161,22 @@ fn address_ranges() {
         ),
         (
             "controlPlane: {virtualAddress: 10.96.0.9}\n",
-            "controlPlane.virtualAddress: 10.96.0.9 lies inside network.serviceCIDR",
+            "controlPlane.virtualAddress: 10.96.0.9 is inside network.serviceCIDR",
         ),
-        ("controlPlane: {endpoint: 10.244.1.1}\n", "controlPlane.endpoint: 10.244.1.1 lies inside network.podCIDR"),
+        ("controlPlane: {endpoint: 10.244.1.1}\n", "controlPlane.endpoint: 10.244.1.1 is inside network.podCIDR"),
         (
             "network: {podCIDR: 10.1.0.0/24}\nmasters: [{name: m, address: 10.0.0.1}]\nworkers: [{name: w}]\n",
-            "it holds a /24 for 1 of 2 nodes; use a larger range",
+            "it has a /24 for 1 of 2 nodes; use a larger range",
         ),
     ] {
         let found = only(text);
         assert!(found.contains(expected), "{text:?} gave {found}");
     }
     let six = problems(&["network: {podCIDR: \"fd00:1::/48\"}\n"]);
-    assert!(six[0].contains("carries IPv4 only") && six[1].contains("are of different families"), "{six:#?}");
-    assert!(only("network: {podCIDR: \"fd00:1::/48\", serviceCIDR: \"fd00:2::/108\"}\n").contains("carries IPv4 only"));
+    assert!(six[0].contains("supports IPv4 only") && six[1].contains("are in different address families"), "{six:#?}");
+    assert!(
+        only("network: {podCIDR: \"fd00:1::/48\", serviceCIDR: \"fd00:2::/108\"}\n").contains("supports IPv4 only")
+    );
 }
 
 #[test]
@@ -191,7 +193,10 @@ fn machines() {
             "masters: [{name: m1}, {name: m2, address: 10.0.0.2}]\n",
             "masters[0].address: missing: the other masters must reach",
         ),
-        ("workers: [{name: w1}]\n", "workers[0]: no worker can know where the API is; set controlPlane.endpoint"),
+        (
+            "workers: [{name: w1}]\n",
+            "workers[0]: workers cannot know the address of the API; set controlPlane.endpoint",
+        ),
         (
             "masters: [{name: m, ssh: {enabled: false}}]\n",
             "masters[0].ssh.enabled: only a worker can join on its own; remove it",
@@ -222,8 +227,7 @@ fn artifacts_and_host() {
     assert!(problems(&[&signed]).is_empty());
     let mirror = problems(&["artifacts: {source: \"https://m.example.org\"}\n"]);
     assert_eq!(mirror.len(), 1, "{mirror:#?}");
-    let missing =
-        "artifacts.sha256sums: what comes from a mirror needs its SHA-256; it is missing for 15 of 15 artifacts";
+    let missing = "artifacts.sha256sums: artifacts from a mirror need a SHA-256; it is missing for 15 of 15 artifacts";
     assert!(mirror[0].contains(missing) && mirror[0].contains("sha256sum SHA256SUMS"), "{mirror:?}");
     let digest = "0".repeat(64);
     let pinned = format!("artifacts: {{source: \"https://m.example.org\", sha256sums: \"{digest}\"}}\n");
@@ -231,7 +235,7 @@ fn artifacts_and_host() {
     for (text, expected) in [
         (
             format!("artifacts: {{source: /o, sha256: {{bin/kubelt: \"{digest}\"}}}}\n"),
-            "no artifact has this path; did you mean `bin/kubelet`?",
+            "there is no artifact with this path; did you mean `bin/kubelet`?",
         ),
         (
             "artifacts: {source: /o, sha256: {bin/kubelet: abc}}\n".to_owned(),
@@ -246,7 +250,10 @@ fn artifacts_and_host() {
             "artifacts.bundleKey: only a bundle has a signature",
         ),
         (format!("artifacts: {{source: /o.tar, bundleKey: {}}}\n", &KEY[..70]), "is not an ed25519 public key"),
-        ("artifacts: {binaries: [{path: a, to: /b}]}\n".to_owned(), "artifacts.binaries: the source is `image`"),
+        (
+            "artifacts: {binaries: [{path: a, to: /b}]}\n".to_owned(),
+            "artifacts.binaries: not used with the source `image`",
+        ),
         (
             "artifacts: {source: /o, binaries: [{path: ../a, to: /b}]}\n".to_owned(),
             "\"../a\" is not a path below the source",
@@ -257,13 +264,13 @@ fn artifacts_and_host() {
         ),
         (
             "os: {swap: keep}\n".to_owned(),
-            "os.swap: the kubelet refuses to start where swap is on; set `failSwapOn: false`",
+            "os.swap: the kubelet refuses to start if swap is on; also set `failSwapOn: false`",
         ),
         (
             "etcd: {extraArgs: {listen-metrics-urls: \"http://10.0.0.1:2381\"}}\n".to_owned(),
             "write http://10.0.0.1:2381,http://127.0.0.1:2381",
         ),
-        ("etcd: {dataDirectory: /}\n".to_owned(), "\"/\" is no directory of etcd's own"),
+        ("etcd: {dataDirectory: /}\n".to_owned(), "\"/\" cannot be a directory for etcd only"),
     ] {
         let found = only(&text);
         assert!(found.contains(expected), "{text:?} gave {found}");
@@ -272,12 +279,12 @@ fn artifacts_and_host() {
 }
 
 #[test]
-fn the_first_file_says_what_it_is() {
+fn the_first_file_must_have_a_header() {
     let found = load(&[Layer::file("empty.yaml", "#\n"), Layer::file("x.yaml", "name: a\n")]).unwrap_err().to_string();
     assert_eq!(
         found,
-        "the configuration has 2 problems\n  x.yaml:1:1: apiVersion: missing\n      hint: begin the file with \
-         `apiVersion: nodeinit.dev/v1alpha1`\n  x.yaml:1:1: kind: missing\n      hint: begin the file with `kind: Cluster`"
+        "the configuration has 2 problems\n  x.yaml:1:1: apiVersion: missing\n      hint: start the file with \
+         `apiVersion: nodeinit.dev/v1alpha1`\n  x.yaml:1:1: kind: missing\n      hint: start the file with `kind: Cluster`"
     );
     assert!(load(&[]).is_ok());
     for empty in ["", "\n", "# nothing\n", "---\n"] {
@@ -285,7 +292,7 @@ fn the_first_file_says_what_it_is() {
         assert!(found.contains("empty.yaml:1:1: apiVersion: missing") && found.contains("kind: missing"), "{found}");
     }
     let cut_off = load(&[Layer::file("x.yaml", HEADER)]).unwrap().no_machines().unwrap();
-    assert_eq!(cut_off.to_string(), "x.yaml: masters: missing: no machine becomes the first master");
+    assert_eq!(cut_off.to_string(), "x.yaml: masters: missing: there is no first master");
     assert!(only("kind: Clutser\n").contains("duplicate"));
 }
 
@@ -299,7 +306,7 @@ fn warnings_do_not_refuse() {
 }
 
 #[test]
-fn the_labs_own_configuration_is_good() {
+fn the_configuration_of_the_lab_is_valid() {
     let text = include_str!("../../../tests/lab/cluster.yaml");
     let loaded = load(&[Layer::file("tests/lab/cluster.yaml", text)]).unwrap();
     assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
@@ -324,7 +331,7 @@ fn the_masters_can_hold_their_virtual_address() {
     }
     let public = given("192.0.2.7");
     assert!(
-        public[0].contains("192.0.2.7 is public, and the masters' network, with 10.0.0.2, is private"),
+        public[0].contains("192.0.2.7 is public, but the masters' network, with 10.0.0.2, is private"),
         "{public:?}"
     );
     assert!(given("10.0.0.9").is_empty());
@@ -333,12 +340,15 @@ fn the_masters_can_hold_their_virtual_address() {
 }
 
 #[test]
-fn settings_of_a_containerd_that_nodeinit_does_not_manage() {
+fn settings_of_an_unmanaged_containerd_cause_warnings() {
     let settings = "images: {mirrors: [{registry: docker.io, urls: [\"https://m.example.org\"]}]}\ncontainerRuntime:\n  \
                     proxy: {https: \"http://p:1\", noProxy: [\"a b\"]}\n  manage: ";
     let found = problems(&[&format!("{settings}false\n")]);
     assert_eq!(found.len(), 3, "{found:#?}");
-    assert!(found[0].starts_with("a.yaml:3:19: images.mirrors: nodeinit does not write this"), "{found:#?}");
+    assert!(
+        found[0].starts_with("a.yaml:3:19: images.mirrors: no effect: containerRuntime.manage is false"),
+        "{found:#?}"
+    );
     assert!(found[1].starts_with("a.yaml:5:18: containerRuntime.proxy.https: "), "{found:#?}");
     assert!(found[2].contains("\"a b\" is not a host, a domain or a network"), "{found:#?}");
     assert_eq!(problems(&[&format!("{settings}true\n").replace("\"a b\"", "b")]), [""; 0]);
@@ -348,7 +358,7 @@ fn settings_of_a_containerd_that_nodeinit_does_not_manage() {
 }
 
 #[test]
-fn a_mirror_needs_the_digests_of_containerd_only_where_it_is_managed() {
+fn a_mirror_needs_the_digests_of_containerd_only_if_it_is_managed() {
     let digest = "a".repeat(64);
     let config = |manage: &str| {
         format!(
@@ -360,5 +370,5 @@ fn a_mirror_needs_the_digests_of_containerd_only_where_it_is_managed() {
         only(&config("containerRuntime: {manage: true}\n"))
             .contains("missing for 3 of 4 artifacts, such as bin/containerd")
     );
-    assert!(only(&config("containerRuntime: {manage: false}\n")).contains("no artifact has this path"));
+    assert!(only(&config("containerRuntime: {manage: false}\n")).contains("there is no artifact with this path"));
 }

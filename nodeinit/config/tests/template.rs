@@ -13,7 +13,7 @@ fn an_empty_choice_gives_a_file_of_defaults() {
 }
 
 #[test]
-fn what_was_chosen_stands_between_the_comments() {
+fn chosen_values_are_between_the_comments() {
     let layers = [
         Layer::setting("--set", "name", "demo"),
         Layer::setting("--set", "network.podCIDR", "10.1.0.0/16"),

@@ -1,6 +1,6 @@
-//! The secrets bundle: everything that a cluster's machines share and nobody else may know.
+//! The secrets bundle: all secrets that a cluster's machines share.
 //!
-//! `nodeinit secrets generate` makes one on the operator's side; otherwise the first master makes its own secrets.
+//! `nodeinit secrets generate` generates one on the operator's machine; otherwise the first master generates its own secrets.
 
 use crate::{BundleError, map::Part, token::is_bootstrap_token};
 use base64::{Engine, display::Base64Display, engine::general_purpose::STANDARD};
@@ -17,7 +17,7 @@ pub const JUMP_HOST: &str = "jump-host";
 const API_VERSION: &str = "nodeinit.dev/v1alpha1";
 const KIND: &str = "Secrets";
 
-/// A CA's certificate and key, in PEM as they were given.
+/// A CA's certificate and key, as the given PEM texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
     /// The certificate.
@@ -29,9 +29,9 @@ pub struct Pair {
 /// How Secrets are encrypted in etcd.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Encryption {
-    /// The only key, of which the first master makes the configuration.
+    /// The only key, from which the first master generates the configuration.
     Key(Secret<[u8; 32]>),
-    /// The EncryptionConfiguration of a cluster that runs, byte by byte: its keys may have been rotated.
+    /// The exact EncryptionConfiguration of a running cluster: its keys may have been rotated.
     Configuration(Secret<String>),
 }
 
@@ -44,30 +44,30 @@ pub struct Bundle {
     pub service_account_key: Secret<String>,
     /// Encrypts Secrets in etcd.
     pub encryption: Encryption,
-    /// Any machine may join with these.
+    /// Bootstrap tokens for any machine.
     pub bootstrap_tokens: Vec<Secret<String>>,
-    /// By worker: the tokens of self-joining workers.
+    /// The tokens of self-joining workers, by worker.
     pub worker_tokens: BTreeMap<String, Secret<String>>,
     /// The provisioner derives workers' tokens from it. Machines do not need it.
     pub worker_token_key: Option<Secret<[u8; 32]>>,
-    /// With this the first master reaches the others.
+    /// The key with which the first master logs in to the others.
     pub ssh_key: Option<SshKey>,
-    /// The SSH host keys of machines by their names, each `type base64`; of the jump host under [`JUMP_HOST`].
+    /// The SSH host keys of machines by name, each `type base64`; those of the jump host under [`JUMP_HOST`].
     pub host_keys: BTreeMap<String, Vec<String>>,
 }
 
 /// The CAs of one cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Authorities {
-    /// Of the API server, the kubelets and their clients.
+    /// The CA of the API server, the kubelets and their clients.
     pub kubernetes: Pair,
-    /// Of etcd and its clients.
+    /// The CA of etcd and its clients.
     pub etcd: Pair,
-    /// Of the API server towards extension API servers.
+    /// The CA of the API server as a client of extension API servers.
     pub front_proxy: Pair,
 }
 
-/// The SSH key with which the first master reaches the other machines.
+/// The SSH key with which the first master logs in to the other machines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SshKey {
     /// The private key, as in `~/.ssh/id_ed25519`.
@@ -77,7 +77,7 @@ pub struct SshKey {
 }
 
 impl Bundle {
-    /// What a further master needs of a cluster that runs: no tokens, and no key to other machines.
+    /// Returns what a further master of a running cluster needs: no tokens, and no SSH key to other machines.
     #[must_use]
     pub fn for_master(
         authorities: Authorities,
@@ -96,12 +96,12 @@ impl Bundle {
         }
     }
 
-    /// Reads a bundle. Whether keys and certificates fit each other is for the reader to find out.
+    /// Reads a bundle. The caller must verify that keys and certificates match.
     ///
     /// # Errors
-    /// [`BundleError`], with the place and never the content.
+    /// [`BundleError`], which names the key and never the content.
     pub fn parse(text: &str) -> Result<Self, BundleError> {
-        // The reader's own words may quote what stands there.
+        // The message of the YAML reader may quote the content.
         let read = yaml::document(text).map_err(|e| BundleError::Yaml { line: e.line, column: e.column })?;
         let mut all = Part::root(read)?;
         if all.text("apiVersion")? != API_VERSION || all.text("kind")? != KIND {
@@ -146,7 +146,7 @@ impl Bundle {
         Ok(bundle)
     }
 
-    /// The bundle as YAML.
+    /// Returns the bundle as YAML.
     #[must_use]
     pub fn text(&self) -> Secret<String> {
         let all = &self.authorities;
@@ -154,7 +154,7 @@ impl Bundle {
         let mut text = String::with_capacity(64 << 10);
         let _ = write!(
             text,
-            "# The secrets of one cluster, made by `nodeinit secrets generate`. Anyone who can read this file controls the cluster.\n\
+            "# The secrets of one cluster, generated by `nodeinit secrets generate`. Anyone who can read this file controls the cluster.\n\
              apiVersion: {API_VERSION}\nkind: {KIND}\ncertificateAuthorities:\n"
         );
         for (name, pair) in [("kubernetes", &all.kubernetes), ("etcd", &all.etcd), ("frontProxy", &all.front_proxy)] {
@@ -191,7 +191,7 @@ impl Bundle {
             let _ = writeln!(text, "hostKeys:");
         }
         for (machine, keys) in &self.host_keys {
-            // Quoted: a machine may be called 1 or true.
+            // Quoted: a machine's name may be 1 or true.
             let none = if keys.is_empty() { " []" } else { "" };
             let _ = writeln!(text, "  \"{machine}\":{none}");
             for key in keys {
@@ -212,7 +212,7 @@ fn decoded(text: String) -> Option<Zeroizing<Vec<u8>>> {
     STANDARD.decode(text.trim()).ok().map(Zeroizing::new)
 }
 
-/// `encryptionKey`, or `encryptionConfiguration` in its place.
+/// Reads `encryptionKey`, or `encryptionConfiguration` instead of it.
 fn encryption(all: &mut Part) -> Result<Encryption, BundleError> {
     if let Some(text) = all.optional_text("encryptionConfiguration")? {
         let configuration = decoded(text).and_then(|bytes| str::from_utf8(&bytes).ok().map(str::to_owned));
@@ -247,7 +247,7 @@ fn host_keys(part: Part) -> Result<BTreeMap<String, Vec<String>>, BundleError> {
     Ok(keys)
 }
 
-/// `type base64` of a line, without its comment.
+/// Returns `type base64` of a line, without its comment.
 fn host_key(line: &Value) -> Option<String> {
     let line = line.as_str().filter(|line| HOST_KEY.accepts(line))?;
     Some(line.split_whitespace().take(2).collect::<Vec<_>>().join(" "))
@@ -258,7 +258,7 @@ fn pair(mut part: Part) -> Result<Pair, BundleError> {
     part.end().map(|()| Pair { certificate, key })
 }
 
-/// A text of several lines as a YAML block, its lines indented by `indent`.
+/// Formats a text of several lines as a YAML block with lines indented by `indent`.
 fn block(text: &str, indent: usize) -> impl Display {
     fmt::from_fn(move |f| {
         f.write_str("|\n")?;
@@ -297,7 +297,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
-        fn a_bundle_survives_its_own_text(
+        fn a_bundle_survives_a_round_trip(
             key in any::<[u8; 32]>(),
             configuration in proptest::option::of("kind: .*"),
             tokens in collection::vec("[a-z0-9]{6}\\.[a-z0-9]{16}", 0..3),

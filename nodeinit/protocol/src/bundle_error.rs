@@ -1,33 +1,33 @@
 //! Why secrets cannot be used.
 
-/// Secrets that have not the expected form. No message contains any of their content.
+/// Why secrets cannot be used. No message contains their content.
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
-    /// It is not YAML, or has a key twice.
-    #[error("line {line}, column {column}: not YAML, or a key is written twice")]
+    /// It is not YAML, or has a duplicate key.
+    #[error("line {line}, column {column}: not YAML, or a duplicate key")]
     Yaml {
         /// The line, from 1.
         line: usize,
         /// The column, from 1.
         column: usize,
     },
-    /// A key that must be there.
-    #[error("{0} is missing, or is not of the expected form")]
+    /// A required key.
+    #[error("{0} is missing, or does not have the expected form")]
     Missing(String),
-    /// A key that means nothing.
-    #[error("{0} is no key of a secrets bundle")]
+    /// An unknown key.
+    #[error("{0} is not a key of a secrets bundle")]
     Unknown(String),
-    /// It is of another kind or version.
+    /// It has another kind or version.
     #[error("apiVersion and kind must be nodeinit.dev/v1alpha1 and {wanted}")]
     OtherKind {
-        /// The kind that it should be.
+        /// The expected kind.
         wanted: &'static str,
     },
     /// The token of a worker.
     #[error("workerTokens.{0}: not of the form [a-z0-9]{{6}}.[a-z0-9]{{16}}")]
     TokenOf(String),
-    /// A worker was given the cluster's secrets.
-    #[error("it is a master's, with the keys of the cluster's CAs, and this machine is a worker")]
+    /// A worker received the cluster's secrets.
+    #[error("it is the bundle of a master, with the keys of the cluster's CAs, but this machine is a worker")]
     ForMasters,
     /// A worker's token.
     #[error("bootstrapToken: not of the form [a-z0-9]{{6}}.[a-z0-9]{{16}}")]
@@ -36,9 +36,9 @@ pub enum BundleError {
     #[error("encryptionKey: not 32 bytes in base64")]
     EncryptionKey,
     /// The encryption configuration.
-    #[error("encryptionConfiguration: not a text in base64")]
+    #[error("encryptionConfiguration: not base64 of a text")]
     EncryptionConfiguration,
-    /// The key of workers' tokens.
+    /// The key for workers' tokens.
     #[error("workerTokenKey: not 32 bytes in base64")]
     WorkerTokenKey,
     /// A token.

@@ -6,27 +6,27 @@ use serde::{Deserialize, Serialize};
 /// The step under which a run fails if another run holds the machine's lock.
 pub const LOCK: &str = "lock";
 
-/// Something that happened in a run.
+/// An event of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
 pub enum Event {
-    /// A step begins to change things.
+    /// A step starts to apply changes.
     Started {
         /// Its name.
         step: String,
         /// Its purpose.
         title: String,
     },
-    /// The state that a step describes is reached.
+    /// A step has reached its desired state.
     Done {
         /// Its name.
         step: String,
         /// Whether it had to change anything.
         changed: bool,
-        /// Seconds from its start.
+        /// Seconds since its start.
         seconds: f64,
     },
-    /// A remark of a step.
+    /// A note of a step.
     Note {
         /// Its name.
         step: String,
@@ -37,30 +37,30 @@ pub enum Event {
     Failed {
         /// Its name.
         step: String,
-        /// What was tried.
+        /// The failure.
         error: String,
         /// Why, outermost first.
         #[serde(default)]
         causes: Vec<String>,
-        /// What to do.
+        /// The fix.
         #[serde(default)]
         hint: Option<String>,
-        /// What is wrong with the configuration, if that is the failure.
+        /// The problems of the configuration, if they are the failure.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         problems: Vec<ConfigProblem>,
     },
-    /// `plan`: what a step would do.
+    /// `plan`: the changes that a step would make.
     Planned {
         /// Its name.
         step: String,
-        /// One sentence each.
+        /// A description of each change.
         changes: Vec<String>,
     },
-    /// The figures of a run.
+    /// The summary of a run.
     Summary {
         /// Wall time.
         seconds: f64,
-        /// The steps that made the run as long as it was.
+        /// The critical path: the steps that determined the length of the run.
         critical_path: Vec<PathPart>,
         /// The processor time of the process, without the programs that it ran.
         cpu_seconds: f64,
@@ -70,7 +70,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The step that it is about; none for the summary.
+    /// Returns the step of the event; none for the summary.
     #[must_use]
     pub fn step(&self) -> Option<&str> {
         match self {
@@ -83,7 +83,7 @@ impl Event {
         }
     }
 
-    /// Why a run did not begin, if another run holds the machine's lock.
+    /// Returns why a run did not start, if another run holds the machine's lock.
     #[must_use]
     pub fn lock_holder(&self) -> Option<&str> {
         match self {
@@ -98,15 +98,15 @@ impl Event {
 pub struct ConfigProblem {
     /// The file, or another source such as `--set`.
     pub file: String,
-    /// Counted from 1; 0 where the source has no lines.
+    /// The line, from 1; 0 if the source has no lines.
     pub line: usize,
-    /// Counted from 1, in characters; 0 where the source has no lines.
+    /// The column in characters, from 1; 0 if the source has no lines.
     pub column: usize,
-    /// The key's path, such as `masters[1].address`; empty where the whole file is meant.
+    /// The key's path, such as `masters[1].address`; empty for the complete file.
     pub key: String,
     /// What is wrong.
     pub message: String,
-    /// What to write instead.
+    /// The fix.
     pub hint: String,
 }
 
@@ -122,16 +122,16 @@ impl From<&Problem> for ConfigProblem {
 pub struct PathPart {
     /// The step.
     pub step: String,
-    /// When it began, from the run's start.
+    /// When it started, from the start of the run.
     pub start: f64,
     /// How long it took.
     pub seconds: f64,
 }
 
-/// A line of `--output json`: an event, and where and when it happened.
+/// A line of `--output json`: an event with its machine and time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Line {
-    /// What happened.
+    /// The event.
     #[serde(flatten)]
     pub event: Event,
     /// The machine, if it is not the one that prints the line.
@@ -143,7 +143,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// Reads a line. `None`: it is no event that this version knows. A shell may print other lines before those of nodeinit.
+    /// Reads a line. Returns `None` if it is not an event that this version knows. A shell may print other lines before those of nodeinit.
     #[must_use]
     pub fn read(line: &str) -> Option<Self> {
         serde_json::from_str(line).ok()

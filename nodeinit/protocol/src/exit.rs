@@ -4,21 +4,21 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// Everything is as described.
+    /// Everything is up to date.
     Done = 0,
     /// A step failed permanently.
     Failed = 1,
     /// `plan`: changes are pending.
     Pending = 2,
-    /// Some hosts failed, the rest is healthy.
+    /// Some hosts failed, but the rest is healthy.
     Partly = 3,
-    /// The command line is wrong.
+    /// The command line is invalid.
     Usage = 64,
     /// The machine fails preflight.
     Unfit = 69,
-    /// A defect of ours.
+    /// A defect of nodeinit.
     Defect = 70,
-    /// A deadline passed, or another run holds the lock: try again.
+    /// A wait timed out, or another run holds the lock: try again.
     TryAgain = 75,
     /// Permission denied.
     NoPermission = 77,
@@ -41,7 +41,7 @@ impl Exit {
         Self::BadConfig,
     ];
 
-    /// The exit code of a command on another machine. Every number that nodeinit does not use is a failure.
+    /// Returns the exit code of a command on another machine. Every number that nodeinit does not use is a failure.
     #[must_use]
     pub fn of(code: u32) -> Self {
         Self::ALL.into_iter().find(|exit| u32::from(*exit as u8) == code).unwrap_or(Self::Failed)

@@ -1,4 +1,4 @@
-//! What the two programs and the machines of a cluster exchange, as types: events, status, exit codes, permits, secrets, tokens.
+//! The data that the two programs and the machines of a cluster exchange, as types: events, status, exit codes, permits, secrets, tokens.
 //!
 //! Machines of one cluster may run different versions. So every reader ignores keys that it does not know, and a key that an older
 //! version does not write has a default. `docs/reference/cli.md` documents what is printed for other programs.

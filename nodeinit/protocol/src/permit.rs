@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a permit may allow.
+/// The action that a permit allows.
 pub const NEW_ETCD_CLUSTER: &str = "new-etcd-cluster";
 
-/// A permit for one machine of one cluster. A key that is not known makes it invalid: it may be a condition.
+/// A permit for one machine of one cluster. An unknown key makes it invalid, because it may be a condition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Permit {
-    /// What is permitted: [`NEW_ETCD_CLUSTER`].
+    /// The permitted action: [`NEW_ETCD_CLUSTER`].
     pub permit: String,
     /// The cluster's name.
     pub cluster: String,
@@ -21,14 +21,14 @@ pub struct Permit {
 }
 
 impl Permit {
-    /// The permit to bootstrap etcd.
+    /// Creates a permit to bootstrap etcd.
     #[must_use]
     pub fn new_etcd_cluster(cluster: &str, server: &str, machine_id: &str) -> Self {
         let (cluster, server, machine_id) = (cluster.to_owned(), server.to_owned(), machine_id.to_owned());
         Self { permit: NEW_ETCD_CLUSTER.to_owned(), cluster, server, machine_id }
     }
 
-    /// The line that `nodeinit up --permit-stdin` reads.
+    /// Returns the line that `nodeinit up --permit-stdin` reads.
     #[must_use]
     pub fn line(&self) -> String {
         // A struct of strings is always JSON.
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_permit_is_read_as_it_was_written() {
+    fn a_permit_survives_a_round_trip() {
         let permit = Permit::new_etcd_cluster("lab", "6f70656e", "0123abcd");
         let line = permit.line();
         assert_eq!(serde_json::from_str::<Permit>(&line).unwrap(), permit);

@@ -1,4 +1,4 @@
-//! What `status` and `etcd members` print as JSON, as far as another program of ours reads it.
+//! The JSON output of `status` and `etcd members`, as far as the other program reads it.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ pub struct Status {
     pub done: bool,
     /// The steps of its role.
     pub steps: Vec<StepStatus>,
-    /// The nodes that it sees; none if the API does not answer.
+    /// The nodes that it may read; none if the API does not answer.
     pub nodes: Vec<NodeStatus>,
 }
 
@@ -38,13 +38,13 @@ pub enum StepState {
     Done,
     /// Changes are needed.
     Needed {
-        /// One sentence each.
+        /// A description of each change.
         #[serde(default)]
         changes: Vec<String>,
     },
     /// Its check failed.
     Failed {
-        /// What was tried.
+        /// The failure.
         #[serde(default)]
         error: String,
         /// Why, outermost first.
@@ -71,7 +71,7 @@ pub struct NodeStatus {
 /// Whether a node is Ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Readiness {
-    /// It is.
+    /// The node is Ready.
     Ready,
     /// It is not.
     #[serde(other)]
@@ -79,7 +79,7 @@ pub enum Readiness {
 }
 
 impl Readiness {
-    /// As it is printed.
+    /// Returns it as it is printed.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -94,7 +94,7 @@ impl Readiness {
 pub struct MemberStatus {
     /// Its name.
     pub name: String,
-    /// Whether it votes.
+    /// Whether it is a voting member.
     pub voter: bool,
     /// Whether it is the leader.
     #[serde(default)]
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn a_status_survives_a_round_trip() {
         let step = |step: &str, state| StepStatus { step: step.into(), state };
         let status = Status {
             machine: "m1".into(),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_version_writes_is_read() {
+    fn the_output_of_another_version_is_read() {
         let text = r#"Welcome!
 {"machine":"m1","steps":[{"step":"a","state":"paused","since":3}],"nodes":[{"name":"w1","status":"Unknown"}],"load":null}"#;
         let told: Vec<Told> = Told::read(text).collect();

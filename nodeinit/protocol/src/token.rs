@@ -1,4 +1,4 @@
-//! Bootstrap tokens: their form, and what `token list` prints of them.
+//! Bootstrap tokens: their form, and the output of `token list`.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub fn is_bootstrap_token(token: &str) -> bool {
     token.split_once('.').is_some_and(|(id, secret)| part(id, 6) && part(secret, 16))
 }
 
-/// The ID of a token: the part before the dot, which is public.
+/// Returns the ID of a token: the part before the dot, which is public.
 #[must_use]
 pub fn id(token: &str) -> Option<&str> {
     token.split_once('.').map(|(id, _)| id)
@@ -23,7 +23,7 @@ pub fn id(token: &str) -> Option<&str> {
 pub struct TokenStatus {
     /// Its ID.
     pub id: String,
-    /// The worker that it is for, if it is for one.
+    /// Its worker, if it is for one.
     #[serde(default)]
     pub worker: Option<String>,
     /// `valid`, `expired`, `used` or `revoked`.
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_have_their_form() {
+    fn tokens_have_the_right_form() {
         assert!(is_bootstrap_token("abcdef.0123456789abcdef"));
         for wrong in ["", "abcdef", "abcdef.0123456789abcde", "ABCDEF.0123456789abcdef", "abcdef-0123456789abcdef"] {
             assert!(!is_bootstrap_token(wrong), "{wrong}");
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_read_as_it_was_written() {
+    fn a_list_survives_a_round_trip() {
         let token = TokenStatus {
             id: "abcdef".into(),
             worker: Some("w1".into()),

@@ -1,4 +1,4 @@
-//! What a worker is given that nobody else may know: the token with which it joins, and never a CA's key.
+//! The secrets of a worker: the token with which it joins, and never a CA's key.
 
 use crate::{BundleError, map::Part, token::is_bootstrap_token};
 use nodeinit_config::{Secret, yaml};
@@ -6,7 +6,7 @@ use nodeinit_config::{Secret, yaml};
 const API_VERSION: &str = "nodeinit.dev/v1alpha1";
 const KIND: &str = "WorkerSecrets";
 
-/// The secrets of one worker, of use until it has joined.
+/// The secrets of one worker, which it needs until it has joined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerSecrets {
     /// The bootstrap token, such as `abcdef.0123456789abcdef`.
@@ -17,7 +17,7 @@ impl WorkerSecrets {
     /// Reads them.
     ///
     /// # Errors
-    /// [`BundleError`], with the place and never the content.
+    /// [`BundleError`], which names the key and never the content.
     pub fn parse(text: &str) -> Result<Self, BundleError> {
         let read = yaml::document(text).map_err(|e| BundleError::Yaml { line: e.line, column: e.column })?;
         let mut all = Part::root(read)?;
@@ -34,7 +34,7 @@ impl WorkerSecrets {
         }
     }
 
-    /// The same as YAML.
+    /// Returns the same as YAML.
     #[must_use]
     pub fn text(&self) -> Secret<String> {
         // Quoted: some tokens look like numbers.
@@ -48,15 +48,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn they_survive_their_own_text_and_errors_do_not_tell_them() {
+    fn secrets_survive_a_round_trip_and_errors_do_not_contain_them() {
         let secrets = WorkerSecrets { bootstrap_token: Secret::new("123456.0123456789012345".into()) };
         let text = secrets.text().expose().clone();
         assert_eq!(WorkerSecrets::parse(&text).unwrap(), secrets);
         for (bad, said) in [
             (text.replace("123456.", "TOPSECRET."), "bootstrapToken: not of the form"),
-            (text.replace("WorkerSecrets", "Secrets"), "it is a master's"),
+            (text.replace("WorkerSecrets", "Secrets"), "it is the bundle of a master"),
             (text.replace("WorkerSecrets", "Cluster"), "apiVersion and kind must be"),
-            (text.clone() + "token: TOPSECRET\n", "token is no key"),
+            (text.clone() + "token: TOPSECRET\n", "token is not a key"),
             (text.replace("bootstrapToken", "\"bootstrapToken"), "line 3"),
         ] {
             let error = WorkerSecrets::parse(&bad).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Who did what when in a run: machines with their steps as bars, as text, SVG or HTML.
+//! The timeline of a run: machines with their steps as bars, as text, SVG or HTML.
 
 use crate::visible;
 use std::{collections::BTreeSet, fmt::Write as _};
@@ -10,9 +10,9 @@ pub struct Bar {
     pub host: String,
     /// The step.
     pub step: String,
-    /// What it brings about.
+    /// Its purpose.
     pub title: String,
-    /// When it began.
+    /// When it started.
     pub start: f64,
     /// When it ended, or was last heard of.
     pub end: f64,
@@ -35,7 +35,7 @@ impl Bar {
     }
 }
 
-/// What a step is about: name, colour, and words in the names of such steps. The first that matches counts.
+/// Categories of steps: name, colour, and words in the names of the steps. The first match counts.
 const KINDS: &[(&str, &str, &[&str])] = &[
     ("cloud resources", "#1d7a72", &["/"]),
     ("etcd", "#b3541e", &["etcd"]),
@@ -49,14 +49,14 @@ const FAILED: &str = "#c0182b";
 /// A run.
 #[derive(Clone, Debug)]
 pub struct Chart {
-    /// What ran, where and when, in one line.
+    /// The title: what ran, where and when.
     pub title: String,
     /// In any order.
     pub bars: Vec<Bar>,
 }
 
 impl Chart {
-    /// The machines in the order of their first step.
+    /// Returns the machines in the order of their first step.
     fn hosts(&self) -> Vec<(&str, Vec<&Bar>)> {
         let mut bars: Vec<&Bar> = self.bars.iter().collect();
         bars.sort_by(|a, b| a.start.total_cmp(&b.start).then(a.end.total_cmp(&b.end)));
@@ -70,12 +70,12 @@ impl Chart {
         hosts
     }
 
-    /// The seconds from start to end.
+    /// Returns the seconds from start to end.
     fn length(&self) -> f64 {
         self.bars.iter().map(|bar| bar.end).fold(0.01, f64::max)
     }
 
-    /// Lines for a terminal.
+    /// Draws it as text for a terminal.
     #[must_use]
     pub fn text(&self) -> String {
         const CELLS: usize = 48;
@@ -105,7 +105,7 @@ impl Chart {
         visible(&text).into_owned()
     }
 
-    /// A picture with a title and a legend. A viewer that shows tooltips tells each bar's step, title and times.
+    /// Draws it as a picture with a title and a legend. Tooltips show each bar's step, title and times.
     #[must_use]
     pub fn svg(&self) -> String {
         const WIDTH: f64 = 1200.0;
@@ -115,7 +115,7 @@ impl Chart {
         let (mut rows, mut y) = (String::new(), 78.0);
         for (host, bars) in self.hosts() {
             let _ = writeln!(rows, r#"<text x="8" y="{}" font-weight="bold">{}</text>"#, y + 11.0, escaped(host));
-            // Bars that overlap lie in lanes of their own.
+            // Overlapping bars are in separate lanes.
             let mut ends: Vec<f64> = Vec::new();
             for bar in bars {
                 let lane = ends.iter().position(|end| *end <= bar.start).unwrap_or(ends.len());
@@ -150,7 +150,7 @@ impl Chart {
         )
     }
 
-    /// A page with the picture, and the steps as a table.
+    /// Draws it as a page with the picture, and the steps as a table.
     #[must_use]
     pub fn html(&self) -> String {
         let mut rows = String::new();
@@ -172,7 +172,7 @@ impl Chart {
         format!(
             "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>{title}</title>\n\
              <style>body{{font-family:sans-serif}}td,th{{padding:0 1em 0 0;text-align:left}}</style>\n{}\
-             <table><tr><th>machine<th>step<th>what it does<th>begins (s)<th>takes (s)\n{rows}</table></html>\n",
+             <table><tr><th>machine<th>step<th>what it does<th>start (s)<th>duration (s)\n{rows}</table></html>\n",
             self.svg()
         )
     }
@@ -218,7 +218,7 @@ fn drawn(bar: &Bar, x: f64, top: f64, width: f64) -> String {
     svg + "</g>\n"
 }
 
-/// Text of other machines for XML: without markup and without control characters.
+/// Escapes text of other machines for XML: removes markup and control characters.
 fn escaped(text: &str) -> String {
     visible(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn pictures_have_a_title_a_legend_and_no_markup_of_others() {
+    fn pictures_have_a_title_a_legend_and_no_foreign_markup() {
         let svg = chart().svg();
         for part in ["up of cluster lab", ">waiting (hatched)<", ">etcd<", "start &lt;etcd&gt;, 4.00 s to 8.00 s"] {
             assert!(svg.contains(part), "{part}: {svg}");

@@ -1,4 +1,4 @@
-//! A terminal with what is under way at its foot, or a plain stream of lines.
+//! Terminal output with the running work in the bottom lines, or a plain stream of lines.
 
 pub mod chart;
 pub mod detail;
@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-/// More running steps than this are only counted.
+/// The maximum number of rows; further running steps are only counted.
 const ROWS: usize = 12;
 
 struct Row {
@@ -20,8 +20,8 @@ struct Row {
     since: Duration,
 }
 
-/// Text of other machines and of the cloud for a terminal: control characters and those that change the direction of the
-/// text become `\u001b`, as in JSON, so that a string of JSON keeps its meaning. Line feeds and tabs stay.
+/// Makes text of other machines and of the cloud safe for a terminal: control characters and those that change the direction of
+/// the text become `\u001b`, as in JSON, so that a JSON string keeps its meaning. Line feeds and tabs stay.
 #[must_use]
 pub fn visible(text: &str) -> Cow<'_, str> {
     let is_hidden = |c: char| {
@@ -45,7 +45,7 @@ fn one_line(text: &str) -> String {
     visible(text).replace('\n', " ")
 }
 
-/// Prints a line to standard error. A reader that is gone (`2>&1 | head`) is no failure, where `eprintln!` panics.
+/// Prints a line to standard error. A closed pipe (`2>&1 | head`) is not a failure; `eprintln!` would panic.
 pub fn tell(text: &str) {
     let mut line = visible(text).into_owned();
     line.push('\n');
@@ -58,23 +58,23 @@ pub fn is_terminal() -> bool {
     io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|value| value != "dumb")
 }
 
-/// Clears the terminal; where standard output is none, or knows no control characters, prints an empty line.
+/// Clears the terminal; prints an empty line if standard output is not a terminal or does not support control characters.
 pub fn clear() {
     let text = if is_terminal() { "\x1b[H\x1b[2J" } else { "\n" };
     let _ = io::stdout().lock().write_all(text.as_bytes());
 }
 
-/// Where lines are printed.
+/// The output of lines.
 pub struct Screen {
     out: Box<dyn Write + Send>,
     live: bool,
     rows: Vec<Row>,
-    /// How many rows stand at the foot now.
+    /// The number of rows that are drawn now.
     drawn: usize,
 }
 
 impl Screen {
-    /// `live`: it is a terminal, and rows can be drawn again.
+    /// Creates an output. `live`: it is a terminal, and rows can be redrawn.
     pub fn new(out: impl Write + Send + 'static, live: bool) -> Self {
         Self { out: Box::new(out), live, rows: Vec::new(), drawn: 0 }
     }
@@ -85,24 +85,24 @@ impl Screen {
         self.live
     }
 
-    /// Adds a row; the next drawing shows it.
+    /// Adds a row, which is shown at the next redraw.
     pub fn begin(&mut self, step: &str, title: &str, now: Duration) {
         self.rows.push(Row { step: step.into(), title: one_line(title), since: now });
     }
 
-    /// Says what a row's step is about now.
+    /// Sets the detail of a row.
     pub fn detail(&mut self, step: &str, text: &str) {
         if let Some(row) = self.rows.iter_mut().find(|row| row.step == step) {
             row.title = one_line(text);
         }
     }
 
-    /// Takes a row away.
+    /// Removes a row.
     pub fn end(&mut self, step: &str) {
         self.rows.retain(|row| row.step != step);
     }
 
-    /// Prints a line above the rows, as it is: text of others must be [`visible`]. An empty line only draws the rows again.
+    /// Prints a line above the rows without changes: foreign text must be passed through [`visible`]. An empty line only redraws the rows.
     pub fn print(&mut self, line: &str, now: Duration) {
         let mut text = self.erased();
         if !line.is_empty() {
@@ -113,20 +113,20 @@ impl Screen {
         self.write(&text);
     }
 
-    /// Draws the rows again.
+    /// Redraws the rows.
     pub fn draw(&mut self, now: Duration) {
         if self.live && (self.drawn > 0 || !self.rows.is_empty()) {
             self.print("", now);
         }
     }
 
-    /// Takes all rows away, and what is drawn of them.
+    /// Removes all rows, and erases them.
     pub fn clear(&mut self) {
         self.rows.clear();
         self.erase();
     }
 
-    /// Takes away what is drawn of the rows, until they are drawn again: something else is about to write to the terminal.
+    /// Erases the rows until the next redraw, because something else is about to write to the terminal.
     pub fn erase(&mut self) {
         let text = self.erased();
         self.write(&text);
@@ -157,7 +157,7 @@ impl Screen {
             lines.push(format!("         … and {} more", self.rows.len() - ROWS));
         }
         self.drawn = lines.len();
-        // Without wrapping, a long row stays one row on a narrow terminal.
+        // Without line wrapping, a long row stays one row on a narrow terminal.
         format!("\x1b[?7l{}\n\x1b[?7h", lines.join("\n"))
     }
 
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_give_way_to_lines() {
+    fn lines_are_printed_above_the_rows() {
         let out = Shared::default();
         let mut screen = Screen::new(out.clone(), true);
         screen.begin("etcd", "wait for etcd", Duration::ZERO);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_of_rows_that_are_cleared() {
+    fn cleared_rows_are_erased() {
         let out = Shared::default();
         let mut screen = Screen::new(out.clone(), true);
         screen.begin("etcd", "wait", Duration::ZERO);
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_gets_lines_only() {
+    fn a_stream_receives_lines_only() {
         let out = Shared::default();
         let mut screen = Screen::new(out.clone(), false);
         screen.begin("etcd", "wait", Duration::ZERO);

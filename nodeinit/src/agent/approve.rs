@@ -1,12 +1,12 @@
-//! Which certificate requests of kubelets are approved. Pure: a request, the cluster's configuration and what the API holds in,
-//! a verdict out.
+//! Decides which certificate requests of kubelets are approved. Pure: maps a request, the cluster's configuration and objects of
+//! the API to a verdict.
 //!
 //! It decides requests for two signers, and leaves all others to their own approvers.
 //!
-//! - `kubernetes.io/kube-apiserver-client-kubelet`: a worker asks with its bootstrap token for its node's client certificate.
-//!   The token is for one worker and for one key. Renewals, and the tokens that `kubeadm join` uses, are Kubernetes' business.
-//! - `kubernetes.io/kubelet-serving`: a node asks for the certificate that its kubelet serves with. The cluster's CA signs it,
-//!   so it must never hold for the API server or for another machine.
+//! - `kubernetes.io/kube-apiserver-client-kubelet`: a worker uses its bootstrap token to request its node's client certificate.
+//!   The token is for one worker and for one key. Kubernetes decides about renewals and about the tokens of `kubeadm join`.
+//! - `kubernetes.io/kubelet-serving`: a node requests its kubelet's serving certificate. The cluster's CA signs it,
+//!   so it must never be valid for the API server or for another machine.
 
 use crate::{
     api::kube::types::CertificateRequest,
@@ -20,20 +20,20 @@ use std::{
     net::IpAddr,
 };
 
-/// The annotation of a worker's token: SHA-256 of the public key that it was used with first.
+/// The annotation of a worker's token: SHA-256 of the public key with which it was used first.
 pub const PUBLIC_KEY: &str = "nodeinit.dev/public-key";
 
 const CLIENT_SIGNER: &str = "kubernetes.io/kube-apiserver-client-kubelet";
 const SERVING_SIGNER: &str = "kubernetes.io/kubelet-serving";
 
-/// What becomes of a request.
+/// The decision about a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Approved, and why.
+    /// Approved, with the reason.
     Approve(String),
-    /// Denied for good, and why.
+    /// Denied permanently, with the reason.
     Deny(String),
-    /// Left undecided, and why: for another approver, or for the operator.
+    /// Left to another approver or to the operator, with the reason.
     Leave(String),
 }
 
@@ -43,20 +43,20 @@ pub type Nodes = BTreeMap<String, BTreeSet<IpAddr>>;
 /// Who asks for what.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// The owner of a bootstrap token, by the token's ID: a client certificate.
+    /// A client certificate, for the owner of a bootstrap token, by the token's ID.
     Client(String),
-    /// A node, by its name: a serving certificate.
+    /// A serving certificate, for a node, by its name.
     Serving(String),
 }
 
-/// A request that nobody has decided yet.
+/// An undecided request.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The name of the CertificateSigningRequest.
     pub name: String,
-    /// Its version: the one that is judged is the one that is approved.
+    /// Its version, so that exactly the checked version is approved.
     pub resource_version: String,
-    /// Who asks for what.
+    /// The requester and the requested certificate.
     pub kind: Kind,
     groups: Vec<String>,
     usages: BTreeSet<String>,
@@ -64,7 +64,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// The request; `None` where it is decided already, or for another signer or user.
+    /// Reads a request; returns `None` if it is decided already, or for another signer or user.
     #[must_use]
     pub fn read(CertificateRequest { metadata, spec, status }: CertificateRequest) -> Option<Self> {
         if !status.conditions.is_empty() || !status.certificate.is_empty() {
@@ -86,21 +86,21 @@ impl Request {
         })
     }
 
-    /// The value of [`PUBLIC_KEY`] for this request.
+    /// Returns the value of [`PUBLIC_KEY`] for this request.
     #[must_use]
     pub fn public_key(&self) -> Option<String> {
         let pin = self.requested.as_ref().ok()?.pin;
         Some(format!("sha256:{}", nodeinit_base::hex(&pin)))
     }
 
-    /// The alternative names that are asked for, for a message.
+    /// Returns the requested alternative names, for a message.
     #[must_use]
     pub fn names(&self) -> String {
         let names = self.requested.iter().flat_map(|requested| &requested.names);
         plain(&names.map(ToString::to_string).collect::<Vec<_>>().join(", "))
     }
 
-    /// The node whose identity is asked for, if the subject is one of a node and nothing else.
+    /// Returns the node whose identity is requested, if the subject is that of a node and nothing else.
     fn node(&self) -> Result<&str, String> {
         let subject = &self.requested.as_ref().map_err(String::clone)?.subject;
         let of = |kind: &str| subject.iter().find(|(oid, _)| oid == kind).map(|(_, text)| text.as_str());
@@ -109,12 +109,12 @@ impl Request {
             (Some(name), Some(NODES)) if subject.len() == 2 && !name.is_empty() => Ok(name),
             _ => {
                 let subject: Vec<&str> = subject.iter().map(|(_, text)| text.as_str()).collect();
-                Err(format!("its subject must be O=system:nodes, CN=system:node:NAME and is {:?}", subject.join(", ")))
+                Err(format!("its subject must be O=system:nodes, CN=system:node:NAME, but is {:?}", subject.join(", ")))
             }
         }
     }
 
-    /// Whether the usages are these, with or without the one that only RSA keys need. Source: Kubernetes,
+    /// Checks the usages, with or without the one that only RSA keys need. Source: Kubernetes,
     /// `pkg/apis/certificates/helpers.go`.
     fn has_usages(&self, purpose: &str) -> Result<(), String> {
         let mut wanted: BTreeSet<&str> = ["digital signature", purpose].into();
@@ -127,25 +127,25 @@ impl Request {
     }
 }
 
-/// A machine of the configuration.
+/// A configured machine.
 #[derive(Clone, Debug)]
 struct Known {
     address: Option<IpAddr>,
     is_master: bool,
 }
 
-/// What the configuration says about names and addresses.
+/// The names and addresses in the configuration.
 #[derive(Clone, Debug)]
 pub struct Rules {
     machines: BTreeMap<String, Known>,
     owners: BTreeMap<IpAddr, String>,
-    /// Names of the API, and what each is.
+    /// Names of the API, each with its description.
     reserved: Vec<(Name, &'static str)>,
     network: Network,
 }
 
 impl Rules {
-    /// The rules of a cluster. `node` is this master, which the configuration need not name.
+    /// Returns the rules of a cluster. `node` is this master, which the configuration need not name.
     #[must_use]
     pub fn new(cluster: &Cluster, node: &Node) -> Self {
         let known = |machine: &Machine, is_master| {
@@ -174,42 +174,42 @@ impl Rules {
         Self { machines, owners, reserved, network: cluster.network.clone() }
     }
 
-    /// Decides about the request of a bootstrap token's owner. `secret` is the token's Secret, if there is one.
+    /// Decides about a request that uses a bootstrap token. `secret` is the token's Secret, if there is one.
     #[must_use]
     pub fn client(&self, request: &Request, secret: Option<&Value>) -> Verdict {
         let Some(secret) = secret else {
             return match request.groups.iter().any(|group| group == WORKER_TOKEN_GROUP) {
-                true => Verdict::Deny("its token was revoked or has expired; it needs a new one".into()),
-                false => Verdict::Leave("it is for Kubernetes' own approver: the token is no worker's".into()),
+                true => Verdict::Deny("its token was revoked or has expired; the machine needs a new one".into()),
+                false => Verdict::Leave("it is for Kubernetes' own approver: the token is not one of a worker".into()),
             };
         };
         let Some(label) = secret["metadata"]["labels"][WORKER_LABEL].as_str() else {
-            return Verdict::Leave("it is for Kubernetes' own approver: the token is no worker's".into());
+            return Verdict::Leave("it is for Kubernetes' own approver: the token is not one of a worker".into());
         };
         let judged = || {
             let node = request.node()?;
             request.has_usages("client auth")?;
             let requested = request.requested.as_ref().map_err(String::clone)?;
             if !requested.names.is_empty() || !requested.others.is_empty() {
-                return Err("a client certificate holds no alternative names and no requested extensions".into());
+                return Err("a client certificate must have no alternative names and no requested extensions".into());
             }
             if worker_label(node) != label {
                 return Err(format!("its token is for another worker than {node}"));
             }
             if self.machines.get(node).is_some_and(|known| known.is_master) {
-                return Err(format!("{node} is a master, and no token is for a master"));
+                return Err(format!("{node} is a master, but tokens are for workers only"));
             }
             match secret["metadata"]["annotations"][PUBLIC_KEY].as_str() {
                 Some(key) if request.public_key().as_deref() != Some(key) => {
                     Err(format!("the token of {node} was used with another key; a rebuilt machine needs a new token"))
                 }
-                _ => Ok(format!("the token is the one of {node}")),
+                _ => Ok(format!("the token belongs to {node}")),
             }
         };
         judged().map_or_else(|why| Verdict::Deny(plain(&why)), Verdict::Approve)
     }
 
-    /// Whether [`Self::serving`] must know the addresses that the node reports: the configuration names none, or it may have more.
+    /// Whether [`Self::serving`] must know the addresses that the node reports: the configuration names none, or the node may have more.
     #[must_use]
     pub fn needs_nodes(&self, node: &str) -> bool {
         self.machines.get(node).is_none_or(|known| known.address.is_none() || known.is_master)
@@ -218,7 +218,7 @@ impl Rules {
     /// Decides about the request of a node for its kubelet's serving certificate.
     #[must_use]
     pub fn serving(&self, request: &Request, nodes: &Nodes) -> Verdict {
-        let Kind::Serving(user) = &request.kind else { return Verdict::Leave("it is no node's".into()) };
+        let Kind::Serving(user) = &request.kind else { return Verdict::Leave("it is not from a node".into()) };
         match self.names_of(request, user, nodes) {
             Err(why) => Verdict::Deny(plain(&why)),
             Ok(unknown) if unknown.is_empty() => {
@@ -228,25 +228,25 @@ impl Rules {
                 let unknown: Vec<String> = unknown.iter().map(ToString::to_string).collect();
                 let unknown = unknown.join(", ");
                 Verdict::Leave(plain(&format!(
-                    "{user} asks for {unknown}, which is not known as its own; if it is, run `nodeinit certs approve {user}`"
+                    "{user} requests {unknown}, which is not known to belong to it; if it does, run `nodeinit certs approve {user}`"
                 )))
             }
         }
     }
 
-    /// The requested names that nobody owns; a name that belongs to somebody else is an error.
+    /// Returns the requested names without an owner; a name of another owner is an error.
     fn names_of(&self, request: &Request, user: &str, nodes: &Nodes) -> Result<Vec<Name>, String> {
         let node = request.node()?;
         if node != user {
-            return Err(format!("{user} asks for the certificate of {node}"));
+            return Err(format!("{user} requests the certificate of {node}"));
         }
         request.has_usages("server auth")?;
         let requested = request.requested.as_ref().map_err(String::clone)?;
         if let Some(other) = requested.others.first() {
-            return Err(format!("it asks for {other}; a kubelet asks for DNS names and addresses only"));
+            return Err(format!("it requests {other}; a kubelet may request DNS names and addresses only"));
         }
         if requested.names.is_empty() {
-            return Err("it asks for no name and no address".into());
+            return Err("it requests no name and no address".into());
         }
         let known = self.machines.get(node);
         let mut unknown = Vec::new();
@@ -260,7 +260,7 @@ impl Rules {
             if is_configured && known.is_some_and(|known| known.is_master) {
                 continue;
             }
-            // A node reports its addresses itself: what two nodes report, neither proves.
+            // Nodes report their own addresses: an address that two nodes report proves nothing.
             let only_it_reports = |address: &IpAddr| {
                 let mut reporting = nodes.iter().filter(|(_, addresses)| addresses.contains(address));
                 reporting.next().is_some_and(|(name, _)| name == node) && reporting.next().is_none()
@@ -286,13 +286,13 @@ impl Rules {
         Ok(unknown)
     }
 
-    /// What a name of the API is.
+    /// Describes a name of the API.
     fn apis(&self, name: &Name) -> Option<&'static str> {
         let mut reserved = self.reserved.iter();
         reserved.find(|(reserved, _)| reserved.covers(name) || name.covers(reserved)).map(|(_, what)| *what)
     }
 
-    /// What a name is that no kubelet may have.
+    /// Describes a name that no kubelet may have.
     fn reserved(&self, name: &Name) -> Option<String> {
         if let Some(what) = self.apis(name) {
             return Some(what.to_owned());
@@ -314,7 +314,7 @@ impl Rules {
         }
     }
 
-    /// Which other machine has a name.
+    /// Returns the other machine that has a name.
     fn of_another(&self, name: &Name, node: &str, nodes: &Nodes) -> Option<String> {
         let owner = match name {
             Name::Dns(name) => {
@@ -335,12 +335,12 @@ const fn is_link_local(address: IpAddr) -> bool {
     }
 }
 
-/// Text of another machine's making, fit for a terminal and for the API: short, and without control characters.
+/// Makes text of another machine safe for a terminal and for the API: short, and without control characters.
 pub(super) fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(500).collect()
 }
 
-/// A name in the form in which names are compared. Clients take an IPv4 address in IPv6 form for the IPv4 address (Go:
+/// Returns a name in canonical form for comparison. Clients treat an IPv4 address in IPv6 form as the IPv4 address (Go:
 /// `net.IP.Equal`).
 fn canonical(text: &str) -> Name {
     match Name::of(text.strip_suffix('.').unwrap_or(text)) {

@@ -1,4 +1,4 @@
-//! Watches certificate requests and does what the rules say.
+//! Watches certificate requests and applies the rules.
 
 use super::approve::{Kind, Nodes, PUBLIC_KEY, Request, Rules, Verdict, plain};
 use crate::api::kube::{
@@ -20,67 +20,67 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-/// Where the requests are.
+/// The path of the requests.
 pub const REQUESTS: &str = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 const SECRETS: &str = "/api/v1/namespaces/kube-system/secrets";
 
-/// The server ends the watch after this long. The next one lists every request again, those that were left too.
+/// The server ends the watch after this time. The next watch lists every request again, including those that were left pending.
 const WATCH_SECONDS: u32 = 300;
 
-/// How many requests are decided at once.
+/// Number of requests that are decided at the same time.
 const AT_ONCE: usize = 32;
 
-/// How many requests of one node or token wait at once. The next watch brings the others.
+/// Number of requests of one node or token that wait at the same time. The next watch returns the others.
 const MOST_OF_ONE: usize = 16;
 
-/// Milliseconds before a request is looked at again, where the API failed or a node has not reported its addresses yet.
+/// Milliseconds before a request is checked again if the API failed or a node has not reported its addresses yet.
 const PAUSES: [u64; 6] = [200, 500, 1_000, 2_000, 5_000, 10_000];
 
-/// How old the list of nodes may be. Many nodes that join at once ask within a few seconds.
+/// Maximum age of the list of nodes. Many nodes that join at the same time send their requests within a few seconds.
 const FRESH: Duration = Duration::from_secs(2);
 
-/// Nodes are listed in parts, so that thousands need little memory.
+/// Nodes are listed in chunks, so that thousands need little memory.
 const PART: usize = 100;
 
 /// Receives each request's name and verdict.
-pub type Report<'a> = dyn Fn(&str, &Verdict) + 'a;
+pub type VerdictReport<'a> = dyn Fn(&str, &Verdict) + 'a;
 
 /// Approves and denies requests.
 pub struct Approver<'a> {
     api: &'a KubeClient,
     rules: &'a Rules,
-    /// Where several approvers watch, all but one let the others go first.
+    /// If several approvers watch, all but one let the others go first.
     patience: Duration,
-    report: &'a Report<'a>,
+    report: &'a VerdictReport<'a>,
     places: Semaphore,
     nodes: Mutex<Option<(Instant, Rc<Nodes>)>>,
 }
 
-/// What one look at a request brought.
+/// The result of one check of a request.
 enum Look {
-    /// It is decided, or gone, or for somebody else.
+    /// It is decided or gone, or another approver decides.
     Settled,
-    /// Nobody decided it; why.
+    /// It is still undecided, with the reason.
     Left(String),
 }
 
 impl<'a> Approver<'a> {
-    /// An approver with these rules.
+    /// Creates an approver with these rules.
     #[must_use]
-    pub fn new(api: &'a KubeClient, rules: &'a Rules, patience: Duration, report: &'a Report<'a>) -> Self {
+    pub fn new(api: &'a KubeClient, rules: &'a Rules, patience: Duration, report: &'a VerdictReport<'a>) -> Self {
         Self { api, rules, patience, report, places: Semaphore::new(AT_ONCE), nodes: Mutex::default() }
     }
 
     /// Decides about every request until the watch ends.
     ///
     /// # Errors
-    /// Where the API refuses the watch, or the connection breaks.
+    /// If the API refuses the watch, or the connection breaks.
     pub async fn watch(&self) -> Result<(), ApiError> {
         let (sender, receiver) = mpsc::unbounded_channel::<Request>();
         let waiting: RefCell<BTreeMap<Kind, usize>> = RefCell::default();
         let watched = &waiting;
         let watch = async move {
-            // Without a resource version it begins with all requests that are there.
+            // Without a resource version, the watch starts with all existing requests.
             let path = format!("{REQUESTS}?watch=true&timeoutSeconds={WATCH_SECONDS}");
             let look = |event: Event<CertificateRequest>| {
                 if let Event::Present(object) = event
@@ -90,7 +90,7 @@ impl<'a> Approver<'a> {
                     let count = waiting.entry(request.kind.clone()).or_default();
                     if *count < MOST_OF_ONE {
                         *count += 1;
-                        // The receiver lives as long as this future.
+                        // The receiver exists as long as this future.
                         let _ = sender.send(request);
                     }
                 }
@@ -99,7 +99,7 @@ impl<'a> Approver<'a> {
             self.api.watch::<_, ()>(&path, look).await.map(drop)
         };
         let requests = stream::unfold(receiver, async |mut receiver| Some((receiver.recv().await?, receiver)));
-        // Those that wait hold no place, so that requests which nobody decides do not stop the others.
+        // Waiting requests release their slot, so that undecided ones do not block the others.
         let settle = requests.for_each_concurrent(None, async |request| {
             let kind = request.kind.clone();
             self.settle(request).await;
@@ -113,11 +113,11 @@ impl<'a> Approver<'a> {
         tokio::join!(watch, settle).0
     }
 
-    /// Decides about the pending serving certificates of a node, or about one request, as the operator who vouches for names
-    /// that nobody owns.
+    /// Decides about the pending serving certificates of a node, or about one request, for the operator, who vouches for names
+    /// without an owner.
     ///
     /// # Errors
-    /// If the API refuses, also because another approver changed the request meanwhile.
+    /// If the API refuses, for example because another approver changed the request.
     pub async fn for_operator(&self, name: &str) -> Result<Vec<Verdict>, ApiError> {
         let list: List<CertificateRequest> = self.api.get(REQUESTS).await?;
         let nodes = self.nodes().await?;
@@ -137,11 +137,11 @@ impl<'a> Approver<'a> {
         Ok(verdicts)
     }
 
-    /// Decides about one request, again after a while where that may help.
+    /// Decides about one request, and retries later if that may help.
     async fn settle(&self, mut request: Request) {
         sleep(self.patience.mul_f64(1.0 - nodeinit_base::backoff::random() / 4.0)).await;
         let mut is_fresh = self.patience.is_zero();
-        let mut last = Verdict::Leave("it was not looked at".into());
+        let mut last = Verdict::Leave("it was not checked".into());
         for pause in PAUSES {
             let looked = async {
                 let _place = self.places.acquire().await;
@@ -175,7 +175,7 @@ impl<'a> Approver<'a> {
                     self.claim(&path, &secret, &key).await?;
                 }
                 match verdict {
-                    // Kubernetes decides about these, or nobody does: looking again changes nothing.
+                    // Kubernetes decides about these, or nobody does: a retry changes nothing.
                     Verdict::Leave(_) => return Ok(Look::Settled),
                     other => other,
                 }
@@ -186,7 +186,7 @@ impl<'a> Approver<'a> {
         self.write(request, verdict).await
     }
 
-    /// Binds a token to the key that it is used with first. Another writer in between is a conflict, and the next look judges
+    /// Binds a token to the key with which it is used first. Another writer in between causes a conflict, and the next check sees
     /// what it wrote.
     async fn claim(&self, path: &str, secret: &Value, key: &str) -> Result<(), ApiError> {
         if secret["metadata"]["annotations"][PUBLIC_KEY].is_string() {
@@ -208,13 +208,13 @@ impl<'a> Approver<'a> {
             "metadata": {"resourceVersion": request.resource_version},
             "status": {"conditions": [condition]},
         });
-        // A conflict: another approver was first. The next look finds out.
+        // A conflict: another approver was first. The next check sees its decision.
         self.api.merge(&format!("{REQUESTS}/{}/approval", request.name), &patch).await?;
         (self.report)(&plain(&request.name), &verdict);
         Ok(Look::Settled)
     }
 
-    /// The cluster's nodes with their addresses, at most [`FRESH`] old.
+    /// Returns the cluster's nodes with their addresses, at most [`FRESH`] old.
     async fn nodes(&self) -> Result<Rc<Nodes>, ApiError> {
         let mut cached = self.nodes.lock().await;
         if let Some((at, nodes)) = &*cached

@@ -1,6 +1,6 @@
-//! Approves kubelets' certificate requests, where Kubernetes' own approver would let every name pass.
+//! Approves certificate requests of kubelets; the approver of Kubernetes would accept any name.
 //!
-//! Every master runs the [`service`]. `up` runs the [`approver`] in its own process too, so that a bootstrap never waits for
+//! Every master runs the [`service`]. `up` also runs the [`approver`] in its own process, so that a bootstrap never waits for
 //! the service. The rules are pure ([`approve`]).
 
 pub mod approve;

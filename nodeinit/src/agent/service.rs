@@ -1,4 +1,4 @@
-//! The service on each master: one watch at this master's own API server, begun again for as long as the process lives.
+//! The service on each master: watches this master's own API server, and restarts the watch until the process ends.
 
 use super::{
     approve::{Rules, Verdict},
@@ -13,15 +13,15 @@ use nodeinit_config::cluster::{Cluster, Node};
 use serde::de::IgnoredAny;
 use std::{cell::Cell, convert::Infallible, path::PathBuf, time::Duration};
 
-/// Pauses between two attempts double from the first to the last: an API server that restarts is back within seconds.
+/// The pauses between attempts double from the first to the last: an API server that restarts is back within seconds.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LAST_PAUSE: Duration = Duration::from_secs(2);
 
-/// A connection to this machine itself is made at once, or not.
+/// Limit for a connection to this machine itself.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
-/// Every master has an approver. Each lets those before it in the configuration go first by so much, so that they do not all do
-/// the same work.
+/// Every master has an approver. Each waits this long for every master before it in the configuration, so that they do not all
+/// do the same work.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// The service.
@@ -34,7 +34,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// The service of the master `node`, with the kubeconfig at this path, which is read again for each connection.
+    /// Creates the service of the master `node`, with the kubeconfig at this path, which is read again for each connection.
     #[must_use]
     pub fn new(files: Files, kubeconfig: PathBuf, cluster: &Cluster, node: Node) -> Self {
         let place = cluster.masters.iter().position(|master| master.name == node.name).unwrap_or_default();
@@ -42,7 +42,7 @@ impl Service {
         Self { files, kubeconfig, rules: Rules::new(cluster, &node), node, patience }
     }
 
-    /// Works until the process is stopped. `log` gets one line for each decision, and for each new reason why it cannot work.
+    /// Runs until the process is stopped. `log` receives one line for each decision, and for each new problem.
     pub async fn run(&self, log: impl Fn(&str)) -> Infallible {
         let (approved, denied) = (Cell::new(0_u64), Cell::new(0_u64));
         let status = || {
@@ -63,13 +63,13 @@ impl Service {
             log(&format!("{what}: certificate request {request}: {why}"));
             status();
         };
-        // The API server may start later; the status says so until then.
+        // The API server may start later; until then, the status says so.
         systemd::ready();
         let (mut backoff, mut last) = (Backoff::new(FIRST_PAUSE, LAST_PAUSE), None);
         loop {
             let watched = async {
                 let api = self.client()?;
-                // The watch itself answers nothing while there is no request. No request has this name.
+                // A watch sends nothing while there is no request, so this reads a request that does not exist.
                 api.get::<IgnoredAny>(&format!("{REQUESTS}?fieldSelector=metadata.name%3Dnodeinit-agent"))
                     .await
                     .map_err(|e| with_causes(&e))?;
@@ -83,9 +83,9 @@ impl Service {
             match watched.await {
                 Ok(()) => backoff.reset(),
                 Err(why) => {
-                    systemd::status(&format!("cannot watch certificate requests, and retries: {why}"));
+                    systemd::status(&format!("cannot watch certificate requests; retrying: {why}"));
                     if last.as_ref() != Some(&why) {
-                        log(&format!("cannot watch certificate requests, and retries: {why}"));
+                        log(&format!("cannot watch certificate requests; retrying: {why}"));
                         if last.as_deref() == Some("") {
                             backoff.reset();
                         }

@@ -57,7 +57,7 @@ pub(super) async fn run(command: Addons) -> Exit {
     )
 }
 
-/// All that there can be: ours, and the user's where the configuration names them.
+/// Returns all possible addons: those of nodeinit, and the user's manifests if the configuration names them.
 fn known(cx: &Context) -> Vec<Objects> {
     let own = cx.cluster.addons.manifests.clone().map(|path| Objects(Source::Directory(path)));
     Addon::ALL.into_iter().map(|addon| Objects(Source::BuiltIn(addon))).chain(own).collect()
@@ -78,7 +78,7 @@ async fn list(common: &Common) -> Result<(), StepError> {
         };
         rows.push(row(name, wanted.contains(&addon), is_applied, &lacking));
     }
-    // Of what the configuration no longer names it is only known that it was applied.
+    // For addons that the configuration no longer contains, it is only known that they were applied.
     rows.extend(applied.iter().map(|name| row(name, false, true, &[])));
     print(&rows.iter().map(|row| shown(row, common.printing.output)).collect::<String>())
 }
@@ -125,19 +125,20 @@ async fn apply(args: &Apply) -> Result<(), StepError> {
 
 fn unknown(cx: &Context, name: &str) -> StepError {
     if name == OWN {
-        let error = StepError::new("the configuration names no directory of your own manifests");
-        return error.exit(Exit::Usage).hint("set addons.manifests");
+        let error =
+            StepError::new("addons.manifests is not set: the configuration names no directory with your manifests");
+        return error.exit(Exit::Usage).hint("set addons.manifests to that directory");
     }
     let names: Vec<&str> = known(cx).iter().map(Objects::addon).collect();
-    StepError::new(format!("there is no addon {name:?}; there are {}", names.join(", "))).exit(Exit::Usage)
+    StepError::new(format!("unknown addon {name:?}; known addons: {}", names.join(", "))).exit(Exit::Usage)
 }
 
 async fn remove(args: &Remove) -> Result<(), StepError> {
     let cx = setup::context(&args.common, Access::Look)?;
     let count = addons::remove(&cx, &args.name).await?;
-    cx.report.note(&args.name, format!("{count} objects deleted"));
+    cx.report.note(&args.name, format!("deleted {count} objects"));
     if addons::wanted(&cx.cluster).iter().any(|addon| addon.addon() == args.name) {
-        cx.report.note(&args.name, "the configuration still asks for it: the next `up` applies it again");
+        cx.report.note(&args.name, "the configuration still enables it: the next `up` applies it again");
     }
     Ok(())
 }

@@ -36,7 +36,7 @@ fn service(args: &Agent) -> Result<Service, StepError> {
     let path = args.config.display();
     let Some(text) = files.read_text(&args.config)? else {
         let error = StepError::new(format!("{path} is missing")).exit(Exit::BadConfig);
-        return Err(error.hint("run `nodeinit up` on this master: it writes the file and starts the agent"));
+        return Err(error.hint("run `nodeinit up` on this master, which writes the file and starts the agent"));
     };
     let layers = [vec![Layer::file(path.to_string(), text)], load::releases(&files)?].concat();
     let cluster = nodeinit_config::load(&layers)?.cluster;

@@ -28,11 +28,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The layer of configuration that makes the directory the source of artifacts.
+/// The configuration file that sets the directory as the source of artifacts.
 const LAYER: &str = "artifacts.yaml";
-/// The digests of all, for a mirror of the directory: `artifacts.sha256sums` pins it.
+/// The digests of all artifacts, for a mirror of the directory: `artifacts.sha256sums` pins this file.
 const SUMS: &str = "SHA256SUMS";
-const LAYER_HEAD: &str = "# Written by `nodeinit artifacts`; give it to `nodeinit up` with --config.\n";
+const LAYER_HEAD: &str = "# Written by `nodeinit artifacts`; use it with `nodeinit up --config`.\n";
 
 #[derive(Subcommand)]
 pub(super) enum Artifacts {
@@ -40,7 +40,7 @@ pub(super) enum Artifacts {
     List(Wanted),
     /// Fetch them into a directory that serves as artifacts.source; an interrupted fetch resumes
     Fetch(Fetch),
-    /// Export what this master has to a directory that serves as artifacts.source
+    /// Export the artifacts of this master to a directory that serves as artifacts.source
     Export(export::Export),
     /// Write the fetched artifacts to one file that serves as artifacts.source, with an index, digests and an optional signature
     Bundle(bundle::Write),
@@ -62,7 +62,7 @@ pub(super) struct Fetch {
     wanted: Wanted,
 }
 
-/// Which cluster is meant, and how the answer is printed.
+/// Options that select the cluster and the output format.
 #[derive(Args)]
 pub(super) struct Wanted {
     #[command(flatten)]
@@ -71,7 +71,7 @@ pub(super) struct Wanted {
     printing: Printing,
 }
 
-/// Which cluster is meant.
+/// Options that select the cluster.
 #[derive(Args)]
 struct Meant {
     /// A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins
@@ -119,11 +119,11 @@ async fn fetch(args: &Fetch, report: &Report) -> Result<(), StepError> {
     }
     let mut artifacts = cluster.upstream(facts::architecture());
     let fetch = fetch::Fetch::new(&files, directory.clone(), &cluster, facts::architecture(), logins, report.clone())?;
-    fetch.run(artifacts.clone()).await.told(report)?;
+    fetch.run(artifacts.clone()).await.report_failures(report)?;
     let digests = fetch.digests(&artifacts);
     if let Some(etcd) = cluster.upstream_for_upgrade() {
-        // A mirror for new clusters may lack it.
-        if let Err(e) = fetch.run(vec![etcd.clone()]).await.told(report) {
+        // A mirror for new clusters may lack this version.
+        if let Err(e) = fetch.run(vec![etcd.clone()]).await.report_failures(report) {
             report.note(&etcd.path, format!("{e}; only an upgrade of an older cluster needs it"));
         }
         artifacts.push(etcd);
@@ -132,7 +132,7 @@ async fn fetch(args: &Fetch, report: &Report) -> Result<(), StepError> {
     write_layer(&files, &directory, &cluster, &digests, &fetch.digests(&artifacts), args.wanted.printing.output)
 }
 
-/// Writes the layer of configuration, which pins what the cluster needs, and the list of all digests. Then tells how to use the directory.
+/// Writes the configuration file, which pins the artifacts of the cluster, and the list of all digests. Then prints how to use the directory.
 fn write_layer(
     files: &Files,
     directory: &Path,
@@ -171,7 +171,7 @@ fn absolute(path: &Path) -> Result<PathBuf, StepError> {
     std::path::absolute(path).map_err(|e| StepError::caused(format!("cannot use the path {}", path.display()), e))
 }
 
-/// The cluster that is meant; without any file the one of the defaults.
+/// Returns the selected cluster; without a configuration file, the default one.
 fn cluster(meant: &Meant) -> Result<Cluster, StepError> {
     let files = Files::of_machine();
     let mut layers = load::layers(&files, &meant.config)?;
@@ -204,7 +204,7 @@ fn text(source: &Source) -> String {
             format!("{}{member}{mirror}", file.official)
         }
         Source::Image(image) => format!("{} from {}", image.name, image.repository),
-        Source::Unknown => "no known source: copy it there yourself".to_owned(),
+        Source::Unknown => "no known source: copy it to the directory yourself".to_owned(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `certs`: how long certificates last, and new ones for the same keys.
+//! `certs`: lists the expiry of certificates, renews them, and approves certificate requests.
 
 use super::{
     Common, Output, Printing, print,
@@ -64,11 +64,12 @@ pub(super) async fn run(command: Certs) -> Exit {
     })
 }
 
-/// Approves what the agent left. What the agent denies stays denied.
+/// Approves requests that the agent left pending. Requests that the agent denies stay denied.
 async fn approved(args: &Approve) -> Result<Exit, StepError> {
     let cx = setup::context(&args.common, Access::Look)?;
     if cx.node.role == Role::Worker {
-        let error = StepError::new("certificate requests are approved on a master").exit(Exit::Usage);
+        let error =
+            StepError::new("this machine is not a master: only masters approve certificate requests").exit(Exit::Usage);
         return Err(error.hint("run this command on a master"));
     }
     let rules = Rules::new(&cx.cluster, &cx.node);
@@ -90,13 +91,15 @@ async fn approved(args: &Approve) -> Result<Exit, StepError> {
 fn check(output: Output) -> Result<Exit, StepError> {
     let all = pki::inventory(&Files::of_machine(), Clock::system().now())?;
     if all.is_empty() {
-        return Err(StepError::new("there are no certificates on this machine").hint("`nodeinit up` makes them"));
+        return Err(
+            StepError::new("there are no certificates on this machine").hint("run `nodeinit up`, which creates them")
+        );
     }
     print(&rendered(&all, output))?;
     Ok(if all.iter().any(|each| each.days_left < 0) { Exit::Failed } else { Exit::Done })
 }
 
-/// The list as `kubeadm certs check-expiration` has it, or one object a line.
+/// Formats the list as `kubeadm certs check-expiration` does, or as one object per line.
 fn rendered(all: &[Expiry], output: Output) -> String {
     match output {
         Output::Json => {
@@ -123,9 +126,9 @@ async fn renewed(args: &Renew) -> Result<Exit, StepError> {
     let renewal = renew(&cx, &args.names)?;
     let changed = !renewal.files.is_empty();
     cx.place(renewal.files).await?;
-    renewal.told.into_iter().for_each(|line| cx.report.note("certs", line));
+    renewal.messages.into_iter().for_each(|line| cx.report.note("certs", line));
     if changed {
-        let what = "kube-apiserver, kube-controller-manager, kube-scheduler and etcd use them once they are restarted: for each, \
+        let what = "restart kube-apiserver, kube-controller-manager, kube-scheduler and etcd to use the new certificates: for each, \
                     move its manifest out of /etc/kubernetes/manifests, wait 20 s, move it back";
         cx.report.note("certs", what);
     }
@@ -137,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_reads_as_a_table_and_as_objects() {
+    fn the_list_is_a_table_or_objects() {
         let all = [Expiry {
             name: "apiserver".into(),
             path: "/etc/kubernetes/pki/apiserver.crt".into(),

@@ -1,4 +1,4 @@
-//! `completion`: a shell's completion script, made from the definition of the command line.
+//! `completion`: prints a shell's completion script, generated from the definition of the command line.
 
 use super::{command, print};
 use crate::engine::error::StepError;

@@ -1,4 +1,4 @@
-//! `etcd`: its members, its databases, and the data that was moved aside.
+//! `etcd`: manages members, databases, alarms, and data that was moved aside.
 
 use super::{
     Common, Output, print,
@@ -36,7 +36,7 @@ pub(super) enum Etcd {
 pub(super) struct RemoveMember {
     /// The member's name, or its ID as `nodeinit etcd members` prints it
     member: String,
-    /// Remove it even if it is healthy; ask etcd even if it would lose its quorum
+    /// Remove it even if it is healthy, or if etcd would lose its quorum
     #[arg(long)]
     force: bool,
     #[command(flatten)]
@@ -116,7 +116,7 @@ fn list_aside(common: &Common) -> Result<(), StepError> {
     })
 }
 
-/// Data that was moved aside, in one line of text.
+/// Describes data that was moved aside in one line of text.
 pub(super) fn aside_line(aside: &Aside) -> String {
     let origin = match (&aside.member, &aside.cluster) {
         (Some(member), Some(cluster)) => format!("member {member} of cluster {cluster}"),
@@ -144,7 +144,7 @@ fn confirmed(name: &str) -> Result<bool, StepError> {
     }
     print(&format!("{name} may be the only copy of a cluster's data. Delete it? Type `yes`: "))?;
     let mut answer = String::new();
-    // No answer is no.
+    // No answer means no.
     let asked = std::io::stdin().read_line(&mut answer);
     Ok(asked.is_ok() && answer.trim() == "yes")
 }
@@ -152,7 +152,7 @@ fn confirmed(name: &str) -> Result<bool, StepError> {
 async fn members(common: &Common) -> Result<(), StepError> {
     let cx = setup::context(common, Access::Look)?;
     let (view, health) = health::health(&cx).await?;
-    // A program takes each member that it reads for a fact, so only a quorum's answer is printed to it.
+    // Programs rely on this list, so JSON output contains only what a quorum confirmed.
     let shown = view.filter(|_| health.quorum || common.printing.output == Output::Text);
     if let Some(view) = shown {
         print(&rendered(&view, common.printing.output))?;
@@ -223,7 +223,7 @@ fn rendered(view: &View, output: Output) -> String {
     }
 }
 
-/// One member, for people.
+/// Formats one member as text.
 fn line(object: &Value) -> String {
     let text = |key: &str| object[key].as_str().unwrap_or_default().to_owned();
     let role = match (object["leader"] == true, object["voter"] == true) {

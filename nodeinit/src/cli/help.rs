@@ -1,4 +1,4 @@
-//! What `--help` prints below the options of a command: an example, and the page that explains more.
+//! The text that `--help` prints below the options of a command: an example and the documentation page.
 
 use clap::Command;
 

@@ -1,4 +1,4 @@
-//! The configuration of this machine: which files are read, in which order.
+//! Reads the configuration files of this machine in their order.
 
 use crate::{
     engine::error::{Exit, StepError},
@@ -12,17 +12,17 @@ use std::{
     sync::OnceLock,
 };
 
-/// Read first, where it is there.
+/// The first file, if it exists.
 pub(crate) const MAIN: &str = "/etc/nodeinit/config.yaml";
-/// Its `*.yaml` are read next, in the order of their names.
+/// Its `*.yaml` files are read next, in the order of their names.
 const DIRECTORY: &str = "/etc/nodeinit/conf.d";
-/// `--config -`.
+/// The path in `--config -`.
 const STANDARD_INPUT: &str = "-";
 
-/// Reads and validates the configuration; what is allowed but probably not wanted goes to standard error.
+/// Reads and validates the configuration, and prints warnings to standard error.
 ///
 /// # Errors
-/// Where there is no file at all, one cannot be read, or anything is wrong in any of them.
+/// If there is no file, if one cannot be read, or if one is invalid.
 pub(crate) fn load(files: &Files, extra: &[PathBuf]) -> Result<Loaded, StepError> {
     let layers = layers(files, extra)?;
     if layers.is_empty() {
@@ -33,10 +33,10 @@ pub(crate) fn load(files: &Files, extra: &[PathBuf]) -> Result<Loaded, StepError
     Ok(loaded)
 }
 
-/// What a command says that needs a configuration where there is none.
+/// Returns the error of a command that needs a configuration if there is none.
 pub(crate) fn none() -> StepError {
     let error = StepError::new(format!("there is no configuration: neither {MAIN} nor a file in {DIRECTORY}"));
-    error.exit(Exit::BadConfig).hint("write one with `nodeinit config init`, or name it with --config FILE")
+    error.exit(Exit::BadConfig).hint("write one with `nodeinit config init`, or pass one with --config FILE")
 }
 
 /// Prints warnings to standard error.
@@ -46,7 +46,8 @@ pub(crate) fn warn(warnings: &[Problem]) {
     }
 }
 
-/// The files of the configuration, lowest first: the machine's own, then each of `extra`, which must be there; then those of releases.
+/// Returns the files of the configuration in ascending precedence: the machine's own, then each of `extra`, which must exist; then
+/// those of releases.
 pub(crate) fn layers(files: &Files, extra: &[PathBuf]) -> Result<Vec<Layer>, StepError> {
     let own = std::iter::once(MAIN.to_owned()).chain(yaml_files(files, DIRECTORY)?);
     let mut layers = Vec::new();
@@ -63,7 +64,7 @@ pub(crate) fn layers(files: &Files, extra: &[PathBuf]) -> Result<Vec<Layer>, Ste
     Ok(layers)
 }
 
-/// The files of this machine that add or replace releases of Kubernetes.
+/// Returns the files of this machine that add or replace releases of Kubernetes.
 pub(crate) fn releases(files: &Files) -> Result<Vec<Layer>, StepError> {
     let mut layers = Vec::new();
     for path in yaml_files(files, releases::DIRECTORY)? {
@@ -72,13 +73,14 @@ pub(crate) fn releases(files: &Files) -> Result<Vec<Layer>, StepError> {
     Ok(layers)
 }
 
-/// The paths of a directory's `*.yaml`, in the order of their names.
+/// Returns the paths of a directory's `*.yaml` files, in the order of their names.
 fn yaml_files(files: &Files, directory: &str) -> Result<Vec<String>, StepError> {
     let names = files.list(directory)?.into_iter().filter(|name| name.ends_with(".yaml") && !name.starts_with('.'));
     Ok(names.map(|name| format!("{directory}/{name}")).collect())
 }
 
-/// Standard input, to its end; kept, because some commands read the configuration twice. None is as long as the limit.
+/// Reads standard input to its end, up to a limit that no configuration reaches; caches it, because some commands read the
+/// configuration twice.
 fn read_standard_input() -> std::io::Result<Vec<u8>> {
     static READ: OnceLock<Vec<u8>> = OnceLock::new();
     if let Some(bytes) = READ.get() {
@@ -89,7 +91,7 @@ fn read_standard_input() -> std::io::Result<Vec<u8>> {
     Ok(READ.get_or_init(|| bytes).clone())
 }
 
-/// A file that the user named: as the shell means it, not under the root prefix.
+/// Reads a file that the user named, without the root prefix.
 fn named(path: &Path) -> Result<Vec<u8>, StepError> {
     let read = match path == Path::new(STANDARD_INPUT) {
         true => read_standard_input(),
@@ -99,11 +101,9 @@ fn named(path: &Path) -> Result<Vec<u8>, StepError> {
         let kind = e.kind();
         let error = StepError::from(failed("read", path)(e));
         match kind {
-            ErrorKind::NotFound => {
-                error.exit(Exit::BadConfig).hint("a file that `--config` names must be there: check its path")
-            }
+            ErrorKind::NotFound => error.exit(Exit::BadConfig).hint("check the path that `--config` names"),
             ErrorKind::IsADirectory => {
-                error.exit(Exit::BadConfig).hint("`--config` takes a file; repeat it for each file of a directory")
+                error.exit(Exit::BadConfig).hint("`--config` takes a file; repeat it for each file in the directory")
             }
             ErrorKind::PermissionDenied => error.exit(Exit::NoPermission).hint("run it with sudo"),
             _ => error,
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_read_in_order_and_only_named_ones_must_be_there() {
+    fn files_are_read_in_order_and_only_named_ones_must_exist() {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::under(dir.path());
         let none = load(&files, &[]).unwrap_err();

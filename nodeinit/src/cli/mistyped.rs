@@ -1,4 +1,4 @@
-//! Commands of other tools, typed here: which command of nodeinit does that.
+//! Names the command of nodeinit for a mistyped command of another tool.
 
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
@@ -13,7 +13,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("validate", "check a configuration with `nodeinit config validate FILE`"),
 ];
 
-/// The text of an error of the command line, with the right command where another tool's was typed.
+/// Returns the text of a command line error, with the right command if another tool's was typed.
 pub(super) fn explained(error: &Error) -> String {
     let typed = match (error.kind(), error.get(ContextKind::InvalidSubcommand)) {
         (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) => word.as_str(),

@@ -1,4 +1,4 @@
-//! Arguments in, plan chosen, outcome told.
+//! The command line: parses arguments, chooses the plan, reports the outcome.
 
 mod addons;
 mod agent;
@@ -62,7 +62,7 @@ enum Command {
     Preflight(Common),
     /// Show steps, component health, nodes and certificate expiry
     Status(status::Status),
-    /// Draw when each step of a past run began and ended, on all machines that it brought up
+    /// Draw when each step of a past run started and ended, on all machines of the run
     Timeline(timeline::Timeline),
     /// Undo everything that nodeinit did on this machine
     Reset(reset::Reset),
@@ -95,16 +95,16 @@ enum Command {
     Etcd(etcd::Etcd),
     /// Add or remove masters
     #[command(subcommand)]
-    Master(up::Machine),
+    Master(up::MachineCommand),
     /// Add or remove workers
     #[command(subcommand)]
-    Worker(up::Machine),
+    Worker(up::MachineCommand),
     /// Run a single step (debugging)
     #[command(subcommand)]
     Phase(phase::Phase),
 }
 
-/// What commands that work on this machine have in common.
+/// Options of all commands that work on this machine.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Common {
     /// A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins;
@@ -118,7 +118,7 @@ pub(crate) struct Common {
     pub(crate) printing: Printing,
 }
 
-/// How a command prints its results and its progress.
+/// Options for the output of results and progress.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct Printing {
     /// Output format
@@ -129,20 +129,20 @@ pub(crate) struct Printing {
 }
 
 impl Printing {
-    /// A report of this form on standard output.
+    /// Returns a report in this format on standard output.
     pub(crate) fn report(self) -> Report {
         let Verbosity { verbose, quiet } = self.verbosity;
         let report = Report::stdout(self.output.into());
         match (quiet, logging::is_verbose(verbose)) {
             (true, _) => report.quiet(),
-            // Its lines would be drawn over.
+            // Debug lines would be overwritten.
             (_, true) => report.plain(),
             _ => report,
         }
     }
 }
 
-/// How much is printed. All commands take these flags, also in front of the command.
+/// Options for the amount of output. All commands accept these flags, also in front of the command.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct Verbosity {
     /// Also write debug detail to standard error and to systemd's journal, as NODEINIT_LOG=debug does
@@ -170,7 +170,7 @@ impl From<RoleName> for Role {
     }
 }
 
-/// The form of what is printed.
+/// The output format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Output {
     /// Plain text
@@ -189,8 +189,8 @@ impl From<Output> for Style {
     }
 }
 
-/// Prints to standard output, without control characters. A reader that has gone away (`| head`) is no failure, where
-/// `println!` would panic.
+/// Prints to standard output, without control characters. A closed pipe (`| head`) is not an error; `println!` would
+/// panic.
 fn print(text: &str) -> Result<(), StepError> {
     let mut out = io::stdout().lock();
     match out.write_all(visible(text).as_bytes()).and_then(|()| out.flush()) {
@@ -216,11 +216,11 @@ pub fn command() -> clap::Command {
     help::with_examples(Cli::command())
 }
 
-/// Turns a panic, which is a defect of ours, into its exit code and a message that says where to report it.
+/// Turns a panic, which is a defect of nodeinit, into its exit code and a message.
 pub fn report_defects() {
     std::panic::set_hook(Box::new(|panic| {
         tell(&format!(
-            "error: a defect of nodeinit: {panic}\n  hint:  what was done so far is in the journal; please report this"
+            "error: a defect of nodeinit: {panic}\n  hint:  please report this; the journal contains all changes so far"
         ));
         std::process::exit(Exit::Defect as i32);
     }));
@@ -237,14 +237,14 @@ pub fn run() -> Exit {
             return Exit::Usage;
         }
         Err(e) => {
-            // Where the terminal is gone there is nobody to tell.
+            // If the terminal is closed, the error cannot be printed.
             let _ = e.print();
             return Exit::Done;
         }
     };
     logging::start(cli.verbosity.verbose);
     limits::raise_open_files();
-    // One thread waits; digests and disks have threads of their own.
+    // One thread waits; digests and disk I/O run on separate threads.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
@@ -270,10 +270,10 @@ pub fn run() -> Exit {
         Command::Addons(command) => runtime.block_on(addons::run(command)),
         Command::Certs(command) => runtime.block_on(certs::run(command)),
         Command::Etcd(command) => runtime.block_on(etcd::run(command)),
-        Command::Master(up::Machine::Add(args)) => runtime.block_on(up::add(args, Role::Master)),
-        Command::Master(up::Machine::Remove(args)) => runtime.block_on(remove::run(args, Role::Master)),
-        Command::Worker(up::Machine::Add(args)) => runtime.block_on(up::add(args, Role::Worker)),
-        Command::Worker(up::Machine::Remove(args)) => runtime.block_on(remove::run(args, Role::Worker)),
+        Command::Master(up::MachineCommand::Add(args)) => runtime.block_on(up::add(args, Role::Master)),
+        Command::Master(up::MachineCommand::Remove(args)) => runtime.block_on(remove::run(args, Role::Master)),
+        Command::Worker(up::MachineCommand::Add(args)) => runtime.block_on(up::add(args, Role::Worker)),
+        Command::Worker(up::MachineCommand::Remove(args)) => runtime.block_on(remove::run(args, Role::Worker)),
         Command::Phase(phase) => runtime.block_on(phase::run(phase)),
     }
 }

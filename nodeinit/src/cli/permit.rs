@@ -1,4 +1,4 @@
-//! `up --new-cluster` and `up --permit-stdin`: who allows a first master to bootstrap a new etcd. Neither is ever stored.
+//! `up --new-cluster` and `up --permit-stdin`: permits to bootstrap a new etcd on the first master. They are never stored.
 
 use super::print;
 use crate::{
@@ -16,22 +16,22 @@ pub(super) struct Permits {
     /// Bootstrap an empty etcd even without proof that the cluster is new; an existing cluster's data is lost
     #[arg(long)]
     new_cluster: bool,
-    /// Do not ask whether to give the former cluster up
+    /// Do not ask for confirmation to discard the former cluster
     #[arg(long, requires = "new_cluster")]
     yes: bool,
-    /// The provisioner's: read a permit to bootstrap etcd from standard input, one line of JSON
+    /// Read the provisioner's permit to bootstrap etcd from standard input, one line of JSON
     #[arg(long, conflicts_with = "new_cluster", hide_short_help = true)]
     permit_stdin: bool,
 }
 
-/// A permit has at most so many bytes.
+/// Maximum size of a permit in bytes.
 const LONGEST: u64 = 64 << 10;
 
-/// Where cloud-init keeps the ID of the server that it runs on.
+/// Where cloud-init keeps the ID of its server.
 const INSTANCE_ID: &str = "/var/lib/cloud/data/instance-id";
 
 impl Permits {
-    /// The permit that was given, asked for and checked.
+    /// Returns the given permit after confirmation and verification.
     pub(super) fn given(self, cx: &Context) -> Result<Permit, StepError> {
         let flag = match (self.new_cluster, self.permit_stdin) {
             (true, _) => "--new-cluster",
@@ -39,7 +39,7 @@ impl Permits {
             _ => return Ok(Permit::None),
         };
         if cx.node.role != Role::FirstMaster {
-            let what = format!("{flag} is for the first master, and this machine is a {}", cx.node.role);
+            let what = format!("{flag} is for the first master, but this machine is a {}", cx.node.role);
             return Err(StepError::new(what).exit(Exit::Usage));
         }
         if self.permit_stdin {
@@ -58,25 +58,25 @@ impl Permits {
 fn confirm(cx: &Context) -> Result<(), StepError> {
     let name = &cx.cluster.name;
     if !std::io::stdin().is_terminal() {
-        let what = "--new-cluster gives up the data of the former cluster and needs a confirmation, but standard input is not a terminal";
+        let what = "--new-cluster discards the data of the former cluster and needs a confirmation, but standard input is not a terminal";
         return Err(StepError::new(what).exit(Exit::Usage).hint("add --yes"));
     }
     let masters: Vec<&str> = others(cx).map(|master| master.name.as_str()).collect();
     let others = match &masters[..] {
         [] => String::new(),
         masters => format!(
-            "\nOther masters ({}) that hold data of the former cluster cannot join the new one before `nodeinit reset` there.",
+            "\nOther masters ({}) that hold data of the former cluster must run `nodeinit reset` before they can join the new one.",
             masters.join(", ")
         ),
     };
     print(&format!(
-        "\nThis starts an empty etcd on {}. Everything that the former cluster {name} stored is given up: all objects, \
+        "\nThis starts an empty etcd on {} and discards everything that the former cluster {name} stored: all objects, \
          Secrets and volume claims.\nIf another master still holds that data, stop here and start that master \
          instead.{others}\nStart a new cluster? Type the cluster's name: ",
         cx.node.name
     ))?;
     let mut answer = String::new();
-    // No answer is no.
+    // No answer means no.
     let asked = std::io::stdin().read_line(&mut answer);
     match asked.is_ok() && answer.trim() == name {
         true => Ok(()),
@@ -93,21 +93,22 @@ fn check(cx: &Context, line: &str) -> Result<(), StepError> {
     let mut wrong = Vec::new();
     let mut compare = |what: &str, wanted: &str, is: &str| {
         if !wanted.eq_ignore_ascii_case(is) {
-            wrong.push(format!("{what} {wanted:?}, and this is {is:?}"));
+            wrong.push(format!("{what} {wanted:?}, not {is:?}"));
         }
     };
     compare("it permits", &permit.permit, NEW_ETCD_CLUSTER);
     compare("it is for the cluster", &permit.cluster, &cx.cluster.name);
     compare("it is for the machine with the ID", &permit.machine_id, &text("/etc/machine-id")?);
-    // Other data sources of cloud-init than OpenStack's have IDs of their own.
+    // Data sources of cloud-init other than OpenStack use other IDs.
     let instance = text(INSTANCE_ID)?;
     if is_uuid(&instance) {
         compare("it is for the server", &permit.server, &instance);
     }
     match &wrong[..] {
         [] => Ok(()),
-        wrong => Err(StepError::new(format!("the permit is not for this machine: {}", wrong.join("; ")))
-            .hint("run `provisioner apply` again: it gives a permit to the server that it made for this machine")),
+        wrong => Err(StepError::new(format!("the permit is not for this machine: {}", wrong.join("; "))).hint(
+            "run `provisioner apply` again, which issues a permit for the server that it created for this machine",
+        )),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `phase`: the steps, one by one.
+//! `phase`: lists the steps, and runs a single one.
 
 use super::{
     Common, Output, print,
@@ -7,7 +7,7 @@ use super::{
 use crate::{
     engine::{
         error::{Exit, StepError},
-        plan::Node,
+        plan::PlanNode,
         runner,
         step::State,
     },
@@ -50,7 +50,7 @@ pub(super) async fn run(phase: Phase) -> Exit {
 
 fn list(common: &Common) -> Result<Exit, StepError> {
     let cx = setup::context(common, Access::Look)?;
-    for Node { step, id, after } in plan::for_role(&cx, &plan::Reach::Everywhere, Permit::None)?.nodes() {
+    for PlanNode { step, id, after } in plan::for_role(&cx, &plan::Reach::Everywhere, Permit::None)?.nodes() {
         print(&match common.printing.output {
             Output::Json => {
                 let needs: Vec<String> = after.iter().map(ToString::to_string).collect();
@@ -69,12 +69,12 @@ async fn one(common: &Common, name: &str) -> Result<Exit, StepError> {
     let plan = plan::for_role(&cx, &plan::Reach::Everywhere, Permit::None)?;
     let Some(wanted) = plan.named(name) else {
         let names: Vec<String> = plan.nodes().iter().map(|node| node.id.to_string()).collect();
-        let error = StepError::new(format!("there is no step {name:?}; there are {}", names.join(", ")));
+        let error = StepError::new(format!("there is no step {name:?}; the steps are {}", names.join(", ")));
         return Err(error.exit(Exit::Usage));
     };
-    for Node { step, id, .. } in plan.nodes().iter().filter(|node| wanted.after.contains(&node.id)) {
+    for PlanNode { step, id, .. } in plan.nodes().iter().filter(|node| wanted.after.contains(&node.id)) {
         if let State::Needed(changes) = step.check(&cx).await? {
-            let error = StepError::new(format!("{name} needs {id}, which is not done: {}", changes.join(", ")));
+            let error = StepError::new(format!("{name} depends on {id}, which is not done: {}", changes.join(", ")));
             return Err(error.hint(format!("run `nodeinit phase run {id}` first")));
         }
     }

@@ -1,4 +1,4 @@
-//! `preflight`: every problem of this machine in one report, each with its remedy.
+//! `preflight`: reports every problem of this machine with its fix.
 
 use super::{
     Common, Output, print,
@@ -12,7 +12,7 @@ use crate::{
     steps::preflight::{self, Level},
 };
 
-/// Looks, tells, changes nothing.
+/// Runs the checks and prints the report; changes nothing.
 pub(super) async fn run(common: Common) -> Exit {
     match attempt(&common).await {
         Ok(exit) => exit,
@@ -48,8 +48,8 @@ fn rendered(report: &preflight::Report, output: Output) -> String {
                 text += &format!("{level}: {}: {}\n  remedy: {}\n", finding.check, finding.what, finding.remedy);
             }
             let (failures, warnings) = (report.failures().count(), report.warnings().count());
-            let verdict = if failures == 0 { "fit" } else { "not fit" };
-            text + &format!("this machine is {verdict}; failures: {failures}, warnings: {warnings}\n")
+            let verdict = if failures == 0 { "passed" } else { "failed" };
+            text + &format!("preflight {verdict}; failures: {failures}, warnings: {warnings}\n")
         }
     }
 }

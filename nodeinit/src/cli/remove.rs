@@ -1,4 +1,4 @@
-//! `master remove` and `worker remove`.
+//! `master remove` and `worker remove`: remove a machine from the cluster.
 
 use super::{
     Common, print,
@@ -46,7 +46,7 @@ async fn remove(args: &Remove, role: Role) -> Result<(), StepError> {
         }
     };
     print(&format!(
-        "{name} is no part of the cluster any more. On {name}: `nodeinit reset --yes`. In the configuration: take it out of \
-         `{list}`, or the next `up` brings it back.\n"
+        "removed {name} from the cluster. On {name}, run `nodeinit reset --yes`. In the configuration, remove it from \
+         `{list}`, or the next `up` adds it again.\n"
     ))
 }

@@ -1,4 +1,4 @@
-//! `reset`: undo what was made here.
+//! `reset`: undoes everything that nodeinit did on this machine.
 
 use super::{
     Common, print,
@@ -54,7 +54,7 @@ async fn attempt(args: &Reset) -> Result<Exit, (String, StepError)> {
     match outcome.failure {
         Some(failure) => Err(failure),
         None => {
-            cx.report.note("reset", format!("{} is as it was before nodeinit", cx.node.name));
+            cx.report.note("reset", format!("{} is in its state before nodeinit", cx.node.name));
             Ok(Exit::Done)
         }
     }
@@ -70,9 +70,9 @@ fn agreed(cx: &Context, pending: Vec<(String, Vec<String>)>) -> Result<bool, Ste
         );
         return Err(error.exit(Exit::Usage).hint("add --yes"));
     }
-    print(&format!("\nThe cluster's data on {} is lost. Reset it? Type its name: ", cx.node.name))?;
+    print(&format!("\nReset deletes the cluster's data on {}. Continue? Type the machine's name: ", cx.node.name))?;
     let mut answer = String::new();
-    // No answer is no.
+    // No answer means no.
     let asked = std::io::stdin().read_line(&mut answer);
     let yes = asked.is_ok() && answer.trim() == cx.node.name;
     if !yes {

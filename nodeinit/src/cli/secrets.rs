@@ -1,4 +1,4 @@
-//! `secrets`: the bundle of a cluster's secrets, on the operator's side.
+//! `secrets`: generates and inspects a cluster's secrets bundle, on the operator's machine.
 
 use super::{Output, Printing, print};
 use crate::{
@@ -70,13 +70,13 @@ fn generate(file: &Path, now: SystemTime) -> Result<(), StepError> {
     let files = Files::of_machine();
     let path = absolute(file)?;
     if files.exists(&path) {
-        let what = format!("{} is there already, and what it holds may be all that opens a cluster", path.display());
-        return Err(StepError::new(what).hint("name another file with --file, or move this one away"));
+        let what = format!("{} already exists, and its secrets may be the only access to a cluster", path.display());
+        return Err(StepError::new(what).hint("pass another file with --file, or move this one away"));
     }
-    let bundle = crate::pki::bundle::generate(now).map_err(|e| StepError::caused("cannot make secrets", e))?;
+    let bundle = crate::pki::bundle::generate(now).map_err(|e| StepError::caused("cannot generate secrets", e))?;
     files.write(&[NewFile::private(&path, bundle.text().expose().as_bytes())])?;
     print(&format!(
-        "{}: anyone who can read this file controls the cluster. Keep it safe. On the first master, put it at {SECRETS}, mode 600\n",
+        "{}: anyone who can read this file controls the cluster. Keep it safe. Copy it to {SECRETS} on the first master, with mode 600\n",
         path.display()
     ))
 }
@@ -85,10 +85,11 @@ fn inspect(file: &Path, output: Output, now: SystemTime) -> Result<(), StepError
     let path = absolute(file)?;
     let Some(bundle) = bundle::read_from(&Files::of_machine(), &path, now)? else {
         let error = StepError::new(format!("there is no secrets bundle {}", path.display()));
-        return Err(error.hint("name it with --file, or make one with `nodeinit secrets generate`"));
+        return Err(error.hint("pass it with --file, or generate one with `nodeinit secrets generate`"));
     };
-    let told = told(&bundle, now).map_err(|e| StepError::caused(format!("cannot read {}", path.display()), e))?;
-    for object in told {
+    let contents =
+        contents(&bundle, now).map_err(|e| StepError::caused(format!("cannot read {}", path.display()), e))?;
+    for object in contents {
         print(&match output {
             Output::Json => format!("{object}\n"),
             Output::Text => format!("{:22} {}\n", text(&object, "what"), line(&object)),
@@ -97,12 +98,12 @@ fn inspect(file: &Path, output: Output, now: SystemTime) -> Result<(), StepError
     Ok(())
 }
 
-/// What may be told of a bundle.
-fn told(bundle: &Bundle, now: SystemTime) -> Result<Vec<Value>, crate::pki::PkiError> {
-    let mut told = Vec::new();
+/// Describes a bundle without its secrets.
+fn contents(bundle: &Bundle, now: SystemTime) -> Result<Vec<Value>, crate::pki::PkiError> {
+    let mut contents = Vec::new();
     for ca in Ca::ALL {
         let certificate = Certificate::from_pem(authority(bundle, ca).certificate.as_bytes())?;
-        told.push(json!({
+        contents.push(json!({
             "what": ca.name(),
             "subject": certificate.common_name,
             "expires": date(certificate.not_after),
@@ -111,29 +112,30 @@ fn told(bundle: &Bundle, now: SystemTime) -> Result<Vec<Value>, crate::pki::PkiE
         }));
     }
     let key = Key::from_pem(bundle.service_account_key.expose().as_bytes())?;
-    told.push(json!({"what": "service-account-key", "pin": format!("sha256:{}", hex(&key.pin()))}));
-    told.push(match bundle.encryption {
+    contents.push(json!({"what": "service-account-key", "pin": format!("sha256:{}", hex(&key.pin()))}));
+    contents.push(match bundle.encryption {
         Encryption::Key(_) => json!({"what": "encryption-key", "detail": "32 bytes"}),
-        Encryption::Configuration(_) => json!({"what": "encryption-configuration", "detail": "of a cluster that runs"}),
+        Encryption::Configuration(_) => json!({"what": "encryption-configuration", "detail": "of a running cluster"}),
     });
-    told.extend(bundle.worker_token_key.as_ref().map(|_| json!({"what": "worker-token-key", "detail": "32 bytes"})));
+    contents
+        .extend(bundle.worker_token_key.as_ref().map(|_| json!({"what": "worker-token-key", "detail": "32 bytes"})));
     for token in &bundle.bootstrap_tokens {
-        // The part before the dot is public: it names the token.
-        told.push(json!({"what": "bootstrap-token", "id": token.expose().split('.').next()}));
+        // The part before the dot is public: the token's ID.
+        contents.push(json!({"what": "bootstrap-token", "id": token.expose().split('.').next()}));
     }
-    told.extend(bundle.ssh_key.as_ref().map(|key| json!({"what": "ssh-key", "publicKey": key.public})));
+    contents.extend(bundle.ssh_key.as_ref().map(|key| json!({"what": "ssh-key", "publicKey": key.public})));
     for (machine, keys) in &bundle.host_keys {
         let fingerprints: Vec<_> = keys.iter().filter_map(|key| fingerprint(key)).collect();
-        told.push(json!({"what": "host-keys", "machine": machine, "fingerprints": fingerprints.join(", ")}));
+        contents.push(json!({"what": "host-keys", "machine": machine, "fingerprints": fingerprints.join(", ")}));
     }
-    Ok(told)
+    Ok(contents)
 }
 
 fn text<'a>(object: &'a Value, key: &str) -> &'a str {
     object[key].as_str().unwrap_or_default()
 }
 
-/// All but the name, for people.
+/// Formats everything except the name as text.
 fn line(object: &Value) -> String {
     let fields = object.as_object().into_iter().flatten().filter(|(key, _)| *key != "what");
     let shown = fields.map(|(key, value)| match value.as_str() {
@@ -149,7 +151,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
-    fn a_bundle_is_made_once_and_inspected_without_its_secrets() {
+    fn a_bundle_is_generated_once_and_inspected_without_its_secrets() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("secrets.yaml");
         let now = SystemTime::now();
@@ -157,14 +159,14 @@ mod tests {
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         let first = std::fs::read_to_string(&path).unwrap();
         let error = generate(&path, now).unwrap_err();
-        assert!(error.to_string().contains("is there already"), "{error}");
+        assert!(error.to_string().contains("already exists"), "{error}");
         assert_eq!(std::fs::read_to_string(&path).unwrap(), first);
 
         let mut bundle = crate::pki::bundle::parse(&first, now).unwrap();
         assert!(bundle.bootstrap_tokens.is_empty());
         bundle.bootstrap_tokens.push(nodeinit_config::Secret::new("abcdef.0123456789abcdef".into()));
         let shown: String =
-            told(&bundle, now).unwrap().iter().map(|object| line(object) + &object.to_string()).collect();
+            contents(&bundle, now).unwrap().iter().map(|object| line(object) + &object.to_string()).collect();
         let token = bundle.bootstrap_tokens[0].expose().split_once('.').unwrap();
         assert!(shown.contains(token.0) && !shown.contains(token.1), "{shown}");
         assert!(

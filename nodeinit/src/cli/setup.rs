@@ -1,4 +1,4 @@
-//! From the command line to a [`Context`].
+//! Builds a [`Context`] from the command line.
 
 use super::{Common, load};
 use crate::{
@@ -20,19 +20,19 @@ use crate::{
 use nodeinit_config::cluster::Cluster;
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
-/// Held by the one process that changes this machine.
+/// The lock of the process that changes this machine.
 const LOCK: &str = "/run/nodeinit.lock";
 
 /// Whether a command changes the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
-    /// The journal is written; the lock must be held.
+    /// It writes the journal and must hold the lock.
     Change,
-    /// Nothing is written.
+    /// It writes nothing.
     Look,
 }
 
-/// Refuses settings that differ from those of this machine's first run and cannot change in place; records them in the first run.
+/// Refuses settings that differ from this machine's first run and cannot change in place; records them in the first run.
 pub(super) fn refuse_changes(cx: &Context) -> Result<(), StepError> {
     let values = immutable::values(cx);
     match cx.journal.state().fixed {
@@ -54,7 +54,7 @@ pub(super) fn context(common: &Common, access: Access) -> Result<Context, StepEr
     let role = common.role.map(Into::into);
     let node = cluster.node(&local, role).map_err(|e| StepError::new(e.to_string()).exit(Exit::BadConfig))?;
     let manifests = Manifests::new(overrides(&files, &cluster)?)
-        .map_err(|e| StepError::caused("a file of manifestsDirectory cannot be used", e).exit(Exit::BadConfig))?;
+        .map_err(|e| StepError::caused("cannot use a file of manifestsDirectory", e).exit(Exit::BadConfig))?;
     let journal = match access {
         Access::Change => Journal::open(&files)?,
         Access::Look => Journal::read_only(&files)?,
@@ -77,7 +77,7 @@ pub(super) fn context(common: &Common, access: Access) -> Result<Context, StepEr
     })
 }
 
-/// The user's manifests, by file name.
+/// Returns the user's manifests, by file name.
 fn overrides(files: &Files, cluster: &Cluster) -> Result<BTreeMap<String, String>, StepError> {
     let Some(directory) = &cluster.manifests_directory else { return Ok(BTreeMap::new()) };
     let mut texts = BTreeMap::new();
@@ -88,7 +88,7 @@ fn overrides(files: &Files, cluster: &Cluster) -> Result<BTreeMap<String, String
     Ok(texts)
 }
 
-/// Takes the lock of this machine, or says who holds it.
+/// Takes the lock of this machine; the error names its holder.
 pub(super) fn lock() -> Result<Lock, StepError> {
     Ok(lock::hold(Path::new(LOCK), "changing this machine")?)
 }

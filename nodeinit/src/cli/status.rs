@@ -1,4 +1,4 @@
-//! `status`: steps, health, certificates.
+//! `status`: shows steps, health, nodes and certificate expiry.
 
 use super::{
     Common, Output,
@@ -28,7 +28,7 @@ use nodeinit_screen::clear;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// How often `--watch` looks.
+/// Interval of `--watch`.
 const PAUSE: Duration = Duration::from_secs(2);
 
 #[derive(Args)]
@@ -43,10 +43,10 @@ pub(super) struct Status {
 pub(super) async fn run(args: Status) -> Exit {
     let common = &args.common;
     loop {
-        let begun = Instant::now();
+        let started = Instant::now();
         match attempt(common, args.watch).await {
             Ok(exit) if !args.watch => return exit,
-            Ok(_) => tokio::time::sleep(PAUSE.saturating_sub(begun.elapsed())).await,
+            Ok(_) => tokio::time::sleep(PAUSE.saturating_sub(started.elapsed())).await,
             Err(error) => {
                 common.printing.report().failed("status", &error);
                 return error.exit;
@@ -55,7 +55,7 @@ pub(super) async fn run(args: Status) -> Exit {
     }
 }
 
-/// Everything that `status` tells; `again`: on a terminal, in place of what it told before.
+/// Prints the status; `again`: on a terminal, replaces the previous output.
 async fn attempt(common: &Common, again: bool) -> Result<Exit, StepError> {
     let cx = setup::context(common, Access::Look)?;
     let mut steps = Vec::new();
@@ -128,7 +128,7 @@ async fn attempt(common: &Common, again: bool) -> Result<Exit, StepError> {
     Ok(if done && healthy { Exit::Done } else { Exit::Failed })
 }
 
-/// What etcd's members say; `None` on a worker, or where there are no keys to etcd yet.
+/// Returns etcd's health; `None` on a worker, or if there is no etcd client key yet.
 async fn etcd_health(cx: &Context) -> Option<Health> {
     if cx.node.role == Role::Worker {
         return None;
@@ -136,7 +136,7 @@ async fn etcd_health(cx: &Context) -> Option<Health> {
     etcd::health::health(cx).await.ok().map(|(_, health)| health)
 }
 
-/// What the agent of this master reports; `null` where it is switched off, or systemd does not say.
+/// Returns the status of this master's agent; `null` if it is disabled, or systemd does not answer.
 async fn agent(cx: &Context) -> Value {
     if cx.node.role == Role::Worker || !cx.cluster.agent.enabled {
         return Value::Null;
@@ -148,7 +148,7 @@ async fn agent(cx: &Context) -> Value {
     }
 }
 
-/// How busy the machine is, often the whole answer to why something is slow; `null` where the kernel does not say.
+/// Returns the load of the machine, which often explains why something is slow; `null` if the kernel does not report it.
 fn load() -> Value {
     let fields = |load: load::Load| {
         json!({
@@ -160,7 +160,7 @@ fn load() -> Value {
     load::load().map(fields).unwrap_or_default()
 }
 
-/// The cluster's nodes as far as this machine may see them: a worker only its own. None where the API does not answer.
+/// Returns the cluster's nodes that this machine may read: on a worker, only its own. Empty if the API does not answer.
 async fn nodes(cx: &Context) -> Vec<Node> {
     if cx.node.role == Role::Worker {
         return worker_node::node(cx).await.ok().flatten().into_iter().collect();

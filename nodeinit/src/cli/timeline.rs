@@ -15,7 +15,7 @@ use std::time::{Duration, SystemTime};
 
 #[derive(Args)]
 pub(super) struct Timeline {
-    /// The form of the timeline
+    /// Format of the timeline
     #[arg(short, long, value_enum, default_value = "text")]
     output: Form,
     /// Which run: 1 is the latest that changed something, 2 the one before it
@@ -25,13 +25,13 @@ pub(super) struct Timeline {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Form {
-    /// Lines for a terminal
+    /// Plain text for a terminal
     Text,
-    /// A picture
+    /// An SVG picture
     Svg,
-    /// A page with the picture and a table
+    /// An HTML page with the picture and a table
     Html,
-    /// One object with the run and its steps
+    /// One JSON object with the run and its steps
     Json,
 }
 
@@ -43,8 +43,8 @@ fn draw(args: &Timeline) -> Result<(), StepError> {
     let runs = runs::read(&Files::of_machine())?;
     let Some(run) = runs.iter().rev().nth(args.run as usize - 1) else {
         let what = match runs.len() {
-            0 => "no run is on record on this machine".to_owned(),
-            count => format!("there is no run {}; the oldest on record is {count}", args.run),
+            0 => "no run is recorded on this machine".to_owned(),
+            count => format!("there is no run {}; the oldest recorded run is {count}", args.run),
         };
         return Err(StepError::new(what)
             .exit(Exit::Usage)

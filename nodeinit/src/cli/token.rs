@@ -1,4 +1,4 @@
-//! `token`: manage bootstrap tokens.
+//! `token`: manages bootstrap tokens.
 
 use super::{
     Common, Output, print,
@@ -38,8 +38,8 @@ pub(super) struct Create {
     /// The token's purpose
     #[arg(long, default_value = "created by nodeinit token create", conflicts_with = "worker")]
     description: String,
-    /// Create the token of one worker of the configuration: revokes its earlier tokens; JSON output contains everything it
-    /// needs to join
+    /// Create the token of one configured worker and revoke its earlier tokens; JSON output contains everything it needs to
+    /// join
     #[arg(long, value_name = "NAME")]
     worker: Option<String>,
     /// Write that worker's /etc/nodeinit/config.yaml and secrets.yaml into this directory
@@ -51,7 +51,7 @@ pub(super) struct Create {
 
 #[derive(Args)]
 pub(super) struct List {
-    /// Also list tokens that were used, expired or were revoked
+    /// Also list used, expired and revoked tokens
     #[arg(long)]
     all: bool,
     #[command(flatten)]
@@ -60,7 +60,7 @@ pub(super) struct List {
 
 #[derive(Args)]
 pub(super) struct Delete {
-    /// The token's ID, which is the part before its dot; the whole token is accepted, too
+    /// The token's ID (the part before the dot), or the whole token
     #[arg(required_unless_present = "spent", conflicts_with = "spent")]
     id: Option<String>,
     /// Delete the tokens of all workers that have joined
@@ -85,7 +85,7 @@ pub(super) async fn run(command: Token) -> Exit {
     }
 }
 
-/// As long as kubeadm's.
+/// The default lifetime, as in kubeadm.
 const VALIDITY: Duration = Duration::from_secs(24 * 3600);
 
 async fn create(args: &Create) -> Result<(), StepError> {
@@ -100,13 +100,13 @@ async fn create(args: &Create) -> Result<(), StepError> {
     })
 }
 
-/// A token of one worker, with what it must trust.
+/// Creates a token for one worker, with the data that it needs to trust the cluster.
 async fn for_worker(cx: &Context, args: &Create, worker: &str) -> Result<(), StepError> {
     let trust = tokens::trust(cx)?;
     let Some(config) = cx.loaded.worker_config(worker, &trust) else {
         let names: Vec<&str> = cx.cluster.workers.iter().map(|worker| worker.name.as_str()).collect();
-        let what = format!("the configuration has no worker {worker:?}; it has {}", names.join(", "));
-        return Err(StepError::new(what).exit(Exit::Usage).hint("add it to `workers` first"));
+        let what = format!("{worker:?} is not listed under `workers`; listed: {}", names.join(", "));
+        return Err(StepError::new(what).exit(Exit::Usage).hint("add it to `workers` in the configuration first"));
     };
     let description = format!("join of worker {worker}");
     let validity = args.ttl.unwrap_or(tokens::DELIVERED);
@@ -140,7 +140,7 @@ async fn list(args: &List) -> Result<(), StepError> {
     print(&rendered(&live, &closed, &date(cx.clock.now()), args.common.printing.output))
 }
 
-/// The cluster's tokens, then the closed tokens of the ledger.
+/// Formats the cluster's tokens, then the closed tokens of the ledger.
 fn rendered(live: &[Live], ledger: &BTreeMap<String, Entry>, now: &str, output: Output) -> String {
     let mut text = String::new();
     let mut put = |id: &str, worker: Option<&str>, state: &str, time: &str, description: &str| {
@@ -170,7 +170,7 @@ fn rendered(live: &[Live], ledger: &BTreeMap<String, Entry>, now: &str, output: 
         text.push('\n');
     };
     for token in live {
-        // Both times are RFC 3339 in UTC, so that their order is that of their texts.
+        // Both times are RFC 3339 in UTC, so comparing the texts compares the times.
         let expired = !token.expires.is_empty() && token.expires.as_str() < now;
         let state = if expired { "expired" } else { "valid" };
         put(&token.id, token.worker.as_deref(), state, &token.expires, &token.description);
@@ -208,9 +208,9 @@ async fn delete(args: &Delete) -> Result<(), StepError> {
     }
 }
 
-/// A lifetime of at least a second.
+/// Parses a lifetime of at least a second.
 fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("{text:?} is no duration; write it as 30m, 24h or 7d");
+    let wrong = || format!("{text:?} is not a duration; write it as 30m, 24h or 7d");
     nodeinit_base::duration::parse(text).filter(|time| *time >= Duration::from_secs(1)).ok_or_else(wrong)
 }
 
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_shows_live_tokens_and_what_became_of_others() {
+    fn the_list_shows_live_and_closed_tokens() {
         use crate::steps::tokens::ledger::{Origin, State};
         let live = |id: &str, expires: &str| Live {
             id: id.into(),

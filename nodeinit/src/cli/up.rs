@@ -1,4 +1,4 @@
-//! `up` and `plan`.
+//! `up`, `plan`, `master add` and `worker add`.
 
 use super::{
     Common,
@@ -34,10 +34,10 @@ pub(super) struct Up {
     run: Run,
 }
 
-/// What `up` and `plan` take.
+/// The arguments of `up` and `plan`.
 #[derive(Args)]
 pub(super) struct Run {
-    /// Only this machine: on the first master, the others are left alone
+    /// Change only this machine; on the first master, leave the other machines alone
     #[arg(long)]
     local: bool,
     /// Accept this machine's clock although an earlier run recorded a later time
@@ -53,10 +53,10 @@ impl Run {
     }
 }
 
-/// What `master` and `worker` take.
+/// The subcommands of `master` and `worker`.
 #[derive(Subcommand)]
-pub(super) enum Machine {
-    /// Bring up one configured machine; run this on the first master
+pub(super) enum MachineCommand {
+    /// Add one configured machine to the cluster; run this on the first master
     Add(Add),
     /// Drain a machine, remove its etcd member, node and tokens; run this on a master
     Remove(remove::Remove),
@@ -73,12 +73,12 @@ pub(super) struct Add {
     common: Common,
 }
 
-/// Brings this machine to the described state.
+/// Brings this machine to the configured state.
 pub(super) async fn up(args: Up) -> Exit {
     run(&args.run.common, args.run.reach(), args.permits, args.run.accept_clock).await
 }
 
-/// Brings up one other machine.
+/// Adds one other machine to the cluster.
 pub(super) async fn add(args: Add, role: Role) -> Exit {
     let report = args.common.printing.report();
     match setup::context(&args.common, Access::Look).and_then(|cx| listed(&cx, &args.name, role)) {
@@ -92,10 +92,10 @@ pub(super) async fn add(args: Add, role: Role) -> Exit {
     }
 }
 
-/// Whether another machine of this role and name can be brought up from here.
+/// Checks that a machine with this role and name can be added from this machine.
 fn listed(cx: &Context, name: &str, role: Role) -> Result<(), StepError> {
     if cx.node.role != Role::FirstMaster {
-        let what = format!("machines are added from the first master, and this machine is a {}", cx.node.role);
+        let what = format!("machines are added from the first master, but this machine is a {}", cx.node.role);
         return Err(StepError::new(what).exit(Exit::Usage));
     }
     let (list, machines) = match role {
@@ -106,7 +106,9 @@ fn listed(cx: &Context, name: &str, role: Role) -> Result<(), StepError> {
         true => Ok(()),
         false => {
             let what = format!("{name} is not listed under `{list}`");
-            Err(StepError::new(what).exit(Exit::BadConfig).hint("add it with its address, then try again"))
+            Err(StepError::new(what)
+                .exit(Exit::BadConfig)
+                .hint("add it with its address to the configuration, then try again"))
         }
     }
 }
@@ -151,7 +153,7 @@ async fn attempt(common: &Common, reach: &Reach, permits: Permits, accept_clock:
     Ok(tell(&cx, outcome))
 }
 
-/// Finds out before anything is changed that there is no key for the other machines.
+/// Checks, before anything changes, that there is an SSH key for the other machines.
 fn can_reach_others(cx: &Context, reach: &Reach) -> Result<(), StepError> {
     let others = cx.node.role == Role::FirstMaster && !fanout::hosts(&cx.cluster).is_empty();
     if others && *reach != Reach::Here {
@@ -174,7 +176,7 @@ fn begin(cx: &Context, command: &str, accept_clock: bool) -> Result<(), StepErro
     Ok(())
 }
 
-/// Removes what killed runs left of files: a half of one may be a part of a key.
+/// Removes partial files of killed runs: they may contain a part of a key.
 fn sweep(cx: &Context) -> Result<(), StepError> {
     for path in cx.journal.state().files.keys() {
         cx.files.remove_file(temporary(path))?;
@@ -182,7 +184,7 @@ fn sweep(cx: &Context) -> Result<(), StepError> {
     Ok(())
 }
 
-/// Waits for Ctrl-C or a request to end.
+/// Waits for Ctrl-C or SIGTERM.
 async fn stopped() -> &'static str {
     let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
     else {
@@ -195,7 +197,7 @@ async fn stopped() -> &'static str {
 }
 
 fn interrupted(cx: &Context, name: &str) -> Exit {
-    let what = format!("stopped by {name}; files are whole, nothing is lost");
+    let what = format!("stopped by {name}; no file is incomplete");
     let error = StepError::new(what).exit(Exit::TryAgain).hint("run `nodeinit up` again to resume");
     cx.report.failed("up", &error);
     error.exit
@@ -203,7 +205,7 @@ fn interrupted(cx: &Context, name: &str) -> Exit {
 
 fn tell(cx: &Context, outcome: Outcome) -> Exit {
     if let Some((step, error)) = &outcome.failure {
-        // The failure itself is reported below, whether or not the journal can be written.
+        // The failure itself is reported below, even if the journal cannot be written.
         let _ = cx.journal.note(Record::Failed { step: step.clone(), error: error.to_string() });
     }
     if !outcome.changed.is_empty() {
@@ -231,7 +233,7 @@ fn tell(cx: &Context, outcome: Outcome) -> Exit {
                 _ => format!("{name} is ready: {} of cluster {} ({seconds:.2} s)", cx.node.role, cx.cluster.name),
             };
             if cx.node.role != Role::FirstMaster {
-                // They were passed to us for this. Where they cannot be removed, a reboot does it: they are in memory.
+                // They were sent for this run only. If they cannot be removed, a reboot does it: they are in memory.
                 let _ = cx.files.remove_file(SENT_SECRETS);
             }
             cx.report.note("up", text);
@@ -247,12 +249,12 @@ fn summary(cx: &Context, outcome: &Outcome) -> Event {
         seconds: rounded(cx.report.elapsed()),
         critical_path: critical_path(&outcome.bars),
         cpu_seconds: usage.as_ref().map_or(0.0, |u| seconds(u.user_time()) + seconds(u.system_time())),
-        // The kernel tells KiB.
+        // The kernel reports KiB.
         peak_memory_bytes: usage.as_ref().map_or(0, |u| u.max_rss() as u64 * 1024),
     }
 }
 
-/// Tells what `up` would do.
+/// Prints what `up` would do.
 pub(super) async fn plan(args: Run) -> Exit {
     let report = args.common.printing.report();
     match look(&args).await {

@@ -1,4 +1,4 @@
-//! `version`: this program's version, and the versions of Kubernetes that it supports.
+//! `version`: prints this program's version and the versions of Kubernetes that it supports.
 
 use super::{Output, Printing, print};
 use crate::engine::error::StepError;

@@ -1,4 +1,4 @@
-//! Why a step failed, what it means for the exit code, and what to do next.
+//! The error of a step: the failure, its causes, a hint, and the exit code.
 
 use crate::{
     engine::journal::JournalError,
@@ -10,10 +10,10 @@ use std::{error::Error, fmt};
 
 pub use nodeinit_protocol::Exit;
 
-/// A step's failure: what was tried, why it failed, and the next move.
+/// A step's failure: the operation, the causes, and the fix.
 #[derive(Debug)]
 pub struct StepError {
-    /// What it means for the process.
+    /// The exit code of the process.
     pub exit: Exit,
     what: String,
     source: Option<Box<dyn Error + Send + Sync>>,
@@ -22,43 +22,43 @@ pub struct StepError {
 }
 
 impl StepError {
-    /// A failure that trying again does not change.
+    /// Creates a failure that a retry does not fix.
     pub fn new(what: impl Into<String>) -> Self {
         Self { exit: Exit::Failed, what: what.into(), source: None, hint: None, problems: Vec::new() }
     }
 
-    /// A failure with its cause.
+    /// Creates a failure with its cause.
     pub fn caused(what: impl Into<String>, source: impl Error + Send + Sync + 'static) -> Self {
         Self { source: Some(Box::new(source)), ..Self::new(what) }
     }
 
-    /// Adds what the reader can do about it.
+    /// Adds a hint: what the reader can do.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Changes what it means for the process.
+    /// Sets the exit code of the process.
     #[must_use]
     pub fn exit(mut self, exit: Exit) -> Self {
         self.exit = exit;
         self
     }
 
-    /// The problems of the configuration that the failure consists of.
+    /// Returns the problems of the configuration that the failure consists of.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 
-    /// The advice, where there is some.
+    /// Returns the hint, if there is one.
     #[must_use]
     pub fn advice(&self) -> Option<&str> {
         self.hint.as_deref()
     }
 
-    /// The causes, outermost first.
+    /// Returns the causes, outermost first.
     #[must_use]
     pub fn causes(&self) -> Vec<String> {
         causes(self)
@@ -121,12 +121,14 @@ impl From<LockError> for StepError {
         match error {
             LockError::File(error) => error.into(),
             LockError::Held { ref process, .. } => {
-                let hint = format!("wait until it has ended (`ps -fp {process}`), then try again");
+                let hint = format!("wait until it ends (`ps -fp {process}`), then try again");
                 Self::new(error.to_string()).exit(Exit::TryAgain).hint(hint)
             }
             LockError::Foreign(ref path) => {
-                let hint =
-                    format!("see who made it (`ls -l {}`), and remove it or use another directory", path.display());
+                let hint = format!(
+                    "check who created it (`ls -l {}`), then remove it or use another directory",
+                    path.display()
+                );
                 Self::new(error.to_string()).hint(hint)
             }
             LockError::Refused { source, .. } => Self::caused(error.to_string(), source),
@@ -150,8 +152,9 @@ impl From<JournalError> for StepError {
     fn from(error: JournalError) -> Self {
         match error {
             JournalError::File(error) => error.into(),
-            damaged => Self::new(damaged.to_string())
-                .hint("put the journal back from a backup; or delete that line, and `reset` leaves what it recorded"),
+            damaged => Self::new(damaged.to_string()).hint(
+                "restore the journal from a backup; or delete that line, and `reset` does not undo what it recorded",
+            ),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! The journal: what was begun, made and ended on this machine, one JSON object a line.
+//! The journal of runs, steps and changes on this machine, one JSON object per line.
 //!
-//! A record of something about to be made is synced before it is made, so that `reset` knows of it whatever happens.
-//! Records of steps are only appended: what a power cut takes of them, the next run's checks find again.
+//! The record of a change is synced before the change, so that `reset` always knows about it. Records of steps are appended without
+//! a sync: if a power cut loses them, the checks of the next run find the state again.
 
 use crate::host::files::{File, FileError, Files, failed};
 use serde::{Deserialize, Serialize};
@@ -12,23 +12,23 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// Where the journal is.
+/// The path of the journal.
 pub const JOURNAL: &str = "/var/lib/nodeinit/journal.jsonl";
 
-/// Where the originals of files that we replaced are kept, each named by its SHA-256.
+/// Where the originals of replaced files are kept, each named by its SHA-256.
 pub const ORIGINALS: &str = "/var/lib/nodeinit/originals";
 
 /// One line of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "kebab-case")]
 pub enum Record {
-    /// A run began.
+    /// A run started.
     Run {
-        /// `up`, `reset` and so on.
+        /// The command, such as `up`.
         command: String,
         /// The version of this program.
         version: String,
-        /// Seconds since 1970, before preflight has looked at the clock.
+        /// Seconds since 1970, before preflight has checked the clock.
         time: u64,
     },
     /// Preflight, or the operator, accepted the machine's clock.
@@ -36,17 +36,17 @@ pub enum Record {
         /// Seconds since 1970.
         time: u64,
     },
-    /// What this machine was made with and cannot change in place: key of the configuration → value.
+    /// The settings of this machine that cannot change in place: configuration key → value.
     Fixed {
-        /// For instance `network.podCIDR` → `10.244.0.0/16`.
+        /// For example `network.podCIDR` → `10.244.0.0/16`.
         values: BTreeMap<String, String>,
     },
-    /// A step began to change things.
+    /// A step started to apply changes.
     Begin {
         /// Its name.
         step: String,
     },
-    /// A step ended well.
+    /// A step succeeded.
     End {
         /// Its name.
         step: String,
@@ -57,7 +57,7 @@ pub enum Record {
     Failed {
         /// Its name.
         step: String,
-        /// Why, in one line.
+        /// The reason, in one line.
         error: String,
     },
     /// A file is about to be written.
@@ -66,29 +66,29 @@ pub enum Record {
         path: PathBuf,
         /// The new content's SHA-256, in hex.
         sha256: String,
-        /// The SHA-256 of what was there before we first wrote it, kept in [`ORIGINALS`].
+        /// The SHA-256 of the original before the first write, kept in [`ORIGINALS`].
         original: Option<Original>,
     },
-    /// A directory is about to be made.
+    /// A directory is about to be created.
     Directory {
         /// Its path.
         path: PathBuf,
     },
-    /// From now on what appears in this directory is Kubernetes' doing, and ours to remove.
+    /// From now on, new entries of this directory belong to Kubernetes, and `reset` removes them.
     Tree {
         /// Its path.
         path: PathBuf,
-        /// The names that were there before; `None` where the directory was not there.
+        /// The names that existed before; `None` if the directory did not exist.
         before: Option<Vec<String>>,
     },
-    /// The network interfaces that were there before the pod network made its own.
+    /// The network interfaces that existed before the pod network.
     Interfaces {
         /// Their names.
         before: Vec<String>,
     },
-    /// A kernel setting is about to be changed.
+    /// A kernel parameter is about to be changed.
     Sysctl {
-        /// For instance `net.ipv4.ip_forward`.
+        /// For example `net.ipv4.ip_forward`.
         key: String,
         /// Its value before.
         before: String,
@@ -98,7 +98,7 @@ pub enum Record {
         /// Its name.
         name: String,
     },
-    /// A swap device is about to be switched off.
+    /// A swap device is about to be disabled.
     Swap {
         /// Its path.
         device: PathBuf,
@@ -115,17 +115,17 @@ pub enum Record {
     },
     /// This machine is about to start a new etcd cluster.
     EtcdBootstrap {
-        /// Its `--initial-cluster-token`, made for this bootstrap alone.
+        /// Its `--initial-cluster-token`, generated for this bootstrap only.
         token: String,
     },
     /// The etcd that this machine bootstrapped was healthy.
     EtcdHealthy,
     /// This machine's etcd is about to join others.
     EtcdJoin {
-        /// Their `--initial-cluster-token`, where they have one.
+        /// Their `--initial-cluster-token`, if they have one.
         token: Option<String>,
     },
-    /// Another machine showed this SSH host key, and was trusted on first use.
+    /// Another machine presented this SSH host key, which was trusted on first use.
     HostKey {
         /// The machine.
         name: String,
@@ -135,7 +135,7 @@ pub enum Record {
 }
 
 impl Record {
-    /// What it is about: the same for each run.
+    /// Returns the subject of the record, which is the same in each run.
     fn subject(&self) -> String {
         match self {
             Self::Run { command, .. } => format!("run {command}"),
@@ -158,7 +158,7 @@ impl Record {
     }
 }
 
-/// What a file was before we first wrote it.
+/// The original of a file that nodeinit replaced.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Original {
     /// SHA-256 of its content, in hex.
@@ -167,33 +167,33 @@ pub struct Original {
     pub mode: u32,
 }
 
-/// A file that we wrote or meant to write.
+/// A file that nodeinit wrote or was about to write.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
-    /// The SHA-256 of every content that we ever meant it to have, in hex.
+    /// The SHA-256 of every content that nodeinit wrote or was about to write, in hex.
     pub sha256: BTreeSet<String>,
-    /// What was there before we first wrote it.
+    /// The original before the first write.
     pub original: Option<Original>,
 }
 
-/// What the records say about the etcd of this machine.
+/// The records about this machine's etcd.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EtcdRecords {
-    /// The SHA-256 of the CA's key that this machine generated itself.
+    /// The SHA-256 of the CA key that this machine generated.
     pub own_authority: Option<String>,
     /// The `--initial-cluster-token` of the latest bootstrap or join.
     pub token: Option<String>,
-    /// How it began.
+    /// How it started.
     pub history: EtcdHistory,
 }
 
-/// How the etcd of this machine began, by the latest record.
+/// How the etcd of this machine started, according to the latest record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EtcdHistory {
     /// No etcd was started here.
     #[default]
     None,
-    /// A bootstrap began here, and that etcd was never seen healthy.
+    /// A bootstrap started here, but that etcd was never healthy.
     Bootstrapping,
     /// The etcd that was bootstrapped here was healthy.
     Bootstrapped,
@@ -202,47 +202,47 @@ pub enum EtcdHistory {
 }
 
 impl EtcdHistory {
-    /// The bootstrap happened here.
+    /// Whether the bootstrap happened here.
     #[must_use]
     pub const fn is_bootstrap(self) -> bool {
         matches!(self, Self::Bootstrapping | Self::Bootstrapped)
     }
 
-    /// A cluster exists that this machine's etcd was part of.
+    /// Whether a cluster exists that this machine's etcd was part of.
     #[must_use]
     pub const fn has_cluster(self) -> bool {
         matches!(self, Self::Bootstrapped | Self::Member)
     }
 }
 
-/// What all records together say.
+/// The state that results from all records.
 #[derive(Clone, Debug, Default)]
 pub struct State {
-    /// Files that we wrote.
+    /// Files that nodeinit wrote.
     pub files: BTreeMap<PathBuf, Written>,
-    /// Directories that we made.
+    /// Directories that nodeinit created.
     pub directories: BTreeSet<PathBuf>,
-    /// Directories of which everything but the names listed is ours.
+    /// Directories whose content belongs to nodeinit, except the listed names.
     pub trees: BTreeMap<PathBuf, Option<Vec<String>>>,
-    /// The network interfaces that were there before.
+    /// The network interfaces that existed before.
     pub interfaces: Option<Vec<String>>,
-    /// Kernel settings as they were before.
+    /// The original values of kernel parameters.
     pub sysctls: BTreeMap<String, String>,
-    /// Units that we enabled or started.
+    /// Units that nodeinit enabled or started.
     pub units: BTreeSet<String>,
-    /// Swap devices that we switched off.
+    /// Swap devices that nodeinit disabled.
     pub swaps: BTreeSet<PathBuf>,
-    /// Images that we imported.
+    /// Images that nodeinit imported.
     pub images: BTreeSet<String>,
-    /// The host keys of machines that were trusted on first use; the last counts.
+    /// The host keys of machines that were trusted on first use; the last one is valid.
     pub host_keys: BTreeMap<String, String>,
-    /// Steps that ended well at least once.
+    /// Steps that succeeded at least once.
     pub ended: BTreeSet<String>,
-    /// The values that cannot change in place, where a run got so far.
+    /// The values that cannot change in place, if a run has recorded them.
     pub fixed: Option<BTreeMap<String, String>>,
-    /// The last time that preflight accepted, seconds since 1970. A clock that is behind it is wrong.
+    /// The last time that preflight accepted, seconds since 1970. An earlier clock is wrong.
     pub accepted_time: Option<u64>,
-    /// The start of the present run, until preflight has accepted or refused it.
+    /// The start of the current run, until preflight has accepted or refused it.
     started: Option<u64>,
     /// The etcd of this machine.
     pub etcd: EtcdRecords,
@@ -267,11 +267,11 @@ impl State {
                 }
                 self.ended.insert(step);
             }
-            // Versions before `Clock` recorded no more than this: no step begins before preflight has accepted the clock.
+            // Versions without `Clock` recorded only this: no step starts before preflight has accepted the clock.
             Record::Begin { .. } => self.accepted_time = self.started.take().or(self.accepted_time),
             Record::Failed { .. } => self.started = None,
             Record::File { path, sha256, original } => {
-                // The first record knows what was there before us.
+                // The first record contains the original.
                 let written = self.files.entry(path).or_insert(Written { sha256: BTreeSet::new(), original });
                 written.sha256.insert(sha256);
             }
@@ -311,13 +311,13 @@ struct Inner {
     state: State,
 }
 
-/// The file: whole records, and at most one that was cut short at its end.
+/// The file: complete records, and at most one partial record at its end.
 #[derive(Debug)]
 struct Records {
     file: File,
-    /// Where the last whole record ends.
+    /// Where the last complete record ends.
     end: u64,
-    /// Whether something may follow `end`: it is cut off before the next record.
+    /// Whether a partial record may follow `end`: it is truncated before the next record.
     torn: bool,
 }
 
@@ -333,7 +333,7 @@ impl Records {
             });
         match &written {
             Ok(()) => self.end += lines.len() as u64,
-            // Where this fails, too, it is tried again before the next record, and by the next run.
+            // If this fails, too, it is retried before the next record, and by the next run.
             Err(_) => self.torn = self.cut().is_err(),
         }
         written
@@ -347,7 +347,7 @@ impl Records {
     }
 }
 
-/// The journal cannot be used.
+/// Why the journal cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     /// It cannot be read or written.
@@ -364,12 +364,12 @@ pub enum JournalError {
 }
 
 impl Journal {
-    /// Reads the journal and opens it for appending; makes it where there is none.
+    /// Reads the journal and opens it for appending; creates it if it is missing.
     ///
-    /// A last line without its end is what a kill left of a record: it is cut off, nothing came of it.
+    /// A partial last line is left by a kill: it is truncated, because its change was not made.
     ///
     /// # Errors
-    /// Where it cannot be read or written, or a line before the last is damaged.
+    /// If it cannot be read or written, or a line before the last is damaged.
     pub fn open(files: &Files) -> Result<Self, JournalError> {
         let path = Path::new(JOURNAL);
         let (state, whole) = read(files)?;
@@ -381,7 +381,7 @@ impl Journal {
         Ok(Self { inner: Mutex::new(Inner { file: Some(file), state }) })
     }
 
-    /// Reads the journal; nothing is ever written.
+    /// Reads the journal; never writes to it.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -394,13 +394,13 @@ impl Journal {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the records say.
+    /// Returns the state.
     #[must_use]
     pub fn state(&self) -> State {
         self.lock().state.clone()
     }
 
-    /// What the records say about the etcd of this machine.
+    /// Returns the records about this machine's etcd.
     #[must_use]
     pub fn etcd(&self) -> EtcdRecords {
         self.lock().state.etcd.clone()
@@ -409,15 +409,15 @@ impl Journal {
     /// Appends a record without waiting for the disk.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// If it cannot be written.
     pub fn note(&self, record: Record) -> Result<(), JournalError> {
         self.append(vec![record], false)
     }
 
-    /// Appends records and returns once they are on disk. Call it before the effect. Blocks on the disk.
+    /// Appends records and returns when they are on disk. Call it before the change. Blocks on the disk.
     ///
     /// # Errors
-    /// Where they cannot be written.
+    /// If they cannot be written.
     pub fn intend(&self, records: Vec<Record>) -> Result<(), JournalError> {
         self.append(records, true)
     }
@@ -444,7 +444,7 @@ impl Journal {
     }
 }
 
-/// The state, and how many bytes hold whole records.
+/// Returns the state and the length of the complete records in bytes.
 fn read(files: &Files) -> Result<(State, usize), JournalError> {
     let text = files.read(JOURNAL)?.unwrap_or_default();
     let whole = text.iter().rposition(|&b| b == b'\n').map_or(0, |end| end + 1);
@@ -456,10 +456,10 @@ fn read(files: &Files) -> Result<(State, usize), JournalError> {
     Ok((state, whole))
 }
 
-/// The records of a line: one. On a full disk, older versions wrote the next record behind the fragment of one; nothing was
-/// made after a fragment, so it is skipped.
+/// Parses the records of a line, normally one. On a full disk, older versions wrote a record behind a fragment; the fragment is
+/// skipped, because its change was not made.
 fn records(line: &[u8]) -> Result<Vec<Record>, serde_json::Error> {
-    // JSON escapes quotes in strings, so this is always a record's beginning.
+    // JSON escapes quotes in strings, so this is always the start of a record.
     const BEGINNING: &[u8] = br#"{"record":""#;
     let whole = match serde_json::from_slice(line) {
         Ok(record) => return Ok(vec![record]),
@@ -512,11 +512,11 @@ mod tests {
         }
     }
 
-    /// Runs in a process of its own, whose files cannot grow beyond 1 KiB: a write is cut short as on a full disk.
+    /// Runs in a separate process whose files cannot grow beyond 1 KiB: a write is cut short as on a full disk.
     #[test]
-    fn a_record_that_is_cut_short_by_a_full_disk_leaves_whole_records() {
+    fn a_full_disk_leaves_complete_records() {
         const CHILD: &str = "NODEINIT_TEST_FULL_DISK";
-        let name = "engine::journal::tests::a_record_that_is_cut_short_by_a_full_disk_leaves_whole_records";
+        let name = "engine::journal::tests::a_full_disk_leaves_complete_records";
         let Ok(dir) = std::env::var(CHILD) else {
             let dir = tempfile::tempdir().unwrap();
             let files = Files::under(dir.path());
@@ -528,7 +528,7 @@ mod tests {
                 .output()
                 .unwrap();
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-            // The disk has room again.
+            // The disk has space again.
             Journal::open(&files).unwrap().intend(vec![directory("/later")]).unwrap();
             let known = Journal::read_only(&files).unwrap().state().directories;
             assert_eq!(known, ["/first", "/later", "/small"].map(PathBuf::from).into());
@@ -544,7 +544,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fragment_that_a_record_follows_on_its_line_is_skipped() {
+    fn a_fragment_in_front_of_a_record_is_skipped() {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::under(dir.path());
         Journal::open(&files).unwrap().note(directory("/a")).unwrap();
@@ -563,7 +563,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_a_run_counts_once_preflight_accepted_it() {
+    fn the_time_of_a_run_counts_after_preflight_accepted_it() {
         let after = |records: &[Record]| {
             let mut state = State::default();
             records.iter().cloned().for_each(|record| state.take(record));
@@ -613,7 +613,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_record_knows_what_was_there_before() {
+    fn the_first_record_keeps_the_original() {
         let mut state = State::default();
         let original = Some(Original { sha256: "0".into(), mode: 0o644 });
         let file = |sha256: &str, original| Record::File { path: "/a".into(), sha256: sha256.into(), original };

@@ -1,4 +1,5 @@
-//! Runs steps: in the order of their needs, what is independent at once, with a journal and a report. Of the steps, it knows only their names.
+//! Runs steps in the order of their dependencies, independent ones in parallel, with a journal and a report. It knows only the names of
+//! steps.
 
 pub mod blocking;
 pub mod error;

@@ -8,7 +8,7 @@ use crate::engine::{
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A step of a plan, and the steps that it waits for.
-pub struct Node {
+pub struct PlanNode {
     /// The step.
     pub step: Box<dyn Step>,
     /// Its identity.
@@ -17,9 +17,9 @@ pub struct Node {
     pub after: Vec<StepId>,
 }
 
-/// Collects the steps of a plan, each behind those that it depends on.
+/// Collects the steps of a plan, each after its dependencies.
 #[derive(Default)]
-pub struct PlanBuilder(Vec<Node>);
+pub struct PlanBuilder(Vec<PlanNode>);
 
 impl PlanBuilder {
     /// Adds a step that starts when the steps `after` have ended.
@@ -30,7 +30,7 @@ impl PlanBuilder {
     /// The same for a step whose type is not known here.
     pub fn add_boxed(&mut self, step: Box<dyn Step>, after: impl IntoIterator<Item = StepId>) {
         let (id, after) = (step.id(), after.into_iter().collect());
-        self.0.push(Node { step, id, after });
+        self.0.push(PlanNode { step, id, after });
     }
 
     /// Adds a step that starts when all steps that were added before have ended.
@@ -48,7 +48,7 @@ impl PlanBuilder {
     /// Validates the plan.
     ///
     /// # Errors
-    /// Two steps of the same name, or a dependency that is missing or not listed before the step.
+    /// If two steps have the same name, or if a dependency is missing or not listed before its step.
     pub fn build(self) -> Result<Plan, PlanError> {
         let mut names = BTreeSet::new();
         if let Some(twice) = self.0.iter().find(|node| !names.insert(node.id.name())) {
@@ -73,27 +73,27 @@ impl PlanBuilder {
     }
 }
 
-/// The steps of a run. Each is listed behind those that it depends on, so there is no cycle.
+/// The steps of a run. Each is listed after its dependencies, so there is no cycle.
 pub struct Plan {
-    nodes: Vec<Node>,
-    /// For each step, the positions of those that wait for it.
+    nodes: Vec<PlanNode>,
+    /// For each step, the positions of its dependents.
     dependents: Vec<Vec<usize>>,
 }
 
 impl Plan {
-    /// The steps, in order.
+    /// Returns the steps in order.
     #[must_use]
-    pub fn nodes(&self) -> &[Node] {
+    pub fn nodes(&self) -> &[PlanNode] {
         &self.nodes
     }
 
-    /// The step of this name.
+    /// Returns the step with this name.
     #[must_use]
-    pub fn named(&self, name: &str) -> Option<&Node> {
+    pub fn named(&self, name: &str) -> Option<&PlanNode> {
         self.nodes.iter().find(|node| node.id.name() == name)
     }
 
-    /// The positions of the steps that wait for the one at this position.
+    /// Returns the positions of the dependents of the step at this position.
     pub(super) fn dependents(&self, position: usize) -> &[usize] {
         &self.dependents[position]
     }
@@ -105,12 +105,12 @@ pub enum PlanError {
     /// Two steps have the same name.
     #[error("the plan has two steps named {0}")]
     Duplicate(StepId),
-    /// A step depends on one that the plan does not have.
+    /// A step depends on a step that is not in the plan.
     #[error("the step {step} depends on {needed}, which is not in the plan")]
     Unknown {
         /// The step.
         step: StepId,
-        /// What is missing.
+        /// The missing dependency.
         needed: StepId,
     },
     /// A step depends on a later one, so the two may depend on each other.
@@ -127,7 +127,7 @@ pub enum PlanError {
 
 impl From<PlanError> for StepError {
     fn from(error: PlanError) -> Self {
-        Self::new(error.to_string()).exit(Exit::Defect).hint("report this; it is a defect of nodeinit")
+        Self::new(error.to_string()).exit(Exit::Defect).hint("please report this: it is a defect of nodeinit")
     }
 }
 
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(cycle, Some(PlanError::Order { step: Pki, needed: Fetch }));
         assert_eq!(error(&[(Pki, &[Pki])]), Some(PlanError::Order { step: Pki, needed: Pki }));
         let same_name = error(&[(StepId::Containerd, &[]), (StepId::Os("containerd"), &[])]);
-        assert_eq!(same_name, Some(PlanError::Duplicate(StepId::Os("containerd"))), "names are unique, not only ids");
+        assert_eq!(same_name, Some(PlanError::Duplicate(StepId::Os("containerd"))), "names are unique, too");
         assert_eq!(StepError::from(PlanError::Duplicate(Pki)).exit, Exit::Defect);
     }
 }

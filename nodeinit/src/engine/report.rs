@@ -1,4 +1,4 @@
-//! Progress for people and programs.
+//! Reports progress to users and programs.
 
 use crate::engine::{error::StepError, runs::Recorder, step_id::StepId};
 use nodeinit_base::critical_path::{self, Bar};
@@ -17,11 +17,11 @@ pub use nodeinit_protocol::event::{ConfigProblem, Event, LOCK, PathPart};
 /// How progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// Lines for people; colours on a terminal.
+    /// Plain text, with colours on a terminal.
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
-    /// Nothing, for tests and for commands that print their own.
+    /// Nothing, for tests and for commands that print their own output.
     Silent,
 }
 
@@ -29,17 +29,17 @@ pub enum Style {
 #[derive(Clone)]
 pub struct Report {
     style: Style,
-    /// Only failures and what a command was asked for are shown.
+    /// Whether only failures and results are shown.
     quiet: bool,
-    /// On standard output.
+    /// The output of progress on standard output.
     colour: bool,
-    /// On standard error.
+    /// The output of failures on standard error.
     error_colour: bool,
     start: Instant,
     /// This machine's name, for the systemd journal.
     host: Arc<str>,
     screen: Arc<Mutex<Screen>>,
-    /// Where events are kept for `nodeinit timeline`.
+    /// Records events for `nodeinit timeline`.
     recorder: Arc<OnceLock<Mutex<Recorder>>>,
     /// Each warning that was printed, and the other machines that have it, too.
     warnings: Arc<Mutex<BTreeMap<String, Vec<String>>>>,
@@ -52,8 +52,8 @@ impl fmt::Debug for Report {
 }
 
 impl Report {
-    /// A report on standard output, its failures on standard error; on a terminal the steps under way stand at its foot.
-    /// `NO_COLOR` and `CLICOLOR_FORCE` are honoured (no-color.org, bixense.com/clicolors), and so is `TERM=dumb`.
+    /// Creates a report on standard output, with failures on standard error; on a terminal, the bottom lines show the running steps.
+    /// It respects `NO_COLOR`, `CLICOLOR_FORCE` (no-color.org, bixense.com/clicolors) and `TERM=dumb`.
     #[must_use]
     pub fn stdout(style: Style) -> Self {
         let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
@@ -73,25 +73,25 @@ impl Report {
         }
     }
 
-    /// A report that says nothing.
+    /// Creates a report that prints nothing.
     #[must_use]
     pub fn silent() -> Self {
         Self::stdout(Style::Silent)
     }
 
-    /// The same without progress: it shows failures, and what `plan` found.
+    /// Returns the same report without progress: it shows failures, and the result of `plan`.
     #[must_use]
     pub fn quiet(self) -> Self {
         Self { quiet: true, ..self.plain() }
     }
 
-    /// The same as a plain stream of lines, also on a terminal.
+    /// Returns the same report as a plain stream of lines, also on a terminal.
     #[must_use]
     pub fn plain(self) -> Self {
         Self { screen: Arc::new(Mutex::new(Screen::new(std::io::stdout(), false))), ..self }
     }
 
-    /// Keeps the events from now on.
+    /// Records the events from now on.
     pub fn record(&self, recorder: Recorder) {
         // One run has one record.
         let _ = self.recorder.set(Mutex::new(recorder));
@@ -103,13 +103,13 @@ impl Report {
         }
     }
 
-    /// The time since the run began.
+    /// Returns the time since the start of the run.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.start.elapsed()
     }
 
-    /// Tells an event; to the systemd journal too, with the step as `NODEINIT_STEP`.
+    /// Reports an event, also to the systemd journal, with the step as `NODEINIT_STEP`.
     pub fn tell(&self, event: &Event) {
         log(&self.host, event);
         self.keep(None, event);
@@ -165,7 +165,7 @@ impl Report {
         })
     }
 
-    /// Tells an event of another machine, with its name as `host` and as `NODEINIT_HOST`. On a terminal such a machine is one
+    /// Reports an event of another machine, with its name as `host` and as `NODEINIT_HOST`. On a terminal, such a machine is one
     /// row, which [`Report::detail`] fills.
     pub fn relay(&self, host: &str, event: &Event) {
         log(host, event);
@@ -173,7 +173,7 @@ impl Report {
         let mut screen = self.screen();
         self.complain(&mut screen, Some(host), event);
         let is_row = matches!(event, Event::Started { .. }) && screen.is_live();
-        // The figures of another machine's run are its own business.
+        // The summary of another machine's run is not reported here.
         if is_row || (self.style == Style::Text && matches!(event, Event::Summary { .. })) {
             return;
         }
@@ -185,23 +185,23 @@ impl Report {
         }
     }
 
-    /// Says more of a step under way than its title does; shown on a terminal only.
+    /// Adds detail to a running step; shown on a terminal only.
     pub fn detail(&self, step: &str, text: &str) {
         self.screen().detail(step, text);
     }
 
-    /// Prints a failure to standard error, for people and in every style: a program reads the event.
+    /// Prints a failure to standard error as text, in every style: programs read the event.
     fn complain(&self, screen: &mut Screen, host: Option<&str>, event: &Event) {
         if self.style != Style::Silent && matches!(event, Event::Failed { .. }) {
             screen.erase();
             let mut line = self.text(host, event, self.error_colour);
             line.push('\n');
-            // A reader that is gone is no failure.
+            // A closed pipe is not a failure.
             let _ = std::io::stderr().lock().write_all(line.as_bytes());
         }
     }
 
-    /// What standard output shows of an event: an empty line where nothing, `None` where it is silent.
+    /// Returns the line for an event on standard output: empty if it shows nothing, `None` if the report is silent.
     fn line(&self, host: Option<&str>, event: &Event) -> Option<String> {
         match (self.style, event) {
             (Style::Silent, _) => None,
@@ -216,7 +216,7 @@ impl Report {
         }
     }
 
-    /// Draws the running steps again, each with its elapsed time; call it a few times a second.
+    /// Redraws the running steps, each with its elapsed time; call it a few times per second.
     pub fn tick(&self) {
         self.screen().draw(self.elapsed());
     }
@@ -225,12 +225,12 @@ impl Report {
         self.screen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A line by the way.
+    /// Reports a note.
     pub fn note(&self, step: &str, text: impl Into<String>) {
         self.tell(&Event::Note { step: step.into(), text: text.into() });
     }
 
-    /// A step's failure.
+    /// Reports a step's failure.
     pub fn failed(&self, step: &str, error: &StepError) {
         self.tell(&Event::Failed {
             step: step.into(),
@@ -286,7 +286,7 @@ impl Report {
     }
 }
 
-/// The critical path of a run, as the summary reports it.
+/// Returns the critical path of a run, as the summary reports it.
 #[must_use]
 pub fn critical_path(bars: &[Bar<String>]) -> Vec<PathPart> {
     let part = |bar: &Bar<String>| PathPart {
@@ -297,7 +297,7 @@ pub fn critical_path(bars: &[Bar<String>]) -> Vec<PathPart> {
     critical_path::critical_path(bars).into_iter().map(part).collect()
 }
 
-/// Seconds with three places.
+/// Returns seconds, rounded to three decimal places.
 #[must_use]
 pub fn rounded(time: Duration) -> f64 {
     (time.as_secs_f64() * 1000.0).round() / 1000.0
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn what_other_machines_report_has_no_control_characters() {
+    fn events_of_other_machines_are_printed_without_control_characters() {
         let report = Report::silent();
         let hostile = "\x1b]0;title\x07\x1b[2J\r\u{9b}31m\u{202e}";
         let text = || hostile.to_owned();

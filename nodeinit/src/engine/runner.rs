@@ -22,9 +22,9 @@ pub struct Outcome {
     pub bars: Vec<Bar<String>>,
     /// The steps that changed something.
     pub changed: Vec<String>,
-    /// The first failure on this machine, with its step's name.
+    /// The first failure on this machine, with the name of its step.
     pub failure: Option<(String, StepError)>,
-    /// The failures on other machines, with their steps' names; each was told when it happened.
+    /// The failures on other machines, with the names of their steps; each was reported when it happened.
     pub elsewhere: Vec<(String, StepError)>,
 }
 
@@ -35,9 +35,9 @@ struct Ended {
     result: Result<bool, StepError>,
 }
 
-/// Runs all steps of a plan, independent ones in parallel. After the first failure no further step starts, and the running ones
-/// are dropped; a file that is being written is still completed. A remote step that fails stops nothing, and counts as ended for
-/// the steps that wait for it.
+/// Runs all steps of a plan, independent ones in parallel. After the first failure, no further step starts, and the running ones
+/// are cancelled; a file that is being written is still completed. A failed remote step stops nothing, and counts as ended for
+/// its dependents.
 pub async fn run(plan: &Plan, cx: &Context) -> Outcome {
     let mut missing: Vec<usize> = plan.nodes().iter().map(|node| node.after.len()).collect();
     let mut ready: Vec<usize> = (0..missing.len()).filter(|&position| missing[position] == 0).collect();
@@ -90,10 +90,10 @@ async fn one(plan: &Plan, position: usize, cx: &Context) -> Ended {
     Ended { position, bar, result }
 }
 
-/// Runs one step: looks, and applies where something is needed. Returns whether it changed anything.
+/// Runs one step: checks, and applies if a change is needed. Returns whether it changed anything.
 ///
 /// # Errors
-/// The step's own.
+/// If the step fails.
 pub async fn step(step: &dyn Step, cx: &Context) -> Result<bool, StepError> {
     let start = cx.report.elapsed();
     let name = step.name();
@@ -119,10 +119,10 @@ pub async fn step(step: &dyn Step, cx: &Context) -> Result<bool, StepError> {
     Ok(changed)
 }
 
-/// What a plan would do: only checks, in order.
+/// Returns what a plan would do: runs only the checks, in order.
 ///
 /// # Errors
-/// The first check that failed, with its step's name.
+/// If a check fails; with the name of its step.
 pub async fn look(plan: &Plan, cx: &Context) -> Result<Vec<(String, Vec<String>)>, (String, StepError)> {
     let mut pending = Vec::new();
     for node in plan.nodes() {
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn steps_run_when_their_needs_have_ended() {
+    async fn steps_run_when_their_dependencies_have_ended() {
         let (_dir, cx) = context();
         let log = Log::default();
         let plan = plan([
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn after_a_failure_nothing_further_begins() {
+    async fn no_step_starts_after_a_failure() {
         let (_dir, cx) = context();
         let log = Log::default();
         let plan = plan([(Fake { fails: true, ..fake(&log, "a") }, &[]), (fake(&log, "b"), &["a"])]);
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_failure_elsewhere_stops_nothing() {
+    async fn a_failure_on_another_machine_stops_nothing() {
         let (_dir, cx) = context();
         let log = Log::default();
         let far = Fake { fails: true, elsewhere: true, ..fake(&log, "a") };

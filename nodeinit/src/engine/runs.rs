@@ -5,7 +5,7 @@ use nodeinit_protocol::run::{self, LARGEST, newest};
 pub use nodeinit_protocol::run::{Header, Run};
 use std::path::Path;
 
-/// Where it is.
+/// The path of the file.
 pub const RUNS: &str = "/var/lib/nodeinit/runs.jsonl";
 
 /// Writes the events of one run.
@@ -14,12 +14,12 @@ pub type Recorder = run::Recorder<File>;
 /// The runs on record, the oldest first.
 ///
 /// # Errors
-/// Where the file cannot be read.
+/// If the file cannot be read.
 pub fn read(files: &Files) -> Result<Vec<Run>, FileError> {
     Ok(run::read(&files.read_text(RUNS)?.unwrap_or_default()))
 }
 
-/// Opens the record for a run; makes it where there is none.
+/// Opens the file for a new run; creates it if it is missing.
 ///
 /// # Errors
 /// Where it cannot be opened, or not be shortened.
@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_changed_something_is_on_record_with_the_other_machines() {
+    fn a_run_that_changed_something_is_recorded_with_the_other_machines() {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::under(dir.path());
         let run = |time| {
@@ -64,7 +64,7 @@ mod tests {
         report.tell(&done("pki", true));
         drop(run(3));
         let runs = read(&files).unwrap();
-        assert_eq!(runs.len(), 1, "a run that changes nothing leaves no record");
+        assert_eq!(runs.len(), 1, "a run that changes nothing is not recorded");
         assert_eq!(runs[0].header, header(2));
         let hosts: Vec<Option<&str>> = runs[0].events.iter().map(|line| line.host.as_deref()).collect();
         assert_eq!(hosts, [None, Some("m2"), Some("m2"), None]);
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_record_keeps_its_newer_runs() {
+    fn a_long_file_keeps_its_newer_runs() {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::under(dir.path());
         let line = |time| serde_json::to_string(&header(time)).unwrap() + "\n";

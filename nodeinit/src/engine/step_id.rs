@@ -1,15 +1,15 @@
-//! What identifies a step: a type in the code, a stable name everywhere else.
+//! The identity of a step: a type in the code, a stable name everywhere else.
 
 use nodeinit_config::{Addon, Component, cluster::KubernetesImage};
 use std::{borrow::Cow, fmt};
 
-/// A step. `Display` writes its name, which the journal, the report, `phase run` and the documentation use, and which therefore
-/// never changes.
+/// The identity of a step. `Display` writes its name, which never changes, because the journal, the report, `phase run` and the
+/// documentation use it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StepId {
     /// `preflight`.
     Preflight,
-    /// A step that prepares the operating system, by the name that its file in `steps/os/` declares.
+    /// A step that prepares the operating system, with the name from its file in `steps/os/`.
     Os(&'static str),
     /// `fetch`: official artifacts.
     Fetch,
@@ -37,7 +37,7 @@ pub enum StepId {
     EncryptionConfig,
     /// `api-server-config`.
     ApiServerConfig,
-    /// `other-masters`: whether they have an etcd.
+    /// `other-masters`: checks whether they have an etcd.
     OtherMasters,
     /// `etcd-member`.
     EtcdMember,
@@ -49,7 +49,7 @@ pub enum StepId {
     Healthy(Component),
     /// `manifest-kube-vip`.
     KubeVipManifest,
-    /// `virtual-address`: the API answers at it.
+    /// `virtual-address`: the API answers at this address.
     VirtualAddress,
     /// `cluster-config`.
     ClusterConfig,
@@ -157,20 +157,20 @@ impl fmt::Display for StepId {
     }
 }
 
-/// What an image's step is called: the last part of the image's name, such as `kube-apiserver`. If two images have the same one, the
-/// second is numbered.
+/// The name of an image's step: the last part of the image's name, such as `kube-apiserver`. If two images have the same last part,
+/// the second is numbered.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ImageName(String);
 
 impl ImageName {
-    /// `kube-apiserver` of `registry.k8s.io/kube-apiserver:v1.34.4`.
+    /// Returns `kube-apiserver` for `registry.k8s.io/kube-apiserver:v1.34.4`.
     #[must_use]
     pub fn of(image: &str) -> Self {
         let last = image.rsplit('/').next().unwrap_or(image);
         Self(last.split(['@', ':']).next().unwrap_or(last).to_owned())
     }
 
-    /// The name of the `number`th image with this last part.
+    /// Returns the name of the `number`th image with this last part.
     #[must_use]
     pub fn numbered(self, number: usize) -> Self {
         if number > 1 { Self(format!("{}-{number}", self.0)) } else { self }

@@ -1,4 +1,4 @@
-//! Images: which manifest of a registry is meant, and the archive that is made of its blobs.
+//! Images: selects the manifest in a registry, and builds the archive from its blobs.
 
 use super::place;
 use crate::{
@@ -19,19 +19,19 @@ use std::{
 };
 use tar::{Builder, Header};
 
-/// No layer has more bytes when it is unpacked.
+/// Maximum size of an unpacked layer in bytes.
 const LARGEST_LAYER: u64 = 8 << 30;
 
-/// What a registry has under a tag: an image, or a list with one for each platform.
+/// The manifest under a tag: an image, or a list with one image per platform.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Manifest {
+pub(super) enum ImageManifest {
     /// The digest of the image for the wanted platform.
     List(String),
     /// An image.
     Image {
         /// The digest of its configuration.
         config: String,
-        /// Those of its layers, lowest first.
+        /// The digests of its layers, lowest first.
         layers: Vec<String>,
     },
 }
@@ -72,14 +72,14 @@ struct RootFs {
     diff_ids: Vec<String>,
 }
 
-impl Manifest {
-    /// Reads a manifest; of a list the image for linux on `arch`.
+impl ImageManifest {
+    /// Reads a manifest; selects the image for linux on `arch` from a list.
     ///
     /// # Errors
-    /// Where it is of another form, or has nothing for that platform.
+    /// If it has another format, or no image for that platform.
     pub(super) fn read(text: &[u8], arch: &str) -> Result<Self, StepError> {
         let document: Document =
-            serde_json::from_slice(text).map_err(|e| StepError::caused("the registry's manifest cannot be read", e))?;
+            serde_json::from_slice(text).map_err(|e| StepError::caused("cannot read the registry's manifest", e))?;
         match document {
             Document { manifests: Some(children), .. } => {
                 let is_wanted = |p: &Platform| p.os == "linux" && p.architecture == arch;
@@ -104,46 +104,48 @@ impl Manifest {
 pub(super) struct Layer {
     /// Its file, verified.
     pub(super) path: PathBuf,
-    /// The digest of the layer when it is unpacked, `sha256:` and hex, as the image's configuration has it.
+    /// The digest of the unpacked layer, `sha256:` and hex, from the image's configuration.
     pub(super) diff_id: String,
 }
 
-/// The digests of an image's unpacked layers, from its configuration.
+/// Returns the digests of an image's unpacked layers from its configuration.
 ///
 /// # Errors
-/// Where the configuration is of another platform or form, or does not fit `layers`, the number of layers.
+/// If the configuration is for another platform, is invalid, or does not have `layers` layers.
 pub(super) fn diff_ids(config: &[u8], arch: &str, layers: usize) -> Result<Vec<String>, StepError> {
     let config: Config =
-        serde_json::from_slice(config).map_err(|e| StepError::caused("the image's configuration cannot be read", e))?;
+        serde_json::from_slice(config).map_err(|e| StepError::caused("cannot read the image's configuration", e))?;
     let (os, architecture) = (config.os.unwrap_or_default(), config.architecture.unwrap_or_default());
     if os != "linux" || architecture != arch {
-        return Err(StepError::new(format!("the image is for {os}/{architecture}, and linux/{arch} is needed")));
+        return Err(StepError::new(format!("the image is for {os}/{architecture}, but linux/{arch} is needed")));
     }
     if config.rootfs.diff_ids.len() != layers {
         let found = config.rootfs.diff_ids.len();
-        return Err(StepError::new(format!("the manifest has {layers} layers, and the image's configuration {found}")));
+        return Err(StepError::new(format!(
+            "the manifest has {layers} layers, but the image's configuration has {found}"
+        )));
     }
     config.rootfs.diff_ids.into_iter().map(|id| hex_of(&id).map(|_| id)).collect()
 }
 
-/// The bytes of a digest.
+/// Returns the bytes of a digest.
 ///
 /// # Errors
-/// Where it is not SHA-256.
+/// If it is not SHA-256.
 pub(super) fn hex_of(digest: &str) -> Result<[u8; 32], StepError> {
     let digits = digest.strip_prefix("sha256:").filter(|d| d.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')));
     let bytes = digits.and_then(nodeinit_config::format::digest);
-    bytes.ok_or_else(|| StepError::new(format!("{digest:?} is no SHA-256 digest")))
+    bytes.ok_or_else(|| StepError::new(format!("{digest:?} is not a SHA-256 digest")))
 }
 
 /// Writes the archive of an image to the temporary file of `to`, synced; [`Files::rename_temporary`] puts it in place.
 ///
-/// It is what `docker save` writes, with layers that are not compressed: the form that `host::archive` imports fastest. The same image
-/// always gives the same bytes, since `artifacts.lock` has their digest. A layer that is compressed with something else than gzip
-/// is kept as it is, and containerd unpacks it.
+/// The format is that of `docker save` with uncompressed layers, which `host::archive` imports fastest. The same image always gives
+/// the same bytes, because `artifacts.lock` has their digest. A layer with another compression than gzip stays compressed, and
+/// containerd unpacks it.
 ///
 /// # Errors
-/// Where a blob is damaged, or the archive cannot be written.
+/// If a blob is damaged, or the archive cannot be written.
 pub(super) fn write(files: &Files, to: &Path, name: &str, config: &[u8], layers: &[Layer]) -> Result<(), StepError> {
     let member = |layer: &Layer| format!("{}/layer.tar", layer.diff_id.trim_start_matches("sha256:"));
     let config_name = format!("{}.json", sha256_hex(config));
@@ -165,7 +167,7 @@ pub(super) fn write(files: &Files, to: &Path, name: &str, config: &[u8], layers:
 
 /// Appends a layer, whose length is known only after it is unpacked.
 fn append(files: &Files, tar: &mut Builder<File>, to: &Path, layer: &Layer, name: &str) -> Result<(), StepError> {
-    let damaged = |e: io::Error| StepError::caused("a layer cannot be unpacked", e);
+    let damaged = |e: io::Error| StepError::caused("cannot unpack a layer", e);
     let mut blob = files.open(&layer.path)?;
     let mut magic = Vec::new();
     (&blob).take(4).read_to_end(&mut magic).map_err(failed("read", &layer.path))?;
@@ -182,7 +184,9 @@ fn append(files: &Files, tar: &mut Builder<File>, to: &Path, layer: &Layer, name
     let found = format!("sha256:{}", hex(&digest));
     if !is_zstd && found != layer.diff_id {
         let wanted = &layer.diff_id;
-        return Err(StepError::new(format!("a layer has the digest {found}, and the image's configuration {wanted}")));
+        return Err(StepError::new(format!(
+            "a layer has the digest {found}, but the image's configuration has {wanted}"
+        )));
     }
     Ok(())
 }
@@ -192,7 +196,7 @@ fn header(name: &str, length: u64) -> Result<Header, StepError> {
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "tests make blobs")]
+#[allow(clippy::disallowed_methods, reason = "tests create blobs")]
 mod tests {
     use super::*;
     use crate::host::section::Section;
@@ -207,14 +211,17 @@ mod tests {
         let children =
             [child("unknown", "unknown"), child("linux", "arm64"), child("windows", "amd64"), child("linux", "amd64")];
         let list = json!({"manifests": children}).to_string();
-        assert_eq!(Manifest::read(list.as_bytes(), "amd64").unwrap(), Manifest::List("sha256:linux-amd64".into()));
-        let error = Manifest::read(list.as_bytes(), "s390x").unwrap_err().to_string();
+        assert_eq!(
+            ImageManifest::read(list.as_bytes(), "amd64").unwrap(),
+            ImageManifest::List("sha256:linux-amd64".into())
+        );
+        let error = ImageManifest::read(list.as_bytes(), "s390x").unwrap_err().to_string();
         assert!(error.contains("linux/s390x"), "{error}");
         let image = json!({"config": {"digest": "c"}, "layers": [{"digest": "a"}, {"digest": "b"}]}).to_string();
-        let expected = Manifest::Image { config: "c".into(), layers: vec!["a".into(), "b".into()] };
-        assert_eq!(Manifest::read(image.as_bytes(), "amd64").unwrap(), expected);
+        let expected = ImageManifest::Image { config: "c".into(), layers: vec!["a".into(), "b".into()] };
+        assert_eq!(ImageManifest::read(image.as_bytes(), "amd64").unwrap(), expected);
         for other in [r#"{"schemaVersion": 1, "fsLayers": []}"#, "[]", "no JSON"] {
-            assert!(Manifest::read(other.as_bytes(), "amd64").is_err(), "{other}");
+            assert!(ImageManifest::read(other.as_bytes(), "amd64").is_err(), "{other}");
         }
     }
 
@@ -227,8 +234,8 @@ mod tests {
         for (config, reason) in [
             (config("arm64", &[DIGEST]), "linux/arm64"),
             (config("amd64", &[]), "1 layers"),
-            (config("amd64", &["sha256:../../etc"]), "no SHA-256"),
-            ("{}".into(), "cannot be read"),
+            (config("amd64", &["sha256:../../etc"]), "not a SHA-256"),
+            ("{}".into(), "cannot read"),
         ] {
             let error = diff_ids(config.as_bytes(), "amd64", 1).unwrap_err().to_string();
             assert!(error.contains(reason), "{error}");
@@ -236,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn the_archive_is_of_the_form_that_is_imported_fastest() {
+    fn the_archive_has_the_format_that_is_imported_fastest() {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::under(dir.path());
         let contents = [vec![7; 100_000], b"plain".to_vec()];

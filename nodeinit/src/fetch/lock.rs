@@ -1,4 +1,4 @@
-//! `artifacts.lock`: the digest of each artifact that was fetched. Later fetches accept no other.
+//! `artifacts.lock`: the digest of each fetched artifact. Later fetches accept no other digest.
 
 use crate::{
     engine::error::{Exit, StepError},
@@ -12,16 +12,16 @@ use std::path::{Path, PathBuf};
 /// Its name in the directory.
 pub const NAME: &str = "artifacts.lock";
 
-const HEAD: &str = "# Written by `nodeinit artifacts fetch`: what it fetched, and the digests that it accepts from now on.\n\
-                    # sourceSha256 is the digest of what the source serves, sha256 that of the file here.\n";
+const HEAD: &str = "# Written by `nodeinit artifacts fetch`: the fetched files and the digests that later fetches accept.\n\
+                    # sourceSha256 is the digest at the source, sha256 that of the file in this directory.\n";
 
-/// What was fetched.
+/// The record of a fetched file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Record {
     /// The path below the directory.
     pub name: String,
-    /// The official source, whichever mirror served it.
+    /// The official source, even if a mirror served it.
     pub source: String,
     /// The digest of the file or archive at the source, or of the image's manifest or manifest list, in hex.
     pub source_sha256: String,
@@ -44,17 +44,17 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Reads the lock file of `directory`; it is empty where there is none.
+    /// Reads the lock file of `directory`; returns an empty one if there is none.
     ///
     /// # Errors
-    /// Where it cannot be read, or is not a lock file.
+    /// If it cannot be read, or is not a lock file.
     pub fn read(files: &Files, directory: &Path) -> Result<Self, StepError> {
         let path = directory.join(NAME);
         let Some(text) = files.read_text(&path)? else { return Ok(Self { path, content: Content::default() }) };
         let damaged = |reason: String| {
             StepError::new(format!("{} is not a lock file: {reason}", path.display()))
                 .exit(Exit::BadConfig)
-                .hint("restore it from a copy; without it, the next fetch trusts what the servers show")
+                .hint("restore it from a copy; without it, the next fetch trusts the digests of the servers")
         };
         let value = yaml::document(&text).map_err(|e| damaged(format!("line {}: {}", e.line, e.what)))?;
         let content: Content = serde_json::from_value(value).map_err(|e| damaged(e.to_string()))?;
@@ -65,29 +65,29 @@ impl Lock {
         }
     }
 
-    /// The record of the file `name`, if it is of this source.
+    /// Returns the record of the file `name`, if it is from this source.
     #[must_use]
     pub fn record(&self, name: &str, source: &str) -> Option<&Record> {
         self.content.artifacts.iter().find(|record| record.name == name && record.source == source)
     }
 
-    /// Whether the file `name` was ever fetched, whatever its source.
+    /// Whether the file `name` was ever fetched, from any source.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.content.artifacts.iter().any(|record| record.name == name)
     }
 
-    /// The digest that is pinned for a source.
+    /// Returns the pinned digest of a source.
     #[must_use]
     pub fn pinned(&self, source: &str) -> Option<&str> {
         self.content.artifacts.iter().find(|record| record.source == source).map(|record| record.source_sha256.as_str())
     }
 
-    /// Adds records, each in the place of an earlier one of the same name and source, and writes the file. Records of another version stay:
-    /// their digests stay pinned.
+    /// Adds records, replaces earlier ones with the same name and source, and writes the file. Records of other versions stay, and their
+    /// digests stay pinned.
     ///
     /// # Errors
-    /// Where it cannot be written; the old file stays.
+    /// If it cannot be written; the old file stays.
     pub fn add(&mut self, files: &Files, new: Vec<Record>) -> Result<(), StepError> {
         let records = &mut self.content.artifacts;
         records.retain(|old| new.iter().all(|record| (&record.name, &record.source) != (&old.name, &old.source)));
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn a_lock_file_survives_a_round_trip() {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::under(dir.path());
         let mut lock = Lock::read(&files, Path::new("/")).unwrap();
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_lock_file_is_refused() {
+    fn an_invalid_lock_file_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::under(dir.path());
         let digest = "a".repeat(64);

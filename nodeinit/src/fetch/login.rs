@@ -1,4 +1,4 @@
-//! The file with the logins of registries.
+//! Reads the file with the logins of registries.
 
 use crate::{
     engine::error::{Exit, StepError},
@@ -12,10 +12,11 @@ use std::{
     path::Path,
 };
 
-/// More than any such file has, in bytes.
+/// Maximum size of the file in bytes.
 const LARGEST: u64 = 1 << 20;
 
-/// Those of `images.registryAuthFile`. None without it, and where this machine does not have the file: `preflight` warns of that.
+/// Reads the logins of `images.registryAuthFile`. Returns none if the key is not set, or if this machine does not have the file:
+/// `preflight` warns about that.
 ///
 /// # Errors
 /// As [`read`].
@@ -27,7 +28,7 @@ pub fn of_cluster(files: &Files, cluster: &Cluster) -> Result<Logins, StepError>
 /// Reads a docker configuration file.
 ///
 /// # Errors
-/// Where it cannot be read, others can read or write it, or it is of another form.
+/// If it cannot be read, if others can read or write it, or if it is invalid.
 pub fn read(files: &Files, path: &Path) -> Result<Logins, StepError> {
     let wrong = |what: String| StepError::new(format!("{} {what}", path.display())).exit(Exit::BadConfig);
     let mut file = match files.open_without_waiting(path) {
@@ -39,9 +40,8 @@ pub fn read(files: &Files, path: &Path) -> Result<Logins, StepError> {
     };
     let metadata = file.metadata().map_err(failed("read", path))?;
     if !metadata.is_file() {
-        return Err(
-            wrong("is no file".into()).hint("name the file that `docker login` writes, such as ~/.docker/config.json")
-        );
+        return Err(wrong("is not a file".into())
+            .hint("use the file that `docker login` writes, such as ~/.docker/config.json"));
     }
     let mode = metadata.mode() & 0o7777;
     if mode & 0o077 != 0 {
@@ -82,12 +82,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_refused_at_once() {
+    fn a_pipe_is_refused_at_once() {
         let dir = tempfile::tempdir().unwrap();
         let pipe = dir.path().join("pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRUSR).unwrap();
         let error = |path: &Path| read(&Files::of_machine(), path).unwrap_err().to_string();
-        assert!(error(&pipe).ends_with("is no file"));
+        assert!(error(&pipe).ends_with("is not a file"));
         assert!(error(&dir.path().join("none")).ends_with("is missing"));
     }
 }

@@ -1,7 +1,7 @@
-//! Fetches a cluster's artifacts from their official sources, or mirrors of them, into a directory that serves as `artifacts.source`.
+//! Fetches a cluster's artifacts from their official sources or mirrors into a directory that serves as `artifacts.source`.
 //!
-//! Nothing has its final name before its digest is verified. Downloads are kept under [`DOWNLOADS`] by their digest until then, so
-//! that an interrupted fetch resumes, whatever interrupted it.
+//! A file gets its final name only after its digest is verified. Until then, downloads are kept under [`DOWNLOADS`] by their digest,
+//! so that an interrupted fetch resumes.
 
 mod image;
 pub mod lock;
@@ -27,7 +27,7 @@ use crate::{
 };
 use futures_util::{StreamExt, future::try_join_all, stream};
 use hyper::StatusCode;
-use image::{Layer, Manifest};
+use image::{ImageManifest, Layer};
 use lock::{Lock, Record};
 use nodeinit_base::{atomic_file::temporary, hex, sha256_hex};
 use nodeinit_config::{
@@ -43,22 +43,22 @@ use std::{
 };
 use tokio::sync::{OnceCell, Semaphore};
 
-/// Below the directory: held while something is fetched into it.
+/// The lock file below the directory, held during a fetch.
 const LOCK: &str = ".fetch.lock";
 
-/// Below the directory: where downloads are kept until they are verified and in place.
+/// Below the directory: where downloads are kept until they are verified and renamed.
 pub const DOWNLOADS: &str = ".downloads";
 
-/// How many artifacts are fetched at once.
+/// Number of concurrent artifacts.
 const AT_ONCE: usize = 4;
 
-/// How many connections are open at once: the layers of an image are fetched side by side.
+/// Number of concurrent connections: the layers of an image are fetched in parallel.
 const CONNECTIONS: usize = 6;
 
-/// No download is larger, in bytes.
+/// Maximum size of a download in bytes.
 const LARGEST: u64 = 4 << 30;
 
-/// No manifest, configuration of an image or list of digests is larger. Source of the first: the distribution specification.
+/// Maximum size of a manifest, an image configuration or a list of digests. Source of the first: the distribution specification.
 const LARGEST_TEXT: usize = 4 << 20;
 
 /// A fetch into one directory.
@@ -78,13 +78,13 @@ pub struct Fetch {
     is_full: Cell<bool>,
 }
 
-/// What one download brings.
+/// One download.
 enum Job {
-    /// A file, or members of an archive: each with its path below the directory.
+    /// A file, or members of an archive, each with its path below the directory.
     File(upstream::File, Vec<(String, Option<String>)>),
     /// An image, and the path of its archive.
     Image(upstream::Image, String),
-    /// A program that nodeinit does not know.
+    /// A program without a known source.
     Unknown(String),
 }
 
@@ -106,19 +106,19 @@ impl Job {
     }
 }
 
-/// What a fetch brought.
+/// The result of a fetch.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// What failed, each under its name.
+    /// The failures, by name.
     pub failures: Vec<(String, StepError)>,
 }
 
 impl Outcome {
-    /// Reports each failure, and makes one error of all.
+    /// Reports each failure, and returns one error for all.
     ///
     /// # Errors
-    /// Where something failed.
-    pub fn told(&self, report: &Report) -> Result<(), StepError> {
+    /// If an artifact failed.
+    pub fn report_failures(&self, report: &Report) -> Result<(), StepError> {
         if self.failures.is_empty() {
             return Ok(());
         }
@@ -126,10 +126,10 @@ impl Outcome {
         let names: Vec<&str> = self.failures.iter().map(|(name, _)| name.as_str()).collect();
         Err(StepError::new(format!("not fetched: {}", names.join(", ")))
             .exit(self.exit())
-            .hint("fix what is reported above, then run the same command again: it keeps what is here"))
+            .hint("fix the problems above, then run the same command again: it keeps the files that were fetched"))
     }
 
-    /// The exit code: what trying again does not change goes first.
+    /// Returns the exit code: errors that a retry does not fix take precedence.
     #[must_use]
     pub fn exit(&self) -> Exit {
         let worst = |exit: Exit| match exit {
@@ -143,10 +143,10 @@ impl Outcome {
 }
 
 impl Fetch {
-    /// Prepares `directory`, an absolute path, and reads its lock file. No other process fetches into it until this is dropped.
+    /// Prepares `directory`, an absolute path, and reads its lock file. No other process can fetch into it until this value is dropped.
     ///
     /// # Errors
-    /// Where it cannot be made, another process fetches into it, or its lock file cannot be read.
+    /// If it cannot be created, another process fetches into it, or its lock file cannot be read.
     pub fn new(
         files: &Files,
         directory: PathBuf,
@@ -173,7 +173,7 @@ impl Fetch {
         })
     }
 
-    /// Fetches what is not there yet. A failure does not stop the others, except for a full disk.
+    /// Fetches missing artifacts. A failure does not stop the others, except for a full disk.
     pub async fn run(&self, artifacts: Vec<Artifact>) -> Outcome {
         let mut outcome = Outcome::default();
         let mut ended = stream::iter(jobs(artifacts)).map(|job| self.one(job)).buffer_unordered(AT_ONCE);
@@ -194,7 +194,7 @@ impl Fetch {
         }
     }
 
-    /// The digest of each of these files, as `artifacts.sha256` has it.
+    /// Returns the digest of each file, for `artifacts.sha256`.
     #[must_use]
     pub fn digests(&self, artifacts: &[Artifact]) -> BTreeMap<String, String> {
         let lock = self.lock.borrow();
@@ -205,10 +205,10 @@ impl Fetch {
         artifacts.iter().filter_map(digest).collect()
     }
 
-    /// Removes what is left of downloads, once all is in place.
+    /// Removes leftover downloads after everything is fetched.
     ///
     /// # Errors
-    /// Where a file cannot be removed.
+    /// If a file cannot be removed.
     pub fn clean(&self) -> Result<(), StepError> {
         let downloads = self.directory.join(DOWNLOADS);
         for name in self.files.list(&downloads)? {
@@ -218,7 +218,7 @@ impl Fetch {
     }
 
     async fn one(&self, job: Job) -> (String, Result<(), StepError>) {
-        let (name, url, begun) = (job.name().to_owned(), job.url().to_owned(), Instant::now());
+        let (name, url, start) = (job.name().to_owned(), job.url().to_owned(), Instant::now());
         if self.is_full.get() {
             let error = StepError::new(format!("{name} was not fetched: the disk is full")).exit(Exit::TryAgain);
             return (name, Err(error));
@@ -229,7 +229,7 @@ impl Fetch {
             Job::Unknown(path) => self.unknown(path),
         };
         if let Ok(true) = result {
-            let seconds = begun.elapsed().as_secs_f64();
+            let seconds = start.elapsed().as_secs_f64();
             self.report.tell(&Event::Done { step: name.clone(), changed: true, seconds });
         }
         let result = result.map(drop).map_err(|error| {
@@ -243,11 +243,11 @@ impl Fetch {
         self.report.tell(&Event::Started { step: name.to_owned(), title: format!("fetch it from {url}") });
     }
 
-    /// The failure with its artifact and its URL.
+    /// Adds the artifact and its URL to a failure.
     fn explained(&self, name: &str, url: &str, error: StepError) -> StepError {
         let directory = self.directory.display();
         let hint = match is_full(&error) {
-            true => format!("free some space (`df -h {directory}`), then run the same command again: it resumes"),
+            true => format!("free some space (`df -h {directory}`), then run the same command again, which resumes"),
             false => error.advice().unwrap_or("run the same command again; if it fails again, report it").to_owned(),
         };
         let exit = error.exit;
@@ -259,10 +259,10 @@ impl Fetch {
             return Ok(false);
         }
         let hint = format!("copy it to {}, or remove it from artifacts.binaries", self.directory.join(path).display());
-        Err(StepError::new("nodeinit knows no official source of this program").exit(Exit::BadConfig).hint(hint))
+        Err(StepError::new("nodeinit knows no official source for this program").exit(Exit::BadConfig).hint(hint))
     }
 
-    /// Fetches a file or an archive; `false` where all of `paths` is there.
+    /// Fetches a file or an archive; returns `false` if all of `paths` exist.
     async fn file(
         &self,
         name: &str,
@@ -305,7 +305,7 @@ impl Fetch {
         Ok(true)
     }
 
-    /// Fetches an image; `false` where its archive is there.
+    /// Fetches an image; returns `false` if its archive exists.
     async fn image(&self, image: &upstream::Image, path: &str) -> Result<bool, StepError> {
         if self.is_current(&[path], &image.name).await? {
             return Ok(false);
@@ -315,19 +315,21 @@ impl Fetch {
         let text = self.text(path, &repository, &format!("manifests/{}", image.reference)).await?;
         let digest = sha256_hex(&text);
         if let Some(named) = image.reference.strip_prefix("sha256:").filter(|named| *named != digest) {
-            return Err(StepError::new(format!("its manifest has the SHA-256 {digest}, and its name says {named}")));
+            return Err(StepError::new(format!(
+                "its manifest has the SHA-256 {digest}, but its name contains {named}"
+            )));
         }
         if let Some(pinned) = self.lock.borrow().pinned(&image.name).filter(|pinned| *pinned != digest) {
             return Err(self.not_pinned(&image.name, &digest, pinned));
         }
-        let (config, layers) = match Manifest::read(&text, self.arch)? {
-            Manifest::Image { config, layers } => (config, layers),
-            Manifest::List(digest) => {
+        let (config, layers) = match ImageManifest::read(&text, self.arch)? {
+            ImageManifest::Image { config, layers } => (config, layers),
+            ImageManifest::List(digest) => {
                 let text = self.verified(path, &repository, "manifests", &digest).await?;
-                match Manifest::read(&text, self.arch)? {
-                    Manifest::Image { config, layers } => (config, layers),
-                    Manifest::List(_) => {
-                        return Err(StepError::new("the registry's list of manifests names another list"));
+                match ImageManifest::read(&text, self.arch)? {
+                    ImageManifest::Image { config, layers } => (config, layers),
+                    ImageManifest::List(_) => {
+                        return Err(StepError::new("the registry's manifest list refers to another manifest list"));
                     }
                 }
             }
@@ -347,7 +349,7 @@ impl Fetch {
         Ok(true)
     }
 
-    /// Whether these files are in place as the lock file has them.
+    /// Whether these files exist with the digests in the lock file.
     async fn is_current(&self, names: &[&str], source: &str) -> Result<bool, StepError> {
         let records: Vec<Record> =
             names.iter().filter_map(|name| self.lock.borrow().record(name, source).cloned()).collect();
@@ -367,7 +369,7 @@ impl Fetch {
         .await
     }
 
-    /// Gives the temporary files their names and records them, if the lock file has no other digest.
+    /// Renames the temporary files and records them, unless the lock file has another digest.
     async fn accept(&self, names: &[&str], source: &str, source_sha256: &str) -> Result<(), StepError> {
         let (files, directory) = (self.files.clone(), self.directory.clone());
         let owned: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
@@ -394,7 +396,7 @@ impl Fetch {
                 return Err(self.not_pinned(&new.name, &new.sha256, &old.sha256));
             }
         }
-        // On this thread, so that nothing comes between: neither another record nor the end of this future.
+        // On this thread, so that neither another record nor the end of this future can interrupt it.
         for name in names {
             let path = self.directory.join(name);
             self.files.rename_temporary(&path)?;
@@ -404,18 +406,18 @@ impl Fetch {
     }
 
     fn not_pinned(&self, what: &str, found: &str, pinned: &str) -> StepError {
-        StepError::new(format!("{what} has the SHA-256 {found}, and {} has {pinned}", lock::NAME)).hint(self.pin_hint())
+        StepError::new(format!("{what} has the SHA-256 {found}, but {} has {pinned}", lock::NAME)).hint(self.pin_hint())
     }
 
     fn pin_hint(&self) -> String {
         let path = self.directory.join(lock::NAME);
         format!(
-            "it is not what was fetched before: ask its publisher why; if the new one is right, delete its record from {}",
+            "it differs from the earlier fetch: ask its publisher why; if the new file is right, delete its record from {}",
             path.display()
         )
     }
 
-    /// The digest that the server shows for a file.
+    /// Returns the server's digest of a file.
     async fn checksum(&self, name: &str, file: &upstream::File) -> Result<String, StepError> {
         let slot = self.connections.acquire().await;
         let ask = async || self.client.get(&file.checksum, 0).await;
@@ -425,10 +427,10 @@ impl Fetch {
         drop(slot);
         let file_name = file.official.rsplit('/').next().unwrap_or_default();
         checksum_of(&String::from_utf8_lossy(&text), file_name)
-            .ok_or_else(|| StepError::new(format!("{} holds no SHA-256 of {file_name}", file.checksum)))
+            .ok_or_else(|| StepError::new(format!("{} contains no SHA-256 of {file_name}", file.checksum)))
     }
 
-    /// A manifest by its tag or digest, or a configuration.
+    /// Returns a manifest by its tag or digest, or a configuration.
     async fn text(&self, name: &str, repository: &Repository<'_>, path: &str) -> Result<Vec<u8>, StepError> {
         let _slot = self.connections.acquire().await;
         let ask = async || repository.get(path, 0).await;
@@ -454,7 +456,7 @@ impl Fetch {
         Ok(text)
     }
 
-    /// A layer of an image, fetched once in a run.
+    /// Fetches a layer of an image, once per run.
     async fn blob(&self, name: &str, repository: &Repository<'_>, digest: &str) -> Result<PathBuf, StepError> {
         let wanted = image::hex_of(digest)?;
         let cell = self.blobs.borrow_mut().entry(wanted).or_default().clone();
@@ -464,7 +466,7 @@ impl Fetch {
         cell.get_or_try_init(|| self.download(name, &url, wanted, ask, false)).await.cloned()
     }
 
-    /// Downloads to [`DOWNLOADS`] what has this digest.
+    /// Downloads the blob with this digest to [`DOWNLOADS`].
     async fn download(
         &self,
         name: &str,
@@ -490,9 +492,9 @@ impl Fetch {
     }
 }
 
-const DAMAGED: &str = "the server or mirror has a damaged or another file: compare it with the official one";
+const DAMAGED: &str = "the file on the server or mirror is damaged or another one: compare it with the official file";
 
-/// One job for each download: the members of an archive are unpacked together.
+/// Returns one job per download: the members of an archive are unpacked together.
 fn jobs(artifacts: Vec<Artifact>) -> Vec<Job> {
     let mut jobs: Vec<Job> = Vec::new();
     for Artifact { path, source, .. } in artifacts {
@@ -515,7 +517,7 @@ fn jobs(artifacts: Vec<Artifact>) -> Vec<Job> {
     jobs
 }
 
-/// The digest of `file` in a text as `sha256sum` writes it, or one with nothing but the digest.
+/// Returns the digest of `file` from a text in the format of `sha256sum`, or from one with only the digest.
 fn checksum_of(text: &str, file: &str) -> Option<String> {
     let alone = nodeinit_config::format::digest(text.trim());
     let listed = || download::checksums(text).find(|(_, name)| name.rsplit('/').next() == Some(file));
@@ -534,7 +536,7 @@ fn make_directories(files: &Files, path: &Path) -> Result<(), StepError> {
     files.missing(path).iter().try_for_each(|directory| Ok(files.make_directory(directory, 0o755)?))
 }
 
-/// Whether a file system without room is behind the error.
+/// Whether a full file system caused the error.
 pub(crate) fn is_full(error: &StepError) -> bool {
     let first: &(dyn std::error::Error + 'static) = error;
     std::iter::successors(Some(first), |cause| cause.source()).any(|cause| {
@@ -548,21 +550,21 @@ fn unavailable(error: DownloadError) -> StepError {
     let hint = match &error {
         DownloadError::TimedOut { last, .. } if last.starts_with("cannot reach ") => {
             "check the network and the name servers; if this machine needs a proxy, set HTTPS_PROXY (`sudo --preserve-env=HTTPS_PROXY`); then run \
-             the same command again: it resumes"
+             the same command again, which resumes"
         }
         DownloadError::TimedOut { .. } => {
-            "run the same command again: it resumes; timeouts.download sets how long one download may take"
+            "run the same command again, which resumes; timeouts.download limits each download"
         }
         DownloadError::Digest { .. } | DownloadError::TooLarge { .. } => DAMAGED,
         DownloadError::Ask(AskError::Untrusted { .. }) => {
-            "write the CA of the server, the mirror or the proxy as artifacts.caCertificate; a server's certificate must not be a CA's own"
+            "set artifacts.caCertificate to the CA of the server, the mirror or the proxy; a server's certificate must not be a CA certificate"
         }
         DownloadError::Refused { status, .. } | DownloadError::Ask(AskError::Denied { status, .. }) => match *status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                "write a login for this registry into the file of images.registryAuthFile (`nodeinit artifacts fetch`: --registry-auth); if there is one, check its rights"
+                "add a login for this registry to the file of images.registryAuthFile (`nodeinit artifacts fetch`: --registry-auth); if there is one, check its rights"
             }
-            StatusCode::PROXY_AUTHENTICATION_REQUIRED => "write user and password of the proxy into HTTPS_PROXY",
-            StatusCode::NOT_FOUND => "check that this release exists; if a mirror was asked, that it has this artifact",
+            StatusCode::PROXY_AUTHENTICATION_REQUIRED => "add user and password of the proxy to HTTPS_PROXY",
+            StatusCode::NOT_FOUND => "check that this release exists, and that a configured mirror has this artifact",
             _ => "check artifacts.mirrors, and the proxy in HTTPS_PROXY",
         },
         DownloadError::Ask(_) => "check artifacts.mirrors and artifacts.caCertificate",
@@ -594,7 +596,7 @@ mod tests {
     }
 
     #[test]
-    fn what_trying_again_does_not_change_decides_the_exit_code() {
+    fn errors_that_a_retry_does_not_fix_decide_the_exit_code() {
         let of = |exits: &[Exit]| {
             let failure = |exit: &Exit| ("x".to_owned(), StepError::new("x").exit(*exit));
             Outcome { failures: exits.iter().map(failure).collect() }.exit()

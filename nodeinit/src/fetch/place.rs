@@ -1,4 +1,4 @@
-//! Copies that count the digest on the way.
+//! Copies files and computes their digest.
 
 use crate::{engine::error::StepError, host::files::failed};
 use ring::digest::{Context as Digest, SHA256};
@@ -7,10 +7,10 @@ use std::{
     path::Path,
 };
 
-/// Copies all of `from` into the file `to`, and returns its length and its SHA-256. `unreadable` makes the error of the source.
+/// Copies `from` to the file `to`, and returns its length and its SHA-256. `unreadable` creates the error of the source.
 ///
 /// # Errors
-/// Where one cannot be read or the other not be written.
+/// If the source cannot be read, or the target cannot be written.
 pub(crate) fn copy(
     from: &mut dyn Read,
     into: &mut dyn Write,

@@ -1,4 +1,4 @@
-//! Members of a compressed tar archive, as releases of CNI plugins and containerd are.
+//! Unpacks members of a compressed tar archive, such as the releases of CNI plugins and containerd.
 
 use super::place;
 use crate::{
@@ -11,20 +11,20 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// No member is larger, in bytes: a program has a few hundred MB at most.
+/// Maximum size of a member in bytes: a program has a few hundred MB at most.
 const LARGEST: u64 = 1 << 30;
 
-/// Writes the members of `archive` to temporary files beside their places, synced, mode 0755; [`Files::rename_temporary`] puts
-/// them in place. An archive's names lead nowhere: they are only compared with those of `wanted`.
+/// Writes the members of `archive` to temporary files next to their targets, synced, with mode 0755; [`Files::rename_temporary`]
+/// renames them. The names in the archive are only compared with those of `wanted` and never used as paths.
 ///
 /// # Errors
-/// Where the archive is damaged, a member is missing or no plain file, or one cannot be written.
+/// If the archive is damaged, if a member is missing or not a plain file, or if one cannot be written.
 pub(super) fn unpack(files: &Files, archive: &Path, wanted: &[(String, PathBuf)]) -> Result<(), StepError> {
-    let damaged = |e: io::Error| StepError::caused("the archive cannot be unpacked", e);
+    let damaged = |e: io::Error| StepError::caused("cannot unpack the archive", e);
     let file = files.open(archive)?;
     let mut missing: Vec<&(String, PathBuf)> = wanted.iter().collect();
     let mut tar = tar::Archive::new(MultiGzDecoder::new(io::BufReader::new(file)));
-    // Raw: the names that are wanted are short, and a long one would be read into memory whole.
+    // Raw: the wanted names are short, and a long name would be read into memory completely.
     for entry in tar.entries().map_err(damaged)?.raw(true) {
         let mut entry = entry.map_err(damaged)?;
         let name = String::from_utf8_lossy(&entry.path_bytes()).trim_start_matches("./").to_owned();
@@ -48,14 +48,14 @@ pub(super) fn unpack(files: &Files, archive: &Path, wanted: &[(String, PathBuf)]
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "tests make archives")]
+#[allow(clippy::disallowed_methods, reason = "tests create archives")]
 mod tests {
     use super::*;
     use flate2::{Compression, write::GzEncoder};
     use nodeinit_base::atomic_file::temporary;
     use std::io::Write;
 
-    /// Unpacks `bridge` of an archive with these entries; the file system is returned, too.
+    /// Unpacks `bridge` from an archive with these entries; also returns the file system.
     fn bridge(entries: &[(&str, tar::EntryType, &[u8])]) -> (tempfile::TempDir, Result<(), StepError>) {
         let dir = tempfile::tempdir().unwrap();
         let mut builder = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_is_unpacked_and_nothing_else() {
+    fn only_the_member_is_unpacked() {
         let file = tar::EntryType::Regular;
         let entries: [(&str, _, &[u8]); 4] = [
             ("./LICENSE", file, b"l"),
@@ -90,13 +90,13 @@ mod tests {
         assert_eq!(files.read(temporary(Path::new("/bin/bridge"))).unwrap().unwrap(), b"program");
         let mode =
             std::os::unix::fs::MetadataExt::mode(&dir.path().join("bin/.bridge.nodeinit-new").metadata().unwrap());
-        assert_eq!(mode & 0o7777, 0o755, "the archive's own mode does not count");
+        assert_eq!(mode & 0o7777, 0o755, "the mode in the archive is ignored");
         assert_eq!(files.list("/bin").unwrap(), [".bridge.nodeinit-new"]);
         assert_eq!(files.list("/").unwrap(), ["a.tgz", "bin"]);
     }
 
     #[test]
-    fn a_long_name_is_passed_over() {
+    fn a_long_name_is_skipped() {
         let long = ("././@LongLink", tar::EntryType::GNULongName, &b"elsewhere\0"[..]);
         bridge(&[long, ("bridge", tar::EntryType::Regular, b"program")]).1.unwrap();
     }
@@ -120,7 +120,7 @@ mod tests {
         for content in [&b"no archive"[..], &cut[..cut.len() - 20]] {
             std::fs::write(dir.path().join("a.tgz"), content).unwrap();
             let error = unpack(&files, Path::new("/a.tgz"), &[("b".into(), "/b".into())]).unwrap_err();
-            assert!(error.to_string().contains("cannot be unpacked"), "{error}");
+            assert!(error.to_string().contains("cannot unpack"), "{error}");
         }
     }
 }

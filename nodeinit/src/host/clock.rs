@@ -2,14 +2,14 @@
 
 use std::time::{Duration, SystemTime};
 
-/// The machine's wall clock. Waits use tokio's monotonic time and not this.
+/// The machine's wall clock. Waits use tokio's monotonic time instead.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Clock {
     behind: Duration,
 }
 
 impl Clock {
-    /// The system's clock.
+    /// Returns the system's clock.
     ///
     /// With the feature `failpoints`, `NODEINIT_CLOCK_BEHIND` (seconds) sets it back: lab hosts share one kernel clock.
     #[must_use]
@@ -21,7 +21,7 @@ impl Clock {
         Self::default()
     }
 
-    /// A clock that is `behind` the system's.
+    /// Returns a clock that is `behind` the system's.
     #[cfg(test)]
     #[must_use]
     pub fn behind(behind: Duration) -> Self {
@@ -34,7 +34,7 @@ impl Clock {
         !self.behind.is_zero()
     }
 
-    /// The present time.
+    /// Returns the current time.
     #[must_use]
     pub fn now(&self) -> SystemTime {
         SystemTime::now().checked_sub(self.behind).unwrap_or(SystemTime::UNIX_EPOCH)

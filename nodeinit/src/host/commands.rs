@@ -1,4 +1,4 @@
-//! Programs of the machine, run with a time limit. An argument never holds a secret: arguments are visible to everyone.
+//! Runs programs of the machine with a time limit. Arguments never contain secrets, because every user can see them.
 
 use nodeinit_base::DETAIL;
 use std::{
@@ -12,7 +12,7 @@ use tokio::{io::AsyncWriteExt, process::Command};
 #[derive(Clone, Debug, Default)]
 pub struct Commands;
 
-/// A command that did not end well.
+/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
     /// The program could not be started.
@@ -20,25 +20,25 @@ pub enum CommandError {
     Start {
         /// The program and its arguments.
         command: String,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// The program ended with an error.
+    /// The program exited with an error.
     #[error("`{command}` failed with {status}: {stderr}")]
     Failed {
         /// The program and its arguments.
         command: String,
         /// Exit code or signal.
         status: String,
-        /// The end of what it wrote to its standard error.
+        /// The end of its standard error.
         stderr: String,
     },
-    /// The program ran longer than allowed, and was killed.
+    /// The program exceeded its time limit and was killed.
     #[error("`{command}` did not end within {} s and was stopped", .limit.as_secs())]
     TimedOut {
         /// The program and its arguments.
         command: String,
-        /// How long it was given.
+        /// The time limit.
         limit: Duration,
     },
 }
@@ -59,7 +59,7 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// Where programs are looked for: sudo of some distributions leaves out the directories where nodeinit places containerd's.
+/// Returns the search path for programs: sudo of some distributions omits the directories where nodeinit installs containerd.
 fn path() -> String {
     let inherited = std::env::var("PATH").unwrap_or_default();
     format!("{inherited}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
@@ -67,7 +67,7 @@ fn path() -> String {
         .to_owned()
 }
 
-/// Whether a program is where programs are looked for.
+/// Whether a program is in the search path.
 #[must_use]
 pub fn is_installed(program: &str) -> bool {
     std::env::split_paths(&path()).any(|directory| directory.join(program).is_file())
@@ -77,18 +77,18 @@ impl Commands {
     /// Runs `argv` and returns its standard output; dropping the future kills the program.
     ///
     /// # Errors
-    /// [`CommandError`] where it does not start, fails, or runs longer than `limit`.
+    /// If it does not start, fails, or runs longer than `limit`.
     pub async fn run(&self, argv: &[&str], limit: Duration) -> Result<String, CommandError> {
         self.run_with_input(argv, &[], limit).await
     }
 
-    /// As [`Self::run`], with `input` on its standard input: the way for secrets.
+    /// As [`Self::run`], with `input` on its standard input, which may contain secrets.
     ///
     /// # Errors
     /// As [`Self::run`].
     pub async fn run_with_input(&self, argv: &[&str], input: &[u8], limit: Duration) -> Result<String, CommandError> {
         let command = Shown(argv).to_string();
-        let begun = Instant::now();
+        let started = Instant::now();
         let (program, arguments) = argv.split_first().unwrap_or((&"", &[]));
         let start = |source| CommandError::Start { command: command.clone(), source };
         let mut child = Command::new(program)
@@ -104,7 +104,7 @@ impl Commands {
         let stdin = child.stdin.take();
         let feed = async move {
             if let Some(mut stdin) = stdin {
-                // A program that does not read its input says so by its exit code.
+                // A program that does not read its input reports that by its exit code.
                 let _ = stdin.write_all(input).await;
             }
         };
@@ -113,7 +113,7 @@ impl Commands {
             Ok(output) => output.map_err(start)?,
             Err(_) => return Err(CommandError::TimedOut { command, limit }),
         };
-        tracing::info!(target: DETAIL, "`{command}`: {}, {:.3} s", output.status, begun.elapsed().as_secs_f64());
+        tracing::info!(target: DETAIL, "`{command}`: {}, {:.3} s", output.status, started.elapsed().as_secs_f64());
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_command_gives_its_output_or_its_reason() {
+    async fn a_command_returns_its_output_or_its_error() {
         let commands = Commands;
         let second = Duration::from_secs(5);
         assert_eq!(commands.run(&["echo", "hello"], second).await.unwrap(), "hello\n");

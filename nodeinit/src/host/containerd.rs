@@ -1,4 +1,4 @@
-//! containerd, through the `ctr` that comes with it.
+//! Controls containerd through its `ctr`.
 
 use super::{
     commands::{CommandError, Commands},
@@ -6,21 +6,21 @@ use super::{
 };
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
-/// containerd's namespace of the images and containers that the kubelet sees.
+/// containerd's namespace of the kubelet's images and containers.
 const NAMESPACE: &str = "k8s.io";
 
-/// How long containerd may take to answer a question: a busy one is slow, a stopped one is refused at once.
+/// Limit for an answer of containerd: a busy one is slow, a stopped one refuses the connection at once.
 const ANSWER: Duration = Duration::from_secs(20);
 
-/// The images that are wholly there, by full name; and whether each is unpacked, and so was found undamaged.
+/// Returns the complete images by full name, and whether each is unpacked and therefore undamaged.
 ///
 /// # Errors
-/// Where `ctr` is missing or containerd does not answer.
+/// If `ctr` is missing or containerd does not answer.
 pub async fn images(commands: &Commands) -> Result<BTreeMap<String, bool>, CommandError> {
     Ok(complete(&commands.run(&["ctr", "-n", NAMESPACE, "images", "check"], ANSWER).await?))
 }
 
-/// The lines whose status is `complete`; a pull that was cut short says `incomplete`.
+/// Returns the lines with the status `complete`; an interrupted pull has `incomplete`.
 fn complete(table: &str) -> BTreeMap<String, bool> {
     let lines = table.lines().skip(1).map(|line| line.split_whitespace().collect::<Vec<_>>());
     lines
@@ -29,13 +29,13 @@ fn complete(table: &str) -> BTreeMap<String, bool> {
         .collect()
 }
 
-/// Imports an archive and unpacks its images, so that a container of it starts at once.
+/// Imports an archive and unpacks its images, so that containers start at once.
 ///
-/// `ctr` ends with this process, however that ends: one that was left behind locks the image's content, and the next run's
-/// import waits for it. `setpriv` comes with util-linux.
+/// `ctr` ends together with this process: a `ctr` that is left behind locks the image's content, and the import of the next run
+/// would wait for it. `setpriv` is part of util-linux.
 ///
 /// # Errors
-/// Where containerd refuses the archive or has no room, or the import takes longer than `limit`.
+/// If containerd refuses the archive, has no disk space, or takes longer than `limit`.
 pub async fn import(commands: &Commands, archive: &Path, limit: Duration) -> Result<(), CommandError> {
     let archive = archive.to_string_lossy();
     let bound = ["setpriv", "--pdeathsig", "KILL"];
@@ -43,10 +43,10 @@ pub async fn import(commands: &Commands, archive: &Path, limit: Duration) -> Res
     commands.run(&[&bound[..], &import].concat(), limit).await.map(drop)
 }
 
-/// Writes an image to an archive, which may exist. On a failure, a part of it is left.
+/// Writes an image to an archive, which may exist. A failure leaves a partial archive.
 ///
 /// # Errors
-/// Where a part of the image is not there, there is no room, or the export takes longer than `limit`.
+/// If a part of the image is missing, if there is no disk space, or if the export takes longer than `limit`.
 pub async fn export(commands: &Commands, image: &str, archive: &Path, limit: Duration) -> Result<(), CommandError> {
     let archive = archive.to_string_lossy();
     let platform = format!("linux/{}", facts::architecture());
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_image_counts_only_when_all_of_it_is_there() {
+    fn only_complete_images_count() {
         let table = "REF  TYPE  DIGEST  STATUS  SIZE  UNPACKED\n\
             registry.k8s.io/etcd:3.6.5-0  application/x  sha256:c9  complete (2/2)  58.6 MiB/58.6 MiB  true\n\
             registry.k8s.io/pause:3.10.1  application/x  sha256:7d  incomplete (1/2)  1.0 MiB/1.4 MiB  false\n";

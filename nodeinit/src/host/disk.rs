@@ -1,4 +1,4 @@
-//! Room on disks.
+//! Free disk space.
 
 use super::files::{FileError, Files, failed};
 use std::{
@@ -10,20 +10,20 @@ use std::{
 /// The free space below a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// The nearest directory that is there.
+    /// The nearest existing directory.
     pub directory: PathBuf,
     /// Bytes that root may still write.
     pub bytes: u64,
-    /// File nodes left; `u64::MAX` where the file system does not count them.
+    /// Free inodes; `u64::MAX` if the file system does not count them.
     pub nodes: u64,
-    /// Whether nothing can be written, however much room there is.
+    /// Whether the file system is read-only.
     pub read_only: bool,
 }
 
-/// The free space on the file system of `path`, which need not exist yet.
+/// Returns the free space on the file system of `path`, which need not exist yet.
 ///
 /// # Errors
-/// Where the file system cannot be asked.
+/// If the file system does not report it.
 pub fn room(files: &Files, path: &Path) -> Result<Room, FileError> {
     let directory = path.ancestors().find(|dir| files.exists(dir)).unwrap_or(Path::new("/"));
     let stat = nix::sys::statvfs::statvfs(&files.real(directory))
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_that_is_not_there_yet_is_measured_where_it_will_be() {
+    fn the_space_of_a_missing_path_is_that_of_its_parent() {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::under(dir.path());
         let room = room(&files, Path::new("/var/lib/etcd")).unwrap();

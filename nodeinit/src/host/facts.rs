@@ -1,10 +1,10 @@
-//! What is looked up on this machine before anything is planned.
+//! Facts about this machine, collected before the plan is made.
 
 use crate::host::files::{FileError, Files};
 use nodeinit_config::Local;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
-/// This machine's processor as Go names it: machines of a cluster are of the kind that nodeinit was built for.
+/// Returns this machine's CPU architecture as Go names it: all machines of a cluster have the one that nodeinit was built for.
 #[must_use]
 pub fn architecture() -> &'static str {
     match std::env::consts::ARCH {
@@ -14,7 +14,7 @@ pub fn architecture() -> &'static str {
     }
 }
 
-/// The host name and the addresses.
+/// Returns the host name and the addresses.
 #[must_use]
 pub fn local() -> Local {
     let host_name = nix::unistd::gethostname().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
@@ -37,8 +37,8 @@ fn ip(address: &nix::sys::socket::SockaddrStorage) -> Option<IpAddr> {
     v4.or_else(|| address.as_sockaddr_in6().map(|a| IpAddr::V6(a.ip())))
 }
 
-/// The source address of the default route: the kernel picks it when a datagram socket is given a far address. Nothing is
-/// sent. The far addresses are those for documentation (RFC 5737, RFC 3849).
+/// Returns the source address of the default route: the kernel chooses it when a datagram socket connects to a remote address.
+/// Nothing is sent. The remote addresses are those for documentation (RFC 5737, RFC 3849).
 fn default_route(any: IpAddr) -> Option<IpAddr> {
     let far =
         if any.is_ipv4() { IpAddr::from([192, 0, 2, 1]) } else { IpAddr::from([0x2001, 0xdb8, 0, 0, 0, 0, 0, 1]) };
@@ -47,19 +47,19 @@ fn default_route(any: IpAddr) -> Option<IpAddr> {
     Some(socket.local_addr().ok()?.ip()).filter(|address| !address.is_loopback())
 }
 
-/// Which machine this is, as a kubelet reports it in `status.nodeInfo`.
+/// The identity of this machine, as a kubelet reports it in `status.nodeInfo`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineIdentity {
-    /// Of `/etc/machine-id`.
+    /// The content of `/etc/machine-id`.
     pub id: String,
-    /// The firmware's, if it has one.
+    /// The UUID of the firmware, if it has one.
     pub system_uuid: Option<String>,
 }
 
-/// The identity that this machine's kubelet will report (cadvisor, `machine/info.go` and `utils/sysfs/sysfs.go`).
+/// Returns the identity that this machine's kubelet will report (cadvisor, `machine/info.go` and `utils/sysfs/sysfs.go`).
 ///
 /// # Errors
-/// Where a file is there but cannot be read.
+/// If an existing file cannot be read.
 pub fn machine(files: &Files) -> Result<MachineIdentity, FileError> {
     let text = |path: &str| -> Result<Option<String>, FileError> {
         Ok(files.read_text(path)?.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()))

@@ -1,4 +1,4 @@
-//! Files under a root prefix. A file is written whole or not at all.
+//! Files under a root prefix. Writes are atomic.
 
 /// An open file. Only `host` opens one.
 pub use std::fs::File;
@@ -14,33 +14,33 @@ use std::{
 };
 use zeroize::Zeroizing;
 
-/// The machine's file system, or in tests a directory that stands for it.
+/// The machine's file system, or a directory that represents it in tests.
 #[derive(Clone, Debug)]
 pub struct Files {
     root: PathBuf,
 }
 
-/// A file operation that failed.
+/// A failed file operation.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {op} {}", .path.display())]
 pub struct FileError {
-    /// What was tried, as a verb.
+    /// The operation, as a verb.
     pub op: &'static str,
-    /// The path as the machine sees it.
+    /// The path on the machine, without the root prefix.
     pub path: PathBuf,
-    /// Why.
+    /// The cause.
     pub source: io::Error,
 }
 
 impl FileError {
-    /// Whether the file system has no room left.
+    /// Whether the file system is full.
     #[must_use]
     pub fn is_full(&self) -> bool {
         matches!(self.source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
     }
 }
 
-/// A file that should be there.
+/// A desired file.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NewFile {
     /// Its absolute path on the machine.
@@ -59,36 +59,36 @@ impl std::fmt::Debug for NewFile {
 }
 
 impl NewFile {
-    /// A file that everyone may read.
+    /// Creates a file that everyone may read.
     pub fn public(path: impl Into<PathBuf>, content: impl Into<Vec<u8>>) -> Self {
         Self { path: path.into(), content: Zeroizing::new(content.into()), mode: 0o644 }
     }
 
-    /// A file that only root may read.
+    /// Creates a file that only root may read.
     pub fn private(path: impl Into<PathBuf>, content: impl Into<Vec<u8>>) -> Self {
         Self { path: path.into(), content: Zeroizing::new(content.into()), mode: 0o600 }
     }
 }
 
 impl Files {
-    /// The machine's own root.
+    /// Uses the machine's own root.
     #[must_use]
     pub fn of_machine() -> Self {
         Self::under("/")
     }
 
-    /// Takes `root` for the machine's root.
+    /// Uses `root` as the machine's root.
     pub fn under(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
 
-    /// Where the machine's `path` really is.
+    /// Returns the real path of the machine's `path`.
     #[must_use]
     pub fn real(&self, path: &Path) -> PathBuf {
         self.root.join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// The path without symbolic links, as the kernel's table of mounts shows it; the path itself where there is nothing.
+    /// Returns the path without symbolic links, as in the kernel's mount table; the path itself if it does not exist.
     #[must_use]
     pub fn canonical(&self, path: &Path) -> PathBuf {
         let real = fs::canonicalize(self.real(path)).ok();
@@ -97,19 +97,19 @@ impl Files {
         below.unwrap_or_else(|| path.to_path_buf())
     }
 
-    /// The content of a file, or `None` where there is none.
+    /// Returns the content of a file; `None` if it does not exist.
     ///
     /// # Errors
-    /// Where it is there but cannot be read.
+    /// If it exists but cannot be read.
     pub fn read(&self, path: impl AsRef<Path>) -> Result<Option<Vec<u8>>, FileError> {
         let path = path.as_ref();
         optional(fs::read(self.real(path))).map_err(failed("read", path))
     }
 
-    /// The content of a text file, or `None` where there is none.
+    /// Returns the content of a text file; `None` if it does not exist.
     ///
     /// # Errors
-    /// Where it is there but cannot be read, or is not UTF-8.
+    /// If it exists but cannot be read, or is not UTF-8.
     pub fn read_text(&self, path: impl AsRef<Path>) -> Result<Option<String>, FileError> {
         let path = path.as_ref();
         optional(fs::read_to_string(self.real(path))).map_err(failed("read", path))
@@ -191,16 +191,16 @@ impl Files {
         Ok(self.read_text(path)?.map(Secret::new))
     }
 
-    /// Whether something is at `path`, a broken link too.
+    /// Whether `path` exists, even as a broken link.
     #[must_use]
     pub fn exists(&self, path: impl AsRef<Path>) -> bool {
         self.real(path.as_ref()).symlink_metadata().is_ok()
     }
 
-    /// The names in a directory, sorted; none where there is no such directory.
+    /// Returns the sorted names in a directory; empty if there is no such directory.
     ///
     /// # Errors
-    /// Where it is there but cannot be read.
+    /// If it exists but cannot be read.
     pub fn list(&self, path: impl AsRef<Path>) -> Result<Vec<String>, FileError> {
         let path = path.as_ref();
         let Some(entries) = optional(fs::read_dir(self.real(path))).map_err(failed("list", path))? else {
@@ -214,10 +214,10 @@ impl Files {
         Ok(names)
     }
 
-    /// Whether a file is there with this content and mode.
+    /// Whether the file exists with this content and mode.
     ///
     /// # Errors
-    /// Where it is there but cannot be read.
+    /// If it exists but cannot be read.
     pub fn is_same(&self, file: &NewFile) -> Result<bool, FileError> {
         let attempt = || -> io::Result<bool> {
             let mut open = File::open(self.real(&file.path))?;
@@ -260,7 +260,7 @@ impl Files {
         compare().map_err(failed("compare", target))
     }
 
-    /// Of a directory and those above it, the ones that are missing, outermost first.
+    /// Returns the missing ones of a directory and its parents, outermost first.
     #[must_use]
     pub fn missing(&self, directory: &Path) -> Vec<PathBuf> {
         let mut missing: Vec<PathBuf> =
@@ -279,40 +279,40 @@ impl Files {
         allowed.map_err(|error| failed("write", path)(error.into()))
     }
 
-    /// The directories above a file that are missing, outermost first.
+    /// Returns the missing parent directories of a file, outermost first.
     #[must_use]
     pub fn missing_parents(&self, file: &Path) -> Vec<PathBuf> {
         file.parent().map(|directory| self.missing(directory)).unwrap_or_default()
     }
 
-    /// Makes one directory; nothing happens where it is there.
+    /// Creates one directory; does nothing if it exists.
     ///
     /// # Errors
-    /// Where it cannot be made.
+    /// If it cannot be created.
     pub fn make_directory(&self, path: &Path, mode: u32) -> Result<(), FileError> {
         let real = self.real(path);
         match fs::create_dir(&real) {
             Ok(()) => fs::set_permissions(&real, Permissions::from_mode(mode)).map_err(failed("set the mode of", path)),
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            Err(e) => Err(failed("make directory", path)(e)),
+            Err(e) => Err(failed("create directory", path)(e)),
         }
     }
 
     /// Sets the mode of a file or a directory.
     ///
     /// # Errors
-    /// Where it is not there, or belongs to another user.
+    /// If it does not exist, or belongs to another user.
     pub fn set_mode(&self, path: &Path, mode: u32) -> Result<(), FileError> {
         fs::set_permissions(self.real(path), Permissions::from_mode(mode)).map_err(failed("set the mode of", path))
     }
 
-    /// Writes all of `new`: each to a temporary name with its mode set before its content, all synced, then all renamed,
-    /// then their directories synced. After a crash at any instant each path holds its old or its new content.
+    /// Writes all of `new`: each to a temporary file whose mode is set before its content, then syncs all, renames all, and syncs
+    /// their directories. After a crash at any time, each path has its old or its new content.
     ///
-    /// Parent directories must be there. Blocks on the disk.
+    /// Parent directories must exist. Blocks on the disk.
     ///
     /// # Errors
-    /// The first operation that failed; temporary files are removed.
+    /// If an operation fails; temporary files are removed.
     pub fn write(&self, new: &[NewFile]) -> Result<(), FileError> {
         let result = self.write_temporaries(new).and_then(|()| {
             for file in new {
@@ -334,14 +334,14 @@ impl Files {
         let mut open = Vec::with_capacity(new.len());
         for file in new {
             let mut temporary = self.open_temporary(&file.path, file.mode)?;
-            // In halves, so that a test can kill it between them.
+            // In two halves, so that a test can kill the program between them.
             let (head, tail) = file.content.split_at(file.content.len() / 2);
             temporary.write_all(head).map_err(failed("write", &file.path))?;
             super::failpoint("write-half", file.path.display());
             temporary.write_all(tail).map_err(failed("write", &file.path))?;
             open.push((temporary, &file.path));
         }
-        // Side by side, so that the file system can commit them together: one flush of the disk and not one a file.
+        // In parallel, so that the file system can commit them together, with one flush of the disk instead of one per file.
         std::thread::scope(|scope| {
             let syncs: Vec<_> = open
                 .chunks(open.len().div_ceil(8).max(1))
@@ -357,24 +357,24 @@ impl Files {
     /// Opens the temporary file for `path`, empty and with `mode`.
     ///
     /// # Errors
-    /// Where it cannot be made.
+    /// If it cannot be created.
     pub fn open_temporary(&self, path: &Path, mode: u32) -> Result<File, FileError> {
         atomic_file::create_temporary(&self.real(path), mode).map_err(failed("write", path))
     }
 
-    /// Gives the temporary file for `path` its name. The caller has synced it.
+    /// Renames the temporary file for `path` to `path`. The caller has synced it.
     ///
     /// # Errors
-    /// Where it cannot be renamed.
+    /// If it cannot be renamed.
     pub fn rename_temporary(&self, path: &Path) -> Result<(), FileError> {
         super::failpoint("write-rename", path.display());
         fs::rename(self.real(&atomic_file::temporary(path)), self.real(path)).map_err(failed("put in place", path))
     }
 
-    /// Makes `path` a symbolic link to `target`, whatever it was before; whole or not at all.
+    /// Atomically makes `path` a symbolic link to `target`, whatever it was before.
     ///
     /// # Errors
-    /// Where it cannot be made.
+    /// If it cannot be created.
     pub fn link(&self, path: &Path, target: &Path) -> Result<(), FileError> {
         let new = self.real(&atomic_file::temporary(path));
         let make = || {
@@ -402,7 +402,7 @@ impl Files {
         fs::hard_link(self.real(path), self.real(second)).map_err(failed("link", path))
     }
 
-    /// Where a symbolic link leads; `None` where there is none.
+    /// Returns the target of a symbolic link; `None` if there is no link.
     #[must_use]
     pub fn link_target(&self, path: &Path) -> Option<PathBuf> {
         fs::read_link(self.real(path)).ok()
@@ -411,15 +411,15 @@ impl Files {
     /// Makes the names in a directory durable.
     ///
     /// # Errors
-    /// Where it cannot be opened or synced.
+    /// If it cannot be opened or synced.
     pub fn sync_directory(&self, path: &Path) -> Result<(), FileError> {
         atomic_file::sync_directory(&self.real(path)).map_err(failed("sync directory", path))
     }
 
-    /// Removes a file; nothing happens where there is none.
+    /// Removes a file; does nothing if it does not exist.
     ///
     /// # Errors
-    /// Where it cannot be removed.
+    /// If it cannot be removed.
     pub fn remove_file(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
         let path = path.as_ref();
         optional(fs::remove_file(self.real(path))).map(drop).map_err(failed("remove", path))
@@ -452,7 +452,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_written_whole_with_their_mode() {
+    fn files_are_written_atomically_with_their_mode() {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::under(dir.path());
         let new = [NewFile::private("/a", "secret"), NewFile::public("/b", "open")];
@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_none() {
+    fn a_missing_file_is_none() {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::under(dir.path());
         assert!(files.read("/x/y").unwrap().is_none());

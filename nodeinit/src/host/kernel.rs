@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The control groups of this machine.
+/// The cgroups of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cgroups {
     /// One hierarchy, with its controllers.
@@ -26,7 +26,7 @@ pub struct SwapArea {
     pub size: u64,
 }
 
-/// Where the setting `key` (`net.ipv4.ip_forward`) is. A `/` in a key stands for a dot in a name, as sysctl(8) has it.
+/// Returns the path of the parameter `key` (`net.ipv4.ip_forward`). A `/` in a key represents a dot in a name, as in sysctl(8).
 #[must_use]
 pub fn sysctl_path(key: &str) -> PathBuf {
     let swapped: String = key
@@ -44,29 +44,29 @@ pub fn sysctl_path(key: &str) -> PathBuf {
     Path::new("/proc/sys").join(swapped)
 }
 
-/// The value of a setting, or `None` where the kernel has no such setting.
+/// Returns the value of a parameter; `None` if the kernel has no such parameter.
 ///
 /// # Errors
-/// Where it is there but cannot be read.
+/// If it exists but cannot be read.
 pub fn sysctl(files: &Files, key: &str) -> Result<Option<String>, FileError> {
     let text = files.read_text(sysctl_path(key))?;
     Ok(text.map(|t| t.split_whitespace().collect::<Vec<_>>().join(" ")))
 }
 
-/// Sets a setting of the running kernel.
+/// Sets a parameter of the running kernel.
 ///
 /// # Errors
-/// Where the kernel has no such setting, or refuses the value.
+/// If the kernel has no such parameter, or rejects the value.
 pub fn set_sysctl(files: &Files, key: &str, value: &str) -> Result<(), FileError> {
     let path = sysctl_path(key);
     let open = OpenOptions::new().write(true).truncate(true).open(files.real(&path));
     open.and_then(|mut file| file.write_all(value.as_bytes())).map_err(failed("set", &path))
 }
 
-/// The control groups, as mounted; `None` where none are.
+/// Returns the mounted cgroups; `None` if there are none.
 ///
 /// # Errors
-/// Where `/sys` or `/proc` cannot be read.
+/// If `/sys` or `/proc` cannot be read.
 pub fn cgroups(files: &Files) -> Result<Option<Cgroups>, FileError> {
     if let Some(controllers) = files.read_text("/sys/fs/cgroup/cgroup.controllers")? {
         return Ok(Some(Cgroups::V2(controllers.split_whitespace().map(str::to_owned).collect())));
@@ -86,16 +86,16 @@ pub fn cgroups(files: &Files) -> Result<Option<Cgroups>, FileError> {
     Ok(Some(Cgroups::V1(enabled.collect())))
 }
 
-/// The processors that this process may use, as kubeadm counts them: a quota of time does not lessen their number.
+/// Returns the number of processors that this process may use, counted as in kubeadm: CPU quotas are ignored.
 ///
 /// # Errors
-/// Where `/proc` cannot be read.
+/// If `/proc` cannot be read.
 pub fn processors(files: &Files) -> Result<Option<usize>, FileError> {
     let text = files.read_text("/proc/self/status")?.unwrap_or_default();
     Ok(text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).map(|list| count(list.trim())))
 }
 
-/// How many a list such as `0-3,8` holds.
+/// Returns the number of elements in a list such as `0-3,8`.
 fn count(list: &str) -> usize {
     let ranges = list.split(',').filter_map(|range| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
@@ -104,10 +104,10 @@ fn count(list: &str) -> usize {
     ranges.map(|(first, last)| last.saturating_sub(first) + 1).sum()
 }
 
-/// The swap areas in use.
+/// Returns the swap areas in use.
 ///
 /// # Errors
-/// Where `/proc` cannot be read.
+/// If `/proc` cannot be read.
 pub fn swaps(files: &Files) -> Result<Vec<SwapArea>, FileError> {
     let text = files.read_text("/proc/swaps")?.unwrap_or_default();
     let lines = text.lines().skip(1).filter_map(|line| {
@@ -118,22 +118,22 @@ pub fn swaps(files: &Files) -> Result<Vec<SwapArea>, FileError> {
     Ok(lines.collect())
 }
 
-/// Whether the running kernel can or could have the module `name`.
+/// The availability of a kernel module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Module {
     /// Loaded, or built in.
     Present,
     /// `modprobe` finds it.
     Loadable,
-    /// Not there.
+    /// Not available.
     Missing,
 }
 
-/// Looks for a kernel module, built-in ones included. A container's kernel has no module files: there the traces that a
-/// module leaves in `/proc` count.
+/// Searches for a kernel module, including built-in ones. In a container, which has no module files, the traces of a
+/// module in `/proc` count.
 ///
 /// # Errors
-/// Where a file of the kernel cannot be read.
+/// If a file of the kernel cannot be read.
 pub fn module(files: &Files, name: &str) -> Result<Module, FileError> {
     let trace = match name {
         "br_netfilter" => files.exists("/proc/sys/net/bridge"),
@@ -161,14 +161,14 @@ pub fn module(files: &Files, name: &str) -> Result<Module, FileError> {
     })
 }
 
-/// Whether `path` (`kernel/net/bridge/br_netfilter.ko.xz`) is the module `name`; `-` and `_` are the same in module names.
+/// Whether `path` (`kernel/net/bridge/br_netfilter.ko.xz`) is the module `name`; in module names, `-` equals `_`.
 fn is_module_file(path: &str, name: &str) -> bool {
     let file = path.rsplit('/').next().unwrap_or_default();
     file.split_once(".ko").is_some_and(|(stem, _)| stem.replace('-', "_") == name.replace('-', "_"))
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "tests make a fake kernel's files")]
+#[allow(clippy::disallowed_methods, reason = "tests create the files of a fake kernel")]
 mod tests {
     use super::*;
 
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_are_read_and_set() {
+    fn parameters_are_read_and_set() {
         let (_dir, files) = machine(&[("/proc/sys/net/ipv4/ip_forward", "0\n"), ("/proc/sys/a/b", "1\t2  3\n")]);
         assert_eq!(sysctl(&files, "net.ipv4.ip_forward").unwrap().unwrap(), "0");
         set_sysctl(&files, "net.ipv4.ip_forward", "1").unwrap();
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn control_groups_of_both_kinds_are_told_apart() {
+    fn both_versions_of_cgroups_are_distinguished() {
         let (_dir, files) = machine(&[("/sys/fs/cgroup/cgroup.controllers", "cpuset cpu memory pids\n")]);
         assert!(matches!(cgroups(&files).unwrap(), Some(Cgroups::V2(c)) if c.contains("pids")));
         let table = "#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpu\t1\t1\t1\nmemory\t2\t1\t0\npids\t3\t1\t1\n";

@@ -2,15 +2,15 @@
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-/// Open files of a run that serves artifacts to many machines: three for each connection, and those of the run itself.
-/// A login shell and systemd give 1024, and let a process raise that itself.
+/// Limit of open files for a run that serves artifacts to many machines: three for each connection, plus those of the run itself.
+/// A login shell and systemd set 1024, which a process may raise.
 const OPEN_FILES: u64 = 4096;
 
 /// Raises the number of open files to [`OPEN_FILES`], or as far as this process may.
 pub fn raise_open_files() {
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else { return };
     if soft < OPEN_FILES {
-        // With fewer, a command that needs more names the file that it cannot open.
+        // If this fails, a command that needs more names the file that it cannot open.
         let _ = setrlimit(Resource::RLIMIT_NOFILE, OPEN_FILES.min(hard), hard);
     }
 }

@@ -1,4 +1,4 @@
-//! Locks between processes. The kernel frees a lock when its holder ends, however it ends.
+//! Locks between processes. The kernel releases a lock when its holder ends.
 
 use super::files::{FileError, failed};
 use nix::{
@@ -13,17 +13,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A lock that this process holds until this is dropped.
+/// A lock that this process holds until the value is dropped.
 #[derive(Debug)]
 pub struct Lock(#[allow(dead_code, reason = "held for its lock")] Flock<File>);
 
-/// A lock cannot be taken.
+/// Why a lock cannot be taken.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     /// The file cannot be opened.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Another user may have put the file there to have something else overwritten.
+    /// Another user may have created the file to get another file overwritten.
     #[error("{} is not a lock file of this user", .0.display())]
     Foreign(PathBuf),
     /// Another process holds it.
@@ -31,10 +31,10 @@ pub enum LockError {
     Held {
         /// Its process ID.
         process: String,
-        /// What it does.
+        /// What it is doing.
         doing: String,
     },
-    /// The kernel refuses it for another reason.
+    /// The kernel refuses the lock for another reason.
     #[error("cannot lock {}", .path.display())]
     Refused {
         /// The file.
@@ -44,10 +44,10 @@ pub enum LockError {
     },
 }
 
-/// Takes the lock `path`, which is made if it is missing. `doing` says what its holder does.
+/// Takes the lock `path`; creates the file if it is missing. `doing` describes what the holder does.
 ///
 /// # Errors
-/// [`LockError`]; it does not wait.
+/// If the lock cannot be taken at once; it does not wait.
 pub fn hold(path: &Path, doing: &str) -> Result<Lock, LockError> {
     let opened = OpenOptions::new()
         .create(true)
@@ -70,7 +70,7 @@ pub fn hold(path: &Path, doing: &str) -> Result<Lock, LockError> {
     let _ = file.read_to_string(&mut holder);
     match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
         Ok(mut held) => {
-            // What cannot be written here only makes another's message poorer.
+            // If this fails, only the message of another process lacks the process ID.
             let _ = held.set_len(0).and_then(|()| held.rewind()).and_then(|()| write!(held, "{}", std::process::id()));
             Ok(Lock(held))
         }
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_process_holds_it() {
+    fn one_process_holds_the_lock() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("lock");
         let held = hold(&path, "changing this machine").unwrap();

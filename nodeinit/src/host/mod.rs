@@ -18,20 +18,20 @@ pub mod remove;
 pub mod section;
 pub mod systemd;
 
-/// A point at which a test may kill this process: what is done there, and to what. Nothing without the feature `failpoints`.
+/// A point at which a test may kill this process, with its name and subject. Does nothing without the feature `failpoints`.
 #[cfg(not(feature = "failpoints"))]
 #[inline]
 pub fn failpoint(_name: &str, _subject: impl std::fmt::Display) {}
 
-/// Kills this process with SIGKILL at the first point that the file `NODEINIT_FAILPOINTS` does not list, once it is added
-/// there. Runs one after another so die once at each point, whatever their order, and the last one ends by itself.
-/// Digits are left out of a point: a name with the time in it stands for the same in each run. With `NODEINIT_FAILPOINTS_OF`
-/// only points whose names begin with it count.
+/// Kills this process with SIGKILL at the first point that the file `NODEINIT_FAILPOINTS` does not list, after adding the point
+/// to the file. Consecutive runs therefore die once at each point, in any order, and the last one completes.
+/// Digits are removed from a point, so that a name that contains the time is the same in each run. With `NODEINIT_FAILPOINTS_OF`,
+/// only points whose names start with its value count.
 ///
 /// # Panics
-/// Where that file cannot be read or written.
+/// If that file cannot be read or written.
 #[cfg(feature = "failpoints")]
-#[allow(clippy::expect_used, reason = "a test cannot go on without its list")]
+#[allow(clippy::expect_used, reason = "a test cannot continue without its list")]
 pub fn failpoint(name: &str, subject: impl std::fmt::Display) {
     use std::{fs, io::Write};
     static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());

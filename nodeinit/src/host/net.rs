@@ -1,4 +1,4 @@
-//! The machine's network: who listens where, its interfaces.
+//! The machine's network: listeners and interfaces.
 
 use super::files::{FileError, Files};
 use std::{collections::BTreeMap, net::IpAddr, path::Path};
@@ -8,23 +8,23 @@ use std::{collections::BTreeMap, net::IpAddr, path::Path};
 pub struct Process {
     /// Its id.
     pub pid: u32,
-    /// Its name, at most 15 bytes long as the kernel has it.
+    /// Its name, which the kernel truncates to 15 bytes.
     pub name: String,
 }
 
-/// A TCP port that somebody listens on.
+/// A TCP port with a listener.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listener {
     /// The port.
     pub port: u16,
-    /// Who holds it; `None` where the kernel does not let us see.
+    /// The process that listens; `None` if the kernel does not show it.
     pub process: Option<Process>,
 }
 
-/// Which of `ports` are listened on, in order, and by whom. Processes are looked through only where a port is taken.
+/// Returns the listeners on `ports`, in order. Searches processes only if a port is in use.
 ///
 /// # Errors
-/// Where `/proc` cannot be read.
+/// If `/proc` cannot be read.
 pub fn listeners(files: &Files, ports: &[u16]) -> Result<Vec<Listener>, FileError> {
     let mut inodes = BTreeMap::new();
     for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
@@ -38,7 +38,7 @@ pub fn listeners(files: &Files, ports: &[u16]) -> Result<Vec<Listener>, FileErro
     Ok(inodes.into_iter().map(|(port, inode)| Listener { port, process: holders.get(&inode).cloned() }).collect())
 }
 
-/// The port and the socket's inode of a line of `/proc/net/tcp`, where its state is LISTEN (0A).
+/// Returns the port and the socket's inode of a line of `/proc/net/tcp` if its state is LISTEN (0A).
 fn listening(line: &str) -> Option<(u16, u64)> {
     let columns: Vec<&str> = line.split_whitespace().collect();
     let (local, state, inode) = (columns.get(1)?, columns.get(3)?, columns.get(9)?);
@@ -51,7 +51,7 @@ fn holders(files: &Files, inodes: &BTreeMap<u16, u64>) -> Result<BTreeMap<u64, P
     let wanted: BTreeMap<String, u64> = inodes.values().map(|inode| (format!("socket:[{inode}]"), *inode)).collect();
     for pid in files.list("/proc")?.iter().filter_map(|name| name.parse::<u32>().ok()) {
         let directory = files.real(Path::new("/proc")).join(pid.to_string());
-        // A process may end while we look.
+        // A process may end during the search.
         let Ok(descriptors) = std::fs::read_dir(directory.join("fd")) else { continue };
         for link in descriptors.flatten().filter_map(|d| std::fs::read_link(d.path()).ok()) {
             if let Some(inode) = link.to_str().and_then(|text| wanted.get(text)) {
@@ -63,10 +63,10 @@ fn holders(files: &Files, inodes: &BTreeMap<u16, u64>) -> Result<BTreeMap<u64, P
     Ok(found)
 }
 
-/// Whether a process with one of these names runs.
+/// Whether a process with one of these names is running.
 ///
 /// # Errors
-/// Where `/proc` cannot be read.
+/// If `/proc` cannot be read.
 pub fn runs_any(files: &Files, names: &[&str]) -> Result<bool, FileError> {
     let pids = files.list("/proc")?;
     let mut names_of = pids
@@ -76,10 +76,10 @@ pub fn runs_any(files: &Files, names: &[&str]) -> Result<bool, FileError> {
     Ok(names_of.any(|name| names.contains(&name.trim())))
 }
 
-/// The name of the interface that has `address`; `None` where no interface has it.
+/// Returns the name of the interface that has `address`; `None` if no interface has it.
 ///
 /// # Errors
-/// Where the kernel does not list its interfaces.
+/// If the kernel does not list its interfaces.
 pub fn interface_of(address: IpAddr) -> std::io::Result<Option<String>> {
     let has = |storage: &nix::sys::socket::SockaddrStorage| {
         storage.as_sockaddr_in().map(|a| IpAddr::V4(a.ip())) == Some(address)
@@ -89,10 +89,10 @@ pub fn interface_of(address: IpAddr) -> std::io::Result<Option<String>> {
     Ok(all.find(|i| i.address.as_ref().is_some_and(has)).map(|i| i.interface_name))
 }
 
-/// The largest packet of an interface in bytes; `None` where the kernel does not say.
+/// Returns the MTU of an interface in bytes; `None` if the kernel does not report it.
 ///
 /// # Errors
-/// Where `/sys` cannot be read.
+/// If `/sys` cannot be read.
 pub fn mtu(files: &Files, interface: &str) -> Result<Option<u32>, FileError> {
     let text = files.read_text(Path::new("/sys/class/net").join(interface).join("mtu"))?;
     Ok(text.and_then(|t| t.trim().parse().ok()))

@@ -1,12 +1,12 @@
-//! The programs that run on this machine, its containers' too.
+//! The running programs of this machine, including those in containers.
 
 use crate::host::files::Files;
 use std::path::PathBuf;
 
-/// Whether a process with exactly this command line runs, program name included.
+/// Whether a process with exactly this command line is running, program name included.
 ///
-/// A container's processes are visible under the machine's `/proc`; so the command of a static pod tells whether it runs
-/// with its present flags.
+/// The machine's `/proc` shows the processes of containers, so this tells whether a static pod runs with its current
+/// flags.
 #[must_use]
 pub fn runs(files: &Files, command: &[String]) -> bool {
     // A kernel thread has an empty command line.
@@ -18,7 +18,7 @@ pub fn runs(files: &Files, command: &[String]) -> bool {
     entries
         .iter()
         .filter(|name| name.bytes().all(|b| b.is_ascii_digit()))
-        // A process may end while it is looked at.
+        // A process may end during the check.
         .any(|pid| files.read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.as_deref() == Some(&wanted[..])))
 }
 
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_found_by_its_whole_command_line() {
+    fn a_process_is_found_by_its_full_command_line() {
         let machine = Files::of_machine();
         let own: Vec<String> = std::env::args().collect();
         assert!(runs(&machine, &own));

@@ -1,4 +1,4 @@
-//! Removal of a tree, never across a mount.
+//! Removes directory trees, but never crosses a mount.
 
 use super::files::{FileError, Files, failed};
 use nix::{
@@ -15,11 +15,11 @@ use std::{
     path::Path,
 };
 
-/// Why a tree is still there, at least in part.
+/// Why a tree was not removed completely.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoveError {
-    /// Something is mounted in it; nothing behind the mount was touched.
-    #[error("{} is a mount point and is left alone", .0.display())]
+    /// It contains a mount point; nothing behind the mount was changed.
+    #[error("{} is a mount point and was not removed", .0.display())]
     Mount(std::path::PathBuf),
     /// A file operation failed.
     #[error(transparent)]
@@ -30,7 +30,7 @@ impl Files {
     /// Removes a path and everything below it. Stops at a mount, even one of the same device.
     ///
     /// # Errors
-    /// A mount, or the first operation that failed.
+    /// If there is a mount, or an operation fails.
     pub fn remove_tree(&self, path: &Path) -> Result<(), RemoveError> {
         let real = self.real(path);
         let (Some(parent), Some(name)) = (real.parent(), real.file_name()) else { return Ok(()) };
@@ -48,7 +48,7 @@ fn remove(parent: BorrowedFd<'_>, name: &OsStr, path: &Path) -> Result<(), Remov
         Err(errno) => return Err(failure("remove", errno)),
     }
     let how = OpenHow::new().flags(FLAGS).resolve(ResolveFlag::RESOLVE_NO_XDEV | ResolveFlag::RESOLVE_NO_SYMLINKS);
-    // The kernel itself refuses a mount. Bind mounts of the same device have the same device number.
+    // The kernel refuses a mount. The device number is no proof: bind mounts of the same device share it.
     let opened = match openat2(parent, name, how) {
         Err(Errno::ENOSYS) => open_on_same_mount(parent, name),
         opened => opened,
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_mount_is_never_entered() {
-        // procfs has mounts of its own on every machine where tests run.
+        // procfs contains mounts on every machine where tests run.
         let (root, same) = (File::open("/").unwrap(), File::open("/proc").unwrap());
         let proc = OsStr::new("proc");
         let how = OpenHow::new().flags(FLAGS).resolve(ResolveFlag::RESOLVE_NO_XDEV);

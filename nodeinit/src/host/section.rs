@@ -1,4 +1,4 @@
-//! A part of a file that is read as if it were a file of its own.
+//! A section of a file, which is read like a file.
 
 use std::{
     fs::File,
@@ -6,31 +6,31 @@ use std::{
     path::PathBuf,
 };
 
-/// All of a file, or a part of it such as a member of a bundle.
+/// A complete file, or a part of it such as a member of a bundle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
     /// The file.
     pub file: PathBuf,
-    /// Where the part begins.
+    /// Its offset.
     pub offset: u64,
     /// Its length.
     pub length: u64,
 }
 
 impl Section {
-    /// All of a file, as long as it is now.
+    /// Returns a complete file with its current length.
     ///
     /// # Errors
-    /// Where it is not there.
+    /// If it does not exist.
     pub fn whole(file: PathBuf) -> io::Result<Self> {
         let length = file.metadata()?.len();
         Ok(Self { file, offset: 0, length })
     }
 
-    /// Opens it at its beginning.
+    /// Opens it at its start.
     ///
     /// # Errors
-    /// Where the file cannot be opened.
+    /// If the file cannot be opened.
     pub fn open(&self) -> io::Result<io::Take<File>> {
         let mut file = File::open(&self.file)?;
         file.seek(SeekFrom::Start(self.offset))?;

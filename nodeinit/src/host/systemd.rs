@@ -1,4 +1,4 @@
-//! systemd's units, through `systemctl`.
+//! Controls systemd units through `systemctl`.
 
 use super::commands::{CommandError, Commands};
 use std::{
@@ -16,16 +16,16 @@ use std::{
 };
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
-/// `systemctl` answers in milliseconds; this is for a machine under heavy load.
+/// Limit for one call of `systemctl`, which takes milliseconds except under heavy load.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// How long a unit may take to start or stop: systemd's own default (`DefaultTimeoutStopSec`), and some.
+/// Limit for a unit to start or stop: systemd's default (`DefaultTimeoutStopSec`) and a margin.
 const JOB_LIMIT: Duration = Duration::from_secs(100);
 
 /// Whether systemd knows a unit of this name.
 ///
 /// # Errors
-/// Where `systemctl` cannot be run.
+/// If `systemctl` cannot be run.
 async fn is_known(commands: &Commands, unit: &str) -> Result<bool, CommandError> {
     let state = commands.run(&["systemctl", "show", "--property=LoadState", "--value", unit], LIMIT).await?;
     Ok(state.trim() == "loaded")
@@ -34,30 +34,30 @@ async fn is_known(commands: &Commands, unit: &str) -> Result<bool, CommandError>
 /// Makes systemd read its unit files again.
 ///
 /// # Errors
-/// Where `systemctl` fails.
+/// If `systemctl` fails.
 pub async fn reload(commands: &Commands) -> Result<(), CommandError> {
     commands.run(&["systemctl", "daemon-reload"], LIMIT).await.map(drop)
 }
 
-/// The link that enabling one of our units makes: all of them belong to `multi-user.target`.
+/// Returns the symbolic link that enables one of nodeinit's units: all of them belong to `multi-user.target`.
 #[must_use]
 pub fn enabled(unit: &str) -> PathBuf {
     Path::new("/etc/systemd/system/multi-user.target.wants").join(unit)
 }
 
-/// Lets a unit start at boot. All units are read again at the next boot, and not now as `systemctl enable` does by itself: each
-/// of systemd's generators would run.
+/// Enables a unit for the next boot, without the reload of all units that `systemctl enable` does by default: it would run all
+/// generators of systemd.
 ///
 /// # Errors
-/// Where `systemctl` fails.
+/// If `systemctl` fails.
 pub async fn enable(commands: &Commands, unit: &str) -> Result<(), CommandError> {
     commands.run(&["systemctl", "enable", "--quiet", "--no-reload", unit], LIMIT).await.map(drop)
 }
 
-/// Takes a unit from the boot. A missing unit is fine.
+/// Disables a unit. A missing unit is fine.
 ///
 /// # Errors
-/// Where `systemctl` fails.
+/// If `systemctl` fails.
 pub async fn disable(commands: &Commands, unit: &str) -> Result<(), CommandError> {
     if !is_known(commands, unit).await? {
         return Ok(());
@@ -65,10 +65,10 @@ pub async fn disable(commands: &Commands, unit: &str) -> Result<(), CommandError
     commands.run(&["systemctl", "disable", "--quiet", unit], LIMIT).await.map(drop)
 }
 
-/// Starts a unit, or restarts it where it runs; returns when its start has ended.
+/// Starts a unit, or restarts it if it runs; returns when it has started.
 ///
 /// # Errors
-/// Where `systemctl` fails, or the unit does not start in time.
+/// If `systemctl` fails, or the unit does not start in time.
 pub async fn restart(commands: &Commands, unit: &str) -> Result<(), CommandError> {
     commands.run(&["systemctl", "restart", unit], JOB_LIMIT).await.map(drop)
 }
@@ -76,7 +76,7 @@ pub async fn restart(commands: &Commands, unit: &str) -> Result<(), CommandError
 /// Stops a unit. A missing unit is fine.
 ///
 /// # Errors
-/// Where `systemctl` fails, or the unit does not end in time.
+/// If `systemctl` fails, or the unit does not stop in time.
 pub async fn stop(commands: &Commands, unit: &str) -> Result<(), CommandError> {
     if !is_known(commands, unit).await? {
         return Ok(());
@@ -84,26 +84,26 @@ pub async fn stop(commands: &Commands, unit: &str) -> Result<(), CommandError> {
     commands.run(&["systemctl", "stop", unit], JOB_LIMIT).await.map(drop)
 }
 
-/// What systemd says of a unit.
+/// The state of a unit.
 #[derive(Clone, Debug)]
 pub struct Unit {
     /// Whether it runs.
     pub active: bool,
-    /// When its process started.
+    /// The start time of its process.
     pub since: Option<SystemTime>,
     /// Its process.
     pub pid: Option<u32>,
-    /// What it reports of itself.
+    /// Its own status text.
     pub status: String,
 }
 
-/// Asks for a unit's state.
+/// Returns a unit's state.
 ///
 /// # Errors
-/// Where `systemctl` fails.
+/// If `systemctl` fails.
 pub async fn unit(commands: &Commands, unit: &str) -> Result<Unit, CommandError> {
     let properties = "ActiveState,ExecMainStartTimestamp,MainPID,StatusText";
-    // `--timestamp=unix` is new in systemd 251.
+    // `--timestamp=unix` needs systemd 251.
     let text = commands.run(&["env", "TZ=UTC", "systemctl", "show", unit, "-p", properties], LIMIT).await?;
     let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default();
     Ok(Unit {
@@ -114,25 +114,25 @@ pub async fn unit(commands: &Commands, unit: &str) -> Result<Unit, CommandError>
     })
 }
 
-/// A time as systemd shows it in UTC: `Sun 2026-11-22 21:53:56 UTC`. `None` for an empty one: it never started.
+/// Parses a time as systemd shows it in UTC: `Sun 2026-11-22 21:53:56 UTC`. Returns `None` for an empty one: the unit never started.
 fn timestamp(text: &str) -> Option<SystemTime> {
     let [_, date, time, "UTC"] = text.split(' ').collect::<Vec<_>>()[..] else { return None };
     OffsetDateTime::parse(&format!("{date}T{time}Z"), &Rfc3339).ok().map(SystemTime::from)
 }
 
-/// Reports that this service has started, for a unit with `Type=notify`. Where systemd did not start it, nothing happens.
+/// Reports that this service has started, for a unit with `Type=notify`. Does nothing if systemd did not start it.
 pub fn ready() {
     send("READY=1");
 }
 
-/// Sets the line that `systemctl status` shows for this service. Where systemd did not start it, nothing happens.
+/// Sets the status line in `systemctl status` of this service. Does nothing if systemd did not start it.
 pub fn status(text: &str) {
     send(&format!("STATUS={text}"));
 }
 
 fn send(state: &str) {
     let Some(socket) = std::env::var_os("NOTIFY_SOCKET") else { return };
-    // Without it systemd knows less, or starts the service again after its time limit.
+    // If this fails, systemd lacks the status, or restarts the service after its time limit.
     let _ = notify(&socket, state);
 }
 

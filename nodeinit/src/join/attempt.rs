@@ -1,7 +1,7 @@
-//! The protocol at one endpoint, as far as it goes.
+//! One attempt to join at one endpoint.
 
 use super::{
-    Join, Joined, MachineIdentity,
+    JoinRequest, Joined, MachineIdentity,
     error::{JoinError, Obstacle},
     trust::{Seen, tls},
 };
@@ -35,17 +35,17 @@ use std::{
 const REQUESTS: &str = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 const SIGNER: &str = "kubernetes.io/kube-apiserver-client-kubelet";
 
-/// Where the CA is published, for clients that have its pin. Source: `k8s.io/cluster-bootstrap`.
+/// Where the CA is published for clients that have its pin. Source: `k8s.io/cluster-bootstrap`.
 const CLUSTER_INFO: &str = "/api/v1/namespaces/kube-public/configmaps/cluster-info";
 
-/// A connection may take this long to be made, before the next endpoint's turn.
+/// Limit for a connection before the next endpoint is tried.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
 /// Why an attempt ended.
 pub(super) enum Stop {
-    /// Trying again does not help.
+    /// A retry does not help.
     ForGood(JoinError),
-    /// It may.
+    /// A retry may help.
     Now(Obstacle),
 }
 
@@ -55,13 +55,13 @@ impl From<JoinError> for Stop {
     }
 }
 
-/// What has been reached so far; a later attempt goes on there.
+/// The progress so far, from which a later attempt continues.
 pub(super) struct Attempt<'a> {
-    join: &'a Join<'a>,
+    join: &'a JoinRequest<'a>,
     ca: Option<String>,
-    /// The name is free, or ours.
+    /// Whether the name is free or belongs to this machine.
     named: bool,
-    /// The API has the request.
+    /// Whether the API has the request.
     requested: bool,
     requests: u32,
     /// The CertificateSigningRequest's name.
@@ -70,10 +70,10 @@ pub(super) struct Attempt<'a> {
 }
 
 impl<'a> Attempt<'a> {
-    pub(super) fn new(join: &'a Join<'a>) -> Result<Self, JoinError> {
+    pub(super) fn new(join: &'a JoinRequest<'a>) -> Result<Self, JoinError> {
         let pem = client_request(&join.leaf(), join.key).map_err(JoinError::Request)?;
-        // As the kubelet does (`digestedName`), so that the same key asks the same. With another token the request is another
-        // one: what became of the former token's does not matter to it.
+        // As in the kubelet (`digestedName`), so that the same key has the same request. Another token has another request, so the
+        // fate of the former token's request does not matter.
         let token = join.token.expose().split_once('.').unwrap_or_default().0;
         let of = [&join.key.pin()[..], join.node.as_bytes(), b".", token.as_bytes()].concat();
         let name = format!("node-csr-{}", BASE64_URL_SAFE_NO_PAD.encode(digest(&SHA256, &of)));
@@ -81,7 +81,7 @@ impl<'a> Attempt<'a> {
         Ok(Self { join, ca, named: false, requested: false, requests: 0, name, pem })
     }
 
-    /// The obstacle, if the deadline passed during an attempt.
+    /// Returns the obstacle if the deadline passed during an attempt.
     pub(super) fn unanswered(&self) -> Obstacle {
         if self.requested { Obstacle::Unsigned(self.name.clone()) } else { Obstacle::Silent }
     }
@@ -121,7 +121,7 @@ impl<'a> Attempt<'a> {
         Ok(Joined { certificate, ca, requests: self.requests })
     }
 
-    /// Counts a request, unless there was nobody to send it to.
+    /// Counts a request, unless there was no connection.
     fn counted<T>(&mut self, answer: Result<T, ApiError>) -> Result<T, ApiError> {
         let unsent = matches!(
             answer,
@@ -131,11 +131,11 @@ impl<'a> Attempt<'a> {
         answer
     }
 
-    /// Asks for the CA without knowing whom; the pin decides.
+    /// Requests the CA anonymously, over unverified TLS, and compares it with the pin.
     async fn published(&mut self, client: &KubeClient, seen: &Seen) -> Result<String, Stop> {
         let info = client.get::<Value>(CLUSTER_INFO).await;
         let info = self.counted(info).map_err(|e| passing(e, seen))?;
-        let odd = || Stop::Now(Obstacle::NotApi("its cluster-info holds no CA".into()));
+        let odd = || Stop::Now(Obstacle::NotApi("its cluster-info contains no CA".into()));
         let config = yaml::document(info["data"]["kubeconfig"].as_str().ok_or_else(odd)?).map_err(|_| odd())?;
         let ca = config["clusters"][0]["cluster"]["certificate-authority-data"].as_str().ok_or_else(odd)?;
         let ca = BASE64_STANDARD.decode(ca).ok().and_then(|ca| String::from_utf8(ca).ok()).ok_or_else(odd)?;
@@ -145,7 +145,7 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// Sees whether the token is known and the name free.
+    /// Checks that the token is known and the name is free.
     async fn look_at_name(&mut self, client: &KubeClient, seen: &Seen) -> Result<(), Stop> {
         let found = client.find::<Node>(&format!("/api/v1/nodes/{}", self.join.node)).await;
         let found = self.counted(found).map_err(|e| passing(e, seen))?;
@@ -162,7 +162,7 @@ impl<'a> Attempt<'a> {
     }
 
     async fn request(&mut self, client: &KubeClient, seen: &Seen) -> Result<(), Stop> {
-        // What the kubelet asks for with an ECDSA key (`requestNodeCertificate`); how long it holds is the signer's choice.
+        // The kubelet's request with an ECDSA key (`requestNodeCertificate`); the signer chooses the validity.
         let object = json!({
             "apiVersion": "certificates.k8s.io/v1",
             "kind": "CertificateSigningRequest",
@@ -175,7 +175,7 @@ impl<'a> Attempt<'a> {
         });
         let made = client.create(REQUESTS, &object).await;
         match self.counted(made) {
-            // An earlier run's, of the same key.
+            // The request of an earlier run with the same key.
             Err(ApiError::Refused { status: StatusCode::CONFLICT, .. }) | Ok(_) => {
                 self.requested = true;
                 Ok(())
@@ -184,7 +184,7 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// Watches the request until it bears a certificate.
+    /// Watches the request until it contains a certificate.
     async fn signed(&mut self, client: &KubeClient, seen: &Seen, left: Duration) -> Result<String, Stop> {
         let (name, seconds) = (self.name.clone(), left.as_secs() + 1);
         let path = format!("{REQUESTS}?watch=true&fieldSelector=metadata.name%3D{name}&timeoutSeconds={seconds}");
@@ -220,7 +220,7 @@ impl<'a> Attempt<'a> {
     }
 }
 
-/// What became of a request: `None` nothing yet.
+/// Returns the decision about a request; `None` if it is undecided.
 fn verdict(name: &str, object: &CertificateRequest) -> Option<Result<String, JoinError>> {
     for (kind, verdict) in [("Denied", "denied"), ("Failed", "failed")] {
         if let Some(condition) = object.status.conditions.iter().find(|condition| condition.kind == kind) {
@@ -237,11 +237,11 @@ fn verdict(name: &str, object: &CertificateRequest) -> Option<Result<String, Joi
 }
 
 impl MachineIdentity {
-    /// Whether a Node is this machine. Images are cloned with their machine-id, and firmware has the same UUID in many
-    /// machines: both must fit.
+    /// Whether a Node is this machine. Cloned images share their machine-id, and many machines have the same firmware UUID:
+    /// both must match.
     fn is(&self, node: &Node) -> bool {
         let info = &node.status.node_info;
-        // A node that no kubelet has reported yet is nobody's.
+        // A node without a report of its kubelet belongs to no machine yet.
         if info.machine_id.is_empty() {
             return true;
         }
@@ -251,7 +251,7 @@ impl MachineIdentity {
     }
 }
 
-/// What an answer, or none, means.
+/// Maps an error to the decision to stop or to retry.
 fn passing(error: ApiError, seen: &Seen) -> Stop {
     Stop::Now(match error {
         ApiError::Refused { status: StatusCode::UNAUTHORIZED, .. } => Obstacle::Token,
@@ -267,7 +267,7 @@ fn passing(error: ApiError, seen: &Seen) -> Stop {
     })
 }
 
-/// Why there is no connection, or no TLS over it.
+/// Maps a failed connection or TLS handshake to an obstacle.
 fn connect(error: &io::Error, address: String, seen: &Seen) -> Obstacle {
     use rustls::{CertificateError as Bad, Error as Tls};
     let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<Tls>());
@@ -277,7 +277,7 @@ fn connect(error: &io::Error, address: String, seen: &Seen) -> Obstacle {
         Some(other) => Obstacle::NotTls(other.to_string()),
         None if error.kind() == io::ErrorKind::Unsupported => Obstacle::NotApi(error.to_string()),
         None if error.kind() == io::ErrorKind::UnexpectedEof => {
-            Obstacle::Unreachable(format!("{address} closes the connection before TLS begins"))
+            Obstacle::Unreachable(format!("{address} closes the connection before the TLS handshake"))
         }
         None if error.kind() == io::ErrorKind::TimedOut => Obstacle::Silent,
         None => Obstacle::Unreachable(format!("cannot reach {address}: {error}")),
@@ -293,7 +293,7 @@ mod tests {
     use tokio_rustls::TlsAcceptor;
 
     #[test]
-    fn a_node_is_this_machine_only_where_both_ids_fit() {
+    fn a_node_is_this_machine_only_if_both_ids_match() {
         let node = |id: &str, uuid: &str| -> Node {
             let node = json!({"status": {"nodeInfo": {"machineID": id, "systemUUID": uuid}}});
             serde_json::from_value(node).unwrap()
@@ -319,7 +319,7 @@ mod tests {
         );
     }
 
-    /// A server over TLS that announces a cluster-info of 10 GB. HTTP/2 frame by frame: RFC 9113, sections 4.1 and 6.
+    /// Starts a TLS server that announces a cluster-info of 10 GB. HTTP/2 frame by frame: RFC 9113, sections 4.1 and 6.
     async fn server_of_a_large_cluster_info() -> Endpoint {
         let key = crate::pki::Key::generate().unwrap();
         let certificate = crate::pki::authority::self_signed("kubernetes", &key, SystemTime::now()).unwrap();
@@ -356,7 +356,7 @@ mod tests {
         let trust = super::super::Trust::new(None, vec![[7; 32]]).unwrap();
         let (token, key) = (Secret::new("abcdef.0123456789abcdef".to_owned()), crate::pki::Key::generate().unwrap());
         let machine = MachineIdentity { id: "aa".into(), system_uuid: None };
-        let join = Join {
+        let join = JoinRequest {
             node: "w1",
             endpoints: &endpoints,
             trust: &trust,

@@ -1,4 +1,4 @@
-//! Why a worker was not let in, and what to do about it.
+//! Why a worker could not join, and the fix.
 
 use crate::{engine::error::Exit, pki::PkiError};
 use nodeinit_config::cluster::Endpoint;
@@ -7,23 +7,23 @@ use std::time::Duration;
 /// Why a worker did not join.
 #[derive(Debug, thiserror::Error)]
 pub enum JoinError {
-    /// The configuration names nobody to trust.
-    #[error("neither join.caCertificate nor join.caPins says which cluster to trust")]
+    /// The configuration names neither a CA nor a pin.
+    #[error("no trusted CA: set join.caCertificate or join.caPins")]
     NoTrust,
     /// The CA cannot be used.
     #[error("join.caCertificate: {0}")]
     Ca(PkiError),
-    /// The CA is another than the one that was pinned.
-    #[error("join.caCertificate has the pin {found}, and join.caPins names {wanted}; nothing was connected to")]
+    /// The CA does not match the pin.
+    #[error("join.caCertificate has the pin {found}, but join.caPins has {wanted}; no connection was made")]
     Pin {
-        /// The CA's.
+        /// The pin of the CA.
         found: String,
-        /// What was expected.
+        /// The expected pins.
         wanted: String,
     },
-    /// Another machine is the node of this name.
+    /// Another machine has the node of this name.
     #[error(
-        "the cluster has a node {node} already, and it is another machine (machine-id {theirs}, and this one has {ours})"
+        "the cluster already has a node {node}, which is another machine (its machine-id is {theirs}, this machine's is {ours})"
     )]
     Taken {
         /// The name.
@@ -33,7 +33,7 @@ pub enum JoinError {
         /// This machine's.
         ours: String,
     },
-    /// Somebody refused the request.
+    /// The request was denied or failed.
     #[error("the request {request} for the kubelet's certificate was {verdict}: {message}")]
     Refused {
         /// The CertificateSigningRequest.
@@ -43,38 +43,38 @@ pub enum JoinError {
         /// Reason and message of the API.
         message: String,
     },
-    /// What was signed is of no use.
-    #[error("the certificate that the cluster signed is of no use: {0}")]
+    /// The signed certificate cannot be used.
+    #[error("the certificate that the cluster signed cannot be used: {0}")]
     Certificate(String),
-    /// This machine cannot make a request.
-    #[error("cannot make a request for a certificate: {0}")]
+    /// This machine cannot create a request.
+    #[error("cannot create a certificate request: {0}")]
     Request(PkiError),
     /// The deadline passed.
-    #[error("{node} was not let in within {} s; last seen: {}", .limit.as_secs(), list(.obstacles))]
+    #[error("timed out after {} s: {node} could not join; last seen: {}", .limit.as_secs(), list(.obstacles))]
     Late {
         /// The node.
         node: String,
-        /// How long.
+        /// The time limit.
         limit: Duration,
-        /// What stood in the way at each endpoint.
+        /// The obstacle at each endpoint.
         obstacles: Vec<(Endpoint, Obstacle)>,
     },
 }
 
-/// What may pass by waiting.
+/// An obstacle that may be temporary.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
     /// No connection.
     #[error("{0}")]
     Unreachable(String),
-    /// Something else listens there.
-    #[error("what listens there does not speak TLS as an API server does ({0})")]
+    /// Another program listens there.
+    #[error("the program that listens there does not speak TLS like an API server ({0})")]
     NotTls(String),
-    /// The API server, or somebody between, shows a certificate of another CA.
-    #[error("it shows a certificate signed by {0:?}, which is not this cluster's CA")]
+    /// The API server, or a man in the middle, presents a certificate of another CA.
+    #[error("it presents a certificate signed by {0:?}, which is not this cluster's CA")]
     Untrusted(String),
-    /// The CA is right, the certificate is not.
-    #[error("its certificate does not hold: {0}")]
+    /// The CA is right, but the certificate is not.
+    #[error("its certificate is not valid: {0}")]
     BadCertificate(String),
     /// It speaks TLS, but not like the API.
     #[error("the server there is not a Kubernetes API server ({0})")]
@@ -83,15 +83,15 @@ pub enum Obstacle {
     #[error("it does not know this machine's token, or the token has expired")]
     Token,
     /// 403.
-    #[error("the token is not allowed what a worker needs: {0}")]
+    #[error("the token lacks rights that a worker needs: {0}")]
     Forbidden(String),
     /// 429, 5xx.
     #[error("{0}")]
     Busy(String),
-    /// Nobody signs.
+    /// The request is not signed.
     #[error("the request {0} is not signed yet")]
     Unsigned(String),
-    /// The connection was made and then nothing came.
+    /// The server accepted the connection, but did not answer.
     #[error("no answer")]
     Silent,
 }
@@ -100,22 +100,22 @@ impl Obstacle {
     fn remedy(&self) -> &'static str {
         match self {
             Self::Unreachable(_) | Self::Silent => {
-                "see whether the API server runs and this machine can reach it: firewall, route, DNS, controlPlane.endpoint"
+                "check that the API server runs and that this machine can reach it: firewall, route, DNS, controlPlane.endpoint"
             }
             Self::NotTls(_) | Self::NotApi(_) => {
-                "correct controlPlane.endpoint (or join.endpoints): it must be the API server's own port, or a load balancer that \
-                 passes TCP on"
+                "fix controlPlane.endpoint (or join.endpoints): it must be the API server's own port, or a load balancer that \
+                 forwards TCP"
             }
             Self::Untrusted(_) => {
-                "another cluster, or somebody between who reads along: see where controlPlane.endpoint leads, and compare \
+                "this is another cluster or a man in the middle: check where controlPlane.endpoint leads, and compare \
                  join.caCertificate with /etc/kubernetes/pki/ca.crt of a master"
             }
             Self::BadCertificate(_) => {
-                "add the endpoint's name to controlPlane.certSANs and run `nodeinit up` on the masters; or set this machine's clock"
+                "add the endpoint's name to controlPlane.certSANs and run `nodeinit up` on the masters; or synchronize this machine's clock"
             }
-            Self::Token => "ask for a new one: `nodeinit token create --worker NAME` on the first master",
-            Self::Forbidden(_) => "run `nodeinit up` on the first master: it binds the tokens' group to its roles",
-            Self::Busy(_) => "see whether the API server and etcd are healthy: `nodeinit status` on a master",
+            Self::Token => "create a new one: `nodeinit token create --worker NAME` on the first master",
+            Self::Forbidden(_) => "run `nodeinit up` on the first master, which binds the tokens' group to its roles",
+            Self::Busy(_) => "check that the API server and etcd are healthy: `nodeinit status` on a master",
             Self::Unsigned(_) => {
                 "see `kubectl get csr` on a master: a pending request needs nodeinit's agent (`systemctl status nodeinit-agent` on a \
                  master), an approved one a kube-controller-manager that has the CA's key"
@@ -123,7 +123,7 @@ impl Obstacle {
         }
     }
 
-    /// The larger, the nearer the worker came.
+    /// Returns how far the worker came: the larger, the further.
     fn rank(&self) -> u8 {
         match self {
             Self::Unreachable(_) | Self::Silent => 0,
@@ -144,7 +144,7 @@ fn list(obstacles: &[(Endpoint, Obstacle)]) -> String {
 }
 
 impl JoinError {
-    /// What it means for the process.
+    /// Returns the exit code of the process.
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {
@@ -154,31 +154,33 @@ impl JoinError {
         }
     }
 
-    /// What to do about it.
+    /// Returns the fix.
     #[must_use]
     pub fn remedy(&self) -> String {
         match self {
-            Self::NoTrust => "take both from a master: `nodeinit token create --worker NAME --output json`".into(),
-            Self::Ca(_) => "write the text of /etc/kubernetes/pki/ca.crt of a master there".into(),
-            Self::Pin { .. } => "one of the two belongs to another cluster: take both from a master".into(),
-            Self::Taken { node, .. } => format!(
-                "give this machine another name; or, if that machine is gone for good: `kubectl delete node {node}`"
-            ),
+            Self::NoTrust => "copy both from a master: `nodeinit token create --worker NAME --output json`".into(),
+            Self::Ca(_) => "set it to the text of /etc/kubernetes/pki/ca.crt of a master".into(),
+            Self::Pin { .. } => "one of the two belongs to another cluster: copy both from a master".into(),
+            Self::Taken { node, .. } => {
+                format!("rename this machine; or, if the other machine is gone for good: `kubectl delete node {node}`")
+            }
             Self::Refused { request, .. } => {
                 format!(
                     "fix the cause that the message names; then `kubectl delete csr {request}` and run `nodeinit up` again"
                 )
             }
-            Self::Certificate(_) => "see the clocks, and the flags cluster-signing-* of the controller manager".into(),
-            Self::Request(_) => "see whether the machine has a source of random numbers".into(),
+            Self::Certificate(_) => {
+                "check the clocks, and the flags cluster-signing-* of the controller manager".into()
+            }
+            Self::Request(_) => "check that the machine has a source of random numbers".into(),
             Self::Late { obstacles, .. } => {
                 let nearest = obstacles.iter().map(|(_, obstacle)| obstacle).max_by_key(|obstacle| obstacle.rank());
-                nearest.map_or("name an endpoint", Obstacle::remedy).to_owned()
+                nearest.map_or("set controlPlane.endpoint", Obstacle::remedy).to_owned()
             }
         }
     }
 
-    /// The obstacle at each endpoint.
+    /// Returns the obstacle at each endpoint.
     pub(super) fn obstacles(&self) -> String {
         match self {
             Self::Late { obstacles, .. } => list(obstacles),
@@ -186,7 +188,7 @@ impl JoinError {
         }
     }
 
-    /// Whether no endpoint could be connected to.
+    /// Whether no endpoint accepted a connection.
     pub(super) fn is_unreachable(&self) -> bool {
         let Self::Late { obstacles, .. } = self else { return false };
         obstacles.iter().all(|(_, obstacle)| matches!(obstacle, Obstacle::Unreachable(_)))
@@ -198,13 +200,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_endpoint_that_came_nearest_gives_the_advice() {
+    fn the_endpoint_with_the_most_progress_decides_the_hint() {
         let at = |host: &str| Endpoint { host: host.into(), port: 6443 };
         let obstacles = vec![(at("a"), Obstacle::Token), (at("b"), Obstacle::Unreachable("connection refused".into()))];
         let late = JoinError::Late { node: "w1".into(), limit: Duration::from_secs(9), obstacles };
         assert!(late.to_string().contains("a:6443: it does not know this machine's token"), "{late}");
         assert!(late.to_string().ends_with("; b:6443: connection refused"), "{late}");
-        assert!(late.remedy().starts_with("ask for a new one"));
+        assert!(late.remedy().starts_with("create a new one"));
         assert!(!late.is_unreachable());
         assert_eq!(late.exit(), Exit::TryAgain);
     }

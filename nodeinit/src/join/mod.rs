@@ -1,12 +1,12 @@
-//! How a worker joins: with a bootstrap token it asks for its kubelet's client certificate, in three requests.
+//! Joins a worker: uses a bootstrap token to request the kubelet's client certificate, in three requests.
 //!
-//! 1. GET of the node of its own name: the token is known, the name is free or this machine's own.
-//! 2. POST of a CertificateSigningRequest named after the key, so that a killed run finds its own again.
+//! 1. GET of the node with its own name: the token is known, and the name is free or belongs to this machine.
+//! 2. POST of a CertificateSigningRequest named after the key, so that the run after a kill finds its request again.
 //! 3. A watch of that request until the controller manager has signed it.
 //!
-//! Each failure adds a request or two of the same. The kubelet's own way (`pkg/kubelet/certificate/bootstrap`) takes more,
-//! and kubeadm's, which waits around it for files, several seconds. Nothing here looks at this machine, so that a test can
-//! join hundreds of names at once.
+//! Each failure adds one or two of these requests. The kubelet's bootstrap (`pkg/kubelet/certificate/bootstrap`) needs more,
+//! and kubeadm, which also waits for files, takes several seconds. Nothing here reads this machine, so a test can join
+//! hundreds of names at the same time.
 
 mod attempt;
 mod error;
@@ -26,57 +26,56 @@ use nodeinit_config::{Secret, cluster::Endpoint};
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
-/// Pauses between two rounds over the endpoints begin at this and double.
+/// The first pause between two rounds over the endpoints; it doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-/// The longest pause while nobody listens: a look costs nobody anything.
+/// The longest pause while no endpoint accepts connections: an attempt is cheap.
 const UNREACHABLE_PAUSE: Duration = Duration::from_secs(1);
-/// The longest pause while an API server answers and has to work for it.
+/// The longest pause while an API server answers: each attempt costs it work.
 const BUSY_PAUSE: Duration = Duration::from_secs(5);
 
-/// One worker about to join.
+/// A worker's attempt to join.
 #[derive(Debug)]
-pub struct Join<'a> {
+pub struct JoinRequest<'a> {
     /// The node's name.
     pub node: &'a str,
-    /// Where the API may be, tried in turn.
+    /// The endpoints of the API, tried in turn.
     pub endpoints: &'a [Endpoint],
-    /// Whom to believe that it is the API.
+    /// The trusted CA or its pin.
     pub trust: &'a Trust,
     /// The bootstrap token.
     pub token: &'a Secret<String>,
-    /// The kubelet's private key, which is on disk already.
+    /// The kubelet's private key, which is already on disk.
     pub key: &'a Key,
     /// This machine.
     pub machine: &'a MachineIdentity,
-    /// How long all of it may take.
+    /// The time limit for all attempts.
     pub limit: Duration,
-    /// The start is put off by up to this at random, so that workers which boot at once do not ask at once.
+    /// The start is delayed by up to this time at random, so that workers that boot together do not all send requests together.
     pub spread: Duration,
 }
 
-/// A worker that was let in.
+/// A worker that has joined.
 #[derive(Clone, Debug)]
 pub struct Joined {
     /// The kubelet's client certificate, as PEM.
     pub certificate: String,
     /// The cluster's CA, as PEM.
     pub ca: String,
-    /// How many requests were sent.
+    /// The number of requests that were sent.
     pub requests: u32,
 }
 
-impl Join<'_> {
-    /// What the certificate will say.
+impl JoinRequest<'_> {
+    /// Describes the requested certificate.
     #[must_use]
     pub fn leaf(&self) -> Leaf {
         crate::pki::catalog::node_client(self.node)
     }
 
-    /// Joins, and retries until the deadline where that may help. `note` receives the obstacle, whenever
-    /// that changes.
+    /// Joins, and retries until the deadline if that may help. `note` receives the obstacle whenever it changes.
     ///
     /// # Errors
-    /// [`JoinError`].
+    /// If the worker cannot join.
     pub async fn run(&self, mut note: impl FnMut(&str)) -> Result<Joined, JoinError> {
         let deadline = Instant::now() + self.limit;
         tokio::time::sleep(self.spread.mul_f64(random())).await;
@@ -84,7 +83,7 @@ impl Join<'_> {
         let mut clients: Vec<Option<KubeClient>> = self.endpoints.iter().map(|_| None).collect();
         let mut attempt = Attempt::new(self)?;
         let mut backoff = Backoff::new(FIRST_PAUSE, BUSY_PAUSE).jitter(0.5).until(deadline);
-        let mut told = String::new();
+        let mut last_message = String::new();
         loop {
             let mut obstacles = Vec::new();
             for (endpoint, client) in self.endpoints.iter().zip(&mut clients) {
@@ -105,9 +104,9 @@ impl Join<'_> {
                 return Err(late);
             }
             let what = late.obstacles();
-            if what != told {
+            if what != last_message {
                 note(&what);
-                told = what;
+                last_message = what;
             }
             backoff.grow_to(if late.is_unreachable() { UNREACHABLE_PAUSE } else { BUSY_PAUSE });
             backoff.pause().await;

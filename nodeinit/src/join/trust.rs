@@ -1,4 +1,4 @@
-//! Whom a worker believes that it is the cluster's API.
+//! The trust of a worker in the cluster's API.
 
 use super::error::JoinError;
 use crate::{
@@ -17,7 +17,7 @@ use rustls::{
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The cluster's CA, or at least its pin.
+/// The cluster's CA, or its pin.
 #[derive(Clone, Debug)]
 pub struct Trust {
     pub(super) ca: Option<String>,
@@ -25,8 +25,8 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// Takes the CA of the configuration (PEM) if its pin is among `pins`, or if none is given. Without a CA it is asked from
-    /// the API when the worker joins, and must have one of the pins.
+    /// Accepts the configured CA (PEM) if its pin is among `pins`, or if there are no pins. Without a CA, the worker requests it from
+    /// the API when it joins, and it must match one of the pins.
     ///
     /// # Errors
     /// [`JoinError::NoTrust`], [`JoinError::Ca`] or [`JoinError::Pin`].
@@ -40,7 +40,7 @@ impl Trust {
         Ok(trust)
     }
 
-    /// Refuses a CA that was not pinned. Of several certificates each becomes a root, so each must be pinned.
+    /// Refuses a CA that does not match a pin. Each of several certificates becomes a root, so each must match.
     pub(super) fn fits(&self, pem: &str) -> Result<(), JoinError> {
         let all = Certificate::all_from_pem(pem.as_bytes()).map_err(JoinError::Ca)?;
         match all.iter().find(|ca| !self.pins.is_empty() && !self.pins.contains(&ca.pin)) {
@@ -57,7 +57,7 @@ fn shown(pin: &[u8; 32]) -> String {
     format!("sha256:{}", hex(pin))
 }
 
-/// The issuer that the last server named in its certificate.
+/// The issuer of the last server's certificate.
 #[derive(Debug, Default)]
 pub(super) struct Seen(Mutex<String>);
 
@@ -67,7 +67,7 @@ impl Seen {
     }
 }
 
-/// TLS towards the API: verified against `ca`, or, to ask for the CA, against nothing.
+/// Returns the TLS configuration for the API: verifies against `ca`, or not at all for the request of the CA.
 pub(super) fn tls(ca: Option<&str>, seen: Arc<Seen>) -> Result<ClientConfig, String> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let inner = match ca {
@@ -92,8 +92,8 @@ fn config(provider: Arc<CryptoProvider>, verifier: Verifier) -> Result<ClientCon
     Ok(tls)
 }
 
-/// rustls' own verifier, which notes who signed what it is shown. Without `inner` every certificate is taken: only for the CA
-/// itself, which is public and then held against its pin.
+/// rustls' verifier, which also records the issuer of the presented certificate. Without `inner`, it accepts every certificate: only for
+/// the request of the CA, which is public and then compared with its pin.
 #[derive(Debug)]
 struct Verifier {
     inner: Option<Arc<WebPkiServerVerifier>>,
@@ -151,7 +151,7 @@ mod tests {
     use std::time::SystemTime;
 
     #[test]
-    fn every_ca_must_be_pinned_where_there_are_pins() {
+    fn every_ca_must_match_a_pin_if_there_are_pins() {
         let ca = || self_signed("kubernetes", &Key::generate().unwrap(), SystemTime::now()).unwrap();
         let pin = |pem: &str| Certificate::from_pem(pem.as_bytes()).unwrap().pin;
         let (ours, other) = (ca(), ca());

@@ -1,4 +1,4 @@
-//! Certificate authorities, and what they issue.
+//! Certificate authorities, which issue certificates.
 
 use super::{Certificate, Key, PkiError, catalog::Leaf, names::Name, random};
 use rcgen::{
@@ -8,11 +8,11 @@ use rcgen::{
 use std::time::{Duration, SystemTime};
 use time::OffsetDateTime;
 
-/// Certificates begin this long before they are made, so that a machine whose clock is behind takes them too.
+/// Certificates are valid from this long before they are created, so that a machine whose clock is behind accepts them, too.
 pub const BACKDATE: Duration = Duration::from_secs(5 * 60);
 /// How long a CA is valid. Source: kubeadm, `CACertificateValidityPeriod`.
 pub const CA_VALIDITY: Duration = Duration::from_secs(3650 * 24 * 3600);
-/// How long everything else is valid. Source: kubeadm, `CertificateValidityPeriod`.
+/// How long other certificates are valid. Source: kubeadm, `CertificateValidityPeriod`.
 pub const LEAF_VALIDITY: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// A CA's certificate with its key.
@@ -24,19 +24,19 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// A CA of a certificate and its key. The caller knows that they fit.
+    /// Creates a CA from a certificate and its key. The caller has verified that they match.
     ///
     /// # Errors
-    /// Where its subject cannot be taken over as an issuer.
+    /// If its subject cannot be used as an issuer.
     pub fn new(certificate: Certificate, key: Key) -> Result<Self, PkiError> {
         let issuer = Issuer::from_ca_cert_der(&certificate.der.as_slice().into(), key)?;
         Ok(Self { certificate, issuer })
     }
 
-    /// Issues a certificate for a key; it ends with the CA's own at the latest. Returns PEM.
+    /// Issues a certificate for a key; it expires no later than the CA. Returns PEM.
     ///
     /// # Errors
-    /// [`PkiError::BadName`], or where signing fails.
+    /// [`PkiError::BadName`], or if signing fails.
     pub fn issue(&self, leaf: &Leaf, key: &Key, now: SystemTime) -> Result<String, PkiError> {
         let until = (now + LEAF_VALIDITY).min(self.certificate.not_after);
         let mut params = params(&leaf.common_name, leaf.organization.as_deref(), now, until)?;
@@ -51,10 +51,10 @@ impl Authority {
     }
 }
 
-/// A CA's own certificate for a key, in PEM.
+/// Returns the self-signed certificate of a CA, in PEM.
 ///
 /// # Errors
-/// [`PkiError::BadName`], or where signing fails.
+/// [`PkiError::BadName`], or if signing fails.
 pub fn self_signed(common_name: &str, key: &Key, now: SystemTime) -> Result<String, PkiError> {
     let mut params = params(common_name, None, now, now + CA_VALIDITY)?;
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -82,7 +82,7 @@ fn params(
     Ok(params)
 }
 
-/// A positive number of 127 random bits but one, which keeps its length.
+/// Returns a positive number of 126 random bits; a fixed bit keeps its length.
 fn serial() -> Result<SerialNumber, PkiError> {
     let mut bytes = random::bytes::<16>()?;
     bytes[0] = bytes[0] & 0x3f | 0x40;
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_api_servers_names_are_kubeadms() {
+    fn the_names_of_the_api_server_are_those_of_kubeadm() {
         let mut fixture = Fixture::new();
         fixture.cluster.control_plane.endpoint =
             Some(nodeinit_config::cluster::Endpoint { host: "api.example.org".into(), port: 6443 });
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn certificates_begin_before_they_are_made_and_end_with_their_ca() {
+    fn certificates_are_backdated_and_expire_with_their_ca() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_millis(1_800_000_000_500);
         let (authority, _) = authority(Ca::Kubernetes, now);
         let seconds = |time: SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ca_of_kubeadms_kind_signs_too() {
+    fn a_ca_of_kubeadm_signs_too() {
         // RSA, SHA-1 key identifier, PrintableString: what Go and OpenSSL write.
         let key = openssl(&["genrsa", "-traditional", "2048"], b"");
         let arguments = "req -x509 -new -key /dev/stdin -subj /CN=kubernetes -days 3650 -addext keyUsage=critical,keyCertSign,digitalSignature";
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_seen() {
+    fn every_fault_is_found() {
         let now = SystemTime::now();
         let (authority, _) = authority(Ca::Kubernetes, now);
         let (other, _) = self::authority(Ca::Kubernetes, now);
@@ -228,14 +228,14 @@ mod tests {
         let server = Leaf { names: vec![Name::of("x"), Name::of("10.0.0.1")], server: true, ..same };
         assert_eq!(
             said(&key, &server, &authority, now),
-            "does not hold for x, 10.0.0.1; lacks the extended key usage serverAuth"
+            "is not valid for x, 10.0.0.1; lacks the extended key usage serverAuth"
         );
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
-        fn what_is_issued_is_read_back(
+        fn an_issued_certificate_is_read_back(
             common_name in "[ -~äöü]{1,40}",
             organization in proptest::option::of("[a-z:-]{1,30}"),
             dns in proptest::collection::vec("[a-z0-9.-]{1,40}", 0..4),
@@ -245,7 +245,7 @@ mod tests {
             let now = SystemTime::now();
             let (authority, _) = authority(Ca::Etcd, now);
             let names = dns.into_iter().map(Name::Dns).chain(
-                // An IPv4 address in IPv6 form is read back as the IPv4 address that it is.
+                // An IPv4 address in IPv6 form is read back as the IPv4 address.
                 addresses.into_iter().map(|address| Name::Address(address.to_canonical())),
             );
             let names = names.collect();
@@ -259,7 +259,7 @@ mod tests {
         }
 
         #[test]
-        fn rubbish_is_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        fn invalid_bytes_are_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
             let body = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, &bytes);
             let pem = format!("-----BEGIN CERTIFICATE-----\n{body}\n-----END CERTIFICATE-----\n");
             prop_assert!(Certificate::from_pem(pem.as_bytes()).is_err());

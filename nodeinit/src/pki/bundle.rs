@@ -1,4 +1,4 @@
-//! The secrets bundle: generated, and accepted only if its keys and certificates can be used.
+//! Generates the secrets bundle, and accepts one only if its keys and certificates can be used.
 
 use super::{
     Certificate, Key, PkiError,
@@ -15,13 +15,13 @@ pub use nodeinit_protocol::{
 };
 use std::{collections::BTreeMap, time::SystemTime};
 
-/// A bundle that cannot be used. No message contains any of its content.
+/// Why a bundle cannot be used. No message contains its content.
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
-    /// It has not the expected form.
+    /// It does not have the expected form.
     #[error(transparent)]
     Form(#[from] nodeinit_protocol::BundleError),
-    /// One of its values.
+    /// One of its values is not valid.
     #[error("{key}: {source}")]
     Value {
         /// The value's path.
@@ -39,10 +39,10 @@ pub enum BundleError {
     },
 }
 
-/// Fresh secrets, CAs valid from `now`.
+/// Generates secrets, with CAs that are valid from `now`.
 ///
 /// # Errors
-/// Where the system gives no random bytes.
+/// If the system provides no random bytes.
 pub fn generate(now: SystemTime) -> Result<Bundle, PkiError> {
     let pair = |ca: Ca| -> Result<Pair, PkiError> {
         let key = Key::generate()?;
@@ -64,10 +64,10 @@ pub fn generate(now: SystemTime) -> Result<Bundle, PkiError> {
     })
 }
 
-/// Reads a bundle. CAs must be valid `now`, and each key fit its certificate.
+/// Reads a bundle. CAs must be valid `now`, and each key must match its certificate.
 ///
 /// # Errors
-/// [`BundleError`], with the place and never the content.
+/// [`BundleError`], which names the key and never the content.
 pub fn parse(text: &str, now: SystemTime) -> Result<Bundle, BundleError> {
     let bundle = Bundle::parse(text)?;
     Key::from_pem(bundle.service_account_key.expose().as_bytes())
@@ -89,7 +89,7 @@ fn accept(path: &'static str, pair: &Pair, now: SystemTime) -> Result<(), Bundle
     }
 }
 
-/// A CA of the bundle.
+/// Returns a CA of the bundle.
 #[must_use]
 pub fn authority(bundle: &Bundle, ca: Ca) -> &Pair {
     match ca {
@@ -105,7 +105,7 @@ mod tests {
     use nodeinit_config::format::HOST_KEY;
 
     #[test]
-    fn a_bundle_survives_its_own_text() {
+    fn a_bundle_survives_a_round_trip() {
         let now = SystemTime::now();
         let mut bundle = generate(now).unwrap();
         bundle.bootstrap_tokens.push(Secret::new("123456.0123456789012345".into()));
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_the_place_and_never_the_content() {
+    fn errors_name_the_key_and_never_the_content() {
         let now = SystemTime::now();
         let mut bundle = generate(now).unwrap();
         bundle.bootstrap_tokens.push(Secret::new("abcdef.0123456789abcdef".into()));
@@ -154,21 +154,21 @@ mod tests {
         for (bad, said) in [
             (text.replace("kind: Secrets", "kind: Cluster"), "apiVersion and kind"),
             (text.replace("serviceAccountKey:", "serviceAccountKeys:"), "serviceAccountKey is missing"),
-            (text.replace("  frontProxy:", "  front: {}\n  frontProxy:"), "certificateAuthorities.front is no key"),
-            (text.replace(key, "encryptionKey: [TOPSECRET]"), "encryptionKey is missing, or is not"),
+            (text.replace("  frontProxy:", "  front: {}\n  frontProxy:"), "certificateAuthorities.front is not a key"),
+            (text.replace(key, "encryptionKey: [TOPSECRET]"), "encryptionKey is missing, or does not have"),
             ("TOPSECRET".to_owned(), "everything is missing"),
             (text.replace(key, "encryptionKey: TOPSECRET"), "encryptionKey: not 32 bytes"),
-            (text.replace(key, "encryptionConfiguration: TOPSECRET!"), "encryptionConfiguration: not a text"),
-            (text.clone() + "encryptionConfiguration: \"\"\n", "encryptionKey is no key"),
+            (text.replace(key, "encryptionConfiguration: TOPSECRET!"), "encryptionConfiguration: not base64"),
+            (text.clone() + "encryptionConfiguration: \"\"\n", "encryptionKey is not a key"),
             (text.replace("workerTokenKey: ", "workerTokenKey: TOPSECRET"), "workerTokenKey: not 32 bytes"),
             (text.clone() + "kind: Secrets\n", "line "),
             (text.replace("- \"", "- \"x"), "bootstrapTokens[0]"),
             (text.clone() + "hostKeys: {m2: [TOPSECRET]}\n", "hostKeys.m2: not a list of SSH host keys"),
             (text.clone() + "hostKeys: {m2: TOPSECRET}\n", "hostKeys.m2: not a list"),
-            (text.clone() + "hostKeys: [TOPSECRET]\n", "hostKeys is missing, or is not"),
+            (text.clone() + "hostKeys: [TOPSECRET]\n", "hostKeys is missing, or does not have"),
             (text.clone() + "workerTokens: {w1: TOPSECRET}\n", "workerTokens.w1: not of the form"),
-            (text.clone() + "workerTokens: {w1: [TOPSECRET]}\n", "workerTokens.w1 is missing, or is not"),
-            (text.replace("BEGIN CERTIFICATE", "BEGIN X"), "certificateAuthorities.kubernetes: it holds no cert"),
+            (text.clone() + "workerTokens: {w1: [TOPSECRET]}\n", "workerTokens.w1 is missing, or does not have"),
+            (text.replace("BEGIN CERTIFICATE", "BEGIN X"), "certificateAuthorities.kubernetes: it contains no cert"),
             (
                 text.replace(&indented(&bundle.authorities.etcd), &indented(&other.authorities.etcd)),
                 "certificateAuthorities.etcd: the certificate",

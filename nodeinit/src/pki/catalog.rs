@@ -1,11 +1,11 @@
-//! All of kubeadm's certificates. Source: `cmd/kubeadm/app/phases/certs/certlist.go` and `phases/kubeconfig/kubeconfig.go`.
+//! The certificates of kubeadm. Source: `cmd/kubeadm/app/phases/certs/certlist.go` and `phases/kubeconfig/kubeconfig.go`.
 
 use super::names::{self, Name};
 use nodeinit_config::{Cluster, cluster::Node};
 
 /// The group that kubeadm binds to `cluster-admin`.
 pub const ADMINS: &str = "kubeadm:cluster-admins";
-/// The group that may do everything, RBAC or not.
+/// The group that may do everything, independently of RBAC.
 pub const MASTERS: &str = "system:masters";
 /// The group of all nodes.
 pub const NODES: &str = "system:nodes";
@@ -13,19 +13,19 @@ pub const NODES: &str = "system:nodes";
 /// The certificate authorities of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ca {
-    /// Of the API server, the kubelets and their clients.
+    /// The CA of the API server, the kubelets and their clients.
     Kubernetes,
-    /// Of etcd and its clients.
+    /// The CA of etcd and its clients.
     Etcd,
-    /// Of the API server towards extension API servers.
+    /// The CA of the API server as a client of extension API servers.
     FrontProxy,
 }
 
 impl Ca {
-    /// All of them.
+    /// All CAs.
     pub const ALL: [Self; 3] = [Self::Kubernetes, Self::Etcd, Self::FrontProxy];
 
-    /// The name in `kubeadm certs check-expiration`.
+    /// Returns the name in `kubeadm certs check-expiration`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl Ca {
         }
     }
 
-    /// The files' name in the PKI's directory, without `.crt` and `.key`.
+    /// Returns the file name in the PKI directory, without `.crt` and `.key`.
     #[must_use]
     pub fn base(self) -> &'static str {
         match self {
@@ -45,7 +45,7 @@ impl Ca {
         }
     }
 
-    /// The subject of its certificate.
+    /// Returns the subject of its certificate.
     #[must_use]
     pub fn common_name(self) -> &'static str {
         match self {
@@ -56,23 +56,23 @@ impl Ca {
     }
 }
 
-/// What a certificate that is no CA's says.
+/// The content of a certificate other than a CA's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leaf {
     /// The subject's common name: a client's user name.
     pub common_name: String,
     /// The subject's organization: a client's group.
     pub organization: Option<String>,
-    /// Whom it vouches for.
+    /// The names for which it is valid.
     pub names: Vec<Name>,
-    /// A server shows it.
+    /// Whether a server uses it.
     pub server: bool,
-    /// A client shows it.
+    /// Whether a client uses it.
     pub client: bool,
 }
 
 impl Leaf {
-    /// A client's.
+    /// Describes a client certificate.
     #[must_use]
     pub fn client(common_name: &str, organization: Option<&str>) -> Self {
         Self {
@@ -89,19 +89,19 @@ impl Leaf {
     }
 }
 
-/// A certificate in the PKI's directory.
+/// A certificate in the PKI directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// The files' name in the PKI's directory, without `.crt` and `.key`.
+    /// The file name in the PKI directory, without `.crt` and `.key`.
     pub base: &'static str,
-    /// Who signs it.
+    /// The CA that signs it.
     pub ca: Ca,
-    /// What it says.
+    /// Its content.
     pub leaf: Leaf,
 }
 
-/// The certificates in the PKI's directory of a master, the CAs' apart: the name in `kubeadm certs check-expiration`, and the
-/// files' name without `.crt` and `.key`.
+/// The certificates in the PKI directory of a master, without the CAs: the name in `kubeadm certs check-expiration`, and the
+/// file name without `.crt` and `.key`.
 pub const NAMES: [(&str, &str); 7] = [
     ("apiserver", "apiserver"),
     ("apiserver-etcd-client", "apiserver-etcd-client"),
@@ -112,7 +112,7 @@ pub const NAMES: [(&str, &str); 7] = [
     ("front-proxy-client", "front-proxy-client"),
 ];
 
-/// What each of [`NAMES`] says, and who signs it.
+/// Returns the content of each of [`NAMES`], with its CA.
 #[must_use]
 pub fn entries(cluster: &Cluster, node: &Node) -> Vec<Entry> {
     let entry = |base, ca, leaf| Entry { base, ca, leaf };
@@ -129,19 +129,20 @@ pub fn entries(cluster: &Cluster, node: &Node) -> Vec<Entry> {
     ]
 }
 
-/// A kubelet as a client of the API server.
+/// Describes the client certificate of a kubelet.
 #[must_use]
 pub fn kubelet_client(node: &Node) -> Leaf {
     node_client(&node.name)
 }
 
-/// The same, by the node's name.
+/// Describes the same, by the node's name.
 #[must_use]
 pub fn node_client(name: &str) -> Leaf {
     Leaf::client(&format!("system:node:{name}"), Some(NODES))
 }
 
-/// A master's kubelet as a server. Left alone, the kubelet signs one by itself, of two RSA keys that it makes as it starts.
+/// Describes the serving certificate of a master's kubelet. By default, the kubelet generates a self-signed one at its start, with
+/// two RSA keys.
 #[must_use]
 pub fn kubelet_server(node: &Node) -> Leaf {
     let user = kubelet_client(node);

@@ -1,4 +1,4 @@
-//! How long certificates last.
+//! The expiry of certificates.
 
 use std::time::{Duration, SystemTime};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
@@ -7,7 +7,7 @@ use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 pub const SOON: Duration = Duration::from_secs(90 * DAY);
 const DAY: u64 = 24 * 3600;
 
-/// Whole days until `until`; negative where it has passed.
+/// Returns the whole days until `until`; negative if it has passed.
 #[must_use]
 pub fn days_left(until: SystemTime, now: SystemTime) -> i64 {
     let days = |span: Duration| i64::try_from(span.as_secs() / DAY).unwrap_or(i64::MAX);
@@ -17,7 +17,7 @@ pub fn days_left(until: SystemTime, now: SystemTime) -> i64 {
     }
 }
 
-/// A time as `2026-01-31T12:00:00Z`.
+/// Formats a time as `2026-01-31T12:00:00Z`.
 #[must_use]
 pub fn date(time: SystemTime) -> String {
     let time = OffsetDateTime::from(time);

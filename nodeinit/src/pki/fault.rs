@@ -1,41 +1,41 @@
-//! Why a certificate that is there cannot be used.
+//! Why an existing certificate cannot be used.
 
 use super::{Certificate, Key, catalog::Leaf, expiry::date, names::Name};
 use std::{fmt, time::SystemTime};
 
-/// One thing wrong with a certificate.
+/// One fault of a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// It is valid only later than now.
+    /// It is not valid yet.
     NotYetValid {
-        /// From when.
+        /// The start of its validity.
         from: SystemTime,
         /// The machine's time.
         now: SystemTime,
     },
-    /// It was valid only until then.
+    /// It has expired at this time.
     Expired(SystemTime),
-    /// The private key beside it is another's.
+    /// Its private key belongs to another certificate.
     OtherKey,
-    /// It was signed by somebody else.
+    /// Another CA signed it.
     OtherCa {
-        /// The CA that should have signed it, by its common name.
+        /// The common name of the expected CA.
         wanted: String,
-        /// The issuer that it names.
+        /// The issuer in the certificate.
         found: String,
     },
-    /// It does not vouch for these names.
+    /// It is not valid for these names.
     Lacks(Vec<Name>),
-    /// It may not be shown by a server, or by a client, which it must.
+    /// It lacks the usage for servers or for clients.
     Usage(&'static str),
-    /// Its subject is somebody else: the API server would take the client for another.
+    /// Its subject is wrong: the API server would treat the client as another user.
     OtherSubject {
-        /// Common name and group, as they should be.
+        /// The expected common name and group.
         wanted: String,
-        /// As they are.
+        /// The actual ones.
         found: String,
     },
-    /// It should be a CA's and is not.
+    /// It is not a CA certificate, but should be.
     NoCa,
 }
 
@@ -43,14 +43,14 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotYetValid { from, now } => {
-                write!(f, "valid only from {}, and this machine's clock says {}", date(*from), date(*now))
+                write!(f, "valid only from {}, but this machine's clock shows {}", date(*from), date(*now))
             }
             Self::Expired(until) => write!(f, "expired at {}", date(*until)),
             Self::OtherKey => f.write_str("its private key belongs to another certificate"),
             Self::OtherCa { wanted, found } => write!(f, "signed by {found:?} and not by this cluster's {wanted:?}"),
             Self::Lacks(names) => {
                 let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-                write!(f, "does not hold for {}", names.join(", "))
+                write!(f, "is not valid for {}", names.join(", "))
             }
             Self::Usage(usage) => write!(f, "lacks the extended key usage {usage}"),
             Self::OtherSubject { wanted, found } => write!(f, "is for {found} and not for {wanted}"),
@@ -59,7 +59,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// What is wrong with a CA's certificate.
+/// Returns the faults of a CA certificate.
 #[must_use]
 pub fn of_ca(certificate: &Certificate, key: Option<&Key>, now: SystemTime) -> Vec<Fault> {
     let mut faults = of_any(certificate, key, now);
@@ -69,7 +69,7 @@ pub fn of_ca(certificate: &Certificate, key: Option<&Key>, now: SystemTime) -> V
     faults
 }
 
-/// What is wrong with a certificate that should say what `leaf` says and be signed by `ca`.
+/// Returns the faults of a certificate that should have the content of `leaf` and be signed by `ca`.
 #[must_use]
 pub fn of_leaf(certificate: &Certificate, key: &Key, leaf: &Leaf, ca: &Certificate, now: SystemTime) -> Vec<Fault> {
     let mut faults = of_any(certificate, Some(key), now);
@@ -89,7 +89,7 @@ pub fn of_leaf(certificate: &Certificate, key: &Key, leaf: &Leaf, ca: &Certifica
     if leaf.client && !certificate.client {
         faults.push(Fault::Usage("clientAuth"));
     }
-    // A server is known by its alternative names, a client by its subject.
+    // Servers are identified by their alternative names, clients by their subject.
     let groups_fit = leaf.organization.iter().all(|group| certificate.organizations.contains(group));
     if !leaf.server && (certificate.common_name != leaf.common_name || !groups_fit) {
         faults.push(Fault::OtherSubject {

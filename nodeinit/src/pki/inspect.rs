@@ -13,7 +13,7 @@ use x509_parser::{
     prelude::FromDer,
 };
 
-/// What a certificate says, and the certificates that came with it.
+/// A parsed certificate with its chain.
 #[derive(Clone, Debug)]
 pub struct Certificate {
     /// The certificate in DER.
@@ -24,28 +24,28 @@ pub struct Certificate {
     pub organizations: Vec<String>,
     /// The issuer's first common name.
     pub issuer: String,
-    /// Whom it vouches for.
+    /// The names for which it is valid.
     pub names: Vec<Name>,
-    /// Whether a server may show it.
+    /// Whether a server may use it.
     pub server: bool,
-    /// Whether a client may show it.
+    /// Whether a client may use it.
     pub client: bool,
     /// Whether it may sign others.
     pub is_ca: bool,
-    /// From when it is valid.
+    /// The start of its validity.
     pub not_before: SystemTime,
-    /// Until when it is valid.
+    /// Its expiry.
     pub not_after: SystemTime,
     /// Its public key, without the algorithm.
     pub public_key: Vec<u8>,
     /// SHA-256 of its public key with the algorithm: the form in which kubeadm pins CAs.
     pub pin: [u8; 32],
-    /// What came behind it: intermediate certificates, in DER.
+    /// The intermediate certificates that follow it, in DER.
     pub chain: Vec<Vec<u8>>,
 }
 
 impl Certificate {
-    /// Reads the first certificate of a PEM text; those behind it are its chain.
+    /// Reads the first certificate of a PEM text; the following ones are its chain.
     ///
     /// # Errors
     /// [`PkiError::NoCertificate`] or [`PkiError::BadCertificate`].
@@ -60,7 +60,7 @@ impl Certificate {
         Ok(Self { chain, ..Self::from_der(all.remove(0))? })
     }
 
-    /// Reads every certificate of a PEM text, each for itself.
+    /// Reads every certificate of a PEM text separately.
     ///
     /// # Errors
     /// [`PkiError::NoCertificate`] or [`PkiError::BadCertificate`].
@@ -81,7 +81,7 @@ impl Certificate {
         let subject = certificate.subject();
         let usage = certificate.extended_key_usage().ok().flatten().map(|usage| usage.value.clone());
         let allows = |pick: fn(&x509_parser::extensions::ExtendedKeyUsage<'_>) -> bool| {
-            // Without the extension every use is allowed (RFC 5280, 4.2.1.12).
+            // Without the extension, every usage is allowed (RFC 5280, 4.2.1.12).
             usage.as_ref().is_none_or(|usage| usage.any || pick(usage))
         };
         let read = Self {
@@ -102,7 +102,7 @@ impl Certificate {
         Ok(Self { der, ..read })
     }
 
-    /// Whether it holds this private key's public half.
+    /// Whether it contains the public key of this private key.
     #[must_use]
     pub fn fits(&self, key: &Key) -> bool {
         self.public_key == key.public_bytes()
@@ -125,7 +125,7 @@ impl Certificate {
     }
 }
 
-/// Whether the certificate `der` names `issuer` as its issuer and bears its signature.
+/// Whether the certificate `der` names `issuer` as its issuer and has its signature.
 fn signed(der: &[u8], issuer: &[u8]) -> bool {
     let (Ok(certificate), Ok(issuer)) = (parsed(der), parsed(issuer)) else { return false };
     issuer.is_ca()
@@ -139,7 +139,7 @@ fn parsed(der: &[u8]) -> Result<X509Certificate<'_>, PkiError> {
         .map_err(|e| PkiError::BadCertificate(e.to_string()))
 }
 
-/// SHA-256 of a public key with its algorithm, in DER (`SubjectPublicKeyInfo`).
+/// Returns the SHA-256 of a public key with its algorithm, in DER (`SubjectPublicKeyInfo`).
 pub(super) fn pin(public_key_info: &[u8]) -> [u8; 32] {
     let mut pin = [0; 32];
     pin.copy_from_slice(digest(&SHA256, public_key_info).as_ref());
@@ -165,7 +165,7 @@ pub(super) fn name(name: &GeneralName<'_>) -> Option<Name> {
     }
 }
 
-/// Seconds since 1970 as a time; what lies before 1970 is 1970.
+/// Converts seconds since 1970 to a time; clamps earlier times to 1970.
 fn at(seconds: i64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(seconds.try_into().unwrap_or(0))
 }

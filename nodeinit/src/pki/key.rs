@@ -1,4 +1,4 @@
-//! Private keys: made as ECDSA P-256, read in every form that kubeadm and OpenSSL write.
+//! Private keys: generates ECDSA P-256, and reads every format that kubeadm and OpenSSL write.
 
 use super::{PkiError, inspect::pin};
 use nodeinit_config::Secret;
@@ -11,15 +11,15 @@ use zeroize::{Zeroize, Zeroizing};
 pub struct Key(KeyPair);
 
 impl Key {
-    /// A fresh ECDSA P-256 key.
+    /// Generates an ECDSA P-256 key.
     ///
     /// # Errors
-    /// Where the system gives no random bytes.
+    /// If the system provides no random bytes.
     pub fn generate() -> Result<Self, PkiError> {
         Ok(Self(KeyPair::generate()?))
     }
 
-    /// The first private key of a PEM text.
+    /// Reads the first private key of a PEM text.
     ///
     /// # Errors
     /// [`PkiError::NoKey`] or [`PkiError::BadKey`].
@@ -36,31 +36,31 @@ impl Key {
         }
     }
 
-    /// The key as PKCS#8 in PEM.
+    /// Returns the key as PKCS#8 in PEM.
     #[must_use]
     pub fn pem(&self) -> Secret<String> {
         Secret::new(self.0.serialize_pem())
     }
 
-    /// The public key in PEM.
+    /// Returns the public key in PEM.
     #[must_use]
     pub fn public_pem(&self) -> String {
         self.0.public_key_pem()
     }
 
-    /// The public key alone, as in a certificate's `subjectPublicKey`.
+    /// Returns the public key without its algorithm, as in a certificate's `subjectPublicKey`.
     #[must_use]
     pub fn public_bytes(&self) -> &[u8] {
         self.0.public_key_raw()
     }
 
-    /// SHA-256 of the public key with its algorithm.
+    /// Returns the SHA-256 of the public key with its algorithm.
     #[must_use]
     pub fn pin(&self) -> [u8; 32] {
         pin(&self.0.subject_public_key_info())
     }
 
-    /// Whether a PEM text of public keys names this key's.
+    /// Whether a PEM text of public keys contains this key's public key.
     #[must_use]
     pub fn is_named_in(&self, public_pem: &[u8]) -> bool {
         let own = self.0.subject_public_key_info();
@@ -92,7 +92,7 @@ impl SigningKey for Key {
 
 fn pkcs8(der: &[u8]) -> Result<Key, PkiError> {
     let pair = KeyPair::try_from(&PrivatePkcs8KeyDer::from(der)).map_err(|_| PkiError::BadKey)?;
-    // The Kubernetes components take no other kinds (kubeadm: `pkiutil.TryLoadKeyFromDisk`).
+    // The Kubernetes components accept no other kinds (kubeadm: `pkiutil.TryLoadKeyFromDisk`).
     if pair.is_compatible(&rcgen::PKCS_ED25519) { Err(PkiError::BadKey) } else { Ok(Key(pair)) }
 }
 
@@ -105,7 +105,7 @@ const P256: &[u8] = &[
 const P384: &[u8] =
     &[0x30, 0x10, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x22];
 
-/// A key of its older, own format in PKCS#8, the only one that ring reads. Source: RFC 5208, `PrivateKeyInfo`.
+/// Wraps a key of an older format in PKCS#8, the only format that ring reads. Source: RFC 5208, `PrivateKeyInfo`.
 fn wrapped(algorithm: &[u8], key: &[u8]) -> Zeroizing<Vec<u8>> {
     let version = [0x02, 0x01, 0x00];
     let content = Zeroizing::new([&version[..], algorithm, &tagged(0x04, key)].concat());
@@ -135,7 +135,7 @@ mod tests {
     use crate::pki::testing::openssl;
 
     #[test]
-    fn a_key_survives_its_own_text() {
+    fn a_key_survives_a_round_trip() {
         let key = Key::generate().unwrap();
         let again = Key::from_pem(key.pem().expose().as_bytes()).unwrap();
         assert_eq!(key.public_bytes(), again.public_bytes());
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_of_openssl_is_read() {
+    fn every_format_of_openssl_is_read() {
         for make in [
             "ecparam -name prime256v1 -genkey",
             "ecparam -name secp384r1 -genkey -noout",
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_refused() {
+    fn an_unsupported_or_damaged_key_is_refused() {
         let weak = openssl(&["genpkey", "-algorithm", "ED25519"], b"");
         assert!(matches!(Key::from_pem(weak.as_bytes()), Err(PkiError::BadKey)));
         assert!(matches!(Key::from_pem(b""), Err(PkiError::NoKey)));

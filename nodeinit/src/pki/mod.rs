@@ -1,7 +1,7 @@
-//! Keys and certificates: bytes to bytes, no I/O.
+//! Keys and certificates, without I/O.
 //!
-//! What is made is what kubeadm makes (`cmd/kubeadm/app/phases/certs/certlist.go`): the same names, subjects, alternative names and usages,
-//! with ECDSA P-256 keys. What is read may also be of other hands: RSA and P-384, in PKCS#8, PKCS#1 or SEC1.
+//! Generates the same certificates as kubeadm (`cmd/kubeadm/app/phases/certs/certlist.go`): the same names, subjects, alternative names and
+//! usages, with ECDSA P-256 keys. Also reads keys of other tools: RSA and P-384, in PKCS#8, PKCS#1 or SEC1.
 
 pub mod authority;
 pub mod bundle;
@@ -21,11 +21,11 @@ pub use authority::Authority;
 pub use inspect::Certificate;
 pub use key::Key;
 
-/// Bytes that are not what they should be, or a key that cannot be made.
+/// Why a key or a certificate cannot be read or created.
 #[derive(Debug, thiserror::Error)]
 pub enum PkiError {
-    /// There is no certificate in PEM where one should be.
-    #[error("it holds no certificate in PEM")]
+    /// A text contains no certificate in PEM.
+    #[error("it contains no certificate in PEM")]
     NoCertificate,
     /// A certificate that cannot be read.
     #[error("it is not a valid X.509 certificate: {0}")]
@@ -33,17 +33,17 @@ pub enum PkiError {
     /// A certificate request that cannot be read.
     #[error("it is not a valid PKCS#10 certificate request: {0}")]
     BadRequest(String),
-    /// There is no private key in PEM where one should be.
-    #[error("it holds no private key in PEM")]
+    /// A text contains no private key in PEM.
+    #[error("it contains no private key in PEM")]
     NoKey,
-    /// A key of a kind that is not supported.
+    /// A key of an unsupported kind.
     #[error("its private key is damaged, or neither RSA (2048 bits or more) nor ECDSA (P-256, P-384)")]
     BadKey,
     /// A name that is not valid in a certificate.
     #[error("{0:?} is not a valid DNS name for a certificate")]
     BadName(String),
-    /// The system gives no random bytes.
-    #[error("the system gives no random bytes")]
+    /// The system provides no random bytes.
+    #[error("the system provides no random bytes")]
     NoRandom,
     /// Signing failed.
     #[error("cannot sign: {0}")]

@@ -1,4 +1,4 @@
-//! Alternative names: what a certificate vouches for.
+//! Alternative names of certificates.
 
 use nodeinit_config::{Cluster, cluster::Node};
 use std::{fmt, net::IpAddr};
@@ -13,13 +13,13 @@ pub enum Name {
 }
 
 impl Name {
-    /// An address where the text is one, else a DNS name.
+    /// Parses an address if the text is one, else a DNS name.
     #[must_use]
     pub fn of(text: &str) -> Self {
         text.parse().map_or_else(|_| Self::Dns(text.to_owned()), Self::Address)
     }
 
-    /// Whether a certificate with this name holds for `wanted`: equal but for case, or a wildcard over its first label.
+    /// Whether a certificate with this name is valid for `wanted`: equal except for case, or a wildcard for its first label.
     #[must_use]
     pub fn covers(&self, wanted: &Self) -> bool {
         match (self, wanted) {
@@ -42,7 +42,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// What the API server's certificate vouches for. Source: kubeadm, `pkiutil.GetAPIServerAltNames`.
+/// Returns the names of the API server's certificate. Source: kubeadm, `pkiutil.GetAPIServerAltNames`.
 #[must_use]
 pub fn api_server(cluster: &Cluster, node: &Node) -> Vec<Name> {
     let service = "kubernetes.default.svc";
@@ -56,13 +56,13 @@ pub fn api_server(cluster: &Cluster, node: &Node) -> Vec<Name> {
     sorted(names)
 }
 
-/// What etcd's certificates, for clients and for peers, vouch for. Source: kubeadm, `pkiutil.GetEtcdAltNames`.
+/// Returns the names of etcd's certificates, for clients and for peers. Source: kubeadm, `pkiutil.GetEtcdAltNames`.
 #[must_use]
 pub fn etcd(node: &Node) -> Vec<Name> {
     sorted([&node.name, "localhost", &node.address.to_string(), "127.0.0.1", "::1"].map(Name::of).to_vec())
 }
 
-/// What the kubelet's serving certificate vouches for. Source: `cmd/kubelet/app/server.go`, `InitializeTLS`.
+/// Returns the names of the kubelet's serving certificate. Source: `cmd/kubelet/app/server.go`, `InitializeTLS`.
 #[must_use]
 pub fn kubelet(node: &Node) -> Vec<Name> {
     sorted(vec![Name::of(&node.name), Name::Address(node.address)])
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wildcard_holds_for_one_label() {
+    fn a_wildcard_covers_one_label() {
         let covers = |own: &str, wanted: &str| Name::of(own).covers(&Name::of(wanted));
         assert!(covers("api.example.org", "API.example.org"));
         assert!(covers("*.example.org", "api.example.org"));

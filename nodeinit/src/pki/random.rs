@@ -1,10 +1,10 @@
-//! Random bytes and texts, from the system's own source.
+//! Random bytes and texts, from the system's random number generator.
 
 use super::PkiError;
 use nodeinit_protocol::token::ALPHABET;
 use ring::rand::{SecureRandom, SystemRandom};
 
-/// Fresh random bytes.
+/// Returns random bytes.
 ///
 /// # Errors
 /// [`PkiError::NoRandom`].
@@ -14,7 +14,7 @@ pub fn bytes<const N: usize>() -> Result<[u8; N], PkiError> {
     Ok(bytes)
 }
 
-/// A bootstrap token such as `abcdef.0123456789abcdef`. Source: `k8s.io/cluster-bootstrap/token/util/helpers.go`.
+/// Generates a bootstrap token such as `abcdef.0123456789abcdef`. Source: `k8s.io/cluster-bootstrap/token/util/helpers.go`.
 ///
 /// # Errors
 /// [`PkiError::NoRandom`].
@@ -25,7 +25,7 @@ pub fn bootstrap_token() -> Result<String, PkiError> {
 fn text<const N: usize>() -> Result<String, PkiError> {
     let mut text = String::with_capacity(N);
     while text.len() < N {
-        // Of the 256 values of a byte, 252 are a multiple of 36; the rest would favour some letters.
+        // 252 of the 256 values of a byte are used, a multiple of 36; the others would favour some letters.
         let [byte] = bytes::<1>()?;
         if byte < 252 {
             text.push(char::from(ALPHABET[usize::from(byte % 36)]));
@@ -40,7 +40,7 @@ mod tests {
     use nodeinit_protocol::token::is_bootstrap_token;
 
     #[test]
-    fn tokens_have_their_form() {
+    fn tokens_have_the_right_form() {
         let token = bootstrap_token().unwrap();
         assert!(is_bootstrap_token(&token), "{token}");
         assert_ne!(token, bootstrap_token().unwrap());

@@ -1,4 +1,4 @@
-//! Requests for certificates that somebody else signs.
+//! Certificate requests, which the cluster signs.
 
 use super::{
     Key, PkiError,
@@ -14,10 +14,10 @@ use x509_parser::{
     prelude::FromDer,
 };
 
-/// A request (PKCS#10, RFC 2986) for a client's certificate, in PEM.
+/// Creates a request (PKCS#10, RFC 2986) for a client certificate, in PEM.
 ///
 /// # Errors
-/// Where signing it fails.
+/// If signing fails.
 pub fn client_request(leaf: &Leaf, key: &Key) -> Result<String, PkiError> {
     let mut params = CertificateParams::default();
     params.distinguished_name = DistinguishedName::new();
@@ -28,27 +28,27 @@ pub fn client_request(leaf: &Leaf, key: &Key) -> Result<String, PkiError> {
     Ok(params.serialize_request(key)?.pem()?)
 }
 
-/// No kubelet asks for more names. Each takes memory while its request waits.
+/// Maximum number of names: no kubelet requests more, and each takes memory while its request waits.
 const MOST_NAMES: usize = 64;
 
-/// A request by a kubelet has some hundred bytes. The API server stores much larger ones.
+/// Maximum size: a kubelet's request has some hundred bytes, but the API server stores much larger ones.
 const MOST_BYTES: usize = 16 << 10;
 
-/// PEM as Go's `pem.EncodeToMemory` and openssl write it.
+/// Encodes PEM as Go's `pem.EncodeToMemory` and openssl do.
 fn encoded(der: &[u8]) -> String {
     let text = BASE64_STANDARD.encode(der);
     let lines: Vec<&str> = text.as_bytes().chunks(64).filter_map(|line| str::from_utf8(line).ok()).collect();
     format!("-----BEGIN CERTIFICATE REQUEST-----\n{}\n-----END CERTIFICATE REQUEST-----\n", lines.join("\n"))
 }
 
-/// What a request asks to be certified.
+/// The content of a certificate request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requested {
     /// The attributes of the subject, in order: their dotted object identifiers and their text.
     pub subject: Vec<(String, String)>,
     /// The alternative names.
     pub names: Vec<Name>,
-    /// Alternative names that are neither DNS names nor addresses, and the first requested extension of another kind: one suffices
+    /// Alternative names that are neither DNS names nor addresses, and the first requested extension of another kind: one is enough
     /// to reject the request.
     pub others: Vec<String>,
     /// SHA-256 of the public key with its algorithm.
@@ -61,7 +61,7 @@ impl Requested {
     /// The object identifier of a subject's organization.
     pub const ORGANIZATION: &str = "2.5.4.10";
 
-    /// Reads what `spec.request` of a CertificateSigningRequest holds: a PEM text in base64.
+    /// Reads `spec.request` of a CertificateSigningRequest: a PEM text in base64.
     ///
     /// # Errors
     /// [`PkiError::BadRequest`].
@@ -73,11 +73,11 @@ impl Requested {
         Self::from_pem(&pem)
     }
 
-    /// Reads a PEM text that holds one request and nothing else. The signature is not verified: the API server does that
+    /// Reads a PEM text with one request and nothing else. Does not verify the signature: the API server does that
     /// before it stores the request.
     ///
-    /// The signer reads the text again, with Go's `pem.Decode`. Readers of PEM disagree about what is odd, and then the signer
-    /// would sign another request than the one that is judged here. So only the form that `pem.EncodeToMemory` writes is accepted.
+    /// The signer reads the text again, with Go's `pem.Decode`. PEM readers treat unusual texts differently, and the signer could sign
+    /// another request than the one that is checked here. Therefore only the form that `pem.EncodeToMemory` writes is accepted.
     ///
     /// # Errors
     /// [`PkiError::BadRequest`].
@@ -85,7 +85,9 @@ impl Requested {
         let bad = |reason: String| PkiError::BadRequest(reason);
         let der = CertificateSigningRequestDer::from_pem_slice(pem).map_err(|e| bad(e.to_string()))?;
         if pem.trim_ascii_end() != encoded(&der).trim_ascii_end().as_bytes() {
-            return Err(bad("the PEM text must hold one request, in lines of 64 characters, and nothing else".into()));
+            return Err(bad(
+                "the PEM text must contain one request, in lines of 64 characters, and nothing else".into()
+            ));
         }
         let (rest, request) = X509CertificationRequest::from_der(&der).map_err(|e| bad(e.to_string()))?;
         if !rest.is_empty() {
@@ -106,7 +108,7 @@ impl Requested {
                     break 'attributes;
                 };
                 if alternatives.general_names.len() > MOST_NAMES {
-                    return Err(bad(format!("it asks for more than {MOST_NAMES} names")));
+                    return Err(bad(format!("it requests more than {MOST_NAMES} names")));
                 }
                 for general in &alternatives.general_names {
                     match name(general) {
@@ -154,12 +156,12 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_other_readers_may_read_otherwise_is_refused() {
+    fn a_text_that_other_readers_may_read_differently_is_refused() {
         let pem = |name: &str| client_request(&node_client(name), &Key::generate().unwrap()).unwrap();
         let (good, other) = (pem("w1"), pem("m1"));
         let read = |text: &str| Requested::from_pem(text.as_bytes());
         assert!(read(&good).is_ok() && read(good.trim_end()).is_ok());
-        // Go's reader skips a block whose last line goes on, and takes the next one.
+        // Go's reader skips a block whose last line continues, and reads the next one.
         let skipped = format!("{}x\n{other}", good.trim_end());
         let end = "-----END CERTIFICATE REQUEST-----";
         let forms = [
@@ -204,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_foreign_extensions_only_the_first_is_read() {
+    fn only_the_first_foreign_extension_is_read() {
         let key = "req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout /dev/null -new -subj /CN=w1";
         let extensions: Vec<String> = (1..50).map(|number| format!("1.2.3.{number}=ASN1:NULL")).collect();
         let extensions = extensions.iter().flat_map(|extension| ["-addext", extension]);
@@ -214,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_openssl_can_ask_for_is_seen() {
+    fn everything_that_openssl_can_request_is_read() {
         let names =
             "subjectAltName=DNS:w1,IP:10.0.0.21,IP:::ffff:10.0.0.11,email:a@b,URI:http://x,otherName:1.2.3;UTF8:y";
         let key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout /dev/null -new -subj /O=system:nodes/OU=x/CN=system:node:w1";

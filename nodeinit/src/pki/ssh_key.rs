@@ -1,4 +1,4 @@
-//! The SSH key with which the first master reaches the others: ed25519, in OpenSSH's own format.
+//! The SSH key with which the first master logs in to the others: ed25519, in OpenSSH's format.
 //!
 //! Source: `PROTOCOL.key` of OpenSSH, and RFC 8709.
 
@@ -9,11 +9,11 @@ use nodeinit_protocol::bundle::SshKey;
 use ring::signature::{Ed25519KeyPair, KeyPair};
 use zeroize::Zeroizing;
 
-/// The comment of the key, by which it is known in `authorized_keys`.
+/// The comment of the key in `authorized_keys`.
 const COMMENT: &str = "nodeinit";
 const KIND: &[u8] = b"ssh-ed25519";
 
-/// A fresh key.
+/// Generates a key.
 ///
 /// # Errors
 /// [`PkiError::NoRandom`].
@@ -30,7 +30,7 @@ pub fn generate() -> Result<SshKey, PkiError> {
     Ok(SshKey { private: Secret::new(private), public: format!("ssh-ed25519 {} {COMMENT}", STANDARD.encode(blob)) })
 }
 
-/// The key without encryption: its public half, then both halves between two equal check values and padding.
+/// Encodes the unencrypted key: the public key, then both keys between two equal check values and padding.
 fn private(blob: &[u8], seed: &[u8], public: &[u8], check: [u8; 4]) -> Zeroizing<Vec<u8>> {
     let pair = Zeroizing::new([seed, public].concat());
     let head = [&check[..], &check[..], &field(KIND), &field(public)].concat();
@@ -43,7 +43,7 @@ fn private(blob: &[u8], seed: &[u8], public: &[u8], check: [u8; 4]) -> Zeroizing
     Zeroizing::new(parts.concat())
 }
 
-/// A string as SSH writes it: its length, then itself (RFC 4251, 5). All of ours are short.
+/// Encodes a string as in SSH: its length, then its bytes (RFC 4251, 5). All strings here are short.
 fn field(bytes: &[u8]) -> Zeroizing<Vec<u8>> {
     let length = bytes.len() as u32;
     Zeroizing::new([&length.to_be_bytes()[..], bytes].concat())
@@ -59,7 +59,7 @@ mod tests {
     use std::{fs::Permissions, os::unix::fs::PermissionsExt, process::Command};
 
     #[test]
-    fn our_own_ssh_reads_it() {
+    fn the_ssh_client_of_nodeinit_reads_it() {
         let key = generate().unwrap();
         assert_eq!(nodeinit_ssh::ClientKey::parse(key.private.expose()).unwrap().public(), key.public);
     }

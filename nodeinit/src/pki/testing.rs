@@ -1,4 +1,4 @@
-//! What tests of keys and certificates share.
+//! Helpers of tests of keys and certificates.
 
 use std::{
     io::Write,
@@ -15,7 +15,7 @@ pub(crate) fn openssl(arguments: &[&str], input: &[u8]) -> String {
         .stderr(Stdio::piped())
         .spawn()
         .expect("openssl is installed");
-    // It may end without reading.
+    // It may exit without reading its input.
     let _ = child.stdin.take().unwrap().write_all(input);
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "openssl {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));

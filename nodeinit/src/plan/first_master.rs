@@ -14,7 +14,7 @@ use crate::{
         cluster_ready::Ready,
         etcd::{EtcdMember, Permit},
         fanout,
-        node::Node,
+        node::RegisterNode,
         static_pods::Healthy,
         tokens::Tokens,
         verify_kubelets::VerifyKubelets,
@@ -27,11 +27,12 @@ use nodeinit_config::{
     cluster::{Cni, Role},
 };
 
-/// Keys, programs and images in parallel; then the kubelet with etcd and the API server, and the two others when etcd is healthy;
-/// then, when the API answers, all objects in parallel. With `masters_last`, workers are finished before the other masters start.
+/// Prepares keys, programs and images in parallel; then starts the kubelet with etcd and the API server, and the two other components when
+/// etcd is healthy; then, when the API answers, applies all objects in parallel. With `masters_last`, workers finish before the other
+/// masters start.
 ///
 /// # Errors
-/// A defect: the plan is not valid.
+/// If the plan is not valid, which is a defect.
 pub(super) fn plan(cluster: &Cluster, reach: &Reach, permit: Permit, masters_last: bool) -> Result<Plan, PlanError> {
     let mut plan = PlanBuilder::default();
     master::prepare(&mut plan, cluster);
@@ -57,13 +58,13 @@ fn control_plane(plan: &mut PlanBuilder, cluster: &Cluster, permit: Permit) {
     let mut after = master::member([]);
     after.extend(has_others.then_some(Id::OtherMasters));
     plan.add(member, after);
-    // Only then it is known whether this etcd is a new one.
+    // Only then is it known whether this etcd is new.
     master::manifest(plan, Etcd, [Id::EtcdMember]);
     plan.add(Healthy(Etcd), [Id::Manifest(Etcd), Id::Kubelet]);
     master::manifest(plan, ApiServer, [Id::ApiServerConfig]);
     plan.add(Healthy(ApiServer), [Id::Manifest(ApiServer), Id::Kubelet, Id::Healthy(Etcd)]);
     for late in [ControllerManager, Scheduler] {
-        // Until then, the two on which everything depends have the processor to themselves.
+        // Until then, etcd and the API server, on which everything depends, have the processor to themselves.
         master::manifest(plan, late, [Id::Healthy(Etcd)]);
         plan.add(Healthy(late), [Id::Manifest(late), Id::Kubelet, Id::Healthy(ApiServer)]);
     }
@@ -73,9 +74,9 @@ fn objects(plan: &mut PlanBuilder, cluster: &Cluster) {
     let api = Id::Healthy(ApiServer);
     plan.add(Objects::Bootstrap, [api.clone()]);
     plan.add(Tokens, [api.clone()]);
-    plan.add(Node, [api.clone()]);
+    plan.add(RegisterNode, [api.clone()]);
     plan.add(AgentService, [Id::Kubeconfig, Id::ClusterConfig]);
-    // Pods that connect to the API at its endpoint.
+    // These pods connect to the API at its endpoint.
     let mut after_endpoint = vec![api.clone()];
     if let Some(address) = cluster.control_plane.virtual_address {
         master::kube_vip(plan);
@@ -127,9 +128,9 @@ mod tests {
         steps::etcd::Permit,
     };
 
-    /// A master whose API server an `up` without the agent started.
+    /// The API server of this master was started by an `up` without the agent.
     #[tokio::test]
-    async fn when_the_agent_is_switched_on_masters_follow_the_workers() {
+    async fn if_the_agent_is_enabled_later_masters_follow_the_workers() {
         let head = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\n";
         let (_dir, cx) = context_of(&format!(
             "{head}masters: [{{name: m1, address: 10.0.0.11}}, {{name: m2, address: 10.0.0.12}}]\nworkers: [{{name: w1, address: 10.0.0.21}}]\n"

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 const ENDPOINT: &str = "controlPlane.endpoint";
 
-/// The values that cannot change on a machine that has begun, by key.
+/// Returns the values that cannot change after the first run on a machine, by key.
 #[must_use]
 pub fn values(cx: &Context) -> BTreeMap<String, String> {
     let cluster = &cx.cluster;
@@ -25,7 +25,7 @@ pub fn values(cx: &Context) -> BTreeMap<String, String> {
     ];
     values.extend(own.map(|(key, value)| (key.to_owned(), value)));
     if cx.node.role == Role::Worker {
-        // Only its kubeconfig contains the endpoint, and a wrong one must be correctable.
+        // Only the kubeconfig of a worker contains the endpoint, and a wrong one must be correctable.
         values.remove(ENDPOINT);
     }
     values
@@ -34,7 +34,7 @@ pub fn values(cx: &Context) -> BTreeMap<String, String> {
 /// Compares the values with those that the first run recorded.
 ///
 /// # Errors
-/// Every value that differs, by name, with what can be done instead.
+/// If values differ; names each, with the fix.
 pub fn refuse_changes(now: &BTreeMap<String, String>, before: &BTreeMap<String, String>) -> Result<(), StepError> {
     let changed: Vec<String> = now
         .iter()
@@ -47,6 +47,6 @@ pub fn refuse_changes(now: &BTreeMap<String, String>, before: &BTreeMap<String, 
         return Ok(());
     }
     let what = format!("the configuration changes what cannot be changed in place: {}", changed.join("; "));
-    let hint = "restore the previous values, or start over on this machine: `nodeinit reset`, then `nodeinit up`";
+    let hint = "restore the previous values, or reset this machine: `nodeinit reset`, then `nodeinit up`";
     Err(StepError::new(what).exit(Exit::BadConfig).hint(hint))
 }

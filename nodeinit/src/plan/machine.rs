@@ -1,4 +1,4 @@
-//! What every machine does, whatever its role.
+//! The steps of every role.
 
 use crate::{
     engine::{plan::PlanBuilder, step_id::StepId as Id},
@@ -29,15 +29,15 @@ pub(super) fn prepare(plan: &mut PlanBuilder) {
 pub(super) fn install(plan: &mut PlanBuilder, cluster: &Cluster, role: Role) {
     let [kubelet, others] = artifacts::steps(cluster);
     plan.add(kubelet, [Id::Fetch]);
-    // `kubelet-config` claims the directories of the pod network, whose plugins are placed here; `containerd` places some of the same
-    // programs.
+    // `kubelet-config` claims the directories of the pod network, whose plugins are installed here; `containerd` installs some of the
+    // same programs.
     plan.add(others, [Id::KubeletConfig, Id::Containerd]);
     for image in images::steps(cluster, role) {
         plan.add(image, [Id::Containerd]);
     }
 }
 
-/// Starts the kubelet, which waits for no image. The step `credentials` writes its kubeconfig.
+/// Starts the kubelet, which needs no image. The step `credentials` writes its kubeconfig.
 pub(super) fn kubelet(plan: &mut PlanBuilder, credentials: Id) {
     let mut after = vec![Id::KubeletConfig, Id::KubeletBinary, credentials];
     after.extend(os::steps().iter().map(|step| step.id()));

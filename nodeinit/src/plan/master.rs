@@ -1,4 +1,4 @@
-//! A further master: it joins the control plane of the first.
+//! A further master: it joins the control plane of the first one.
 
 use crate::{
     engine::{
@@ -13,10 +13,10 @@ use crate::{
         etcd::EtcdMember,
         first_api_server::FirstApiServer,
         kubeconfig::Kubeconfigs,
-        node::Node,
+        node::RegisterNode,
         node_ready::NodeReady,
         pki::Pki,
-        static_pods::{ApiServerConfig, Healthy, Manifest},
+        static_pods::{ApiServerConfig, Healthy, PlaceManifest},
         verify_kubelets::VerifyKubelets,
         virtual_address,
     },
@@ -27,11 +27,11 @@ use nodeinit_config::{
     cluster::{KubernetesImage, Role},
 };
 
-/// Everything that does not need the other masters comes first, so that only membership in etcd waits for its turn. The control plane
-/// starts when this machine votes and the first master's API answers. The first master manages the cluster's objects.
+/// Runs everything that does not need the other masters first, so that only the etcd membership waits for its turn. The control plane
+/// starts when this machine is a voting member and the first master's API answers. The first master manages the cluster's objects.
 ///
 /// # Errors
-/// A defect: the plan is not valid.
+/// If the plan is not valid, which is a defect.
 pub(super) fn plan(cluster: &Cluster) -> Result<Plan, PlanError> {
     let mut plan = PlanBuilder::default();
     prepare(&mut plan, cluster);
@@ -39,18 +39,18 @@ pub(super) fn plan(cluster: &Cluster) -> Result<Plan, PlanError> {
     plan.add(FirstApiServer, [Id::Kubeconfig, Id::EtcdMember]);
     // `etcd-member` places etcd's manifest.
     plan.add(Healthy(Etcd), [Id::EtcdMember, Id::Kubelet]);
-    // It gives up on an etcd that rejects it, and a learner rejects everybody.
+    // The API server exits if etcd rejects it, and a learner rejects all clients.
     manifest(&mut plan, ApiServer, [Id::ApiServerConfig, Id::EtcdMember, Id::FirstApiServer]);
     plan.add(Healthy(ApiServer), [Id::Manifest(ApiServer), Id::Kubelet, Id::Healthy(Etcd)]);
     for late in [ControllerManager, Scheduler] {
-        // They do not lead yet, so they leave the processor to the API server.
+        // They are not leaders yet, so they leave the processor to the API server.
         manifest(&mut plan, late, [Id::Healthy(ApiServer)]);
         plan.add(Healthy(late), [Id::Manifest(late), Id::Kubelet, Id::Healthy(ApiServer)]);
     }
     if cluster.control_plane.virtual_address.is_some() {
         kube_vip(&mut plan);
     }
-    plan.add(Node, [Id::Healthy(ApiServer)]);
+    plan.add(RegisterNode, [Id::Healthy(ApiServer)]);
     plan.add(AgentService, [Id::Kubeconfig, Id::Healthy(ApiServer)]);
     if requests_serving_certificate(cluster) {
         plan.add_last(VerifyKubelets);
@@ -59,7 +59,7 @@ pub(super) fn plan(cluster: &Cluster) -> Result<Plan, PlanError> {
     plan.build()
 }
 
-/// What every master does without the other masters: keys, programs, images, and its kubelet.
+/// Adds the steps of every master that do not need the other masters: keys, programs, images, and the kubelet.
 pub(super) fn prepare(plan: &mut PlanBuilder, cluster: &Cluster) {
     machine::prepare(plan);
     machine::install(plan, cluster, Role::Master);
@@ -70,18 +70,18 @@ pub(super) fn prepare(plan: &mut PlanBuilder, cluster: &Cluster) {
     machine::kubelet(plan, Id::Kubeconfig);
 }
 
-/// What the step `etcd-member` waits for on every master, and `also`.
+/// Returns the dependencies of the step `etcd-member` on every master, and `also`.
 pub(super) fn member(also: impl IntoIterator<Item = Id>) -> Vec<Id> {
     let mut after =
         vec![Id::Kubeconfig, image(KubernetesImage::Pause), image(KubernetesImage::Etcd), Id::KubeletConfig];
     after.extend(also);
-    // The digest of the encryption keys is compared with those of the other masters, or published for them.
+    // The step compares the digest of the encryption keys with those of the other masters, or publishes it.
     after.push(Id::EncryptionConfig);
     after
 }
 
-/// The component's static pod. Besides `also`, it waits for its images, and for `kubelet-config`, which claims directories before
-/// anything is written there.
+/// Adds the component's static pod. In addition to `also`, it depends on its images, and on `kubelet-config`, which claims directories
+/// before anything is written there.
 pub(super) fn manifest(plan: &mut PlanBuilder, component: Component, also: impl IntoIterator<Item = Id>) {
     let own = match component {
         Etcd => KubernetesImage::Etcd,
@@ -92,15 +92,15 @@ pub(super) fn manifest(plan: &mut PlanBuilder, component: Component, also: impl 
     let mut after = vec![Id::Kubeconfig, image(KubernetesImage::Pause), image(own)];
     after.extend(also);
     after.push(Id::KubeletConfig);
-    plan.add(Manifest(component), after);
+    plan.add(PlaceManifest(component), after);
 }
 
-/// kube-vip's static pod, which waits for its image if a step imports it.
+/// Adds kube-vip's static pod, which depends on its image if a step imports it.
 pub(super) fn kube_vip(plan: &mut PlanBuilder) {
     let image_step = Id::Image(ImageName::of("kube-vip"));
     let mut after = vec![Id::Kubeconfig, Id::KubeletConfig, image(KubernetesImage::Pause)];
     after.extend(plan.has(&image_step).then_some(image_step));
-    plan.add(virtual_address::Manifest, after);
+    plan.add(virtual_address::PlaceKubeVip, after);
 }
 
 fn image(image: KubernetesImage) -> Id {

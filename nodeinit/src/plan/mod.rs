@@ -1,4 +1,4 @@
-//! The steps of each role, and what each waits for.
+//! The steps of each role and their dependencies.
 
 mod first_master;
 pub mod immutable;
@@ -16,30 +16,30 @@ use crate::{
 use nodeinit_config::{Cluster, cluster::Role};
 use std::net::IpAddr;
 
-/// How far a plan reaches.
+/// The machines that a plan includes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// On the first master: every machine of the configuration that can be reached by SSH.
+    /// On the first master: every configured machine with SSH access.
     Everywhere,
-    /// On the first master: of the other machines only this one.
+    /// On the first master: only this one of the other machines.
     Only {
         /// Its name in the configuration.
         name: String,
-        /// Where to reach it, if the configuration does not have its address.
+        /// Its address, if the configuration does not have it.
         address: Option<IpAddr>,
     },
     /// This machine only.
     Here,
 }
 
-/// The plan of this machine's role; `permit` allows a first master to bootstrap etcd.
+/// Returns the plan of this machine's role; `permit` allows a first master to bootstrap etcd.
 ///
 /// # Errors
-/// A defect: the plan is not valid.
+/// If the plan is not valid, which is a defect.
 pub fn for_role(cx: &Context, reach: &Reach, permit: Permit) -> Result<Plan, PlanError> {
     match cx.node.role {
         Role::FirstMaster => {
-            // Where the agent was just switched on, the other masters' API servers begin to verify kubelets, too.
+            // If the agent was just enabled, the API servers of the other masters start to verify kubelets, too.
             let masters_last = requests_serving_certificate(&cx.cluster) && !cx.renderer().verify_kubelets;
             first_master::plan(&cx.cluster, reach, permit, masters_last)
         }
@@ -48,10 +48,10 @@ pub fn for_role(cx: &Context, reach: &Reach, permit: Permit) -> Result<Plan, Pla
     }
 }
 
-/// The plan of a first master that brings up no other machine, for the documentation.
+/// Returns the plan of a first master without other machines, for the documentation.
 ///
 /// # Errors
-/// A defect: the plan is not valid.
+/// If the plan is not valid, which is a defect.
 pub fn of_first_master(cluster: &Cluster) -> Result<Plan, PlanError> {
     first_master::plan(cluster, &Reach::Here, Permit::None, false)
 }
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
     use nodeinit_config::{Addon, Layer};
 
-    /// Clusters that differ in everything on which a plan depends.
+    /// Returns clusters that differ in everything on which a plan depends.
     fn clusters() -> Vec<Cluster> {
         let mut optional: Vec<String> = Addon::ALL.iter().map(|addon| format!("{}: true", addon.key())).collect();
         optional.extend([String::new(), optional.join(", "), "manifests: /own".to_owned()]);

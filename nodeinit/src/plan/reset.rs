@@ -1,4 +1,4 @@
-//! The plan of `reset`: it undoes what the journal lists, in the order in which it can be undone.
+//! The plan of `reset`: undoes what the journal lists, in a safe order.
 
 use crate::{
     engine::{
@@ -10,26 +10,26 @@ use crate::{
         etcd::leave::Leave,
         images::RemoveImages,
         os::RestoreOs,
-        reset::{Files, Journal, Kubelet, Mounts, Network, Pods},
+        reset::{RemoveFiles, RemoveJournal, RemoveNetwork, RemovePods, StopKubelet, Unmount},
     },
 };
 
-/// The journal goes last, so that an interrupted reset resumes. With `force`, the other masters' etcd may lose its quorum; with
-/// `remove_aside`, etcd data that was moved aside is deleted, too.
+/// Returns the plan. It removes the journal last, so that an interrupted reset resumes. With `force`, the other masters' etcd may lose
+/// its quorum; with `remove_aside`, etcd data that was moved aside is deleted, too.
 ///
 /// # Errors
-/// A defect: the plan is not valid.
+/// If the plan is not valid, which is a defect.
 pub fn plan(force: bool, remove_aside: bool) -> Result<Plan, PlanError> {
     let mut plan = PlanBuilder::default();
     plan.add(Leave { force }, []);
-    plan.add(Kubelet, [Id::LeaveEtcd]);
-    plan.add(Pods, [Id::StopKubelet]);
-    plan.add(Mounts, [Id::RemovePods]);
-    plan.add(Network, [Id::Unmount]);
+    plan.add(StopKubelet, [Id::LeaveEtcd]);
+    plan.add(RemovePods, [Id::StopKubelet]);
+    plan.add(Unmount, [Id::RemovePods]);
+    plan.add(RemoveNetwork, [Id::Unmount]);
     plan.add(RestoreOs, [Id::RemoveNetwork]);
     plan.add(RemoveImages, [Id::RemovePods]);
     plan.add(RestoreContainerd, [Id::RemoveImages, Id::Unmount]);
-    plan.add(Files { remove_aside }, [Id::RestoreKernel, Id::RestoreContainerd]);
-    plan.add(Journal, [Id::RemoveFiles]);
+    plan.add(RemoveFiles { remove_aside }, [Id::RestoreKernel, Id::RestoreContainerd]);
+    plan.add(RemoveJournal, [Id::RemoveFiles]);
     plan.build()
 }

@@ -1,4 +1,4 @@
-//! A worker: it joins a cluster that exists, or is about to.
+//! A worker: it joins a cluster, which may still be starting.
 
 use crate::{
     engine::{
@@ -6,18 +6,18 @@ use crate::{
         step_id::StepId as Id,
     },
     plan::machine,
-    steps::{join::Join, worker_node::WorkerReady},
+    steps::{join::JoinCluster, worker_node::WorkerReady},
 };
 use nodeinit_config::{Cluster, cluster::Role};
 
-/// It joins in parallel with the preparations of its kubelet, which starts when both have ended.
+/// Returns the plan. The worker joins in parallel with the preparation of its kubelet, which starts when both have ended.
 ///
 /// # Errors
-/// A defect: the plan is not valid.
+/// If the plan is not valid, which is a defect.
 pub(super) fn plan(cluster: &Cluster) -> Result<Plan, PlanError> {
     let mut plan = PlanBuilder::default();
     machine::prepare(&mut plan);
-    plan.add(Join, [Id::Preflight]);
+    plan.add(JoinCluster, [Id::Preflight]);
     machine::install(&mut plan, cluster, Role::Worker);
     machine::kubelet(&mut plan, Id::Join);
     plan.add_last(WorkerReady);

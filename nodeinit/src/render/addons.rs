@@ -4,10 +4,10 @@ use super::{Manifest, RenderError, Renderer, template, yaml};
 use nodeinit_config::Addon;
 use serde_json::Value;
 
-/// kube-proxy with its configuration.
+/// Renders kube-proxy with its configuration.
 ///
 /// # Errors
-/// A replaced manifest that does not fit.
+/// If a manifest that the user replaced is not valid.
 pub fn kube_proxy(renderer: &Renderer<'_>) -> Result<Vec<Value>, RenderError> {
     let mut config = renderer.merged(Manifest::KubeProxyConfig, &renderer.cluster.kube_proxy)?;
     if let Some(mode) = &renderer.cluster.release.proxy_mode {
@@ -17,30 +17,30 @@ pub fn kube_proxy(renderer: &Renderer<'_>) -> Result<Vec<Value>, RenderError> {
     renderer.objects(Manifest::KubeProxy, &[("kubeProxyConfiguration", &config)])
 }
 
-/// CoreDNS.
+/// Renders CoreDNS.
 ///
 /// # Errors
-/// A replaced manifest that does not fit.
+/// If a manifest that the user replaced is not valid.
 pub fn coredns(renderer: &Renderer<'_>) -> Result<Vec<Value>, RenderError> {
     renderer.objects(Manifest::CoreDns, &[])
 }
 
-/// flannel, for a cluster whose `addons.cni` is `flannel`.
+/// Renders flannel, for a cluster whose `addons.cni` is `flannel`.
 ///
 /// # Errors
-/// A replaced manifest that does not fit.
+/// If a manifest that the user replaced is not valid.
 pub fn flannel(renderer: &Renderer<'_>) -> Result<Vec<Value>, RenderError> {
     renderer.objects(Manifest::Flannel, &[])
 }
 
-/// An optional addon.
+/// Renders an optional addon.
 ///
 /// # Errors
-/// A replaced manifest that does not fit.
+/// If a manifest that the user replaced is not valid.
 pub fn optional(renderer: &Renderer<'_>, addon: Addon) -> Result<Vec<Value>, RenderError> {
     let mut objects = renderer.objects(Manifest::Addon(addon), &[])?;
     if renderer.verify_kubelets && addon == Addon::MetricsServer {
-        // The kubelets serve with certificates of the cluster's CA, which every pod has.
+        // The kubelets' serving certificates are from the cluster's CA, which every pod has.
         let containers = objects.iter_mut().filter_map(|object| object.pointer_mut("/spec/template/spec/containers"));
         for container in containers.filter_map(Value::as_array_mut).flatten() {
             if let Some(args) = container["args"].as_array_mut() {
@@ -51,8 +51,7 @@ pub fn optional(renderer: &Renderer<'_>, addon: Addon) -> Result<Vec<Value>, Ren
     Ok(objects)
 }
 
-/// The objects of somebody else's manifest, such as a CNI's, as it is: nothing in it is a placeholder. `file` names it
-/// in an error.
+/// Returns the objects of a foreign manifest, such as a CNI's, without replacing placeholders. `file` is its name in errors.
 ///
 /// # Errors
 /// [`RenderError::Yaml`].
@@ -68,7 +67,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn kubeadm_writes_the_mode_of_kube_proxy_from_1_37_on() {
+    fn the_mode_of_kube_proxy_is_written_since_1_37() {
         let mode = |release, over: serde_json::Value| {
             let mut fixture = Fixture::of(release);
             fixture.cluster.kube_proxy = over.as_object().unwrap().clone();
@@ -82,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn are_as_they_were() {
+    fn addons_match_their_golden_files() {
         let mut fixture = Fixture::new();
         fixture.cluster.kube_proxy = json!({"conntrack": {"maxPerCore": 0}}).as_object().unwrap().clone();
         let renderer = fixture.renderer();
@@ -96,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn optional_addons_ask_for_little_and_may_do_little() {
+    fn optional_addons_have_small_requests_and_few_rights() {
         let fixture = Fixture::new();
         let renderer = fixture.renderer();
         for addon in Addon::ALL {
@@ -132,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_manifests_are_left_as_they_are() {
+    fn foreign_manifests_are_unchanged() {
         let objects = foreign("calico.yaml", "data: {script: \"echo ${HOME} $${X}\"}\n---\n").unwrap();
         assert_eq!(objects, [json!({"data": {"script": "echo ${HOME} $${X}"}})]);
     }

@@ -1,29 +1,29 @@
-//! The API server's own files, in [`super::paths::API_SERVER`].
+//! The files of the API server in [`super::paths::API_SERVER`].
 
 use super::{Manifest, RenderError, Renderer, yaml};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use nodeinit_config::Secret;
 
-/// The text of [`super::paths::AUDIT_POLICY`].
+/// Renders [`super::paths::AUDIT_POLICY`].
 ///
 /// # Errors
-/// A replaced manifest that does not fit.
+/// If a manifest that the user replaced is not valid.
 pub fn audit_policy(renderer: &Renderer<'_>) -> Result<String, RenderError> {
     yaml::text("the audit policy", &renderer.object(Manifest::AuditPolicy, &[])?)
 }
 
-/// The text of [`super::paths::AUTHENTICATION`].
+/// Renders [`super::paths::AUTHENTICATION`].
 ///
 /// # Errors
-/// A replaced manifest that does not fit.
+/// If a manifest that the user replaced is not valid.
 pub fn authentication(renderer: &Renderer<'_>) -> Result<String, RenderError> {
     yaml::text("the authentication configuration", &renderer.object(Manifest::Authentication, &[])?)
 }
 
-/// The text of [`super::paths::ENCRYPTION`], with a key for XSalsa20 and Poly1305 (`secretbox`).
+/// Renders [`super::paths::ENCRYPTION`] with a key for XSalsa20 and Poly1305 (`secretbox`).
 ///
 /// # Errors
-/// A replaced manifest that does not fit.
+/// If a manifest that the user replaced is not valid.
 pub fn encryption(renderer: &Renderer<'_>, key: &Secret<[u8; 32]>) -> Result<Secret<String>, RenderError> {
     let key = STANDARD.encode(key.expose());
     let config = renderer.object(Manifest::Encryption, &[("encryptionKey", &key)])?;
@@ -36,7 +36,7 @@ mod tests {
     use crate::render::testing::*;
 
     #[test]
-    fn are_as_they_were() {
+    fn files_match_their_golden_files() {
         let fixture = Fixture::new();
         golden("apiserver/audit-policy.yaml", &audit_policy(&fixture.renderer()).unwrap());
         golden("apiserver/authentication.yaml", &authentication(&fixture.renderer()).unwrap());

@@ -1,4 +1,4 @@
-//! What a fresh cluster holds besides addons, as objects for server-side apply.
+//! The objects of a new cluster, without addons, for server-side apply.
 
 use super::{Manifest, RenderError, Renderer, kubeadm_config, kubeconfig, kubelet};
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -7,24 +7,24 @@ use ring::digest::{SHA256, digest};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// The group that a worker's token puts it into (kubeadm: `NodeBootstrapTokenAuthGroup`).
+/// The group of a worker's bootstrap token (kubeadm: `NodeBootstrapTokenAuthGroup`).
 pub const NODE_TOKEN_GROUP: &str = "system:bootstrappers:kubeadm:default-node-token";
 
-/// The group of workers' tokens where our own approver decides about their requests.
+/// The group of workers' tokens whose requests nodeinit's agent approves.
 pub const WORKER_TOKEN_GROUP: &str = "system:bootstrappers:nodeinit:worker";
 
-/// The group of a worker's token.
+/// Returns the group of a worker's token.
 #[must_use]
 pub fn worker_token_group(cluster: &Cluster) -> &'static str {
     if cluster.agent.enabled { WORKER_TOKEN_GROUP } else { NODE_TOKEN_GROUP }
 }
 
-/// ConfigMaps and RBAC, in the order in which they can be applied: namespaces first, then `kubeadm:cluster-admins`,
-/// without which `admin.conf` may do nothing (apply it as super-admin). `ca` is the cluster CA's certificate as PEM, and
+/// Renders ConfigMaps and RBAC in the order in which they must be applied: namespaces first, then `kubeadm:cluster-admins`,
+/// without which `admin.conf` has no rights (apply it as super-admin). `ca` is the cluster CA's certificate as PEM, and
 /// `etcd_token` etcd's `--initial-cluster-token`.
 ///
 /// # Errors
-/// A replaced manifest that does not fit.
+/// If a manifest that the user replaced is not valid.
 pub fn bootstrap(renderer: &Renderer<'_>, ca: &str, etcd_token: Option<&str>) -> Result<Vec<Value>, RenderError> {
     let mut objects = renderer.objects(
         Manifest::Bootstrap,
@@ -47,27 +47,27 @@ pub struct BootstrapToken {
     pub id: String,
     /// Sixteen characters of `a-z0-9`.
     pub secret: Secret<String>,
-    /// For humans only: no program reads it.
+    /// A description for humans; no program reads it.
     pub description: String,
     /// When it expires, RFC 3339 in UTC; `None`: never.
     pub expiration: Option<String>,
     /// The only worker that may join with it; `None`: any machine.
     pub worker: Option<String>,
-    /// The group that its owner is in: [`NODE_TOKEN_GROUP`], or for a worker [`worker_token_group`].
+    /// The group of its owner: [`NODE_TOKEN_GROUP`], or for a worker [`worker_token_group`].
     pub group: &'static str,
 }
 
-/// Marks a worker's token: as an annotation it has the worker's name, as a label [`worker_label`], since a name may be too
-/// long for a label.
+/// Marks a worker's token: the annotation contains the worker's name, the label contains [`worker_label`], because a name may be
+/// too long for a label.
 pub const WORKER_LABEL: &str = "nodeinit.dev/worker";
 
-/// The value of the label [`WORKER_LABEL`] for a worker.
+/// Returns the value of the label [`WORKER_LABEL`] for a worker.
 #[must_use]
 pub fn worker_label(worker: &str) -> String {
     digest(&SHA256, worker.as_bytes()).as_ref()[..16].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The Secret of a token that lets machines join and that signs `cluster-info` (kubeadm:
+/// Renders the Secret of a token that lets machines join and that signs `cluster-info` (kubeadm:
 /// `apis/bootstraptoken/v1/utils.go`).
 #[must_use]
 pub fn bootstrap_token(token: &BootstrapToken) -> Value {
@@ -76,8 +76,8 @@ pub fn bootstrap_token(token: &BootstrapToken) -> Value {
     put("token-id", &token.id);
     put("token-secret", token.secret.expose());
     put("description", &token.description);
-    // cluster-info bears a signature by each such token, and a ConfigMap has 1 MiB: thousands would not fit. Our workers know
-    // the CA and ask for none.
+    // cluster-info contains a signature by each such token, and a ConfigMap may have 1 MiB: thousands would not fit. Workers of
+    // nodeinit know the CA and need no signature.
     if token.worker.is_none() {
         put("usage-bootstrap-signing", "true");
     }
@@ -136,14 +136,14 @@ pub fn node_patch(renderer: &Renderer<'_>, current: RegisteredNode<'_>) -> Optio
     }
     if !missing.is_empty() {
         patch["spec"]["taints"] = missing.into_iter().chain(present.iter().cloned()).collect();
-        // A list is replaced as a whole: a taint that somebody adds meanwhile must not be lost, so the API server
-        // compares the version.
+        // The patch replaces the complete list. The API server compares the version, so that a taint that is added
+        // meanwhile is not lost.
         patch["metadata"]["resourceVersion"] = json!(current.resource_version);
     }
     (patch != json!({})).then_some(patch)
 }
 
-/// kubeadm's labels of a master (`phases/markcontrolplane`), and the machine's own.
+/// Returns kubeadm's labels of a master (`phases/markcontrolplane`) and the machine's own.
 fn labels(renderer: &Renderer<'_>) -> Map<String, Value> {
     let mut labels = Map::new();
     if renderer.node.role != Role::Worker {
@@ -161,7 +161,7 @@ mod tests {
     use nodeinit_config::cluster::Taint;
 
     #[test]
-    fn are_as_they_were() {
+    fn objects_match_their_golden_file() {
         let fixture = Fixture::new();
         golden("bootstrap.yaml", &stream(&bootstrap(&fixture.renderer(), "CA", None).unwrap()));
         golden("agent.yaml", &stream(&fixture.renderer().objects(Manifest::Agent, &[]).unwrap()));
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn namespaces_come_before_what_lies_in_them() {
+    fn namespaces_come_before_their_objects() {
         let fixture = Fixture::new();
         let objects = bootstrap(&fixture.renderer(), "CA", None).unwrap();
         let kinds: Vec<_> = objects.iter().map(|object| object["kind"].as_str().unwrap()).collect();

@@ -1,6 +1,6 @@
-//! What our control plane has beyond kubeadm's defaults: flags that harden it, and the volumes these need.
+//! Flags and volumes of the control plane beyond kubeadm's defaults, most of them for hardening.
 //!
-//! Both are in `kubeadm-config` as `extraArgs` and `extraVolumes`, so that kubeadm generates the same pods.
+//! `kubeadm-config` contains them as `extraArgs` and `extraVolumes`, so that kubeadm generates the same pods.
 
 use super::{Renderer, paths};
 use nodeinit_config::{Cluster, Component};
@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A directory of the machine, mounted at the same place in a pod.
+/// A directory of the machine, mounted at the same path in a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Volume {
     pub(super) name: &'static str,
@@ -19,13 +19,13 @@ pub(super) struct Volume {
     pub(super) kind: &'static str,
 }
 
-/// Forward-secret suites with authenticated encryption, for TLS 1.2; those of TLS 1.3 are not chosen. ECDSA is what our
-/// own keys use, RSA what a user's own CA may.
+/// Forward-secret suites with authenticated encryption for TLS 1.2; those of TLS 1.3 cannot be configured. nodeinit's keys
+/// use ECDSA; a user's CA may use RSA.
 const CIPHER_SUITES: &str = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,\
 TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,\
 TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256";
 
-/// The component's flags beyond kubeadm's: ours, with the user's over them.
+/// Returns the component's flags beyond kubeadm's: nodeinit's, overridden by the user's.
 pub(super) fn extra_args(cluster: &Cluster, component: Component) -> BTreeMap<String, String> {
     let (ours, users) = match component {
         Component::Etcd => (common_etcd_args(), &cluster.etcd.extra_args),
@@ -40,7 +40,7 @@ pub(super) fn extra_args(cluster: &Cluster, component: Component) -> BTreeMap<St
 }
 
 impl Renderer<'_> {
-    /// The same, and whether the API server verifies kubelets.
+    /// Returns the same, with the flag that makes the API server verify kubelets if it does.
     pub(super) fn extra_args(&self, component: Component) -> BTreeMap<String, String> {
         let mut args = extra_args(self.cluster, component);
         if component == Component::ApiServer && self.verify_kubelets {
@@ -50,21 +50,21 @@ impl Renderer<'_> {
     }
 }
 
-/// etcd's flags beyond kubeadm's, with the token of its cluster, where it has one.
+/// Returns etcd's flags beyond kubeadm's, with the token of its cluster, if it has one.
 pub(super) fn etcd_args(cluster: &Cluster, token: Option<&str>) -> BTreeMap<String, String> {
     let mut args = extra_args(cluster, Component::Etcd);
     args.extend(token.map(|token| (TOKEN_FLAG.to_owned(), token.to_owned())));
     args
 }
 
-/// The flag that makes each bootstrap another cluster. etcd derives the cluster's ID from it, at its first start only.
+/// The flag that gives each bootstrap a different cluster ID. etcd derives the ID from it, at its first start only.
 pub(super) const TOKEN_FLAG: &str = "initial-cluster-token";
 
 /// The API server's flag that makes it verify kubelets.
 pub(super) const KUBELET_CA_FLAG: &str = "kubelet-certificate-authority";
 
-/// Learners are in no quorum. With the default of one, the third master could be added only 5 s after the second began to vote
-/// (etcd's `HealthInterval`), and in those seconds no member may fail. The same on all members: each checks for itself.
+/// Learners do not count for the quorum. With the default of one learner, the third master could be added only 5 s after the second
+/// became a voter (etcd's `HealthInterval`). The value is the same on all members, because each checks it.
 fn common_etcd_args() -> Vec<(&'static str, &'static str)> {
     vec![("cipher-suites", CIPHER_SUITES), ("max-learners", "4")]
 }
@@ -73,15 +73,15 @@ fn common_args() -> Vec<(&'static str, &'static str)> {
     vec![("profiling", "false"), ("tls-cipher-suites", CIPHER_SUITES), ("tls-min-version", "VersionTLS12")]
 }
 
-/// For components of which one leads. By default they look every 2 to 4 s whether they can lead, on a machine that boots too;
-/// a cluster works once they do.
+/// Flags for components with leader election. By default, they try every 2 to 4 s to become the leader, which delays the start of a
+/// cluster.
 fn leader_args() -> Vec<(&'static str, &'static str)> {
     let mut args = common_args();
     args.push(("leader-elect-retry-period", "1s"));
     args
 }
 
-/// With the default of 20 requests a second, its controllers take 5 s to start, and no pod is made before all have.
+/// With the default of 20 requests per second, the controllers take 5 s to start, and no pod is created before all have.
 fn controller_manager_args() -> Vec<(&'static str, &'static str)> {
     let mut args = leader_args();
     args.extend([("kube-api-burst", "200"), ("kube-api-qps", "50")]);
@@ -99,19 +99,19 @@ fn api_server_args(cluster: &Cluster) -> Vec<(&'static str, &'static str)> {
         ("audit-policy-file", paths::AUDIT_POLICY),
         ("encryption-provider-config", paths::ENCRYPTION),
     ]);
-    // The API server refuses the file beside either of these flags: who sets one decides about anonymous access alone.
+    // The API server refuses the file together with one of these flags: a user who sets one controls anonymous access.
     if !users.keys().any(|flag| flag == "anonymous-auth" || flag.starts_with("oidc-")) {
         args.push(("authentication-config", paths::AUTHENTICATION));
     }
     args
 }
 
-/// The component's volumes beyond kubeadm's.
+/// Returns the component's volumes beyond kubeadm's.
 pub(super) fn extra_volumes(cluster: &Cluster, component: Component) -> Vec<Volume> {
     if component != Component::ApiServer {
         return Vec::new();
     }
-    // `Directory`: without these files the API server would refuse to start anyway, and so the reason is plain.
+    // `Directory`: without these files the API server would not start anyway; this makes the reason visible.
     let mut volumes = vec![Volume {
         name: "apiserver-config",
         path: paths::API_SERVER.to_owned(),
@@ -124,12 +124,12 @@ pub(super) fn extra_volumes(cluster: &Cluster, component: Component) -> Vec<Volu
     volumes
 }
 
-/// Where the audit log goes, or `None` where the user sends it to standard output (`-`) or nowhere.
+/// Returns the directory of the audit log; `None` if the user sends it to standard output (`-`) or disables it.
 pub(super) fn audit_log_directory(cluster: &Cluster) -> Option<String> {
     audit_log(cluster)?.parent()?.to_str().map(str::to_owned)
 }
 
-/// The audit log's file, in a directory other than the root.
+/// Returns the audit log's file, if it is in a directory other than the root.
 #[must_use]
 pub fn audit_log(cluster: &Cluster) -> Option<PathBuf> {
     let args = extra_args(cluster, Component::ApiServer);

@@ -10,12 +10,12 @@ use nodeinit_config::{
 };
 use serde_json::Value;
 
-/// Where the pod network's plugins are.
+/// Where the plugins of the pod network are.
 const PLUGINS: &str = "/opt/cni/bin";
 
-/// The runtime of pods that name none.
+/// The default runtime of pods.
 const RUNC: &str = "runc";
-/// What runs it, and each runtime that NVIDIA's toolkit adds.
+/// The type of this runtime, and of each runtime that NVIDIA's toolkit adds.
 pub const RUNC_TYPE: &str = "io.containerd.runc.v2";
 
 /// The plugin that serves the kubelet, in a file of version 2. In version 3 there are two.
@@ -23,7 +23,7 @@ const CRI: &str = "io.containerd.grpc.v1.cri";
 const CRI_IMAGES: &str = "io.containerd.cri.v1.images";
 const CRI_RUNTIME: &str = "io.containerd.cri.v1.runtime";
 
-/// A new file for containerd 2, which merges imported files key by key, and one for containerd 1, which does not.
+/// The new file for containerd 2, which merges imported files key by key, and for containerd 1, which does not.
 const NEW_3: &str = "# Written by nodeinit. `nodeinit up` sets only what it needs: see docs/how-to/containerd.md. Other settings stay.\n\
                      version = 3\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n";
 const NEW_2: &str = "# Written by nodeinit. `nodeinit up` sets only what it needs: see docs/how-to/containerd.md. Other settings stay.\nversion = 2\n";
@@ -31,16 +31,16 @@ const NEW_2: &str = "# Written by nodeinit. `nodeinit up` sets only what it need
 /// Why a configuration of containerd cannot be edited.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum EditError {
-    /// Not TOML, or of a form that cannot be extended.
+    /// Not TOML, or in a form that cannot be extended.
     #[error(transparent)]
     Toml(#[from] TomlError),
     /// Its version is older than 2.
-    #[error("it has no `version = 2` or `version = 3`, and settings of plugins")]
+    #[error("it has settings of plugins, but neither `version = 2` nor `version = 3`")]
     Version,
-    /// Mirrors in the form that containerd refuses beside `config_path`.
-    #[error("it has mirrors of its own below {0}, which containerd refuses together with config_path")]
+    /// Mirrors in the form that containerd refuses together with `config_path`.
+    #[error("it has mirrors below {0}, which containerd refuses together with config_path")]
     Mirrors(String),
-    /// A directory of mirrors beside ours.
+    /// Another directory of mirrors.
     #[error(
         "its config_path is {0}; containerd 2 reads the files of registries from one directory only, and images.mirrors and images.registryAuthFile need {REGISTRIES}"
     )]
@@ -48,43 +48,44 @@ pub enum EditError {
 }
 
 impl EditError {
-    /// What to do about it.
+    /// Returns the fix.
     #[must_use]
     pub fn remedy(&self) -> &'static str {
         match self {
-            Self::Toml(_) => "correct it, or set containerRuntime.manage: false",
+            Self::Toml(_) => "fix it, or set containerRuntime.manage: false",
             Self::Version => {
-                "write it in the present form (containerd 2: `containerd config migrate` prints that), or set containerRuntime.manage: false"
+                "convert it to the current format (containerd 2: `containerd config migrate` prints it), or set containerRuntime.manage: false"
             }
             Self::Mirrors(_) => {
                 "remove them, list these mirrors under images.mirrors and their logins in the file of images.registryAuthFile; or set containerRuntime.manage: false"
             }
             Self::Directory(_) => {
-                "move what you need of that directory to /etc/containerd/certs.d, and remove config_path; or remove images.mirrors and images.registryAuthFile"
+                "move the files that you need from that directory to /etc/containerd/certs.d, and remove config_path; or remove images.mirrors and images.registryAuthFile"
             }
         }
     }
 }
 
-/// Whether the kubelet of this cluster leaves cgroups to systemd. The default is that of KubeletConfiguration as kubeadm writes it.
+/// Whether the kubelets of this cluster use the cgroup driver systemd, which is the default that kubeadm writes.
 #[must_use]
 pub fn uses_systemd_cgroups(cluster: &Cluster) -> bool {
     cluster.kubelet.get("cgroupDriver").and_then(Value::as_str).unwrap_or("systemd") == "systemd"
 }
 
-/// The text of [`super::paths::CONTAINERD_CONFIG`]: what is there, with what this cluster needs. `major` is containerd's version.
+/// Renders [`super::paths::CONTAINERD_CONFIG`]: the existing text with the settings that this cluster needs. `major` is containerd's
+/// version.
 ///
-/// A file that containerd imports cannot do this: containerd 1.6 and 1.7 replace a plugin's whole section by that of an imported file
+/// An imported file cannot do this: containerd 1.6 and 1.7 replace a plugin's complete section with that of an imported file
 /// (`services/server/config/config.go`, `mergeConfig`).
 ///
 /// # Errors
-/// What in the existing file is incompatible.
+/// If the existing file is incompatible.
 pub fn config(present: Option<&str>, major: u16, cluster: &Cluster) -> Result<String, EditError> {
     let mut toml = Toml::parse(present.unwrap_or(if major >= 2 { NEW_3 } else { NEW_2 }))?;
     enable_cri(&mut toml)?;
     let version = match toml.get(&["version"]).and_then(|text| text.parse::<u16>().ok()) {
         Some(version) if version >= 2 => version,
-        // A file without a version has version 1, where plugins have other names.
+        // A file without a version has version 1, in which plugins have other names.
         _ if !toml.names(&["plugins"]).is_empty() || !toml.strings(&["disabled_plugins"]).is_empty() => {
             return Err(EditError::Version);
         }
@@ -145,7 +146,7 @@ fn enable_cri(toml: &mut Toml) -> Result<(), TomlError> {
 fn registries(toml: &mut Toml, table: &[&str], major: u16, cluster: &Cluster) -> Result<(), EditError> {
     let at = |key: &'static str| [table, &[key]].concat();
     let found = toml.string(&at("config_path")).unwrap_or_default().to_owned();
-    // One that works is not touched without need.
+    // A working value is not changed without need.
     if found == REGISTRIES || (!found.is_empty() && !cluster.sets_registries()) {
         return Ok(());
     }
@@ -167,7 +168,8 @@ fn registries(toml: &mut Toml, table: &[&str], major: u16, cluster: &Cluster) ->
     Ok(toml.set(&at("config_path"), &quoted(&path)).map(drop)?)
 }
 
-/// The files that a configuration with a `config_path` imports: paths that may have a `*` in their last part. None without one.
+/// Returns the files that a configuration with a `config_path` imports: paths that may have a `*` in their last part. Empty without
+/// `config_path`.
 #[must_use]
 pub fn imports_beside_config_path(config: &str) -> Vec<String> {
     let Ok(toml) = Toml::parse(config) else { return Vec::new() };
@@ -176,10 +178,10 @@ pub fn imports_beside_config_path(config: &str) -> Vec<String> {
     imports.into_iter().map(str::to_owned).collect()
 }
 
-/// Whether containerd refuses the imported text beside a `config_path`: it has mirrors of its own.
+/// Whether containerd refuses the imported text together with a `config_path`, because it has mirrors.
 ///
 /// # Errors
-/// Where it is not TOML.
+/// If it is not TOML.
 pub fn has_mirrors(imported: &str) -> Result<bool, EditError> {
     let toml = Toml::parse(imported)?;
     let below = |plugin, key| !toml.names(&["plugins", plugin, "registry", key]).is_empty();
@@ -189,19 +191,19 @@ pub fn has_mirrors(imported: &str) -> Result<bool, EditError> {
 const HOSTS_HEAD: &str =
     "# Written by nodeinit from images.mirrors and images.registryAuthFile; changes are overwritten.\n";
 
-/// A registry as containerd asks it.
+/// A registry from which containerd pulls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registry {
-    /// As images are named after it; its directory below [`REGISTRIES`].
+    /// Its name in image names, and its directory below [`REGISTRIES`].
     pub name: String,
-    /// Its own URL.
+    /// Its URL.
     pub server: String,
-    /// The base URLs that are tried before, in turn.
+    /// The base URLs of its mirrors, which are tried first, in this order.
     pub mirrors: Vec<String>,
 }
 
 impl Registry {
-    /// Those of `images.mirrors`, and those with a login.
+    /// Returns the registries of `images.mirrors` and those with a login.
     #[must_use]
     pub fn all(mirrors: &[RegistryMirrors], logins: &Logins) -> Vec<Self> {
         let mut all: Vec<Self> = mirrors.iter().map(Self::mirrored).collect();
@@ -222,10 +224,10 @@ impl Registry {
         Self { server: format!("https://{host}"), name, mirrors: mirrors.urls.clone() }
     }
 
-    /// The text of its `hosts.toml`; `ca` is a file. Secret if it has a login.
+    /// Renders its `hosts.toml`; `ca` is a file. The text is secret if it has a login.
     ///
     /// Source: `docs/hosts.md` of containerd. A mirror's path is the folder of its images, as in `artifacts.mirrors`. A header's name is
-    /// written as Go writes it: containerd replaces it by the token of a token server.
+    /// in Go's canonical form: containerd replaces the header with the token of a token server.
     #[must_use]
     pub fn hosts(&self, ca: Option<&str>, logins: &Logins) -> String {
         let ca = ca.map(|ca| format!("ca = {}\n", quoted(ca))).unwrap_or_default();
@@ -246,31 +248,31 @@ impl Registry {
         text
     }
 
-    /// Whether [`hosts`](Self::hosts) has a login.
+    /// Whether [`hosts`](Self::hosts) contains a login.
     #[must_use]
     pub fn is_secret(&self, logins: &Logins) -> bool {
         self.mirrors.iter().chain([&self.server]).any(|url| logins.of(url).is_some())
     }
 }
 
-/// The scheme and the host of a URL.
+/// Returns the scheme and the host of a URL.
 fn host(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("https", url));
     format!("{scheme}://{}", rest.split('/').next().unwrap_or_default())
 }
 
-/// The text of [`super::paths::CONTAINERD_PROXY`].
+/// Renders [`super::paths::CONTAINERD_PROXY`].
 #[must_use]
 pub fn proxy(proxy: &Proxy) -> String {
     let pairs = [("HTTP_PROXY", &proxy.http), ("HTTPS_PROXY", &proxy.https)];
     let no = Some(proxy.no.join(",")).filter(|list| !list.is_empty());
     let set = pairs.into_iter().chain([("NO_PROXY", &no)]).filter_map(|(name, value)| Some((name, value.as_ref()?)));
-    // systemd replaces what begins with a percent sign.
+    // systemd expands percent signs.
     let line = |(name, value): (&str, &String)| format!("Environment=\"{name}={}\"\n", value.replace('%', "%%"));
     format!("# Written by nodeinit from containerRuntime.proxy.\n[Service]\n{}", set.map(line).collect::<String>())
 }
 
-/// As a TOML string. What is written has no characters that need more.
+/// Formats a TOML string. The written values contain no other characters to escape.
 fn quoted(text: &str) -> String {
     format!("{text:?}")
 }
@@ -285,12 +287,12 @@ mod tests {
         load(&[Layer::file("cluster.yaml", format!("{head}{config}"))]).unwrap_or_else(|p| panic!("{p}")).cluster
     }
 
-    /// As the package of Debian 12 has it.
+    /// The file in the package of Debian 12.
     const DEBIAN: &str = "version = 2\n\n[plugins]\n  [plugins.\"io.containerd.grpc.v1.cri\"]\n    \
         [plugins.\"io.containerd.grpc.v1.cri\".cni]\n      bin_dir = \"/usr/lib/cni\"\n      conf_dir = \"/etc/cni/net.d\"\n  \
         [plugins.\"io.containerd.internal.v1.opt\"]\n    path = \"/var/lib/containerd\"\n";
 
-    /// As `nvidia-ctk runtime configure --runtime=containerd --set-as-default` leaves it.
+    /// The file after `nvidia-ctk runtime configure --runtime=containerd --set-as-default`.
     const NVIDIA: &str = "imports = [\"/etc/containerd/conf.d/*.toml\"]\nversion = 2\n\n[plugins]\n\n  [plugins.\"io.containerd.grpc.v1.cri\"]\n\n    \
         [plugins.\"io.containerd.grpc.v1.cri\".containerd]\n      default_runtime_name = \"nvidia\"\n\n      \
         [plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes]\n\n        \
@@ -299,7 +301,7 @@ mod tests {
         [plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.nvidia.options]\n            BinaryName = \"/usr/bin/nvidia-container-runtime\"\n";
 
     #[test]
-    fn a_new_file_for_each_version() {
+    fn a_new_file_has_the_format_of_the_version() {
         let three = config(None, 2, &cluster("")).unwrap();
         assert_eq!(
             three,
@@ -327,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_right_stays_to_the_byte() {
+    fn a_correct_file_is_unchanged() {
         for major in [1, 2] {
             for present in [None, Some(DEBIAN), Some(NVIDIA)] {
                 let cluster = cluster("");
@@ -338,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn debians_file_is_corrected() {
+    fn the_file_of_debian_is_corrected() {
         let text = config(Some(DEBIAN), 1, &cluster("")).unwrap();
         assert!(text.starts_with("version = 2\n\n[plugins]\n"), "{text}");
         assert!(text.contains("bin_dir = \"/opt/cni/bin\"\n      conf_dir = \"/etc/cni/net.d\"\n"), "{text}");
@@ -352,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nvidias_toolkit_adds_stays_and_follows_the_cgroup_driver() {
+    fn runtimes_of_the_nvidia_toolkit_stay_and_follow_the_cgroup_driver() {
         let text = config(Some(NVIDIA), 1, &cluster("")).unwrap();
         let lost: Vec<&str> = NVIDIA.lines().filter(|line| !text.contains(line)).collect();
         assert_eq!(lost, [""; 0]);
@@ -368,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn dockers_file_enables_the_plugin_and_a_file_of_version_1_is_refused() {
+    fn the_plugin_is_enabled_in_the_file_of_docker_and_a_file_of_version_1_is_refused() {
         let docker = "# Docker's\ndisabled_plugins = [\"cri\"]\n#[grpc]\n";
         let text = config(Some(docker), 1, &cluster("")).unwrap();
         assert!(text.starts_with("version = 2\n# Docker's\ndisabled_plugins = []\n#[grpc]\n"), "{text}");
@@ -380,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn mirrors_of_its_own_are_not_lost() {
+    fn existing_mirrors_are_not_lost() {
         let with = |table: &str| format!("version = 2\n[plugins.\"{CRI}\".registry{table}\n");
         let mirrors = "images: {mirrors: [{registry: docker.io, urls: [\"https://m.example.org/hub\"]}]}\n";
         let own = with(".mirrors.\"docker.io\"]\n  endpoint = [\"https://x\"]");
@@ -420,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn logins_are_sent_to_their_registry_alone() {
+    fn logins_are_sent_only_to_their_registry() {
         let mirrors = |registry: &str, urls: &[&str]| RegistryMirrors {
             registry: registry.to_owned(),
             urls: urls.iter().map(|url| (*url).to_owned()).collect(),
@@ -435,7 +437,7 @@ mod tests {
             ("r.example:5000", "http://r.example:5000"),
             ("m.example.org", "https://m.example.org"),
         ];
-        assert_eq!(names, expected, "a mirror may have images of its own");
+        assert_eq!(names, expected, "a mirror may have its own images");
         assert!(all.iter().all(|registry| registry.is_secret(&logins)));
         assert!(!Registry::mirrored(&mirrors[0]).is_secret(&Logins::default()));
         let text = all[0].hosts(Some("/ca.crt"), &logins);

@@ -1,17 +1,17 @@
-//! What can go wrong when text is made.
+//! Errors of rendering.
 
 use nodeinit_config::yaml::YamlError;
 
-/// A manifest that cannot be turned into text or objects. With the embedded manifests none of these can happen; each
-/// points at a file of the user's `manifestsDirectory`.
+/// Why a manifest cannot be rendered. The embedded manifests cause none of these errors; each one names a file of the user's
+/// `manifestsDirectory`.
 #[derive(Debug, thiserror::Error)]
 pub enum RenderError {
-    /// A file in the override directory has a name that no manifest has.
-    #[error("{file}: no manifest has this name, so it would replace nothing; known are {known}")]
+    /// A file in the override directory does not have the name of a manifest.
+    #[error("{file}: no manifest has this name, so it would replace nothing; known manifests: {known}")]
     UnknownManifest {
         /// The file's name.
         file: String,
-        /// Every name that a manifest has.
+        /// The names of all manifests.
         known: String,
     },
     /// A manifest is not YAML.
@@ -19,17 +19,17 @@ pub enum RenderError {
     Yaml {
         /// The manifest.
         manifest: String,
-        /// Where and why.
+        /// The position and the cause.
         source: YamlError,
     },
-    /// A placeholder has a name that is not known here.
-    #[error("{manifest}: unknown placeholder ${{{name}}}; known here are {known}; write $${{ for a literal ${{")]
+    /// A placeholder has an unknown name.
+    #[error("{manifest}: unknown placeholder ${{{name}}}; known placeholders: {known}; write $${{ for a literal ${{")]
     UnknownPlaceholder {
         /// The manifest.
         manifest: String,
         /// The placeholder's name.
         name: String,
-        /// Every name that this manifest may use.
+        /// The names that this manifest may use.
         known: String,
     },
     /// A placeholder has no end.
@@ -40,8 +40,8 @@ pub enum RenderError {
         /// The value that contains it.
         text: String,
     },
-    /// A manifest lacks what is needed to extend it.
-    #[error("{manifest}: {expected} is missing; start from the manifest that `nodeinit` brings")]
+    /// A manifest lacks a part that is needed to extend it.
+    #[error("{manifest}: {expected} is missing; start from nodeinit's own manifest")]
     Shape {
         /// The manifest.
         manifest: String,
@@ -49,11 +49,11 @@ pub enum RenderError {
         expected: &'static str,
     },
     /// A value could not be written as YAML.
-    #[error("{what} cannot be written as YAML: {source}")]
+    #[error("cannot write {what} as YAML: {source}")]
     Emit {
-        /// What was to be written.
+        /// The value.
         what: String,
-        /// Why not.
+        /// The cause.
         source: serde_saphyr::ser::Error,
     },
 }

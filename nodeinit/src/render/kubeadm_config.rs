@@ -1,18 +1,18 @@
-//! kubeadm's `ClusterConfiguration`: what `kubeadm upgrade` and `kubeadm join` start from.
+//! kubeadm's `ClusterConfiguration`, which `kubeadm upgrade` and `kubeadm join` read.
 
 use super::{RenderError, Renderer, components, paths, yaml};
 use nodeinit_config::Component;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// The text for the ConfigMap `kubeadm-config`; `etcd_token` is etcd's `--initial-cluster-token`, where it has one.
+/// Renders the text of the ConfigMap `kubeadm-config`; `etcd_token` is etcd's `--initial-cluster-token`, if it has one.
 ///
 /// # Errors
 /// [`RenderError::Emit`].
 pub fn cluster_configuration(renderer: &Renderer<'_>, etcd_token: Option<&str>) -> Result<String, RenderError> {
     let cluster = renderer.cluster;
     let mut api_server = renderer.component(Component::ApiServer);
-    // The endpoint is in every certificate anyway; where it is a name, the address behind it must be said.
+    // Every certificate contains the endpoint; if it is a name, the virtual address must be added.
     let named = cluster.control_plane.endpoint.as_ref().and(cluster.control_plane.virtual_address);
     let mut sans = cluster.control_plane.cert_sans.clone();
     sans.extend(named.map(|address| address.to_string()));
@@ -49,7 +49,7 @@ pub fn cluster_configuration(renderer: &Renderer<'_>, etcd_token: Option<&str>) 
     yaml::text("kubeadm-config", &configuration)
 }
 
-/// etcd's `--initial-cluster-token` in the text of a ConfigMap `kubeadm-config`.
+/// Returns etcd's `--initial-cluster-token` from the text of a ConfigMap `kubeadm-config`.
 #[must_use]
 pub fn etcd_token(configuration: &str) -> Option<String> {
     let configuration = nodeinit_config::yaml::document(configuration).ok()?;
@@ -58,7 +58,7 @@ pub fn etcd_token(configuration: &str) -> Option<String> {
     token["value"].as_str().map(str::to_owned)
 }
 
-/// Whether the API servers of a cluster verify kubelets, by the text of its ConfigMap `kubeadm-config`.
+/// Whether the API servers of a cluster verify kubelets, according to its ConfigMap `kubeadm-config`.
 #[must_use]
 pub fn verifies_kubelets(configuration: &str) -> bool {
     let configuration = nodeinit_config::yaml::document(configuration).unwrap_or_default();
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn is_as_it_was() {
+    fn the_configuration_matches_its_golden_file() {
         for release in nodeinit_config::releases::embedded() {
             let name = format!("{}/kubeadm-config.yaml", release.name());
             let mut fixture = Fixture::of(release);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn whether_kubelets_are_verified_can_be_read_back() {
+    fn verification_of_kubelets_can_be_read_back() {
         let mut fixture = Fixture::new();
         let of = |fixture: &Fixture| verifies_kubelets(&cluster_configuration(&fixture.renderer(), None).unwrap());
         assert!(of(&fixture));
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn addons_that_are_off_are_said_to_be() {
+    fn disabled_addons_are_marked() {
         let mut fixture = Fixture::new();
         fixture.cluster.addons.coredns = false;
         let text = cluster_configuration(&fixture.renderer(), None).unwrap();

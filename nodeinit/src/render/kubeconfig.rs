@@ -8,32 +8,32 @@ use nodeinit_config::{
 };
 use serde_json::{Value, json};
 
-/// Who uses a kubeconfig with a certificate of its own.
+/// The user of a kubeconfig with its own certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum User {
-    /// People: `admin.conf`.
+    /// Administrators: `admin.conf`.
     Admin,
-    /// People, when RBAC itself is broken: `super-admin.conf`.
+    /// Administrators if RBAC is broken: `super-admin.conf`.
     SuperAdmin,
     /// `controller-manager.conf`.
     ControllerManager,
     /// `scheduler.conf`.
     Scheduler,
-    /// nodeinit's own: `nodeinit-agent.conf`.
+    /// nodeinit's agent: `nodeinit-agent.conf`.
     Agent,
 }
 
 impl User {
-    /// All of them.
+    /// All users.
     pub const ALL: [Self; 5] = [Self::Admin, Self::SuperAdmin, Self::ControllerManager, Self::Scheduler, Self::Agent];
 
-    /// Those that a master of this cluster has.
+    /// Returns the users that a master of this cluster has.
     pub fn of(cluster: &Cluster) -> impl Iterator<Item = Self> {
         let has_agent = cluster.agent.enabled;
         Self::ALL.into_iter().filter(move |user| *user != Self::Agent || has_agent)
     }
 
-    /// The file's name in [`paths::KUBERNETES`].
+    /// Returns the file's name in [`paths::KUBERNETES`].
     #[must_use]
     pub fn file_name(self) -> &'static str {
         match self {
@@ -45,7 +45,7 @@ impl User {
         }
     }
 
-    /// The user's name: the common name of its certificate.
+    /// Returns the user's name: the common name of its certificate.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -58,8 +58,8 @@ impl User {
     }
 }
 
-/// A kubeconfig that holds its user's certificate and key. People reach the cluster at its endpoint, components at this
-/// machine's API server. All of `ca`, `certificate` and `key` are PEM.
+/// Renders a kubeconfig with its user's certificate and key. Administrators use the cluster's endpoint, components this machine's
+/// API server. `ca`, `certificate` and `key` are PEM.
 ///
 /// # Errors
 /// [`RenderError::Emit`].
@@ -81,9 +81,9 @@ pub fn with_certificate(
     config(renderer, user.file_name(), &server, ca, user.name(), credentials).map(Secret::new)
 }
 
-/// The `kubelet.conf`: a master's leads to its own API server, a worker's to the endpoint. It names [`paths::KUBELET_CLIENT_CURRENT`] rather than hold a certificate: the kubelet
-/// keeps that file current, and kubeadm ends with the same text, after one restart of the kubelet more
-/// (`kubelet-finalize`).
+/// Renders `kubelet.conf`: on a master it uses its own API server, on a worker the endpoint. It names
+/// [`paths::KUBELET_CLIENT_CURRENT`] instead of containing a certificate, because the kubelet renews that file. kubeadm writes the
+/// same text after one more restart of the kubelet (`kubelet-finalize`).
 ///
 /// # Errors
 /// [`RenderError::Emit`].
@@ -100,7 +100,7 @@ pub fn kubelet(renderer: &Renderer<'_>, ca: &str) -> Result<String, RenderError>
     config(renderer, "kubelet.conf", &server, ca, &user, credentials)
 }
 
-/// What a machine needs to know of the cluster before it belongs to it: the text in the ConfigMap `cluster-info`.
+/// Renders the text of the ConfigMap `cluster-info`: what a machine needs to know before it joins.
 ///
 /// # Errors
 /// [`RenderError::Emit`].
@@ -155,7 +155,7 @@ mod tests {
     use crate::render::testing::*;
 
     #[test]
-    fn are_as_they_were() {
+    fn kubeconfigs_match_their_golden_files() {
         let mut fixture = Fixture::new();
         fixture.cluster.control_plane.endpoint =
             Some(nodeinit_config::cluster::Endpoint { host: "api.example.org".into(), port: 443 });
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn without_an_endpoint_people_use_the_first_master() {
+    fn without_an_endpoint_administrators_use_the_first_master() {
         let fixture = Fixture::new();
         let text = cluster_info(&fixture.renderer(), "CA").unwrap();
         assert!(text.contains("server: https://10.77.0.11:6443\n"), "{text}");

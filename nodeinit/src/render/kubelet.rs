@@ -8,22 +8,22 @@ use nodeinit_config::{
 };
 use serde_json::{Map, Value, json};
 
-/// containerd's socket, where `kubelet.config` names no other.
+/// containerd's socket, unless `kubelet.config` names another.
 pub const CONTAINERD: &str = "unix:///run/containerd/containerd.sock";
 
-/// The resolver file that systemd-resolved keeps for those who cannot reach its stub.
+/// The resolver file of systemd-resolved for processes that cannot reach its stub.
 const RESOLVED: &str = "/run/systemd/resolve/resolv.conf";
 
-/// Keeps the kubelet from deleting the pause image. From Kubernetes 1.35 on containerd tells the kubelet which image that is.
+/// Keeps the kubelet from deleting the pause image. Since Kubernetes 1.35, containerd tells the kubelet which image that is.
 const PAUSE_FLAG: &str = "pod-infra-container-image";
 
 /// Keeps pods off masters.
 const CONTROL_PLANE_TAINT: &str = "node-role.kubernetes.io/control-plane";
 
-/// The text of [`super::paths::KUBELET_CONFIG`]: the cluster's configuration, and what is this machine's own.
+/// Renders [`super::paths::KUBELET_CONFIG`]: the cluster's configuration with this machine's settings.
 ///
 /// # Errors
-/// A replaced manifest that does not fit.
+/// If a manifest that the user replaced is not valid.
 pub fn config(renderer: &Renderer<'_>) -> Result<String, RenderError> {
     let mut config = renderer.kubelet_config()?;
     config.entry("containerRuntimeEndpoint").or_insert_with(|| json!(CONTAINERD));
@@ -33,27 +33,27 @@ pub fn config(renderer: &Renderer<'_>) -> Result<String, RenderError> {
     yaml::text("the kubelet's configuration", &Value::Object(config))
 }
 
-/// The text for the ConfigMap `kubelet-config`: what every machine of the cluster shares.
+/// Renders the text of the ConfigMap `kubelet-config`: the settings that all machines share.
 ///
 /// # Errors
-/// A replaced manifest that does not fit.
+/// If a manifest that the user replaced is not valid.
 pub fn shared_config(renderer: &Renderer<'_>) -> Result<String, RenderError> {
     yaml::text("kubelet-config", &Value::Object(renderer.kubelet_config()?))
 }
 
-/// The text of [`super::paths::KUBELET_INSTANCE_CONFIG`] (kubeadm's feature `NodeLocalCRISocket`, always on from v1.36 on).
+/// Renders [`super::paths::KUBELET_INSTANCE_CONFIG`] (kubeadm's feature `NodeLocalCRISocket`, always on since v1.36).
 #[must_use]
 pub fn instance_config(renderer: &Renderer<'_>) -> String {
     format!("containerRuntimeEndpoint: {:?}\n", runtime_endpoint(renderer))
 }
 
-/// The container runtime's socket, as a `unix://` address.
+/// Returns the container runtime's socket, as a `unix://` address.
 #[must_use]
 pub fn runtime_endpoint<'a>(renderer: &Renderer<'a>) -> &'a str {
     renderer.cluster.kubelet.get("containerRuntimeEndpoint").and_then(Value::as_str).unwrap_or(CONTAINERD)
 }
 
-/// The text of [`super::paths::KUBELET_FLAGS`]. Taints are registered with the node itself, so that no pod slips onto a
+/// Renders [`super::paths::KUBELET_FLAGS`]. The kubelet registers its node with the taints, so that no pod is scheduled to a
 /// master before it is tainted.
 #[must_use]
 pub fn flags(renderer: &Renderer<'_>) -> String {
@@ -69,12 +69,12 @@ pub fn flags(renderer: &Renderer<'_>) -> String {
         let taints: Vec<String> = taints.iter().map(|t| format!("{}={}:{}", t.key, t.value, t.effect)).collect();
         flags.push(format!("--register-with-taints={}", taints.join(",")));
     }
-    // The kubelet would take what its host name resolves to, or the address of the default route. The agent and the other machines
-    // know this one. A worker without an address of the configuration keeps the kubelet's choice: nothing else depends on it.
+    // By default, the kubelet uses the address of its host name or of the default route, but the agent and the other machines
+    // know this one. A worker without a configured address keeps the kubelet's choice: nothing else depends on it.
     if renderer.node.role != Role::Worker || renderer.node.machine.address.is_some() {
         flags.push(format!("--node-ip={}", renderer.node.address));
     }
-    // Nobody else labels a worker; a master is labelled by its own nodeinit.
+    // Only its kubelet labels a worker; nodeinit labels a master.
     let labels = &renderer.node.machine.labels;
     if renderer.node.role == Role::Worker && !labels.is_empty() {
         let labels: Vec<String> = labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
@@ -83,8 +83,8 @@ pub fn flags(renderer: &Renderer<'_>) -> String {
     format!("KUBELET_KUBEADM_ARGS=\"{}\"\n", flags.join(" "))
 }
 
-/// Whether the kubelets of this cluster serve with certificates that they request from it: the agent approves them, and
-/// `kubelet.config` sets neither another certificate nor `serverTLSBootstrap: false`. API servers and metrics-server verify kubelets only then.
+/// Whether the kubelets of this cluster request their serving certificates from it: the agent approves them, and `kubelet.config` sets
+/// neither another certificate nor `serverTLSBootstrap: false`. API servers and metrics-server verify kubelets only then.
 #[must_use]
 pub fn requests_serving_certificate(cluster: &Cluster) -> bool {
     let own = cluster.kubelet.get("tlsCertFile").and_then(Value::as_str).unwrap_or_default();
@@ -92,7 +92,7 @@ pub fn requests_serving_certificate(cluster: &Cluster) -> bool {
     cluster.agent.enabled && requests.unwrap_or(own.is_empty())
 }
 
-/// The node's taints: the control plane's on a master that runs no ordinary pods, then its own.
+/// Returns the node's taints: the control plane's on a master that runs no ordinary pods, then its own.
 pub(super) fn taints(renderer: &Renderer<'_>) -> Vec<Taint> {
     let node = renderer.node;
     let mut taints = Vec::new();
@@ -112,7 +112,7 @@ impl Renderer<'_> {
         Ok(config)
     }
 
-    /// A manifest with the user's configuration over it.
+    /// Merges the user's configuration into a manifest.
     pub(super) fn merged(
         &self,
         manifest: Manifest,
@@ -133,7 +133,7 @@ mod tests {
     use nodeinit_config::releases;
 
     #[test]
-    fn is_as_it_was() {
+    fn the_configuration_matches_its_golden_file() {
         for release in releases::embedded() {
             let directory = release.name();
             let mut fixture = Fixture::of(release);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn users_configuration_wins() {
+    fn the_users_configuration_takes_precedence() {
         let mut fixture = Fixture::new();
         let over = json!({
             "cgroupDriver": "cgroupfs",
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shared_configuration_holds_nothing_of_this_machine() {
+    fn the_shared_configuration_contains_nothing_of_this_machine() {
         let mut fixture = Fixture::new();
         fixture.facts.systemd_resolved = true;
         let text = shared_config(&fixture.renderer()).unwrap();
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_workers_flags_tell_its_labels() {
+    fn the_flags_of_a_worker_contain_its_labels() {
         let mut fixture = Fixture::new();
         fixture.node.role = Role::Worker;
         fixture.node.machine.address = None;
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn no_flag_is_one_that_the_kubelet_refuses() {
+    fn the_kubelet_accepts_every_flag() {
         for release in releases::embedded() {
             let text = flags(&Fixture::of(release.clone()).renderer());
             for (flag, _) in release.removed(Program::Kubelet) {
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_tell_name_and_taints() {
+    fn flags_contain_name_and_taints() {
         let mut fixture = Fixture::of(releases::embedded().remove(0));
         fixture.facts.host_name = "m1.novalocal".into();
         fixture.cluster.control_plane.schedulable = true;

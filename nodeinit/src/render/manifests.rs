@@ -1,4 +1,4 @@
-//! The manifests: compiled in, each replaceable by a file of the same name.
+//! The manifests: compiled in; a file of the same name replaces each.
 
 use super::error::RenderError;
 use nodeinit_config::Addon;
@@ -15,11 +15,11 @@ pub enum Manifest {
     ControllerManager,
     /// The static pod of kube-scheduler.
     Scheduler,
-    /// What the API server's audit log holds.
+    /// The audit policy of the API server.
     AuditPolicy,
-    /// Whom the API server believes without credentials.
+    /// The authentication configuration of the API server, for requests without credentials.
     Authentication,
-    /// How secrets are encrypted in etcd.
+    /// The encryption of Secrets in etcd.
     Encryption,
     /// The kubelet's configuration.
     Kubelet,
@@ -27,9 +27,9 @@ pub enum Manifest {
     KubeProxyConfig,
     /// The static pod of kube-vip.
     KubeVip,
-    /// ConfigMaps and RBAC of a fresh cluster.
+    /// ConfigMaps and RBAC of a new cluster.
     Bootstrap,
-    /// What workers' tokens and nodeinit's agent may do.
+    /// The rights of workers' tokens and of nodeinit's agent.
     Agent,
     /// kube-proxy.
     KubeProxy,
@@ -89,7 +89,7 @@ impl Manifest {
         }
     }
 
-    /// Every file name, for a message.
+    /// Returns all file names, for a message.
     #[must_use]
     pub fn file_names() -> String {
         Self::all().map(Self::file_name).collect::<Vec<_>>().join(", ")
@@ -123,18 +123,18 @@ impl fmt::Display for Manifest {
     }
 }
 
-/// The manifests in use: ours, less those that the user replaces.
+/// The manifests in use: nodeinit's, with the user's replacements.
 #[derive(Clone, Debug, Default)]
 pub struct Manifests {
     overrides: BTreeMap<&'static str, String>,
 }
 
 impl Manifests {
-    /// Ours, with `overrides` (file name → text, of the directory that `manifestsDirectory` names) in place of those of
-    /// the same name.
+    /// Returns nodeinit's manifests, with `overrides` (file name → text, from `manifestsDirectory`) instead of those with the same
+    /// name.
     ///
     /// # Errors
-    /// [`RenderError::UnknownManifest`] where a file's name is not one of ours: it is more likely misspelt than meant to do nothing.
+    /// [`RenderError::UnknownManifest`] if no manifest has the name of a file, which is probably misspelt.
     pub fn new(overrides: BTreeMap<String, String>) -> Result<Self, RenderError> {
         let mut known = BTreeMap::new();
         for (file, text) in overrides {
@@ -146,7 +146,7 @@ impl Manifests {
         Ok(Self { overrides: known })
     }
 
-    /// The text of a manifest, placeholders and all.
+    /// Returns the text of a manifest with its placeholders.
     #[must_use]
     pub fn text(&self, manifest: Manifest) -> &str {
         self.overrides.get(manifest.file_name()).map_or(manifest.embedded(), String::as_str)
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_replaces_ours_and_a_misspelt_one_is_refused() {
+    fn a_file_replaces_a_manifest_and_a_misspelt_one_is_refused() {
         let manifests = Manifests::new([("etcd.yaml".to_owned(), "mine".to_owned())].into()).unwrap();
         assert_eq!(manifests.text(Manifest::Etcd), "mine");
         assert_eq!(manifests.text(Manifest::Flannel), Manifest::Flannel.embedded());

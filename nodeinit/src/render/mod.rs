@@ -1,11 +1,11 @@
-//! Configuration → text and objects. Nothing here reads or writes a file, and the same input gives the same output to
-//! the byte.
+//! Renders the configuration to text and objects. Nothing here reads or writes a file, and the same input gives the same
+//! bytes.
 //!
-//! What is made is what kubeadm of the cluster's release makes of the `kubeadm-config` that we store (`parity.rs` compares),
-//! so that either tool can continue with a cluster. The text itself is in `manifests/` and `systemd/`; this module
-//! fills in placeholders and adds flags and volumes.
+//! The result is the same as kubeadm of the cluster's release generates from the stored `kubeadm-config` (`parity.rs` compares),
+//! so that either tool can manage a cluster. The texts are in `manifests/` and `systemd/`; this module replaces placeholders
+//! and adds flags and volumes.
 //!
-//! To add a manifest: put the file into `manifests/`, name it in [`Manifest`] and in `manifests/README.md`, and render
+//! To add a manifest: put the file into `manifests/`, add it to [`Manifest`] and to `manifests/README.md`, and render
 //! it with `Renderer::objects`.
 
 pub mod addons;
@@ -37,33 +37,33 @@ pub use manifests::{Manifest, Manifests};
 use nodeinit_config::{Cluster, cluster::Node};
 use serde_json::Value;
 
-/// Everything that text is made from.
+/// The input of rendering.
 #[derive(Clone, Debug)]
 pub struct Renderer<'a> {
     /// The whole cluster.
     pub cluster: &'a Cluster,
     /// This machine.
     pub node: &'a Node,
-    /// What was found on this machine.
+    /// The facts about this machine.
     pub facts: &'a HostFacts,
     /// The manifests in use.
     pub manifests: &'a Manifests,
-    /// Whether API servers and metrics-server verify what kubelets serve with.
+    /// Whether API servers and metrics-server verify the kubelets' serving certificates.
     pub verify_kubelets: bool,
 }
 
-/// What kubeadm looks up on the machine while it generates, so that we must know it too.
+/// Facts about the machine on which kubeadm's output depends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostFacts {
     /// The machine's host name. If it differs from the node's name, the kubelet gets `--hostname-override`.
     pub host_name: String,
     /// The network interface that has the node's address.
     pub interface: Option<String>,
-    /// Those of [`CA_DIRECTORIES`] that exist.
+    /// The existing ones of [`CA_DIRECTORIES`].
     pub ca_directories: Vec<&'static str>,
-    /// The cluster CA's certificate is here, its key is not: nothing can be signed in the cluster.
+    /// Whether the cluster CA's key is not on this machine: the cluster then cannot sign certificates.
     pub external_ca: bool,
-    /// `systemd-resolved` runs, so that `/etc/resolv.conf` names only a stub that pods cannot reach.
+    /// Whether `systemd-resolved` runs: `/etc/resolv.conf` then names only a stub that pods cannot reach.
     pub systemd_resolved: bool,
 }
 
@@ -78,7 +78,7 @@ pub const CA_DIRECTORIES: [&str; 5] = [
 ];
 
 impl Renderer<'_> {
-    /// The documents of a manifest, filled in with the common values and with `own`, those of this manifest alone.
+    /// Renders the documents of a manifest with the common values and with `own`, the values of this manifest only.
     fn objects(&self, manifest: Manifest, own: &[(&'static str, &str)]) -> Result<Vec<Value>, RenderError> {
         let mut values = self.values();
         values.extend(own.iter().map(|(name, value)| (*name, Value::from(*value))));
@@ -88,7 +88,7 @@ impl Renderer<'_> {
             .collect()
     }
 
-    /// The only document of a manifest.
+    /// Renders the only document of a manifest.
     fn object(&self, manifest: Manifest, own: &[(&'static str, &str)]) -> Result<Value, RenderError> {
         let shape = || RenderError::Shape { manifest: manifest.to_string(), expected: "a YAML document" };
         self.objects(manifest, own)?.into_iter().next().ok_or_else(shape)

@@ -1,8 +1,8 @@
-//! The proof that a cluster can be carried on with kubeadm: fed with the `kubeadm-config` that we store, the real kubeadm
-//! generates what we generate.
+//! Proves that kubeadm can manage the cluster: from the stored `kubeadm-config`, the real kubeadm generates the same files
+//! as nodeinit.
 //!
-//! Ignored unless asked for (`make test`): runs with each kubeadm of a known release in the lab's cache, or the one in `LAB_BIN`.
-//! Changes nothing on the machine: kubeadm runs dry, into a directory of the test.
+//! Runs only with `make test`, with each kubeadm of a known release in the lab's cache, or the one in `LAB_BIN`.
+//! Changes nothing on the machine: kubeadm makes a dry run in a directory of the test.
 
 use super::{
     CA_DIRECTORIES, addons, kubeadm_config, kubelet,
@@ -26,8 +26,8 @@ pub(crate) struct Program {
     pub(crate) release: Release,
 }
 
-/// Each kubeadm, oldest first. `test` is what runs with it.
-#[allow(clippy::disallowed_macros, reason = "a test says what it ran")]
+/// Returns each kubeadm, oldest first. `test` is the name of the test.
+#[allow(clippy::disallowed_macros, reason = "a test prints what it ran")]
 pub(crate) fn kubeadms(test: &str) -> Vec<Program> {
     let folders: Vec<PathBuf> =
         match (std::env::var_os("LAB_BIN"), std::env::var_os("LAB_DIR"), std::env::var_os("HOME")) {
@@ -39,7 +39,10 @@ pub(crate) fn kubeadms(test: &str) -> Vec<Program> {
     let found = folders.iter().map(|folder| folder.join("kubeadm")).filter(|path| path.exists());
     let mut programs: Vec<Program> = found.filter_map(program).collect();
     programs.sort_by_key(|program| program.version);
-    assert!(!programs.is_empty(), "no kubeadm of a known release in {folders:?}: tests/lab/prepare.sh makes one");
+    assert!(
+        !programs.is_empty(),
+        "no kubeadm of a known release in {folders:?}: run tests/lab/prepare.sh to build one"
+    );
     let default = std::env::var("LAB_VERSION").unwrap_or_else(|_| releases::DEFAULT.to_owned());
     let is_default = |program: &Program| program.version.to_string() == default;
     assert!(
@@ -66,7 +69,7 @@ fn program(path: PathBuf) -> Option<Program> {
     Some(Program { path, version, release })
 }
 
-/// kubeadm with our configuration, in a directory of its own.
+/// kubeadm with nodeinit's configuration, in a separate directory.
 struct Kubeadm<'a> {
     program: PathBuf,
     directory: tempfile::TempDir,
@@ -141,7 +144,7 @@ fn write(path: &Path, text: &str) {
     std::fs::write(path, text).unwrap();
 }
 
-/// Compares leaf by leaf, so that a failure names the paths that differ rather than show two documents.
+/// Compares leaf by leaf, so that a failure names the differing paths instead of two documents.
 fn assert_same(what: &str, ours: &Value, theirs: &Value) {
     let (ours, theirs) = (leaves(ours), leaves(theirs));
     let only = |a: &BTreeMap<String, Value>, b: &BTreeMap<String, Value>| {
@@ -169,7 +172,7 @@ fn leaves(value: &Value) -> BTreeMap<String, Value> {
     all
 }
 
-/// The fixture as this very machine would have it, with the version of this kubeadm.
+/// Returns the fixture of this machine, with the version of this kubeadm.
 fn fixture(program: &Program) -> Fixture {
     let mut fixture = Fixture::of(program.release.clone());
     fixture.cluster.version = program.version;
@@ -204,8 +207,8 @@ fn kubeadm_generates_our_static_pods_with_ipv6() {
 
 #[test]
 #[ignore = "needs the kubeadm of the lab: make test"]
-fn kubeadm_generates_our_static_pods_with_every_flag_that_moves_something() {
-    for program in kubeadms("kubeadm_generates_our_static_pods_with_every_flag_that_moves_something") {
+fn kubeadm_generates_our_static_pods_with_flags_that_change_paths() {
+    for program in kubeadms("kubeadm_generates_our_static_pods_with_flags_that_change_paths") {
         let mut fixture = fixture(&program);
         let cluster = &mut fixture.cluster;
         cluster.name = "prod".into();
@@ -281,25 +284,25 @@ fn kubeadm_applies_our_addons() {
     }
 }
 
-/// Objects by kind and name, without what is meant to differ or means nothing.
+/// Returns objects by kind and name, without intended and meaningless differences.
 fn by_name(objects: Vec<Value>) -> BTreeMap<String, Value> {
     let named = objects.into_iter().map(|mut object| {
         let name = format!("{} {}", object["kind"], object["metadata"]["name"]);
         // kubeadm needs it to update a Service; server-side apply does not.
         object["metadata"].as_object_mut().unwrap().remove("resourceVersion");
-        // Asked more often than kubeadm's: `manifests/coredns.yaml` says why.
+        // The probe runs more often than in kubeadm: `manifests/coredns.yaml` explains why.
         if let Some(probe) = object.pointer_mut("/spec/template/spec/containers/0/readinessProbe") {
             let probe = probe.as_object_mut().unwrap();
             probe.retain(|field, _| field != "periodSeconds" && field != "failureThreshold");
         }
-        // CoreDNS' pods are kept apart by more than kubeadm's wish: the same file says why.
+        // The anti-affinity of CoreDNS is stricter than kubeadm's: the same file explains why.
         if let Some(pod) = object.pointer_mut("/spec/template/spec").and_then(Value::as_object_mut) {
             pod.remove("topologySpreadConstraints");
         }
         for subject in object.get_mut("subjects").and_then(Value::as_array_mut).into_iter().flatten() {
             subject.as_object_mut().unwrap().remove("apiGroup");
         }
-        // Configuration as text: the same if it reads the same.
+        // Configuration as text is equal if it parses to the same value.
         for text in object.get_mut("data").and_then(Value::as_object_mut).into_iter().flat_map(|data| data.values_mut())
         {
             if let Ok(documents) = template::documents("data", text.as_str().unwrap())
@@ -314,7 +317,7 @@ fn by_name(objects: Vec<Value>) -> BTreeMap<String, Value> {
     named.collect()
 }
 
-/// A value that means no more than a missing one.
+/// Whether a value has the same meaning as a missing one.
 fn is_zero(value: &Value) -> bool {
     [json!("0s"), json!(0), json!("0"), json!(""), json!(false), json!({}), json!(null)].contains(value)
 }

@@ -1,4 +1,4 @@
-//! The static pods; the four of the control plane as kubeadm generates them from the `kubeadm-config` that we store.
+//! The static pods; those of the control plane as kubeadm generates them from the stored `kubeadm-config`.
 
 use super::{
     Manifest, RenderError, Renderer,
@@ -12,7 +12,7 @@ use std::{collections::BTreeMap, path::Path};
 /// The text of a static pod, and the name of its file in [`super::paths::STATIC_PODS`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StaticPod {
-    /// For instance `etcd.yaml`.
+    /// For example `etcd.yaml`.
     pub file_name: &'static str,
     /// The manifest.
     pub text: String,
@@ -27,21 +27,21 @@ impl StaticPod {
     }
 }
 
-/// The command line of a static pod.
+/// Returns the command line of a static pod.
 #[must_use]
 pub fn command(pod: &Value) -> Vec<String> {
     let parts = pod.pointer("/spec/containers/0/command").and_then(Value::as_array).into_iter().flatten();
     parts.filter_map(|part| part.as_str().map(str::to_owned)).collect()
 }
 
-/// What is particular to one machine's etcd.
+/// The settings of one machine's etcd.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Membership {
     /// `--initial-cluster-token`. Clusters that an earlier version bootstrapped have none.
     pub token: Option<String>,
-    /// `--initial-cluster` of an etcd that joins others, this machine among them; `None` for one that is bootstrapped here.
+    /// `--initial-cluster` of an etcd that joins others, including this machine; `None` for one that is bootstrapped here.
     pub joined: Option<String>,
-    /// The pod mounts the marker, so that the kubelet does not start etcd on a lost disk. Members that an earlier version of
+    /// Whether the pod mounts the marker, so that the kubelet does not start etcd on a lost disk. Members that an earlier version of
     /// nodeinit started do not mount it.
     pub marked: bool,
 }
@@ -55,10 +55,10 @@ const MARKER_MOUNT: &str = "/run/nodeinit.marker";
 /// Its volume in the pod.
 pub const MARKER_VOLUME: &str = "etcd-marker";
 
-/// etcd. Source of the flags of one that joins: kubeadm, `getEtcdCommand`.
+/// Renders etcd. Source of the flags of a joining member: kubeadm, `getEtcdCommand`.
 ///
 /// # Errors
-/// A replaced manifest that does not fit.
+/// If a manifest that the user replaced is not valid.
 pub fn etcd(renderer: &Renderer<'_>, membership: &Membership) -> Result<StaticPod, RenderError> {
     let flags = match &membership.joined {
         Some(members) => vec![("initial-cluster", members.as_str()), ("initial-cluster-state", "existing")],
@@ -72,8 +72,8 @@ pub fn etcd(renderer: &Renderer<'_>, membership: &Membership) -> Result<StaticPo
     StaticPod::new(Manifest::Etcd, &pod)
 }
 
-/// `type: File`: without the file the kubelet does not start the pod. kubeadm's configuration has no volumes for etcd, so that
-/// its manifests lack this one.
+/// Mounts the marker with `type: File`: without the file, the kubelet does not start the pod. kubeadm's configuration has no volumes
+/// for etcd, so its manifests lack this one.
 fn mount_marker(pod: &mut Value, data_directory: &Path) {
     let mount = json!({"name": MARKER_VOLUME, "mountPath": MARKER_MOUNT, "readOnly": true});
     let volume = json!({"name": MARKER_VOLUME, "hostPath": {"path": data_directory.join(MARKER), "type": "File"}});
@@ -85,42 +85,42 @@ fn mount_marker(pod: &mut Value, data_directory: &Path) {
     }
 }
 
-/// kube-apiserver.
+/// Renders kube-apiserver.
 ///
 /// # Errors
-/// A replaced manifest that does not fit.
+/// If a manifest that the user replaced is not valid.
 pub fn api_server(renderer: &Renderer<'_>) -> Result<StaticPod, RenderError> {
     renderer.component_pod(Manifest::ApiServer, Component::ApiServer)
 }
 
-/// kube-controller-manager.
+/// Renders kube-controller-manager.
 ///
 /// # Errors
-/// A replaced manifest that does not fit.
+/// If a manifest that the user replaced is not valid.
 pub fn controller_manager(renderer: &Renderer<'_>) -> Result<StaticPod, RenderError> {
     renderer.component_pod(Manifest::ControllerManager, Component::ControllerManager)
 }
 
-/// kube-scheduler.
+/// Renders kube-scheduler.
 ///
 /// # Errors
-/// A replaced manifest that does not fit.
+/// If a manifest that the user replaced is not valid.
 pub fn scheduler(renderer: &Renderer<'_>) -> Result<StaticPod, RenderError> {
     renderer.component_pod(Manifest::Scheduler, Component::Scheduler)
 }
 
-/// kube-vip, for a cluster that has a virtual address.
+/// Renders kube-vip, for a cluster with a virtual address.
 ///
 /// # Errors
-/// A replaced manifest that does not fit.
+/// If a manifest that the user replaced is not valid.
 pub fn kube_vip(renderer: &Renderer<'_>) -> Result<StaticPod, RenderError> {
     StaticPod::new(Manifest::KubeVip, &renderer.object(Manifest::KubeVip, &[])?)
 }
 
 pub use super::components::audit_log;
 
-/// Directories of the machine that the pods and the kubelet write to and that may not be there yet. The kubelet creates them;
-/// nodeinit creates them first, and so knows what to remove again.
+/// Returns directories of the machine that the pods and the kubelet write to and that may not exist yet. The kubelet would create
+/// them; nodeinit creates them first to know what to remove again.
 #[must_use]
 pub fn writable_directories(renderer: &Renderer<'_>) -> Vec<String> {
     let etcd = renderer.cluster.etcd.data_directory.display().to_string();
@@ -135,7 +135,7 @@ impl Renderer<'_> {
         StaticPod::new(manifest, &pod)
     }
 
-    /// The pod; `flags` replace the manifest's, and `extra` are kubeadm's `extraArgs`.
+    /// Renders the pod; `flags` replace the manifest's, and `extra` are kubeadm's `extraArgs`.
     fn pod(
         &self,
         manifest: Manifest,
@@ -167,7 +167,7 @@ impl Renderer<'_> {
     fn volumes(&self, component: Component) -> Vec<Volume> {
         let mut volumes = components::extra_volumes(self.cluster, component);
         if component == Component::ControllerManager && self.cluster.release.flex_volumes {
-            // Not read-only: the plugins place their sockets here.
+            // Not read-only: the plugins create their sockets here.
             let path = self.flex_volume_directory();
             volumes.push(Volume { name: "flexvolume-dir", path, read_only: false, kind: "DirectoryOrCreate" });
         }
@@ -178,7 +178,7 @@ impl Renderer<'_> {
     }
 }
 
-/// A directory of CA certificates; its volume is named after it, as in kubeadm.
+/// Returns the volume of a directory of CA certificates, named as in kubeadm.
 fn ca_volume(path: &str) -> Volume {
     let name = match path {
         "/etc/pki/ca-trust" => "etc-pki-ca-trust",
@@ -202,7 +202,7 @@ fn host_path(volume: &Volume) -> Value {
     json!({"name": volume.name, "hostPath": {"path": volume.path, "type": volume.kind}})
 }
 
-/// The command with `extra` flags: the program, then its own flags sorted, less those that are replaced, then the extra
+/// Returns the command with `extra` flags: the program, its own flags sorted without the replaced ones, then the extra
 /// ones (kubeadm: `util/arguments.go`, `ArgumentsToCommand`).
 fn with_extra_args(command: Vec<Value>, extra: &BTreeMap<String, String>) -> Vec<Value> {
     let (mut flags, mut command): (Vec<Value>, Vec<Value>) =
@@ -212,7 +212,7 @@ fn with_extra_args(command: Vec<Value>, extra: &BTreeMap<String, String>) -> Vec
         flag.split_once('=').unwrap_or((flag, ""))
     }
     flags.sort_by(|a, b| split(a).cmp(&split(b)));
-    // kubeadm: a file that says how requests are authorised replaces the modes.
+    // As in kubeadm, an authorization configuration file replaces the modes.
     let dropped = |name: &str| {
         extra.contains_key(name) || (name == "authorization-mode" && extra.contains_key("authorization-config"))
     };
@@ -221,7 +221,7 @@ fn with_extra_args(command: Vec<Value>, extra: &BTreeMap<String, String>) -> Vec
     command
 }
 
-/// Kubernetes leaves out an empty host; so does kubeadm.
+/// Removes empty hosts of probes, as Kubernetes and kubeadm do.
 fn drop_empty_probe_hosts(container: &mut Value) {
     for probe in ["livenessProbe", "readinessProbe", "startupProbe"] {
         let get = container.get_mut(probe).and_then(|probe| probe.get_mut("httpGet"));
@@ -233,8 +233,8 @@ fn drop_empty_probe_hosts(container: &mut Value) {
     }
 }
 
-/// Adds named items to a list; one of the same name is replaced; sorted by name where anything was added, as kubeadm
-/// does.
+/// Adds named items to a list and replaces those with the same name; sorts the list by name if anything was added, as in
+/// kubeadm.
 fn add_by_name(object: &mut Value, field: &str, items: impl Iterator<Item = Value>) {
     let Some(object) = object.as_object_mut() else { return };
     let Value::Array(list) = object.entry(field).or_insert_with(|| json!([])) else { return };
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_are_as_they_were() {
+    fn pods_match_their_golden_files() {
         for release in releases::embedded() {
             let directory = format!("{}/static-pods", release.name());
             let mut fixture = Fixture::of(release);
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn every_release_knows_the_flags_that_we_set() {
+    fn every_release_knows_the_flags_that_are_set() {
         for release in releases::embedded() {
             let fixture = Fixture::of(release.clone());
             let pods = [
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn the_marker_is_a_file_that_must_exist_and_all_else_is_as_without_it() {
+    fn the_marker_is_a_file_that_must_exist_and_changes_nothing_else() {
         let mut fixture = Fixture::new();
         fixture.cluster.etcd.data_directory = "/data/etcd".into();
         let mut marked = parsed(&etcd(&fixture.renderer(), &membership()).unwrap());
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn users_flags_replace_and_extend() {
+    fn the_users_flags_replace_and_extend() {
         let mut fixture = Fixture::new();
         let set = |args: &mut BTreeMap<String, String>, name: &str, value: &str| {
             args.insert(name.to_owned(), value.to_owned());
@@ -366,8 +366,8 @@ mod tests {
         let api = api_server(&fixture.renderer()).unwrap();
         let flags = command(&api);
         assert!(flags.contains(&"--profiling=true".into()) && !flags.contains(&"--profiling=false".into()));
-        assert!(!api.text.contains("--authentication-config"), "refused beside --anonymous-auth");
-        assert!(!api.text.contains("--authorization-mode"), "refused beside --authorization-config");
+        assert!(!api.text.contains("--authentication-config"), "refused together with --anonymous-auth");
+        assert!(!api.text.contains("--authorization-mode"), "refused together with --authorization-config");
 
         let scheduler = scheduler(&fixture.renderer()).unwrap();
         let flags = command(&scheduler);
@@ -377,11 +377,11 @@ mod tests {
         );
         assert_eq!(flags.last().unwrap(), "--v=4");
         let probe = &parsed(&scheduler)["spec"]["containers"][0]["livenessProbe"]["httpGet"];
-        assert_eq!(probe.get("host"), None, "the unspecified address cannot be probed");
+        assert_eq!(probe.get("host"), None, "the wildcard address cannot be probed");
     }
 
     #[test]
-    fn ipv6_addresses_stand_in_brackets() {
+    fn ipv6_addresses_are_in_brackets() {
         let mut fixture = Fixture::new();
         fixture.node.address = "fd00::11".parse().unwrap();
         let flags = command(&etcd(&fixture.renderer(), &membership()).unwrap());
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn without_the_cas_key_nothing_is_signed() {
+    fn without_the_key_of_the_ca_nothing_is_signed() {
         let mut fixture = Fixture::new();
         fixture.facts.external_ca = true;
         let flags = command(&controller_manager(&fixture.renderer()).unwrap());
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replaced_manifest_is_extended_like_ours_and_refused_if_it_cannot_be() {
+    fn a_replaced_manifest_is_extended_or_refused() {
         let mut fixture = Fixture::new();
         let with = |text: &str| Manifests::new([("kube-scheduler.yaml".to_owned(), text.to_owned())].into()).unwrap();
         fixture.manifests = with(
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_which_directories_the_pods_write_to() {
+    fn directories_that_the_pods_write_to_are_known() {
         let mut fixture = Fixture::new();
         let flex = "/usr/libexec/kubernetes/kubelet-plugins/volume/exec";
         assert_eq!(writable_directories(&fixture.renderer()), ["/var/lib/etcd", flex, "/var/log/kubernetes/audit"]);

@@ -7,10 +7,10 @@ use nodeinit_config::yaml;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What placeholders stand for, by name.
+/// The values of placeholders, by name.
 pub type Values = BTreeMap<&'static str, Value>;
 
-/// The documents of a YAML text; empty ones are left out. `name` is the file, for errors.
+/// Parses the documents of a YAML text; omits empty ones. `name` is the file's name in errors.
 ///
 /// # Errors
 /// [`RenderError::Yaml`] with line and column.
@@ -19,11 +19,11 @@ pub fn documents(name: &str, text: &str) -> Result<Vec<Value>, RenderError> {
     Ok(all.into_iter().filter(|document| !document.is_null()).collect())
 }
 
-/// The document with every placeholder replaced. A string that is nothing but a placeholder takes the type of its
+/// Replaces every placeholder in a document. A string that consists of one placeholder takes the type of its
 /// value.
 ///
 /// # Errors
-/// A placeholder that is unknown or has no end.
+/// If a placeholder is unknown or has no end.
 pub fn fill(name: &str, document: Value, values: &Values) -> Result<Value, RenderError> {
     Ok(match document {
         Value::String(text) => fill_text(name, &text, values)?,
@@ -101,7 +101,7 @@ mod tests {
         let unknown = filled(json!("x ${hsot}")).unwrap_err().to_string();
         assert_eq!(
             unknown,
-            "test.yaml: unknown placeholder ${hsot}; known here are host, none, port; write $${ for a literal ${"
+            "test.yaml: unknown placeholder ${hsot}; known placeholders: host, none, port; write $${ for a literal ${"
         );
         let open = filled(json!("x ${host")).unwrap_err().to_string();
         assert_eq!(open, "test.yaml: no } ends the placeholder in \"x ${host\"; write $${ for a literal ${");

@@ -8,7 +8,7 @@ use nodeinit_config::{
 };
 use std::path::PathBuf;
 
-/// What a renderer borrows.
+/// The values that a renderer borrows.
 pub(crate) struct Fixture {
     pub(crate) cluster: Cluster,
     pub(crate) node: Node,
@@ -17,12 +17,12 @@ pub(crate) struct Fixture {
 }
 
 impl Fixture {
-    /// One master `m1`, 10.77.0.11, everything else by default.
+    /// Returns a cluster with one master `m1`, 10.77.0.11, and defaults.
     pub(crate) fn new() -> Self {
         Self::of(releases::embedded().pop().unwrap())
     }
 
-    /// The same with the tested version of another release.
+    /// Returns the same with the tested version of another release.
     pub(crate) fn of(release: Release) -> Self {
         let text = format!(
             "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {{version: {}}}\nmasters: [{{name: m1, address: 10.77.0.11}}]\n\
@@ -37,7 +37,7 @@ impl Fixture {
         Self { cluster, node, facts, manifests: Manifests::default() }
     }
 
-    /// The renderer of this cluster.
+    /// Returns the renderer of this cluster.
     pub(crate) fn renderer(&self) -> Renderer<'_> {
         Renderer {
             cluster: &self.cluster,
@@ -49,13 +49,13 @@ impl Fixture {
     }
 }
 
-/// The etcd of a master that bootstrapped its cluster.
+/// Returns the etcd settings of a master that bootstrapped its cluster.
 pub(crate) fn membership() -> Membership {
     Membership { token: Some("nodeinit-0123456789abcdef0123456789abcdef".into()), joined: None, marked: true }
 }
 
-/// Compares with `tests/golden/render/NAME`. `UPDATE_GOLDEN=1` writes the file instead; look at the difference before
-/// it is committed.
+/// Compares with `tests/golden/render/NAME`. `UPDATE_GOLDEN=1` writes the file instead; check the difference before
+/// you commit it.
 #[allow(clippy::disallowed_methods, reason = "a test writes into the repository, not onto a machine")]
 pub(crate) fn golden(name: &str, text: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/render").join(name);
@@ -67,7 +67,7 @@ pub(crate) fn golden(name: &str, text: &str) {
     assert!(wanted == text, "{name} differs from its golden file; now it is\n{text}");
 }
 
-/// Objects as a YAML stream, to look at.
+/// Returns objects as a YAML stream.
 pub(crate) fn stream(objects: &[serde_json::Value]) -> String {
     objects.iter().map(|object| format!("---\n{}", super::yaml::text("test", object).unwrap())).collect()
 }

@@ -1,7 +1,7 @@
-//! Edits of a TOML file that leave everything else in it as it is: comments, order, and what others set.
+//! Edits a TOML file and preserves everything else in it: comments, order, and settings of others.
 //!
-//! It knows as much of TOML as containerd's configuration needs, and refuses what it cannot extend. A library that preserves the text
-//! (`toml_edit`) adds 170 KB to the program.
+//! It supports the part of TOML that containerd's configuration needs, and refuses what it cannot extend. A library that preserves the
+//! text (`toml_edit`) adds 170 KB to the program.
 
 use std::ops::Range;
 
@@ -11,8 +11,8 @@ pub enum TomlError {
     /// Not TOML.
     #[error("line {0} is not valid TOML")]
     Syntax(usize),
-    /// A table that only its owner can extend, such as an inline one.
-    #[error("the table {0} is written inline or with dotted keys, so that no key can be added to it")]
+    /// A table that cannot be extended, such as an inline one.
+    #[error("cannot add a key to the table {0}: it is inline or has dotted keys")]
     Closed(String),
 }
 
@@ -31,23 +31,23 @@ pub struct Toml {
 struct Entry {
     path: Vec<String>,
     value: Range<usize>,
-    /// How many names of the path the table's header has.
+    /// How many names of the path are in the table's header.
     header: usize,
 }
 
 #[derive(Clone, Debug)]
 struct Table {
     path: Vec<String>,
-    /// Where its next key can be written: behind its last line.
+    /// Where its next key can be written: after its last line.
     end: usize,
     indent: usize,
 }
 
 impl Toml {
-    /// Reads a text.
+    /// Parses a text.
     ///
     /// # Errors
-    /// The line that cannot be read.
+    /// If a line is not valid.
     pub fn parse(text: impl Into<String>) -> Result<Self, TomlError> {
         let text = text.into();
         let mut scanner = Scanner { text: &text, at: 0, header: 0, entries: Vec::new() };
@@ -56,25 +56,25 @@ impl Toml {
         Ok(Self { entries, tables, text })
     }
 
-    /// The whole text.
+    /// Returns the complete text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// A value as it is written.
+    /// Returns a value as it is written.
     #[must_use]
     pub fn get(&self, path: &[&str]) -> Option<&str> {
         self.entries.iter().find(|entry| entry.path == path).map(|entry| &self.text[entry.value.clone()])
     }
 
-    /// A value that is a string.
+    /// Returns a string value.
     #[must_use]
     pub fn string(&self, path: &[&str]) -> Option<&str> {
         self.get(path).map(unquoted)
     }
 
-    /// The strings of an array.
+    /// Returns the strings of an array.
     #[must_use]
     pub fn strings(&self, path: &[&str]) -> Vec<&str> {
         let Some(inner) = self.get(path).and_then(|text| text.strip_prefix('[')?.strip_suffix(']')) else {
@@ -94,7 +94,7 @@ impl Toml {
         }
     }
 
-    /// The names directly below a table.
+    /// Returns the names directly below a table.
     #[must_use]
     pub fn names(&self, path: &[&str]) -> Vec<String> {
         let all = self.tables.iter().map(|table| &table.path).chain(self.entries.iter().map(|entry| &entry.path));
@@ -108,7 +108,7 @@ impl Toml {
     /// Sets a value, which is written as TOML. Returns whether that changed anything.
     ///
     /// # Errors
-    /// A table that cannot be extended.
+    /// If a table cannot be extended.
     pub fn set(&mut self, path: &[&str], value: &str) -> Result<bool, TomlError> {
         let mut text = self.text.clone();
         let (name, table) = path.split_last().map_or(("", path), |(name, table)| (*name, table));
@@ -133,7 +133,7 @@ impl Toml {
         Ok(true)
     }
 
-    /// Whether a table, or one above it, has its keys inline, or this one has dotted keys only.
+    /// Whether a table or one of its parents is inline, or this one has only dotted keys.
     fn is_closed(&self, table: &[&str]) -> bool {
         self.entries.iter().any(|entry| {
             let is_inline = entry.path.len() <= table.len() && entry.path[..] == table[..entry.path.len()];
@@ -144,7 +144,7 @@ impl Toml {
     }
 }
 
-/// A path as a table's header has it.
+/// Formats a path as in a table's header.
 fn dotted(path: &[&str]) -> String {
     let is_bare = |name: &str| !name.is_empty() && name.bytes().all(is_bare);
     let names: Vec<String> =
@@ -156,7 +156,7 @@ fn is_bare(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_')
 }
 
-/// Names and paths have no escapes.
+/// Removes the quotes. Names and paths have no escapes.
 fn unquoted(text: &str) -> &str {
     text.trim_matches(['"', '\''])
 }
@@ -250,7 +250,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The rest of a string, with its closing quotes.
+    /// Consumes the rest of a string with its closing quotes.
     fn string(&mut self, quotes: &str, escapes: bool) -> Result<(), TomlError> {
         let mut characters = self.rest().char_indices();
         while let Some((index, character)) = characters.next() {
@@ -313,7 +313,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Spaces, ends of lines and comments.
+    /// Skips spaces, line ends and comments.
     fn blank(&mut self) {
         loop {
             let before = self.at;
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_leaves_the_rest_as_it_is() {
+    fn a_change_preserves_the_rest() {
         let mut edited = toml(TEXT);
         assert!(edited.set(&["plugins", "io.x/y", "cni", "bin_dir"], "\"/opt/cni/bin\"").unwrap());
         assert!(edited.set(&["plugins", "io.x/y", "cni", "new"], "true").unwrap());
@@ -366,7 +366,7 @@ mod tests {
             .replace(".after]\n", ".after]\n    last = 1\n");
         let wanted = format!("root = \"/data\"\n{wanted}\n[plugins.\"io.z\"]\n  a = 2\n");
         assert_eq!(edited.text(), wanted);
-        assert!(!edited.set(&["version"], "2").unwrap(), "a value that is there already");
+        assert!(!edited.set(&["version"], "2").unwrap(), "an existing value");
     }
 
     #[test]

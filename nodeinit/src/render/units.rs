@@ -1,4 +1,4 @@
-//! systemd units; each file says why it is ordered as it is.
+//! systemd units; each file explains its order.
 
 use nodeinit_config::cluster::Role;
 use std::path::Path;
@@ -7,13 +7,13 @@ use std::path::Path;
 pub const KUBELET: &str = include_str!("../../../systemd/kubelet.service");
 /// For [`super::paths::KUBELET_DROP_IN`].
 pub const KUBELET_DROP_IN: &str = include_str!("../../../systemd/kubelet.service.d/10-kubeadm.conf");
-/// For [`super::paths::AGENT_UNIT`]: the agent of a machine with this role, run from this program.
+/// Renders [`super::paths::AGENT_UNIT`]: the agent of a machine with this role, run from this program.
 #[must_use]
 pub fn agent(program: &Path, role: Role) -> String {
     let unit = include_str!("../../../systemd/nodeinit-agent.service");
     unit.replace("${program}", &program.display().to_string()).replace("${role}", &role.to_string())
 }
-/// For [`super::paths::CONTAINERD_UNIT`]: containerd, run from this program.
+/// Renders [`super::paths::CONTAINERD_UNIT`]: containerd, run from this program.
 #[must_use]
 pub fn containerd(program: &Path) -> String {
     include_str!("../../../systemd/containerd.service").replace("${program}", &program.display().to_string())

@@ -17,7 +17,7 @@ impl Renderer<'_> {
         let localhost = if ipv6 { "::1" } else { "127.0.0.1" };
         let etcd = extra_args(cluster, Component::Etcd);
         let probe = etcd_probe(&etcd, localhost);
-        // kubeadm: who moves etcd's client address moves the API server along.
+        // As in kubeadm, the API server follows a changed client address of etcd.
         let etcd_servers = match etcd.get("advertise-client-urls") {
             Some(urls) => urls.clone(),
             None => format!("https://{}:2379", url_host(localhost)),
@@ -32,7 +32,7 @@ impl Renderer<'_> {
             ("clusterName", json!(cluster.name)),
             ("controlPlaneEndpoint", json!(endpoint.to_string())),
             ("controlPlaneHost", json!(endpoint.host)),
-            // A text: where it stands alone in an environment variable, a number would be refused.
+            // A string: as the only content of an environment variable, a number would be refused.
             ("controlPlanePort", json!(endpoint.port.to_string())),
             ("controllerManagerImage", image(KubernetesImage::ControllerManager)),
             ("controllerManagerProbeHost", self.probe_host(Component::ControllerManager)),
@@ -67,8 +67,8 @@ impl Renderer<'_> {
         ])
     }
 
-    /// Where the kubelet probes a component that listens on `bind-address`. Every address cannot be asked: the kubelet
-    /// then takes the pod's.
+    /// Returns where the kubelet probes a component that listens on `bind-address`. A wildcard address cannot be probed: the kubelet
+    /// then uses the pod's address.
     fn probe_host(&self, component: Component) -> Value {
         match extra_args(self.cluster, component).get("bind-address").map(String::as_str) {
             None => json!("127.0.0.1"),
@@ -77,7 +77,7 @@ impl Renderer<'_> {
         }
     }
 
-    /// Where FlexVolume plugins are; every kubelet creates the directory.
+    /// Returns the directory of FlexVolume plugins, which every kubelet creates.
     pub(super) fn flex_volume_directory(&self) -> String {
         let args = extra_args(self.cluster, Component::ControllerManager);
         let default = || "/usr/libexec/kubernetes/kubelet-plugins/volume/exec".to_owned();
@@ -85,7 +85,7 @@ impl Renderer<'_> {
     }
 }
 
-/// A host as in a URL: an IPv6 address has brackets.
+/// Formats a host as in a URL: with brackets around an IPv6 address.
 pub(super) fn url_host(host: &str) -> String {
     if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
 }
@@ -96,8 +96,8 @@ struct Probe {
     scheme: &'static str,
 }
 
-/// The first of etcd's `listen-metrics-urls` (kubeadm: `util/staticpod/utils.go`, `GetEtcdProbeEndpoint`); what it
-/// leaves out is kubeadm's default.
+/// Returns the first of etcd's `listen-metrics-urls` (kubeadm: `util/staticpod/utils.go`, `GetEtcdProbeEndpoint`), completed with
+/// kubeadm's defaults.
 fn etcd_probe(args: &BTreeMap<String, String>, localhost: &str) -> Probe {
     let default = Probe { host: localhost.to_owned(), port: 2381, scheme: "HTTP" };
     let Some(urls) = args.get("listen-metrics-urls") else { return default };
@@ -116,10 +116,10 @@ fn etcd_probe(args: &BTreeMap<String, String>, localhost: &str) -> Probe {
     }
 }
 
-/// How often flannel looks for kube-proxy's rules, five times a second, before it does without: other modes have no chain.
+/// How often flannel looks for kube-proxy's rules, five times per second, before it continues without: other modes have no chain.
 const KUBE_PROXY_LOOKS: u32 = 50;
 
-/// The part of flannel's `net-conf.json` that depends on the family of the pods' addresses.
+/// Returns the part of flannel's `net-conf.json` that depends on the address family of the pods.
 fn flannel_network(network: &Network) -> String {
     let pods = network.pod_cidr;
     match pods.addr() {
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn flannel_knows_both_families() {
+    fn flannel_supports_both_address_families() {
         let mut network = Fixture::new().cluster.network;
         assert_eq!(flannel_network(&network), "\"Network\": \"10.244.0.0/16\"");
         network.pod_cidr = "fd00::/56".parse().unwrap();

@@ -1,12 +1,12 @@
-//! Values as YAML text, in the form that Kubernetes' own tools write: keys sorted, lists not indented.
+//! Writes values as YAML in the form of Kubernetes' own tools: keys sorted, lists not indented.
 
 use super::error::RenderError;
 use serde_json::{Map, Value};
 
-/// The YAML text of `value`; `what` names it in an error.
+/// Returns the YAML text of `value`; `what` is its name in errors.
 ///
 /// # Errors
-/// [`RenderError::Emit`], where the value cannot be written.
+/// [`RenderError::Emit`] if the value cannot be written.
 pub fn text(what: &str, value: &Value) -> Result<String, RenderError> {
     let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
     let mut yaml = serde_saphyr::to_string_with_options(value, options)
@@ -17,7 +17,7 @@ pub fn text(what: &str, value: &Value) -> Result<String, RenderError> {
     Ok(yaml)
 }
 
-/// `over` merged into `base`: objects field by field, `null` removes a field, everything else replaces (JSON merge
+/// Merges `over` into `base`: objects field by field, `null` removes a field, everything else replaces (JSON merge
 /// patch, RFC 7396).
 pub fn merge(base: &mut Map<String, Value>, over: &Map<String, Value>) {
     for (key, value) in over {
@@ -39,7 +39,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn looks_like_kubernetes_own() {
+    fn output_looks_like_that_of_kubernetes_tools() {
         let value = json!({
             "b": [{"name": "x", "list": ["--a=b", "true", "1", "0x1f", "null", "yes", "a: b", "*,x", "",
                 "y", "Off", "0644", "08", "0o7", "1_000", ".5", "1e3", "+1", "~", "=", "<<", "a\u{1}\n\tb", " x ", "# x"]}],
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn merges_deeply_and_removes_by_null() {
+    fn objects_are_merged_deeply_and_null_removes() {
         let mut base = json!({"a": {"b": 1, "c": 2}, "list": [1, 2], "gone": 1});
         let over = json!({"a": {"c": 3, "d": 4}, "list": [9], "gone": null, "never": null});
         merge(base.as_object_mut().unwrap(), over.as_object().unwrap());

@@ -1,4 +1,4 @@
-//! Optional addons: applied when the cluster is ready, each waited for, and taken away again to the last object.
+//! Optional addons: applies them when the cluster is ready, waits for each, and removes them completely.
 
 mod inventory;
 
@@ -23,23 +23,23 @@ use nodeinit_config::{Addon, Cluster};
 use serde_json::Value;
 use std::{collections::BTreeSet, ops::ControlFlow, path::PathBuf, time::Duration};
 
-/// The name of the addon that the user's own manifests are together.
+/// The addon name under which the user's own manifests are applied.
 pub const OWN: &str = "manifests";
 
 /// Where an addon's objects come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// One of ours.
+    /// An addon that nodeinit ships.
     BuiltIn(Addon),
-    /// Every manifest in a directory of the user's.
+    /// All manifests in a directory that the user names.
     Directory(PathBuf),
 }
 
-/// Step `addon-NAME`: an addon's objects are applied and its workloads available.
+/// Step `addon-NAME`: applies an addon's objects and waits until its workloads are available.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Objects(pub Source);
 
-/// The addons that the configuration asks for.
+/// Returns the addons that the configuration enables.
 #[must_use]
 pub fn wanted(cluster: &Cluster) -> Vec<Objects> {
     let built_in = cluster.addons.optional.iter().map(|addon| Objects(Source::BuiltIn(*addon)));
@@ -47,7 +47,7 @@ pub fn wanted(cluster: &Cluster) -> Vec<Objects> {
 }
 
 impl Objects {
-    /// What people call it.
+    /// Returns its name.
     #[must_use]
     pub fn addon(&self) -> &'static str {
         match &self.0 {
@@ -59,20 +59,20 @@ impl Objects {
     fn render(&self, cx: &Context) -> Result<Vec<Value>, StepError> {
         match &self.0 {
             Source::BuiltIn(addon) => Ok(render::addons::optional(&cx.renderer(), *addon)?),
-            // Taken for empty, all that was applied from it would be deleted.
+            // If a missing directory counted as empty, everything applied from it would be deleted.
             Source::Directory(directory) if !cx.files.exists(directory) => {
                 let error =
-                    StepError::new(format!("addons.manifests names {}, which is not there", directory.display()));
-                Err(error.exit(Exit::BadConfig).hint("make the directory, or take the key out of the configuration"))
+                    StepError::new(format!("addons.manifests names {}, which does not exist", directory.display()));
+                Err(error.exit(Exit::BadConfig).hint("create the directory, or remove the key from the configuration"))
             }
             Source::Directory(directory) => cluster::manifests_in(cx, directory),
         }
     }
 
-    /// What lacks until it is there as described; nothing where it is.
+    /// Lists the changes that bring the addon to its described state; empty if it is up to date.
     ///
     /// # Errors
-    /// Manifests that cannot be read; an API that refuses to answer.
+    /// If the manifests cannot be read, or if the API refuses a request.
     pub async fn lacking(&self, cx: &Context) -> Result<Vec<String>, StepError> {
         let objects = self.render(cx)?;
         if ready(cx).await.is_continue() {
@@ -121,12 +121,12 @@ impl Step for Objects {
         let before = Inventory::read(client, self.addon()).await?;
         let mut ours = Vec::new();
         for reference in references(&objects) {
-            // What somebody else made before stays when the addon goes.
+            // Objects that somebody else created earlier stay when the addon is removed.
             if before.objects.contains(&reference) || !reference.exists(client).await? {
                 ours.push(reference);
             }
         }
-        // All that may be there is known before it is made, so that a run that is broken off leaves nothing unknown.
+        // The inventory is written before the objects are created, so an interrupted run leaves no unlisted object.
         let all: BTreeSet<Reference> = before.objects.iter().chain(&ours).cloned().collect();
         let limit = cx.cluster.timeouts.node;
         Inventory::of(self.addon(), all.into_iter().collect()).write(client, limit).await?;
@@ -149,10 +149,10 @@ async fn available(client: &KubeClient, name: &str, objects: &[Value], limit: Du
     wait.until(look).await.map_err(|late| StepError::from(late).hint(hint))
 }
 
-/// Takes away what was applied under this name, whether the configuration still knows it or not.
+/// Removes everything that was applied under this name, even if the configuration no longer contains the addon.
 ///
 /// # Errors
-/// Nothing was applied under the name, or the API refuses.
+/// If nothing was applied under the name, or if the API refuses.
 pub async fn remove(cx: &Context, name: &str) -> Result<usize, StepError> {
     let client = client(cx)?;
     // It becomes part of a path.
@@ -170,15 +170,15 @@ pub async fn remove(cx: &Context, name: &str) -> Result<usize, StepError> {
     Ok(known.objects.len())
 }
 
-/// The names under which something was applied.
+/// Lists the names of the addons that were applied.
 ///
 /// # Errors
-/// Where the API refuses.
+/// If the API refuses.
 pub async fn applied(cx: &Context) -> Result<Vec<String>, StepError> {
     inventory::names(client(cx)?).await
 }
 
-/// Deletes objects, those that others live in at last, and waits until they are gone.
+/// Deletes objects, namespaces and CRDs last, and waits until they are gone.
 async fn delete(client: &KubeClient, objects: &[Reference], limit: Duration) -> Result<(), StepError> {
     let (last, first): (Vec<&Reference>, Vec<&Reference>) = objects.iter().partition(|object| object.holds_others());
     for object in first.iter().chain(&last) {
@@ -187,10 +187,10 @@ async fn delete(client: &KubeClient, objects: &[Reference], limit: Duration) -> 
     for object in objects {
         let look = async || match object.exists(client).await {
             Ok(false) => ControlFlow::Break(()),
-            Ok(true) => ControlFlow::Continue("it is still there".to_owned()),
+            Ok(true) => ControlFlow::Continue("it still exists".to_owned()),
             Err(e) => ControlFlow::Continue(e.to_string()),
         };
-        let wait = Wait::new(format!("the end of {object}"), limit).at_most_every(Duration::from_millis(500));
+        let wait = Wait::new(format!("{object} to be deleted"), limit).at_most_every(Duration::from_millis(500));
         wait.until(look).await?;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! nodeinit's agent: its service, and what `up` itself does of its work.
+//! The service `nodeinit agent`, and the part of its work that `up` does itself.
 
 use super::{cluster, kubelet::reason_to_restart};
 use crate::{
@@ -27,10 +27,10 @@ use std::{
 /// The unit.
 pub const UNIT: &str = "nodeinit-agent.service";
 
-/// Where the program is installed. A copy is put at the first.
+/// Where the program may be installed. A copy is placed at the first path.
 const PROGRAMS: [&str; 2] = ["/usr/local/bin/nodeinit", "/usr/bin/nodeinit"];
 
-/// Between two attempts to watch for certificate requests.
+/// Pause between two attempts to watch certificate requests.
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// Approves the requests of the machines that this run brings up, so that none of them waits for the agent.
@@ -46,19 +46,20 @@ pub async fn approve(cx: &Context) -> Infallible {
     };
     loop {
         if let Ok(api) = cluster::client(cx) {
-            // It fails until the API server is there, and while that is restarted.
+            // This fails until the API server runs, and while it restarts.
             let _ = Approver::new(api, &rules, Duration::ZERO, &report).watch().await;
         }
         tokio::time::sleep(PAUSE).await;
     }
 }
 
-/// Step `agent`: the service runs with its present files; switched off, it is gone.
+/// Step `agent`: the service runs with its current files; if the agent is disabled, the service is removed.
 pub struct AgentService;
 
-/// The program that the service runs: our own where it is installed, else a copy of it. What is installed may be of another version.
+/// Returns the program that the service runs: the running program if it is installed, else a copy of it. An installed program may
+/// have another version.
 fn program() -> Result<(PathBuf, Option<NewFile>), StepError> {
-    // One that was replaced while it runs does not undo that.
+    // The kernel adds this suffix if the program was replaced while it runs.
     let running = own_program::path();
     if PROGRAMS.iter().any(|installed| running == Path::new(installed)) {
         return Ok((running, None));
@@ -66,11 +67,11 @@ fn program() -> Result<(PathBuf, Option<NewFile>), StepError> {
     let path = PathBuf::from(PROGRAMS[0]);
     let mut content = Vec::new();
     let read = own_program::open().and_then(|mut file| file.read_to_end(&mut content));
-    read.map_err(|e| StepError::caused("cannot read our own program", e))?;
+    read.map_err(|e| StepError::caused("cannot read the nodeinit program", e))?;
     Ok((path.clone(), Some(NewFile { mode: 0o755, ..NewFile::public(path, content) })))
 }
 
-/// The files of the service, and the path of its program.
+/// Returns the files of the service and the path of its program.
 fn files(cx: &Context) -> Result<(Vec<NewFile>, PathBuf), StepError> {
     let (program, copy) = program()?;
     let mut files = vec![
@@ -81,16 +82,16 @@ fn files(cx: &Context) -> Result<(Vec<NewFile>, PathBuf), StepError> {
     Ok((files, program))
 }
 
-/// What there is of a service that is switched off.
+/// Returns the files that are left of a disabled service.
 fn left(cx: &Context) -> Vec<PathBuf> {
     let kubeconfig = Path::new(paths::KUBERNETES).join(User::Agent.file_name());
     let all = [paths::AGENT_UNIT.into(), paths::AGENT_CONFIG.into(), kubeconfig];
     all.into_iter().filter(|path: &PathBuf| cx.files.exists(path)).collect()
 }
 
-/// Why the service must be started again; `None`: it runs as it should.
+/// Returns why the service must be restarted; `None` if it is up to date.
 async fn outdated(cx: &Context, files: &[NewFile], program: &Path) -> Result<Option<String>, StepError> {
-    // The link alone tells whether the unit is enabled; on a new machine systemd need not be asked.
+    // The symbolic link shows whether the unit is enabled; on a new machine this saves a call to systemd.
     if !cx.files.exists(systemd::enabled(UNIT)) {
         return Ok(Some(format!("start and enable {UNIT}")));
     }
@@ -111,7 +112,7 @@ impl Step for AgentService {
     }
 
     fn title(&self) -> String {
-        "run nodeinit's agent".into()
+        "run the nodeinit agent".into()
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {

@@ -1,4 +1,4 @@
-//! The programs: kubelet, kubectl, CNI plugins and whatever the configuration names.
+//! The programs: kubelet, kubectl, CNI plugins and the others that the configuration lists.
 
 use super::source::{Obtained, copy, digest, obtain, pinned};
 use crate::{
@@ -45,12 +45,12 @@ pub fn steps(cluster: &Cluster) -> [Binaries; 2] {
     ]
 }
 
-/// What installs containerd; a step of another name calls it.
+/// Installs containerd; called by the step `containerd`.
 pub(super) fn runtime(cluster: &Cluster) -> impl Step + use<> {
     Binaries { id: StepId::Containerd, kubelet: None, binaries: cluster.artifacts.runtime.clone() }
 }
 
-/// The kubelet's place on the machine.
+/// Returns the kubelet's path on the machine.
 #[must_use]
 pub fn kubelet_path(cluster: &Cluster) -> PathBuf {
     let mut places = cluster.artifacts.binaries.iter().map(|b| &b.to);
@@ -60,17 +60,17 @@ pub fn kubelet_path(cluster: &Cluster) -> PathBuf {
         .unwrap_or_else(|| KUBELET_PATH.into())
 }
 
-/// The version that a kubelet says it is, such as `v1.34.4`.
+/// Returns the version that a kubelet reports, such as `v1.34.4`.
 ///
 /// # Errors
-/// Where it cannot be run.
+/// If it cannot be run.
 pub async fn kubelet_version(commands: &Commands, path: &Path) -> Result<String, CommandError> {
     let path = path.to_string_lossy();
     let text = commands.run(&[&path, "--version"], Duration::from_secs(60)).await?;
     Ok(text.trim().trim_start_matches("Kubernetes ").to_owned())
 }
 
-/// A step that puts programs in place.
+/// A step that installs programs.
 pub struct Binaries {
     id: StepId,
     kubelet: Option<PathBuf>,
@@ -86,7 +86,7 @@ impl Step for Binaries {
     fn title(&self) -> String {
         match self.kubelet {
             Some(_) => "install the kubelet".into(),
-            None => "put the other programs in place".into(),
+            None => "install the other programs".into(),
         }
     }
 
@@ -124,7 +124,7 @@ impl Step for Binaries {
             }
             let obtained = obtain(cx, &self.name(), &binary.path, sha256).await?;
             let (context, to) = (cx.clone(), binary.to.clone());
-            // In one piece, so that no download is left behind where this run is given up.
+            // One blocking task, so that a cancelled run leaves no download behind.
             blocking(move || {
                 put(&context, &obtained, &to)?;
                 obtained.release(&context.files)
@@ -138,35 +138,35 @@ impl Step for Binaries {
     }
 }
 
-/// With the source `image` all must be there already.
+/// Verifies for the source `image` that all programs are installed.
 fn missing(cx: &Context, binaries: &[Binary]) -> Result<State, StepError> {
     let missing: Vec<String> =
         binaries.iter().filter(|b| !cx.files.exists(&b.to)).map(|b| b.to.display().to_string()).collect();
     if missing.is_empty() {
         return Ok(State::Done);
     }
-    Err(StepError::new(format!("artifacts.source is image, and {} is not there", missing.join(", ")))
-        .hint("bake it into the image, or set artifacts.source to `upstream`, a directory, a bundle or a mirror"))
+    Err(StepError::new(format!("artifacts.source is `image`, and {} is missing", missing.join(", ")))
+        .hint("add it to the machine image, or set artifacts.source to `upstream`, a directory, a bundle or a mirror"))
 }
 
-/// Refuses a kubelet of another version than the configuration's.
+/// Refuses a kubelet whose version is not `kubernetes.version`.
 ///
 /// # Errors
-/// Where it has another version, or does not run.
+/// If it has another version, or does not run.
 pub async fn right_version(cx: &Context, path: &Path) -> Result<(), StepError> {
     let found = kubelet_version(&cx.commands, &cx.files.real(path)).await.map_err(|e| {
-        StepError::caused(format!("the kubelet at {} cannot be run", path.display()), e)
-            .hint("see artifacts in the configuration: the kubelet comes from there, or from the machine's image")
+        StepError::caused(format!("cannot run the kubelet at {}", path.display()), e)
+            .hint("check `artifacts` in the configuration: the kubelet comes from there, or from the machine image")
     })?;
     let wanted = cx.cluster.version.to_string();
     if found == wanted {
         return Ok(());
     }
-    Err(StepError::new(format!("the kubelet at {} is {found}, and kubernetes.version is {wanted}", path.display()))
-        .hint("bring the kubelet of that version, or change kubernetes.version"))
+    Err(StepError::new(format!("the kubelet at {} is {found}, but kubernetes.version is {wanted}", path.display()))
+        .hint("provide the kubelet of that version, or change kubernetes.version"))
 }
 
-/// Whether a program is in place: executable, and with the pinned digest or else with its source's content.
+/// Whether a program is installed: executable, and with the pinned digest, or else with the content of its source.
 fn is_in_place(files: &Files, binary: &Binary, source: &ArtifactSource) -> Result<bool, FileError> {
     if files.mode(&binary.to) != Some(0o755) {
         return Ok(false);
@@ -181,7 +181,7 @@ fn is_in_place(files: &Files, binary: &Binary, source: &ArtifactSource) -> Resul
     }
 }
 
-/// Copies an artifact to its place: recorded first, whole or not at all.
+/// Installs an artifact: recorded first, then written atomically.
 fn put(cx: &Context, obtained: &Obtained, to: &Path) -> Result<(), StepError> {
     let sha256 = match &obtained.sha256 {
         Some(sha256) => sha256.clone(),
@@ -200,20 +200,20 @@ fn put(cx: &Context, obtained: &Obtained, to: &Path) -> Result<(), StepError> {
     }
     let result = copy(&cx.files, &obtained.section, to, 0o755);
     if result.is_err() {
-        // The first error is the one to tell.
+        // The first error is the one to report.
         let _ = cx.files.remove_file(temporary(to));
     }
     Ok(result?)
 }
 
-/// Keeps a program that is there and not ours, for `reset`.
+/// Keeps an existing program that nodeinit did not install, so that `reset` can restore it.
 fn keep_original(files: &Files, path: &Path) -> Result<Option<Original>, FileError> {
     let Some(mode) = files.mode(path) else { return Ok(None) };
     let sha256 = hex(&file_sha256(files, path)?);
     let kept = Path::new(ORIGINALS).join(&sha256);
     files.make_directory(Path::new(ORIGINALS), 0o700)?;
     if !files.exists(&kept) {
-        // A second name costs nothing, for the old content is never written to; across file systems it takes a copy.
+        // A hard link needs no space, because the old content is never overwritten; across file systems it takes a copy.
         if files.hard_link(path, &kept).is_err() {
             let section = Section::whole(files.real(path)).map_err(failed("read", path))?;
             copy(files, &section, &kept, 0o755)?;
@@ -223,7 +223,7 @@ fn keep_original(files: &Files, path: &Path) -> Result<Option<Original>, FileErr
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "tests make a source of artifacts")]
+#[allow(clippy::disallowed_methods, reason = "tests create a source of artifacts")]
 mod tests {
     use super::*;
     use crate::{
@@ -236,7 +236,7 @@ mod tests {
     use nodeinit_base::sha256_hex;
     use std::os::unix::fs::MetadataExt;
 
-    /// A machine whose source of artifacts has a kubelet of `version` and a `kubectl`.
+    /// Returns a machine whose source of artifacts has a kubelet of `version` and a `kubectl`.
     fn machine(version: &str, pins: &str) -> (tempfile::TempDir, Context) {
         let config = format!(
             "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {{version: v1.34.4}}\nartifacts:\n  source: /source\n  \
@@ -272,11 +272,11 @@ mod tests {
         std::fs::write(&kubectl, "damaged").unwrap();
         assert_eq!(run(&cx).await.unwrap(), ["binaries"]);
         std::fs::remove_dir_all(dir.path().join("source")).unwrap();
-        assert!(run(&cx).await.unwrap().is_empty(), "what is in place is kept when its source is gone");
+        assert!(run(&cx).await.unwrap().is_empty(), "an installed program stays when its source is gone");
     }
 
     #[tokio::test]
-    async fn an_older_program_is_replaced_by_the_one_that_is_lent() {
+    async fn a_program_from_the_first_master_replaces_an_older_one() {
         let (dir, cx) = machine("v1.34.4", "");
         run(&cx).await.unwrap();
         std::fs::remove_dir_all(dir.path().join("source")).unwrap();
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_program_that_was_there_is_kept_for_reset() {
+    async fn an_existing_program_is_kept_for_reset() {
         let (dir, cx) = machine("v1.34.4", "");
         std::fs::create_dir_all(dir.path().join("usr/bin")).unwrap();
         std::fs::write(dir.path().join("usr/bin/kubectl"), "older").unwrap();
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn programs_are_copied_out_of_a_bundle() {
+    async fn programs_are_installed_from_a_bundle() {
         let (dir, cx) = machine("v1.34.4", "");
         let kubelet = ("kubelet", &b"#!/bin/sh\necho Kubernetes v1.34.4\n"[..]);
         let write = |artifacts: &[(&str, &[u8])]| testing::place(&cx.files, &cx.cluster, "/b.tar", artifacts);
@@ -315,7 +315,7 @@ mod tests {
         assert!(error.contains("the bundle /b.tar is missing"), "{error}");
         write(&[kubelet]);
         let error = run(&cx).await.unwrap_err().to_string();
-        assert_eq!(error, "the bundle /b.tar does not have kubectl");
+        assert_eq!(error, "the bundle /b.tar does not contain kubectl");
         write(&[kubelet, ("kubectl", b"kubectl")]);
         let whole = String::from_utf8(cx.files.read("/b.tar").unwrap().unwrap()).unwrap();
         let (start, content) = whole.rsplit_once("kubectl").unwrap();
@@ -334,14 +334,14 @@ mod tests {
         std::fs::write(dir.path().join("usr/bin/kubectl"), "damaged").unwrap();
         assert_eq!(run(&cx).await.unwrap(), ["binaries"]);
         std::fs::remove_file(dir.path().join("b.tar")).unwrap();
-        assert!(run(&cx).await.unwrap().is_empty(), "what is in place is kept when its source is gone");
+        assert!(run(&cx).await.unwrap().is_empty(), "an installed program stays when its source is gone");
     }
 
     #[tokio::test]
-    async fn a_kubelet_of_another_version_is_refused_by_both_versions() {
+    async fn a_kubelet_of_another_version_is_refused_and_both_versions_are_named() {
         let (_dir, cx) = machine("v1.33.9", "");
         let error = run(&cx).await.unwrap_err();
-        assert!(error.to_string().contains("is v1.33.9, and kubernetes.version is v1.34.4"), "{error}");
+        assert!(error.to_string().contains("is v1.33.9, but kubernetes.version is v1.34.4"), "{error}");
     }
 
     #[tokio::test]

@@ -1,4 +1,4 @@
-//! What the cluster itself holds: objects applied to the API of this master.
+//! The objects of the cluster, applied through the API server of this master.
 
 use crate::{
     api::kube::{ApiError, KubeClient, local_api},
@@ -18,27 +18,29 @@ use nodeinit_config::{Secret, cluster::Cni};
 use serde_json::Value;
 use std::{net::IpAddr, ops::ControlFlow, path::Path, time::Duration};
 
-/// How many requests are under way at once: enough to keep a starting API server busy.
+/// Number of concurrent requests: enough to keep a starting API server busy.
 pub(super) const AT_ONCE: usize = 8;
 
-/// The client of this master's own API server, as super-admin: `kubeadm:cluster-admins` may not be bound yet.
+/// Returns a client of this master's own API server, as super-admin: `kubeadm:cluster-admins` may not be bound yet.
 ///
 /// # Errors
-/// Where there is no `super-admin.conf` yet, or it is damaged.
+/// If `super-admin.conf` is missing or damaged.
 pub fn client(cx: &Context) -> Result<&KubeClient, StepError> {
     if let Some(client) = cx.api.get() {
         return Ok(client);
     }
     let path = Path::new(render::paths::KUBERNETES).join(User::SuperAdmin.file_name());
     let Some(text) = cx.files.read_secret_text(&path)? else {
-        return Err(StepError::new(format!("{} is missing", path.display())).hint("run `nodeinit up`: it makes it"));
+        return Err(
+            StepError::new(format!("{} is missing", path.display())).hint("run `nodeinit up`, which creates it")
+        );
     };
     let client = KubeClient::from_kubeconfig(text.expose(), local_api(cx.node.address))
         .map_err(|e| StepError::caused(format!("cannot use {}", path.display()), e))?;
     Ok(cx.api.get_or_init(|| client))
 }
 
-/// Whether the API server is ready; else what it lacks.
+/// Whether the API server is ready; otherwise returns which checks fail.
 pub(super) async fn ready(cx: &Context) -> ControlFlow<(), String> {
     let client = match client(cx) {
         Ok(client) => client,
@@ -54,10 +56,10 @@ pub(super) async fn ready(cx: &Context) -> ControlFlow<(), String> {
     }
 }
 
-/// One look at another machine's API may take this long: nobody answers for an address that nobody holds.
+/// Limit of one request to another machine's API: nothing answers at an unused address.
 const LOOK_LIMIT: Duration = Duration::from_secs(1);
 
-/// Whether the API at another machine's address is ready; else what it lacks.
+/// Whether the API at another machine's address is ready; otherwise returns which checks fail.
 pub(super) async fn ready_at(cx: &Context, address: IpAddr) -> ControlFlow<(), String> {
     let path = Path::new(render::paths::KUBERNETES).join(User::SuperAdmin.file_name());
     let kubeconfig = match cx.files.read_secret_text(&path) {
@@ -73,15 +75,15 @@ pub(super) async fn ready_at(cx: &Context, address: IpAddr) -> ControlFlow<(), S
     }
 }
 
-/// Where kubeadm's configuration of the cluster is.
+/// The ConfigMap with kubeadm's configuration of the cluster.
 const KUBEADM_CONFIG: &str = "/api/v1/namespaces/kube-system/configmaps/kubeadm-config";
 
 fn cluster_configuration(config_map: &Value) -> Option<&str> {
     config_map.pointer("/data/ClusterConfiguration").and_then(Value::as_str)
 }
 
-/// `kubeadm-config` as the API at another machine's address has it: empty if the cluster has none yet, `None` if nobody answers
-/// within `limit`.
+/// Reads `kubeadm-config` from the API at another machine's address: empty if the cluster has none yet, `None` if the API does not
+/// answer within `limit`.
 pub(super) async fn kubeadm_config_at(cx: &Context, address: IpAddr, limit: Duration) -> Option<String> {
     let path = Path::new(render::paths::KUBERNETES).join(User::SuperAdmin.file_name());
     let kubeconfig = cx.files.read_secret_text(path).ok()??;
@@ -91,7 +93,7 @@ pub(super) async fn kubeadm_config_at(cx: &Context, address: IpAddr, limit: Dura
     Some(found.as_ref().and_then(cluster_configuration).unwrap_or_default().to_owned())
 }
 
-/// Which objects a step applies.
+/// The objects that a step applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Objects {
     /// `cluster-config`: ConfigMaps and RBAC.
@@ -105,13 +107,13 @@ pub enum Objects {
 }
 
 impl Objects {
-    /// The objects as they should be.
+    /// Returns the desired objects.
     async fn wanted(self, cx: &Context) -> Result<Vec<Value>, StepError> {
         let token = if self == Self::Bootstrap { etcd_token(cx).await? } else { None };
         self.render(cx, token.as_deref())
     }
 
-    /// The objects; `etcd_token` is etcd's `--initial-cluster-token`.
+    /// Renders the objects; `etcd_token` is etcd's `--initial-cluster-token`.
     pub(super) fn render(self, cx: &Context, etcd_token: Option<&str>) -> Result<Vec<Value>, StepError> {
         let renderer = cx.renderer();
         Ok(match self {
@@ -131,8 +133,8 @@ impl Objects {
     }
 }
 
-/// etcd's `--initial-cluster-token`: as this machine knows it, else as the cluster does. A first master that was replaced must
-/// not take it out of `kubeadm-config`.
+/// Returns etcd's `--initial-cluster-token` from this machine, else from the cluster. A replaced first master must not remove it
+/// from `kubeadm-config`.
 async fn etcd_token(cx: &Context) -> Result<Option<String>, StepError> {
     if let Some(token) = etcd::token(cx)? {
         return Ok(Some(token));
@@ -176,7 +178,7 @@ impl Step for Objects {
     }
 }
 
-/// The objects of every manifest in a directory of the user's.
+/// Reads the objects of all manifests in a directory that the user names.
 pub(super) fn manifests_in(cx: &Context, directory: &Path) -> Result<Vec<Value>, StepError> {
     let mut objects = Vec::new();
     for name in cx.files.list(directory)?.iter().filter(|name| name.ends_with(".yaml") || name.ends_with(".yml")) {
@@ -186,7 +188,7 @@ pub(super) fn manifests_in(cx: &Context, directory: &Path) -> Result<Vec<Value>,
     Ok(objects)
 }
 
-/// The objects that are not applied as they are, as sentences.
+/// Describes the objects that differ from the cluster's.
 pub(super) async fn differing(client: &KubeClient, objects: &[Value]) -> Result<Vec<String>, StepError> {
     let looks = stream::iter(objects).map(|object| async move { (object, is_applied(client, object).await) });
     let mut changes = Vec::new();
@@ -198,7 +200,7 @@ pub(super) async fn differing(client: &KubeClient, objects: &[Value]) -> Result<
     Ok(changes)
 }
 
-/// Applies objects, those that others live in first.
+/// Applies objects, namespaces and CRDs first.
 pub(super) async fn apply_all(client: &KubeClient, objects: &[Value], limit: Duration) -> Result<(), StepError> {
     let (first, rest): (Vec<_>, Vec<_>) =
         objects.iter().partition(|o| matches!(o["kind"].as_str(), Some("Namespace" | "CustomResourceDefinition")));
@@ -219,7 +221,7 @@ pub(super) fn refused(object: &Value, error: ApiError) -> StepError {
     StepError::caused(format!("cannot apply {}", title(object)), error)
 }
 
-/// Applies an object; what an API server that is still starting answers is tried again.
+/// Applies an object; retries errors of an API server that is still starting.
 pub(super) async fn apply(client: &KubeClient, object: &Value, limit: Duration) -> Result<(), StepError> {
     let attempt = async || match client.apply(object).await {
         Ok(_) => ControlFlow::Break(Ok(())),
@@ -230,11 +232,11 @@ pub(super) async fn apply(client: &KubeClient, object: &Value, limit: Duration) 
     wait.until(attempt).await?
 }
 
-/// Whether the live object has all that `wanted` says. Where the API writes a value in another form, a dry run decides.
+/// Whether the live object has every value of `wanted`. If the API stores a value in another form, a dry run decides.
 async fn is_applied(client: &KubeClient, wanted: &Value) -> Result<bool, ApiError> {
     let path = match client.path_of(wanted).await {
         Ok(path) => path,
-        // The kind may come with a CustomResourceDefinition of the same list.
+        // A CustomResourceDefinition of the same list may define the kind.
         Err(ApiError::Object { .. }) => return Ok(false),
         Err(e) => return Err(e),
     };
@@ -246,7 +248,7 @@ async fn is_applied(client: &KubeClient, wanted: &Value) -> Result<bool, ApiErro
     Ok(without_bookkeeping(applied) == without_bookkeeping(live))
 }
 
-/// Whether `live` has everything that `wanted` has; lists must be equally long.
+/// Whether `live` contains all of `wanted`; lists must have equal length.
 fn contains(live: &Value, wanted: &Value) -> bool {
     match (live, wanted) {
         (Value::Object(live), Value::Object(wanted)) => {

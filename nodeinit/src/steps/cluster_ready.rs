@@ -1,4 +1,4 @@
-//! Whether the first master's cluster works: its node is Ready, and the addons run.
+//! Readiness of the first master's cluster: its node is Ready, and the addons run.
 
 use super::{
     cluster::{Objects, client, ready, refused, title},
@@ -22,10 +22,10 @@ use nodeinit_config::cluster::Cni;
 use serde_json::Value;
 use std::{ops::ControlFlow, time::Duration};
 
-/// Step `ready`: the node is Ready, and the addons that were asked for run.
+/// Step `ready`: the node is Ready, and the configured addons run.
 pub struct Ready;
 
-/// The objects of the addons that every node has.
+/// Returns the objects of the addons that run on every node.
 pub(super) fn of_every_node(cx: &Context) -> Result<Vec<Value>, StepError> {
     let addons = &cx.cluster.addons;
     let mut objects = Vec::new();
@@ -38,7 +38,7 @@ pub(super) fn of_every_node(cx: &Context) -> Result<Vec<Value>, StepError> {
     Ok(objects)
 }
 
-/// What must run: each workload.
+/// Returns the workloads that must run.
 fn workloads(cx: &Context) -> Result<Vec<Value>, StepError> {
     let addons = &cx.cluster.addons;
     let mut objects = of_every_node(cx)?;
@@ -49,7 +49,7 @@ fn workloads(cx: &Context) -> Result<Vec<Value>, StepError> {
     Ok(objects)
 }
 
-/// `None` where everything runs, else what does not.
+/// Returns what does not run yet; `None` if everything runs.
 async fn lacking(cx: &Context, workloads: &[Value]) -> Result<Option<String>, StepError> {
     let client = client(cx)?;
     if cx.cluster.addons.cni != Cni::None {
@@ -67,13 +67,13 @@ async fn lacking(cx: &Context, workloads: &[Value]) -> Result<Option<String>, St
         let (mut wanted, running) = pods(&live);
         let everywhere = live["kind"] == "DaemonSet";
         if everywhere {
-            // Their controller may not have looked yet.
+            // The controller may not have seen them yet.
             wanted = wanted.max(1);
         }
         let domains = live.pointer("/spec/template/spec/topologySpreadConstraints/0/minDomains");
         let one_a_node = everywhere || domains.and_then(Value::as_i64) > Some(1);
         if running < wanted && one_a_node {
-            // A node whose machine is gone is reported elsewhere; the others do not wait for it.
+            // Another check reports a node whose machine is gone; the others do not wait for it.
             wanted = wanted.min(ready_nodes(client).await.map_err(|e| refused(workload, e))?);
         }
         if let Some(what) = too_few(&live, wanted, running) {
@@ -83,7 +83,7 @@ async fn lacking(cx: &Context, workloads: &[Value]) -> Result<Option<String>, St
     Ok(None)
 }
 
-/// How many pods a workload is to have, and how many run.
+/// Returns how many pods a workload should have, and how many run.
 fn pods(live: &Value) -> (i64, i64) {
     let number = |at: &str| live["status"][at].as_i64().unwrap_or_default();
     match live["kind"].as_str() {
@@ -97,7 +97,7 @@ fn too_few(live: &Value, wanted: i64, running: i64) -> Option<String> {
     (running < wanted || unseen).then(|| format!("{running} of {wanted} pods run"))
 }
 
-/// The first of these objects that does not work yet, as a sentence: pods that do not run, an API that is not served.
+/// Describes the first of these objects that does not work yet: pods that do not run, an API that is not served.
 pub(super) async fn unavailable(client: &KubeClient, objects: &[Value]) -> Result<Option<String>, StepError> {
     for object in objects {
         let kind = object["kind"].as_str().unwrap_or_default();
@@ -111,7 +111,7 @@ pub(super) async fn unavailable(client: &KubeClient, objects: &[Value]) -> Resul
             let available = conditions.clone().find(|condition| condition["type"] == "Available");
             if available.is_none_or(|condition| condition["status"] != "True") {
                 let message =
-                    available.and_then(|condition| condition["message"].as_str()).unwrap_or("not looked at yet");
+                    available.and_then(|condition| condition["message"].as_str()).unwrap_or("not checked yet");
                 return Ok(Some(format!("{}: {message}", title(object))));
             }
             continue;
@@ -152,7 +152,7 @@ impl Step for Ready {
     }
 }
 
-/// Waits until `lacking` finds nothing any more.
+/// Waits until `lacking` returns nothing.
 pub(super) async fn wait_until_ready(
     cx: &Context,
     lacking: impl AsyncFn() -> Result<Option<String>, StepError>,

@@ -1,4 +1,4 @@
-//! containerd: installed where it is missing, its configuration as Kubernetes needs it, mirrors and proxies.
+//! containerd: installs it if it is missing, and writes its configuration, mirrors and proxies.
 
 mod restore;
 
@@ -32,36 +32,36 @@ use std::{
 /// The unit.
 pub const UNIT: &str = "containerd.service";
 
-/// Where packages and archives place containerd.
+/// Where packages and archives install containerd.
 const PLACES: [&str; 4] =
     ["/usr/local/bin/containerd", "/usr/bin/containerd", "/usr/local/sbin/containerd", "/usr/sbin/containerd"];
 
-/// Where packages place its unit.
+/// Where packages install its unit.
 const UNITS: [&str; 3] = [
     "/etc/systemd/system/containerd.service",
     "/usr/lib/systemd/system/containerd.service",
     "/lib/systemd/system/containerd.service",
 ];
 
-/// What an installed containerd fills.
+/// The directories that containerd fills.
 pub(super) const TREES: [&str; 3] = ["/opt/containerd", "/run/containerd", "/var/lib/containerd"];
 
-/// The version that is installed, as far as the configuration's form depends on it.
+/// The major version that nodeinit installs; the format of the configuration depends on it.
 const INSTALLED: u16 = 2;
 
 /// The CA of a registry or mirror, next to its `hosts.toml`.
 const CA: &str = "nodeinit-ca.crt";
 
-/// A configuration is tried here before containerd gets it.
+/// A new configuration is tested at this path before containerd uses it.
 const TRIAL: &str = "/etc/containerd/.config.toml.nodeinit-trial";
 
-/// Where containerd keeps what it knows of each running container of Kubernetes. A reboot empties it.
+/// Where containerd keeps the state of each running container of Kubernetes. A reboot empties it.
 const CONTAINERS: &str = "/run/containerd/io.containerd.runtime.v2.task/k8s.io";
 
-/// How long `containerd` may take to print its version or to read a configuration.
+/// Limit for `containerd` to print its version or to read a configuration.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// How long containerd may take to serve the kubelet after its start.
+/// Limit for containerd to serve the kubelet after its start.
 const START_LIMIT: Duration = Duration::from_secs(60);
 
 /// What nodeinit does with containerd on this machine.
@@ -69,13 +69,13 @@ const START_LIMIT: Duration = Duration::from_secs(60);
 pub enum Duty {
     /// Nothing: preflight checks it.
     Check,
-    /// The containerd that is there is configured.
+    /// Configures the containerd that is installed.
     Configure,
-    /// containerd is installed and configured.
+    /// Installs and configures containerd.
     Install,
 }
 
-/// Decides by the configuration, and by what others installed here.
+/// Decides from the configuration and from what others installed on this machine.
 #[must_use]
 pub fn duty(cx: &Context) -> Duty {
     let manage = cx.cluster.container_runtime.manage;
@@ -93,7 +93,7 @@ pub fn duty(cx: &Context) -> Duty {
     match manage {
         Some(true) if has_program => Duty::Configure,
         None if has_traces => Duty::Check,
-        // From an image nothing can be installed.
+        // A machine image is no source to install from.
         _ if cx.cluster.artifacts.runtime.is_empty() => Duty::Check,
         _ => Duty::Install,
     }
@@ -129,7 +129,7 @@ impl Step for ContainerRuntime {
         let is_read_at_start = |change: &String| !change.contains(paths::REGISTRIES);
         match outdated(cx, duty, &files).await? {
             Some(reason) => changes.push(reason),
-            None if changes.iter().any(is_read_at_start) => changes.push(format!("restart {UNIT}; pods go on")),
+            None if changes.iter().any(is_read_at_start) => changes.push(format!("restart {UNIT}; pods keep running")),
             None if changes.is_empty() => refuse_overridden(cx).await?,
             None => {}
         }
@@ -150,7 +150,7 @@ impl Step for ContainerRuntime {
         try_out(cx, duty, &files).await?;
         let stale = stale(cx, &files);
         restart |= outdated(cx, duty, &files).await?.is_some();
-        // containerd reads the files of registries at each pull.
+        // containerd reads the files of registries at every pull, so they need no restart.
         restart |= cx.place(files.clone()).await?.iter().any(|path| !path.starts_with(paths::REGISTRIES));
         if stale.iter().any(|path| path == Path::new(paths::CONTAINERD_PROXY)) {
             restart = true;
@@ -172,7 +172,7 @@ impl Step for ContainerRuntime {
     }
 }
 
-/// The program that runs, or will.
+/// Returns the program that runs, or that will be installed.
 fn program(cx: &Context, duty: Duty) -> PathBuf {
     let installed = || PLACES.iter().map(PathBuf::from).find(|path| cx.files.exists(path));
     let ours = || cx.cluster.artifacts.runtime.iter().map(|b| b.to.clone()).find(|to| to.ends_with("containerd"));
@@ -180,7 +180,7 @@ fn program(cx: &Context, duty: Duty) -> PathBuf {
     found.unwrap_or_else(|| PLACES[0].into())
 }
 
-/// Everything that nodeinit writes for containerd.
+/// Returns all files that nodeinit writes for containerd.
 async fn files(cx: &Context, duty: Duty) -> Result<Vec<NewFile>, StepError> {
     let program = program(cx, duty);
     let present = cx.files.read_text(paths::CONTAINERD_CONFIG)?;
@@ -190,7 +190,7 @@ async fn files(cx: &Context, duty: Duty) -> Result<Vec<NewFile>, StepError> {
         StepError::caused(what, e).hint(remedy)
     })?;
     refuse_imported_mirrors(cx, &config)?;
-    // It may hold logins of registries, in the form of containerd 1.
+    // It may contain logins for registries, in the format of containerd 1.
     let mode = cx.files.mode(Path::new(paths::CONTAINERD_CONFIG)).unwrap_or(0o644);
     let mut files = vec![NewFile { mode, ..NewFile::public(paths::CONTAINERD_CONFIG, config) }];
     if duty == Duty::Install {
@@ -205,7 +205,7 @@ async fn files(cx: &Context, duty: Duty) -> Result<Vec<NewFile>, StepError> {
     for registry in Registry::all(&cx.cluster.registry_mirrors, &logins) {
         let directory = Path::new(paths::REGISTRIES).join(&registry.name);
         let path = directory.join("hosts.toml");
-        // Only what `images.mirrors` names is replaced.
+        // Only files of registries in `images.mirrors` are replaced.
         let is_ours =
             |text: &Vec<u8>| known.get(&path).is_some_and(|written| written.sha256.contains(&sha256_hex(text)));
         if registry.mirrors.is_empty() && cx.files.read(&path)?.is_some_and(|text| !is_ours(&text)) {
@@ -218,7 +218,7 @@ async fn files(cx: &Context, duty: Duty) -> Result<Vec<NewFile>, StepError> {
             return Err(StepError::new(what).exit(Exit::BadConfig).hint(hint));
         }
         let ca = directory.join(CA);
-        // containerd reads them only where there is no hosts.toml.
+        // containerd reads them only if there is no hosts.toml.
         let is_theirs = |name: &String| {
             let (_, end) = name.rsplit_once('.').unwrap_or_default();
             ["crt", "cert", "key"].contains(&end) && *name != CA
@@ -244,7 +244,7 @@ async fn files(cx: &Context, duty: Duty) -> Result<Vec<NewFile>, StepError> {
     Ok(files)
 }
 
-/// containerd's plugin for Kubernetes does not start with mirrors in an imported file beside our `config_path`.
+/// containerd's CRI plugin does not start if an imported file has mirrors and `config_path` is set.
 fn refuse_imported_mirrors(cx: &Context, config: &str) -> Result<(), StepError> {
     for pattern in render_containerd::imports_beside_config_path(config) {
         let pattern = Path::new(paths::CONTAINERD_CONFIG).with_file_name(pattern);
@@ -260,12 +260,12 @@ fn refuse_imported_mirrors(cx: &Context, config: &str) -> Result<(), StepError> 
         {
             let text = cx.files.read_text(&path)?.unwrap_or_default();
             let damaged = |e| {
-                StepError::caused(format!("{} cannot be read by containerd", path.display()), e)
+                StepError::caused(format!("containerd cannot read {}", path.display()), e)
                     .hint("correct it, or remove it")
             };
             if render_containerd::has_mirrors(&text).map_err(damaged)? {
                 let what = format!(
-                    "{} has mirrors of its own, which containerd refuses together with the config_path of {}",
+                    "{} has mirrors, which containerd refuses together with the config_path of {}",
                     path.display(),
                     paths::CONTAINERD_CONFIG
                 );
@@ -277,7 +277,7 @@ fn refuse_imported_mirrors(cx: &Context, config: &str) -> Result<(), StepError> 
     Ok(())
 }
 
-/// What keeps nodeinit from configuring containerd.
+/// Returns the problem that keeps nodeinit from configuring containerd.
 pub(super) async fn obstacle(cx: &Context, duty: Duty) -> Option<StepError> {
     files(cx, duty).await.err()
 }
@@ -286,17 +286,17 @@ pub(super) async fn obstacle(cx: &Context, duty: Duty) -> Option<StepError> {
 async fn major_version(cx: &Context, program: &Path) -> Result<u16, StepError> {
     let real = cx.files.real(program);
     let text = cx.commands.run(&[&real.to_string_lossy(), "--version"], LIMIT).await.map_err(|e| {
-        StepError::caused(format!("{} cannot be run", program.display()), e)
-            .hint("it is damaged or for another processor: install it again")
+        StepError::caused(format!("cannot run {}", program.display()), e)
+            .hint("it is damaged or built for another processor: reinstall it")
     })?;
     let version = text.split_whitespace().nth(2).unwrap_or_default().trim_start_matches('v');
     version.split('.').next().and_then(|major| major.parse().ok()).ok_or_else(|| {
-        StepError::new(format!("the version of {} is not understood: {}", program.display(), text.trim()))
+        StepError::new(format!("cannot parse the version of {}: {}", program.display(), text.trim()))
             .hint("install another build, or set containerRuntime.manage: false")
     })
 }
 
-/// Files of mirrors and proxies that the configuration had before.
+/// Returns the files of mirrors and proxies that are no longer configured.
 fn stale(cx: &Context, wanted: &[NewFile]) -> Vec<PathBuf> {
     let is_ours = |path: &PathBuf| path.starts_with(paths::REGISTRIES) || path == Path::new(paths::CONTAINERD_PROXY);
     let known = cx.journal.state().files.into_keys().filter(is_ours);
@@ -304,10 +304,10 @@ fn stale(cx: &Context, wanted: &[NewFile]) -> Vec<PathBuf> {
     unwanted.filter(|path| undo::is_undone(cx, path).is_ok_and(|undone| !undone)).collect()
 }
 
-/// Why containerd must be started, or started again; `None`: it runs with its present files.
+/// Returns why containerd must be started or restarted; `None` if it runs with its current files.
 async fn outdated(cx: &Context, duty: Duty, files: &[NewFile]) -> Result<Option<String>, StepError> {
     let start = || Some(format!("start and enable {UNIT}"));
-    // The link alone tells whether the unit is enabled; on a new machine systemd need not be asked.
+    // The symbolic link shows whether the unit is enabled; on a new machine this saves a call to systemd.
     if duty == Duty::Install && !cx.files.exists(systemd::enabled(UNIT)) {
         return Ok(start());
     }
@@ -318,21 +318,22 @@ async fn outdated(cx: &Context, duty: Duty, files: &[NewFile]) -> Result<Option<
     Ok(reason_to_restart(cx, UNIT, unit.since, &read_at_start(cx, duty, files)))
 }
 
-/// What containerd reads when it starts, of `files` and of its programs.
+/// Returns which of `files` and of its programs containerd reads when it starts.
 fn read_at_start(cx: &Context, duty: Duty, files: &[NewFile]) -> Vec<PathBuf> {
     let written = files.iter().map(|file| &file.path).filter(|path| !path.starts_with(paths::REGISTRIES));
-    // A package restarts the program that it replaces.
+    // A package restarts containerd when it replaces the program.
     let program = (duty == Duty::Install).then(|| program(cx, duty));
     written.cloned().chain(program).collect()
 }
 
-/// A removed file has no time: that of the configuration shows the next run that a restart is due, if this one is killed.
+/// Updates the modification time of the configuration after a file was removed: if this run is killed, the next one sees from it that
+/// a restart is due.
 fn renew_time(cx: &Context, files: &[NewFile]) -> Result<(), StepError> {
     let config = files.iter().find(|file| file.path == Path::new(paths::CONTAINERD_CONFIG));
     Ok(cx.files.write(config.map_or(&[], std::slice::from_ref))?)
 }
 
-/// Containers of one cgroup driver cannot be continued by the other one.
+/// Refuses to change the cgroup driver while containers run: they cannot continue with another driver.
 async fn refuse_another_cgroup_driver(cx: &Context, files: &[NewFile]) -> Result<(), StepError> {
     let ask = async {
         let cri = Cri::connect(cx.files.real(Path::new(SOCKET))).await?;
@@ -340,11 +341,10 @@ async fn refuse_another_cgroup_driver(cx: &Context, files: &[NewFile]) -> Result
     };
     let (config, pods) = match ask.await {
         Ok(answer) => answer,
-        // Containers go on without containerd.
+        // Containers keep running without containerd.
         Err(_) if cx.files.list(CONTAINERS)?.is_empty() || cx.files.is_same(&files[0])? => return Ok(()),
         Err(e) => {
-            let what =
-                "containerd does not answer, and containers run: whether their cgroup driver would change is unknown";
+            let what = "containerd does not answer while containers run: nodeinit cannot tell whether their cgroup driver would change";
             return Err(StepError::caused(what, e).exit(Exit::TryAgain).hint(
                 "see `journalctl -u containerd`; make it answer (`systemctl restart containerd`) or reboot this machine, then run \
                  `nodeinit up` again",
@@ -364,7 +364,7 @@ async fn refuse_another_cgroup_driver(cx: &Context, files: &[NewFile]) -> Result
         .hint("drain the node and remove its pods, or set cgroupDriver in kubelet.config to what containerd uses"))
 }
 
-/// Lets containerd read a changed configuration before it is put in place.
+/// Lets containerd read a changed configuration before it is installed.
 async fn try_out(cx: &Context, duty: Duty, files: &[NewFile]) -> Result<(), StepError> {
     let Some(config) = files.first() else { return Ok(()) };
     if cx.files.is_same(config)? {
@@ -376,8 +376,8 @@ async fn try_out(cx: &Context, duty: Duty, files: &[NewFile]) -> Result<(), Step
     let read = cx.commands.run(&command, LIMIT).await;
     cx.files.remove_file(TRIAL)?;
     read.map(drop).map_err(|e: CommandError| {
-        StepError::caused(format!("containerd refuses what {} would be", paths::CONTAINERD_CONFIG), e)
-            .hint("correct that file, or set containerRuntime.manage: false; nothing was changed")
+        StepError::caused(format!("containerd rejects the new {}", paths::CONTAINERD_CONFIG), e)
+            .hint("fix that file, or set containerRuntime.manage: false; nothing was changed")
     })
 }
 
@@ -397,23 +397,23 @@ async fn serves(cx: &Context) -> Result<(), StepError> {
         .map_err(|late| StepError::from(late).hint("see `journalctl -u containerd`, then run `nodeinit up` again"))
 }
 
-/// A file that the configuration imports may set the same keys, and wins.
+/// Refuses an imported file that overrides the same keys.
 async fn refuse_overridden(cx: &Context) -> Result<(), StepError> {
     let findings = runtime_config::settings(cx).await;
     let overridden = findings.into_iter().find(|each| each.is_failure() || each.check == runtime_config::CHECK);
     let Some(finding) = overridden else { return Ok(()) };
     let what = format!("containerd is configured, but {}", finding.what);
-    let imports = format!("a file that {} imports may set this: correct that one", paths::CONTAINERD_CONFIG);
+    let imports = format!("a file that {} imports may set this: fix that file", paths::CONTAINERD_CONFIG);
     let hint = format!("{imports}; else {}", finding.remedy);
     Err(StepError::new(what).exit(Exit::Unfit).hint(hint))
 }
 
-/// Whether the containerd of this machine is the one that nodeinit installed, and still there.
+/// Whether this machine's containerd is the one that nodeinit installed and has not removed yet.
 pub(super) fn is_removed(cx: &Context) -> bool {
     cx.journal.state().units.contains(UNIT) && !cx.files.exists(systemd::enabled(UNIT))
 }
 
-/// The keys of the configuration that have no effect where nodeinit only checks containerd.
+/// Returns the configuration keys that have no effect if nodeinit only checks containerd.
 #[must_use]
 pub fn settings(cx: &Context) -> Vec<&'static str> {
     let cluster = &cx.cluster;
@@ -426,7 +426,7 @@ pub fn settings(cx: &Context) -> Vec<&'static str> {
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "tests make a fake machine's files")]
+#[allow(clippy::disallowed_methods, reason = "tests create the files of a fake machine")]
 mod tests {
     use super::*;
     use crate::context::testing::context_of;
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_manages_containerd() {
+    async fn containerd_is_installed_configured_or_checked() {
         let (program, unit) = ("/usr/bin/containerd", "/usr/lib/systemd/system/containerd.service");
         let config = paths::CONTAINERD_CONFIG;
         for (manage, files, wanted) in [
@@ -468,11 +468,11 @@ mod tests {
         let (_dir, cx) = machine("", &[]);
         assert_eq!(duty(&cx), Duty::Check, "an image has no source to install from");
         let (_dir, cx) = machine("containerRuntime: {manage: true}\n", &[program]);
-        assert_eq!(duty(&cx), Duty::Configure, "which needs no source");
+        assert_eq!(duty(&cx), Duty::Configure, "configuring needs no source");
     }
 
     #[tokio::test]
-    async fn what_nodeinit_installed_it_manages_further_on() {
+    async fn a_containerd_that_nodeinit_installed_stays_managed() {
         let (_dir, cx) = machine(
             SOURCE,
             &["/source/bin/containerd", "/source/bin/containerd-shim-runc-v2", "/source/bin/ctr", "/source/bin/runc"],
@@ -491,7 +491,7 @@ mod tests {
             ]
         );
         artifacts::runtime(&cx.cluster).apply(&cx).await.unwrap();
-        assert_eq!(duty(&cx), Duty::Install, "killed half way");
+        assert_eq!(duty(&cx), Duty::Install, "after an interrupted installation");
         let files = files(&cx, Duty::Install).await.unwrap();
         let unit = files.iter().find(|file| file.path == Path::new(paths::CONTAINERD_UNIT)).unwrap();
         assert!(String::from_utf8_lossy(&unit.content).contains("ExecStart=/usr/local/bin/containerd\n"));
@@ -500,7 +500,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_file_of_an_installed_containerd_has_the_form_of_its_version_and_keeps_its_mode() {
+    async fn the_configuration_of_an_installed_containerd_matches_its_version_and_keeps_its_mode() {
         let (dir, cx) = machine("containerRuntime: {manage: true}\n", &["/usr/bin/containerd"]);
         let config = async || files(&cx, Duty::Configure).await.unwrap().remove(0);
         assert!(config().await.content.starts_with(b"# Written by nodeinit"));
@@ -518,7 +518,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn mirrors_that_the_configuration_no_longer_has_are_removed() {
+    async fn mirrors_that_are_no_longer_configured_are_removed() {
         let mirrors = "images: {mirrors: [{registry: docker.io, urls: [\"https://m.example.org\"]}]}\n\
                        containerRuntime: {manage: true, proxy: {http: \"http://p:1\"}}\n";
         let (dir, cx) = machine(mirrors, &["/usr/bin/containerd"]);
@@ -597,7 +597,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_restart_that_a_killed_run_owes_is_seen_by_the_times_of_what_containerd_reads() {
+    async fn a_restart_that_a_killed_run_left_out_is_detected_by_file_times() {
         let (dir, cx) = machine(SOURCE, &["/source/bin/containerd"]);
         let files = files(&cx, Duty::Install).await.unwrap();
         cx.place(files.clone()).await.unwrap();

@@ -31,8 +31,8 @@ use std::collections::BTreeMap;
 
 /// Step `encryption-config`: the configuration with its key.
 ///
-/// The first master makes the key once, or takes it from the secrets bundle. Another master gets the first one's file byte by byte:
-/// Secrets name the key that encrypted them, and the operator may have rotated keys. A file that is there stays: without its keys
+/// The first master generates the key once, or takes it from the secrets bundle. Another master gets an exact copy of the first one's
+/// file: Secrets name the key that encrypted them, and the operator may have rotated keys. An existing file stays: without its keys
 /// the cluster's Secrets cannot be read.
 pub struct EncryptionConfig;
 
@@ -63,7 +63,7 @@ impl Step for EncryptionConfig {
     }
 }
 
-/// The configuration, and where it comes from.
+/// Returns the configuration and a description of its source.
 fn configuration(cx: &Context) -> Result<(Secret<String>, &'static str), StepError> {
     if let Some(bundle) = bundle::read(&cx.files, cx.clock.now())? {
         return match bundle.encryption {
@@ -80,19 +80,19 @@ fn configuration(cx: &Context) -> Result<(Secret<String>, &'static str), StepErr
         return Err(bundle::none());
     }
     if cluster_exists(cx) {
-        let what = format!("{} is gone, and etcd may hold Secrets that only its key can read", paths::ENCRYPTION);
-        return Err(StepError::new(what).hint("restore it from a backup, or start over with `nodeinit reset`"));
+        let what = format!("{} is missing, and etcd may hold Secrets that only its key can decrypt", paths::ENCRYPTION);
+        return Err(StepError::new(what).hint("restore it from a backup, or discard the cluster with `nodeinit reset`"));
     }
-    let fresh = random::bytes().map_err(|e| StepError::caused("cannot make an encryption key", e))?;
-    Ok((encryption(&cx.renderer(), &Secret::new(fresh))?, "make an encryption key"))
+    let fresh = random::bytes().map_err(|e| StepError::caused("cannot generate an encryption key", e))?;
+    Ok((encryption(&cx.renderer(), &Secret::new(fresh))?, "generate an encryption key"))
 }
 
-/// The SHA-256 of this machine's file; `None` where there is no file.
+/// Returns the SHA-256 of this machine's file; `None` if there is none.
 pub(super) fn digest(cx: &Context) -> Result<Option<String>, StepError> {
     Ok(cx.files.read_secret(paths::ENCRYPTION)?.map(|content| sha256_hex(content.expose())))
 }
 
-/// Whether etcd has the digest of this machine's file. Other masters compare theirs with it when they join.
+/// Whether etcd has the digest of this machine's file. Other masters compare their file with it when they join.
 pub(super) async fn is_published(cx: &Context, etcd: &Etcd) -> Result<bool, StepError> {
     let own = digest(cx)?;
     Ok(etcd.encryption_digests().await.is_ok_and(|all| all.get(&cx.node.name) == own.as_ref()))
@@ -102,7 +102,7 @@ pub(super) async fn is_published(cx: &Context, etcd: &Etcd) -> Result<bool, Step
 /// bundle that is older than the cluster's keys.
 ///
 /// The first master has just sent the cluster's keys to the machines that it brings up. On any other machine, the other masters'
-/// files decide, over SSH; if none of them answers, the digests that they published in etcd.
+/// files, read over SSH, decide; if none of them answers, the digests that they published in etcd do.
 ///
 /// # Errors
 /// If the keys differ, or cannot be compared with any other master's.
@@ -132,11 +132,11 @@ pub(super) async fn verify(cx: &Context, etcd: &Etcd, members: &Members) -> Resu
     compare(&sha256_hex(own.expose().as_bytes()), &future::join_all(asked).await, &published).map(Ok)
 }
 
-/// How to get the keys of the cluster.
+/// Hint: how to get the keys of the cluster.
 const COPY: &str =
     "copy the file from a master of the cluster to this machine with mode 0600, then run `nodeinit up` again";
 
-/// Compares the digest of this machine's file with what the other masters answered, or else published.
+/// Compares the digest of this machine's file with the digests that the other masters reported, or else published.
 fn compare(
     own: &str,
     asked: &[(String, Result<String, String>)],
@@ -144,7 +144,9 @@ fn compare(
 ) -> Result<(), StepError> {
     let path = paths::ENCRYPTION;
     let differs = |name: &str, hint: String| {
-        let what = format!("{path} differs from that of {name}: one could not read the Secrets that the other writes");
+        let what = format!(
+            "{path} differs from the file on {name}: neither master could read the Secrets that the other one writes"
+        );
         Err(StepError::new(what).hint(hint))
     };
     let mut answers = asked.iter().filter_map(|(name, answer)| Some((name, answer.as_ref().ok()?))).peekable();
@@ -155,7 +157,8 @@ fn compare(
         };
     }
     if let Some((name, _)) = published.iter().find(|(_, digest)| *digest != own) {
-        let published = format!("; if {name} has got other keys since its last `nodeinit up`, run that there first");
+        let published =
+            format!("; if the keys of {name} have changed since its last `nodeinit up`, run that there first");
         return differs(name, COPY.to_owned() + &published);
     }
     if !published.is_empty() {
@@ -172,15 +175,15 @@ fn compare(
     Err(StepError::new(what).exit(Exit::TryAgain).hint(hint))
 }
 
-/// The name of the key that encrypted an object, as the API server writes it before the object: `k8s:enc:secretbox:v1:key1:`.
+/// Returns the name of the key that encrypted an object. The API server writes it in front of the object: `k8s:enc:secretbox:v1:key1:`.
 fn key_name(stored: &[u8]) -> Option<&str> {
     let mut parts = stored.strip_prefix(b"k8s:enc:")?.split(|byte| *byte == b':');
     let (kind, _version) = (parts.next()?, parts.next()?);
-    // What a plugin of a KMS writes is not of this file's making.
+    // The keys of a KMS plugin are not in this file.
     if kind == b"kms" { None } else { str::from_utf8(parts.next()?).ok() }
 }
 
-/// The names of the keys in a configuration.
+/// Returns the names of the keys in a configuration.
 fn key_names(text: &str) -> Vec<String> {
     let config = yaml::document(text).unwrap_or_default();
     let keys = providers(&config).into_iter().flat_map(|provider| {
@@ -202,18 +205,18 @@ fn providers(config: &Value) -> Vec<Value> {
 /// Source: `k8s.io/apiserver/pkg/apis/apiserver/validation`, `ValidateEncryptionConfiguration`.
 ///
 /// # Errors
-/// What is wrong with it; never its content.
+/// What is wrong with the file; never its content.
 pub(super) fn accept(text: &str) -> Result<(), StepError> {
     let wrong = |why: &str| {
         let what = format!("{} cannot be used: {why}", paths::ENCRYPTION);
-        Err(StepError::new(what).hint("put the right file there; without its key no Secret can be read"))
+        Err(StepError::new(what).hint("restore the right file; without its key no Secret can be read"))
     };
     let config = match yaml::document(text) {
         Ok(config) => config,
         Err(e) => return wrong(&format!("it is not YAML: {e}")),
     };
     if config["kind"] != "EncryptionConfiguration" {
-        return wrong("it is no EncryptionConfiguration");
+        return wrong("it is not an EncryptionConfiguration");
     }
     let providers = providers(&config);
     if providers.is_empty() {
@@ -249,7 +252,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_key_is_made_once_and_kept() {
+    async fn the_key_is_generated_once_and_kept() {
         let (_dir, cx) = context();
         assert_eq!(run(&EncryptionConfig, &cx).await.unwrap().len(), 1);
         let first = read(&cx);
@@ -261,7 +264,7 @@ mod tests {
         std::fs::create_dir_all(cx.files.real(&cx.cluster.etcd.data_directory.join("member/wal"))).unwrap();
         cx.files.remove_file(paths::ENCRYPTION).unwrap();
         let error = run(&EncryptionConfig, &cx).await.unwrap_err();
-        assert!(error.contains("is gone, and etcd may hold Secrets"), "{error}");
+        assert!(error.contains("is missing, and etcd may hold Secrets"), "{error}");
     }
 
     #[tokio::test]
@@ -304,12 +307,12 @@ mod tests {
         let (exit, what) = compare(answers(silent(), silent()), &none).unwrap_err();
         assert_eq!(exit, Exit::TryAgain);
         assert!(what.contains("m2 (connection refused), m3 (connection refused)"), "{what}");
-        assert!(compare(answers(Ok("own"), Ok("other")), &none).unwrap_err().1.contains("differs from that of m3"));
+        assert!(compare(answers(Ok("own"), Ok("other")), &none).unwrap_err().1.contains("differs from the file on m3"));
         assert_eq!(compare(answers(silent(), silent()), &published(&[("m3", "own")])), Ok(()));
         let former = published(&[("m2", "own"), ("m3", "other")]);
         let (exit, what) = compare(answers(silent(), silent()), &former).unwrap_err();
-        assert!(exit != Exit::TryAgain && what.contains("differs from that of m3"), "{what}");
-        assert_eq!(compare(answers(Ok("own"), silent()), &former), Ok(()), "what a master answers counts first");
+        assert!(exit != Exit::TryAgain && what.contains("differs from the file on m3"), "{what}");
+        assert_eq!(compare(answers(Ok("own"), silent()), &former), Ok(()), "a master's answer takes precedence");
     }
 
     #[test]
@@ -323,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_api_server_would_refuse_is_refused() {
+    fn a_file_that_the_api_server_would_refuse_is_refused() {
         let with = |key: &str| {
             format!(
                 "kind: EncryptionConfiguration\nresources:\n- resources: [secrets]\n  providers:\n  - secretbox:\n      keys:\n      \
@@ -334,7 +337,7 @@ mod tests {
         for (text, said) in [
             (with(&STANDARD.encode([7; 16])), "a key of secretbox"),
             (with("TOPSECRET!"), "a key of secretbox"),
-            ("kind: Secret\n".into(), "no EncryptionConfiguration"),
+            ("kind: Secret\n".into(), "not an EncryptionConfiguration"),
             ("kind: EncryptionConfiguration\n".into(), "names no provider"),
             ("TOPSECRET: [".into(), "not YAML"),
         ] {

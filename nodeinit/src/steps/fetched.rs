@@ -1,4 +1,4 @@
-//! The official programs and images, where `artifacts.source` is `upstream`: fetched once, then used like those of a directory.
+//! Fetches the official programs and images if `artifacts.source` is `upstream`; then they are used like those in a directory.
 
 use super::{
     containerd::{self as runtime, Duty},
@@ -48,7 +48,7 @@ impl Step for Fetched {
         let (files, arch) = (&cx.files, facts::architecture());
         let logins = login::of_cluster(files, &cx.cluster)?;
         let fetch = Fetch::new(files, FETCHED.into(), &cx.cluster, arch, logins, cx.report.clone())?;
-        fetch.run(missing(cx).await?).await.told(&cx.report)?;
+        fetch.run(missing(cx).await?).await.report_failures(&cx.report)?;
         fetch.clean()
     }
 }
@@ -57,14 +57,14 @@ fn url(source: &Source) -> &str {
     match source {
         Source::File(file) => &file.url,
         Source::Image(image) => &image.repository,
-        Source::Unknown => "a source of your own",
+        Source::Unknown => "a source that you provide",
     }
 }
 
-/// What this machine has to fetch. None from another source.
+/// Lists what this machine must fetch; empty unless `artifacts.source` is `upstream`.
 ///
 /// # Errors
-/// Where the lock file or the list of what is lent cannot be read.
+/// If the lock file or the list of lent artifacts cannot be read.
 pub(super) async fn missing(cx: &Context) -> Result<Vec<Artifact>, StepError> {
     if cx.cluster.artifacts.source != ArtifactSource::Upstream {
         return Ok(Vec::new());
@@ -74,7 +74,7 @@ pub(super) async fn missing(cx: &Context) -> Result<Vec<Artifact>, StepError> {
     if cx.node.role == Role::FirstMaster || missing.is_empty() {
         return Ok(missing);
     }
-    // What is in place, is ours, and was never fetched here came from the first master.
+    // An installed program that nodeinit owns and never fetched here came from the first master.
     let lock = Lock::read(&cx.files, Path::new(FETCHED))?;
     let images = containerd::images(&cx.commands).await.unwrap_or_default();
     let ours = cx.journal.state().files;
@@ -86,11 +86,11 @@ pub(super) async fn missing(cx: &Context) -> Result<Vec<Artifact>, StepError> {
     Ok(missing.into_iter().filter(|each| lock.has(&each.path) || !is_in_place(each)).collect())
 }
 
-/// What a machine of this role uses, and neither has fetched nor is lent.
+/// Lists the artifacts that a machine of this role uses, and that are neither fetched nor lent.
 fn unfetched(cx: &Context) -> Result<Vec<Artifact>, StepError> {
     let cluster = &cx.cluster;
     let manage = cluster.container_runtime.manage;
-    // Others may need containerd, and take it from here.
+    // Other machines may need containerd and get it from here.
     let lends = cx.node.role == Role::FirstMaster
         && cluster.artifacts.lend
         && cluster.masters.len() + cluster.workers.len() > 1
@@ -109,14 +109,14 @@ fn unfetched(cx: &Context) -> Result<Vec<Artifact>, StepError> {
     Ok(all)
 }
 
-/// The servers that this machine will ask.
+/// Lists the servers from which this machine will download.
 pub(super) async fn servers(cx: &Context) -> BTreeSet<String> {
-    // What cannot be read is the step's error.
+    // The step reports a lock file that cannot be read.
     let missing = missing(cx).await.unwrap_or_default();
     missing.iter().filter_map(|artifact| server(&artifact.source)).collect()
 }
 
-/// `https://dl.k8s.io/`; of a registry the start of its API.
+/// Returns a URL such as `https://dl.k8s.io/`; for a registry, the base URL of its API.
 fn server(source: &Source) -> Option<String> {
     let (scheme, rest) = url(source).split_once("://")?;
     let host = rest.split('/').next()?;
@@ -125,7 +125,7 @@ fn server(source: &Source) -> Option<String> {
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "tests make a fake machine's files")]
+#[allow(clippy::disallowed_methods, reason = "tests create the files of a fake machine")]
 mod tests {
     use super::*;
     use crate::{
@@ -145,7 +145,7 @@ mod tests {
 
     const KUBELET: &str = "#!/bin/sh\necho Kubernetes v1.34.4\n";
 
-    /// A machine whose release server has a kubelet and answers `answers` requests.
+    /// Returns a machine whose release server has a kubelet and answers `answers` requests.
     async fn machine(answers: usize) -> (tempfile::TempDir, Context) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn official_programs_are_fetched_once_and_placed() {
+    async fn official_programs_are_fetched_once_and_installed() {
         let (dir, cx) = machine(2).await;
         let server = format!("{}/", cx.cluster.artifacts.mirrors["dl.k8s.io"]);
         assert_eq!(servers(&cx).await, [server].into());
@@ -189,8 +189,8 @@ mod tests {
         assert!(planned[0].starts_with("fetch bin/kubelet from http://127.0.0.1:"), "{planned:?}");
         assert_eq!(run(&cx).await.unwrap(), ["fetch", "kubelet-binary"]);
         assert_eq!(cx.files.read("/usr/bin/kubelet").unwrap().unwrap(), KUBELET.as_bytes());
-        assert!(cx.journal.state().trees.contains_key(Path::new(FETCHED)), "reset would leave it");
-        // The server answers no more.
+        assert!(cx.journal.state().trees.contains_key(Path::new(FETCHED)), "reset removes it");
+        // The server no longer answers.
         assert!(run(&cx).await.unwrap().is_empty(), "a second run changes nothing");
         assert!(servers(&cx).await.is_empty());
         assert_eq!(source::needed(&cx).unwrap(), [Path::new(FETCHED).join("bin/kubelet")]);
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_lent_or_in_place_is_not_fetched_by_another_machine() {
+    async fn another_machine_does_not_fetch_what_is_lent_or_installed() {
         let worker = async || {
             let (dir, mut cx) = machine(0).await;
             Arc::make_mut(&mut cx.node).role = Role::Worker;
@@ -214,7 +214,7 @@ mod tests {
         assert_eq!(missing(&cx).await.unwrap().len(), 1, "a self-joining machine fetches");
         cx.make_directory(Path::new("/usr/bin"), 0o755).await.unwrap();
         cx.files.write(&[NewFile::public("/usr/bin/kubelet", KUBELET)]).unwrap();
-        assert_eq!(missing(&cx).await.unwrap().len(), 1, "this kubelet is of others");
+        assert_eq!(missing(&cx).await.unwrap().len(), 1, "nodeinit did not install this kubelet");
         cx.place(vec![NewFile::public("/usr/bin/kubelet", format!("{KUBELET}#"))]).await.unwrap();
         assert!(missing(&cx).await.unwrap().is_empty());
         an_older_one_is_fetched(&cx).await;
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_program_without_a_known_source_is_an_error_with_the_fetchs_exit_code() {
+    async fn a_program_without_a_known_source_is_an_error_with_the_exit_code_of_fetch() {
         let (_dir, mut cx) = machine(0).await;
         let cluster = Arc::make_mut(&mut cx.cluster);
         cluster.artifacts.binaries[0].to = "/usr/bin/mine".into();

@@ -1,4 +1,4 @@
-//! A further master's API server begins when the first master's answers.
+//! Starts a further master's API server after the first master's answers.
 
 use crate::{
     context::Context,
@@ -16,22 +16,22 @@ use nodeinit_base::Wait;
 use nodeinit_config::Component;
 use std::{net::IpAddr, path::Path, time::Duration};
 
-/// A first API server that takes longer has trouble of its own, and the others do without it.
+/// If the first API server takes longer, it has a problem, and the others start without it.
 const COURTESY: Duration = Duration::from_secs(30);
-/// Each look is a request to a server that is busy.
+/// Pause between two requests to a busy server.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Step `first-api-server`: API servers that begin on an empty etcd at once all write the same objects, while every node waits
-/// for the first one that answers.
+/// Step `first-api-server`: waits, because API servers that start together on an empty etcd all write the same objects, while every
+/// node waits for the first one that answers.
 pub struct FirstApiServer;
 
-/// Where the first master's answers, if its address is written.
+/// Returns the address of the first master's API server, if it is configured.
 fn first(cx: &Context) -> Option<IpAddr> {
     cx.cluster.masters.first()?.address
 }
 
-/// Whether this machine's own was begun before.
-fn is_begun(cx: &Context) -> Result<bool, FileError> {
+/// Whether this machine's API server was started before.
+fn is_started(cx: &Context) -> Result<bool, FileError> {
     let manifest = Path::new(STATIC_PODS).join(format!("{}.yaml", Component::ApiServer.name()));
     Ok(cx.files.read(manifest)?.is_some())
 }
@@ -48,7 +48,7 @@ impl Step for FirstApiServer {
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
         let Some(first) = first(cx) else { return Ok(State::Done) };
-        let over = is_begun(cx)? || cluster::ready_at(cx, first).await.is_break();
+        let over = is_started(cx)? || cluster::ready_at(cx, first).await.is_break();
         Ok(if over { State::Done } else { State::needed(self.title()) })
     }
 
@@ -56,7 +56,7 @@ impl Step for FirstApiServer {
         let Some(first) = first(cx) else { return Ok(()) };
         let wait = Wait::new(format!("the API server at {first}"), COURTESY).at_most_every(PAUSE);
         if let Err(late) = wait.until(async || cluster::ready_at(cx, first).await).await {
-            cx.report.note(&self.name(), format!("{late}; going on without it"));
+            cx.report.note(&self.name(), format!("{late}; continuing without it"));
         }
         Ok(())
     }

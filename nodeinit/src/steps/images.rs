@@ -1,5 +1,5 @@
-//! The images: each archive imported into containerd by a step of its own, in the order of need, so that a static pod
-//! waits for its own image only.
+//! Imports images into containerd: one step for each archive, in the order of need, so that a static pod waits only for its
+//! own image.
 
 pub(super) mod audience;
 mod pull;
@@ -36,14 +36,14 @@ use std::{
 };
 use tokio::sync::{OnceCell, Semaphore};
 
-/// How many archives are imported at once. One import keeps a processor busy about half of the time: it waits for the
-/// disk, too. More at once delay the images that are needed first.
+/// Number of concurrent imports. One import uses about half of a processor, because it also waits for the disk. More
+/// concurrent imports delay the images that are needed first.
 const AT_ONCE: usize = 3;
 
-/// One step per image. Those of Kubernetes itself are always among them, so that other steps can depend on them; without an archive
-/// they only look.
+/// Returns one step for each image. The images of Kubernetes are always included, so that other steps can depend on them; without an
+/// archive, their steps only check.
 ///
-/// A worker has none of the control plane's.
+/// A worker needs no images of the control plane.
 #[must_use]
 pub fn steps(cluster: &Cluster, role: Role) -> Vec<Image> {
     of(cluster, |image| audience::is_for(cluster, image, role))
@@ -79,9 +79,9 @@ fn of(cluster: &Cluster, wanted: impl Fn(&str) -> bool) -> Vec<Image> {
     steps
 }
 
-/// What the steps of one run share.
+/// The state that the steps of one run share.
 struct Shared {
-    /// The images that were in containerd when the first step asked.
+    /// The images in containerd when the first step asked.
     present: OnceCell<BTreeMap<String, bool>>,
     slots: Semaphore,
 }
@@ -133,7 +133,7 @@ impl Step for Image {
         if !self.is_missing(cx).await? {
             return Ok(());
         }
-        // First come, first served: the plan's order is the order of need.
+        // First in, first out: the plan's order is the order of need.
         let slot = self.shared.slots.acquire().await;
         if self.borrow(cx, archive).await? {
             return Ok(());
@@ -148,9 +148,9 @@ impl Step for Image {
                 .await
                 .map_err(|e| refused(&obtained.name, e))?;
             if !containerd::images(&cx.commands).await.map_err(no_answer)?.contains_key(&self.image) {
-                let what = format!("the archive {} was imported, but it does not bring {}", archive.path, self.image);
+                let what = format!("the archive {} was imported, but it does not contain {}", archive.path, self.image);
                 return Err(StepError::new(what)
-                    .hint("`ctr -n k8s.io images ls` shows what it brought; correct artifacts.images"));
+                    .hint("`ctr -n k8s.io images ls` shows what it contained; fix artifacts.images"));
             }
         }
         drop(slot);
@@ -160,11 +160,11 @@ impl Step for Image {
 }
 
 impl Image {
-    /// The images that were in containerd when the first step asked; each with whether it is unpacked.
+    /// Returns the images in containerd when the first step asked, each with whether it is unpacked.
     async fn present(&self, cx: &Context) -> Result<&BTreeMap<String, bool>, StepError> {
         let ask = || async {
             match containerd::images(&cx.commands).await {
-                // In a plan for a new machine.
+                // This happens in a plan for a new machine.
                 Err(e) if e.is_missing() && runtime::duty(cx) == Duty::Install => Ok(BTreeMap::new()),
                 asked => asked.map_err(no_answer),
             }
@@ -174,10 +174,10 @@ impl Image {
 
     async fn is_missing(&self, cx: &Context) -> Result<bool, StepError> {
         let is_unpacked = self.present(cx).await?.get(&self.image);
-        Ok(!is_unpacked.is_some_and(|is_unpacked| *is_unpacked || !self.is_half_made(cx)))
+        Ok(!is_unpacked.is_some_and(|is_unpacked| *is_unpacked || !self.is_incomplete(cx)))
     }
 
-    /// The names under which an earlier run pulled images from a registry of nodeinit, and which it did not live to remove.
+    /// Returns the image names that an earlier, interrupted run pulled from nodeinit's registry and did not remove.
     async fn leftovers(&self, cx: &Context) -> Result<Vec<String>, StepError> {
         let known = cx.journal.state().images;
         let is_left = |name: &&String| known.contains(*name) && registry::is_passing(name);
@@ -197,7 +197,7 @@ impl Image {
         Ok(())
     }
 
-    /// Lets containerd pull it from the first master, if that lends it and it is not in this machine's own source.
+    /// Lets containerd pull the image from the first master, if that lends it and this machine's own source does not have it.
     async fn borrow(&self, cx: &Context, archive: &ImageArchive) -> Result<bool, StepError> {
         let Some(lent) = lent(cx, &archive.path)? else { return Ok(false) };
         let Some(pull) = lent.images.get(&self.image) else { return Ok(false) };
@@ -210,9 +210,9 @@ impl Image {
         Ok(pulled.is_ok())
     }
 
-    /// Whether an import of ours of this image was cut short: `ctr` names an image before it has unpacked it, and so before
-    /// it has found out that it is damaged.
-    fn is_half_made(&self, cx: &Context) -> bool {
+    /// Whether nodeinit's import of this image was interrupted: `ctr` names an image before it has unpacked it, and so before it has
+    /// found out that it is damaged.
+    fn is_incomplete(&self, cx: &Context) -> bool {
         let known = cx.journal.state();
         known.images.contains(&self.image) && !known.ended.contains(&self.name())
     }
@@ -228,7 +228,7 @@ fn no_answer(error: CommandError) -> StepError {
 }
 
 fn refused(archive: &str, error: CommandError) -> StepError {
-    let what = format!("containerd did not take the archive {archive}");
+    let what = format!("containerd rejected the archive {archive}");
     let words = match &error {
         CommandError::Failed { stderr, .. } => stderr.clone(),
         _ => return no_answer(error),
@@ -246,7 +246,7 @@ fn refused(archive: &str, error: CommandError) -> StepError {
             .hint("see `systemctl status containerd` and `journalctl -u containerd`, then run `nodeinit up` again");
     }
     step.hint(
-        "the archive is damaged or not an image archive: copy it again, and compare its SHA-256 with the original's",
+        "the archive is damaged or not an image archive: copy it again, and compare its SHA-256 with that of the original",
     )
 }
 
@@ -255,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn containerds_words_decide_what_to_do() {
+    fn the_error_of_containerd_decides_the_hint() {
         let failure = |stderr: &str| {
             let error =
                 CommandError::Failed { command: "ctr".into(), status: "exit status: 1".into(), stderr: stderr.into() };
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_image_that_our_import_left_half_made_is_imported_again_and_anothers_is_not() {
+    async fn an_image_whose_import_was_interrupted_is_imported_again() {
         let config = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\nartifacts: {source: /source}\n";
         let (_dir, cx) = crate::context::testing::context_of(config);
         let name = "registry.k8s.io/pause:3.10.1".to_owned();
@@ -278,7 +278,7 @@ mod tests {
         let shared = Rc::new(Shared { present, slots: Semaphore::new(1) });
         let step =
             Image { name: ImageName::of(&name), image: name.clone(), archive: Some(archive), sweeps: false, shared };
-        assert_eq!(step.check(&cx).await.unwrap(), State::Done, "somebody else's, unpacked when it is used");
+        assert_eq!(step.check(&cx).await.unwrap(), State::Done, "another program's image, unpacked when it is used");
         cx.journal.intend(vec![Record::Image { name }]).unwrap();
         assert!(matches!(step.check(&cx).await.unwrap(), State::Needed(_)));
         cx.journal.note(Record::End { step: "image-pause".into(), milliseconds: 1 }).unwrap();

@@ -1,4 +1,4 @@
-//! The worker's way into the cluster: its kubelet's certificate, by its bootstrap token.
+//! Joins a worker to the cluster: exchanges its bootstrap token for the kubelet's certificate.
 
 mod token;
 
@@ -22,29 +22,29 @@ use std::{
     time::Duration,
 };
 
-/// The kubelet's key until there is a certificate for it: the kubelet's own name for it (`bootstrap.go`).
+/// The kubelet's key until there is a certificate for it; the kubelet uses the same name (`bootstrap.go`).
 const PENDING_KEY: &str = "/var/lib/kubelet/pki/kubelet-client.key.tmp";
 
-/// Workers that boot at once begin within this time.
+/// Workers that boot at the same time start to join within this time.
 const SPREAD: Duration = Duration::from_millis(200);
 
 const ID: StepId = StepId::Join;
 
-/// Step `join`: the CA, the kubelet's certificate and its kubeconfig; the token is forgotten.
-pub struct Join;
+/// Step `join`: writes the CA, the kubelet's certificate and its kubeconfig, and removes the token.
+pub struct JoinCluster;
 
 fn ca_path() -> PathBuf {
     certificate_path(crate::pki::catalog::Ca::Kubernetes.base())
 }
 
-/// Whom the configuration tells to trust; without a CA in it, the CA that an earlier run was given, if its pin fits.
+/// Returns what to trust: the configured CA; if there is none, the CA that an earlier run received, if it matches the pin.
 fn trust(cx: &Context) -> Result<Trust, StepError> {
     let wanted = &cx.cluster.join;
     let here = cx.files.read_text(ca_path())?;
     if let (Some(here), Some(given)) = (&here, &wanted.ca_certificate) {
         let pin = |pem: &str| Certificate::from_pem(pem.as_bytes()).map(|ca| ca.pin).ok();
         if pin(here) != pin(given) {
-            let what = format!("{} is another CA than join.caCertificate", ca_path().display());
+            let what = format!("{} differs from join.caCertificate", ca_path().display());
             let hint = "if this machine is to join another cluster: `nodeinit reset`, then `nodeinit up`";
             return Err(StepError::new(what).hint(hint));
         }
@@ -53,22 +53,22 @@ fn trust(cx: &Context) -> Result<Trust, StepError> {
     Trust::new(ca, wanted.ca_pins.clone()).map_err(failed)
 }
 
-/// What keeps the kubelet from showing a good certificate; `None`: nothing.
+/// Returns why the kubelet has no good certificate; `None` if it has one.
 fn lack(cx: &Context) -> Result<Option<String>, StepError> {
     let (Some(pem), Some(ca)) = (cx.files.read_secret(paths::KUBELET_CLIENT_CURRENT)?, cx.files.read(ca_path())?)
     else {
-        return Ok(Some("ask the cluster for the kubelet's certificate".into()));
+        return Ok(Some("request the kubelet's certificate from the cluster".into()));
     };
     let (Ok(certificate), Ok(key), Ok(ca)) =
         (Certificate::from_pem(pem.expose()), Key::from_pem(pem.expose()), Certificate::from_pem(&ca))
     else {
-        return Ok(Some(format!("ask for another certificate: {} is damaged", paths::KUBELET_CLIENT_CURRENT)));
+        return Ok(Some(format!("request another certificate: {} is damaged", paths::KUBELET_CLIENT_CURRENT)));
     };
     let faults = fault::of_leaf(&certificate, &key, &kubelet_client(&cx.node), &ca, cx.clock.now());
-    Ok(faults.first().map(|fault| format!("ask for another certificate: the kubelet's {fault}")))
+    Ok(faults.first().map(|fault| format!("request another certificate: the kubelet's {fault}")))
 }
 
-/// `kubelet.conf`, once the CA is there.
+/// Renders `kubelet.conf`; requires the CA certificate.
 fn kubeconfig(cx: &Context) -> Result<Option<NewFile>, StepError> {
     let Some(ca) = cx.files.read_text(ca_path())? else { return Ok(None) };
     let path = Path::new(paths::KUBERNETES).join("kubelet.conf");
@@ -76,7 +76,7 @@ fn kubeconfig(cx: &Context) -> Result<Option<NewFile>, StepError> {
 }
 
 #[async_trait(?Send)]
-impl Step for Join {
+impl Step for JoinCluster {
     fn id(&self) -> StepId {
         ID
     }
@@ -89,11 +89,11 @@ impl Step for Join {
         trust(cx)?;
         let mut changes: Vec<String> = lack(cx)?.into_iter().collect();
         if !changes.is_empty() {
-            // One that is there must be good before anything begins.
+            // An existing token must be valid before anything starts.
             token::find(&cx.files)?;
         }
         changes.extend(cx.differing(kubeconfig(cx)?.as_slice())?);
-        changes.extend(token::present(&cx.files).into_iter().map(|path| format!("forget the token in {path}")));
+        changes.extend(token::present(&cx.files).into_iter().map(|path| format!("remove the token in {path}")));
         Ok(State::of(changes))
     }
 
@@ -103,11 +103,11 @@ impl Step for Join {
         if joined {
             ask(cx).await?;
         }
-        // Last: it never names a certificate that is not there.
+        // Written last, so that it never names a missing certificate.
         let changed = cx.place(kubeconfig(cx)?.into_iter().collect()).await?;
         if joined || !changed.is_empty() {
-            // One that runs has the former ones in memory.
-            kubelet::restart_if_begun(cx).await?;
+            // A running kubelet has the former ones in memory.
+            kubelet::restart_if_started(cx).await?;
         }
         let files = cx.files.clone();
         blocking(move || {
@@ -118,7 +118,7 @@ impl Step for Join {
     }
 }
 
-/// Gets the kubelet's certificate, and puts it and the CA in place.
+/// Gets the kubelet's certificate, and writes it and the CA.
 async fn ask(cx: &Context) -> Result<(), StepError> {
     let trust = trust(cx)?;
     let key = pending_key(cx).await?;
@@ -126,7 +126,7 @@ async fn ask(cx: &Context) -> Result<(), StepError> {
     let machine = facts::machine(&cx.files)?;
     let endpoints = endpoints(cx);
     let joined = loop {
-        let join = join::Join {
+        let join = join::JoinRequest {
             node: &cx.node.name,
             endpoints: &endpoints,
             trust: &trust,
@@ -140,12 +140,12 @@ async fn ask(cx: &Context) -> Result<(), StepError> {
             joined = join.run(|what| cx.report.note(&ID.name(), what)) => break joined.map_err(failed)?,
             other = token::replaced(&cx.files, &token) => other,
         };
-        cx.report.note(&ID.name(), "another token is there, which replaces the one that was tried");
+        cx.report.note(&ID.name(), "a newer token replaces the one that was tried");
         token = other;
     };
     let certificate = Certificate::from_pem(joined.certificate.as_bytes())
-        .map_err(|e| StepError::caused("the kubelet's certificate cannot be read", e))?;
-    // Named after its own beginning: a run that was cut short here writes the same file again.
+        .map_err(|e| StepError::caused("cannot read the kubelet's certificate", e))?;
+    // Named after its start of validity, so that a run after an interruption writes the same file again.
     let name = PathBuf::from(client_file_name(certificate.not_before));
     let both = joined.certificate.trim_end().to_owned() + "\n" + key.pem().expose();
     cx.place(vec![
@@ -155,11 +155,11 @@ async fn ask(cx: &Context) -> Result<(), StepError> {
     .await?;
     let lent = cx.clone();
     blocking(move || Ok(lent.files.link(Path::new(paths::KUBELET_CLIENT_CURRENT), &name)?)).await?;
-    cx.report.note(&ID.name(), format!("the cluster let {} in, with {} requests", cx.node.name, joined.requests));
+    cx.report.note(&ID.name(), format!("{} joined the cluster, with {} requests", cx.node.name, joined.requests));
     Ok(())
 }
 
-/// Where to look for the API.
+/// Returns where to look for the API.
 fn endpoints(cx: &Context) -> Vec<Endpoint> {
     match cx.cluster.join.endpoints.as_slice() {
         [] => vec![cx.cluster.endpoint(cx.node.address)],
@@ -167,12 +167,12 @@ fn endpoints(cx: &Context) -> Vec<Endpoint> {
     }
 }
 
-/// The key to ask with: that of a run that was cut short, or a fresh one. It is on disk before anybody hears of it.
+/// Returns the key for the request: that of an interrupted run, or a new one. It is on disk before the request is sent.
 async fn pending_key(cx: &Context) -> Result<Key, StepError> {
     if let Some(Ok(key)) = cx.files.read_secret(PENDING_KEY)?.map(|pem| Key::from_pem(pem.expose())) {
         return Ok(key);
     }
-    let key = Key::generate().map_err(|e| StepError::caused("cannot make the kubelet's key", e))?;
+    let key = Key::generate().map_err(|e| StepError::caused("cannot generate the kubelet's key", e))?;
     cx.place(vec![NewFile::private(PENDING_KEY, key.pem().expose().as_bytes())]).await?;
     Ok(key)
 }

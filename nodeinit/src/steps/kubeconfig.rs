@@ -1,4 +1,4 @@
-//! Kubeconfigs, and the kubelet's own certificates.
+//! Writes kubeconfigs and the kubelet's certificates.
 
 mod existing;
 mod kubelet;
@@ -9,7 +9,7 @@ pub(super) use existing::{Existing, with_client_certificate};
 pub(super) use kubelet::{client_file_name, serving_path as kubelet_server_path};
 
 use super::{
-    kubelet::restart_if_begun,
+    kubelet::restart_if_started,
     pki::{certificate_path, found::Found, key_path, outcome::Outcome},
 };
 use crate::{
@@ -36,8 +36,8 @@ use std::{
     time::SystemTime,
 };
 
-/// Step `kubeconfig`: the kubeconfigs of people, components and the kubelet, in the state in which kubeadm leaves them at its
-/// end. What is there and good stays; what is there and bad is reported.
+/// Step `kubeconfig`: the kubeconfigs of the administrators, components and the kubelet, in the state in which kubeadm leaves
+/// them. Valid files stay; invalid ones are reported.
 pub struct Kubeconfigs;
 
 #[async_trait(?Send)]
@@ -57,25 +57,25 @@ impl Step for Kubeconfigs {
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        // The kubelet will turn its client certificate over there.
+        // The kubelet will renew its client certificate there.
         cx.claim_trees(vec!["/var/lib/kubelet".into()]).await?;
         let lent = cx.clone();
         let (files, links) = blocking(move || outcome(&lent).map(|(outcome, links)| (outcome.files, links))).await?;
         cx.place(files).await?;
-        // A kubelet that runs has read the certificate that is replaced.
+        // A running kubelet has read the certificate that is replaced.
         let restarts = links.iter().any(|(path, _)| cx.files.exists(path));
         let lent = cx.clone();
         blocking(move || links.iter().try_for_each(|(path, target)| Ok(lent.files.link(Path::new(path), target)?)))
             .await?;
-        if restarts { restart_if_begun(cx).await } else { Ok(()) }
+        if restarts { restart_if_started(cx).await } else { Ok(()) }
     }
 }
 
-/// The CA as far as it is here.
+/// The parts of the CA that are on this machine.
 struct Here {
-    /// `None`: before the step `pki`, in a plan.
+    /// `None` in a plan, before the step `pki`.
     certificate: Option<(String, Certificate)>,
-    /// `None` with an external CA, too.
+    /// Also `None` with an external CA.
     authority: Option<Authority>,
     now: SystemTime,
 }
@@ -102,7 +102,7 @@ impl Here {
     }
 }
 
-/// What is to be done, and which links of the kubelet must be made.
+/// Returns the changes, and the kubelet's links to create.
 fn outcome(cx: &Context) -> Result<(Outcome, kubelet::Links), StepError> {
     let here = Here::read(cx)?;
     let mut outcome = Outcome::default();
@@ -113,12 +113,12 @@ fn outcome(cx: &Context) -> Result<(Outcome, kubelet::Links), StepError> {
     Ok((outcome.checked(paths::KUBERNETES)?, links))
 }
 
-/// The path of a user's kubeconfig.
+/// Returns the path of a user's kubeconfig.
 pub(super) fn path(user: User) -> PathBuf {
     Path::new(paths::KUBERNETES).join(user.file_name())
 }
 
-/// What the certificate of a kubeconfig's user says. Source: kubeadm, `getKubeConfigSpecsBase`.
+/// Describes the certificate of a kubeconfig's user. Source: kubeadm, `getKubeConfigSpecsBase`.
 pub(super) fn leaf(user: User) -> Leaf {
     let group = match user {
         User::Admin => Some(ADMINS),
@@ -141,7 +141,7 @@ fn reconcile(cx: &Context, user: User, here: &Here, outcome: &mut Outcome) -> Re
         outcome.problem(&path, NEEDED, format!("issue it with your CA, or put ca.key next to ca.crt{without_agent}"));
         return Ok(());
     };
-    let cannot = |e: PkiError| StepError::caused(format!("cannot make the certificate of {}", path.display()), e);
+    let cannot = |e: PkiError| StepError::caused(format!("cannot create the certificate of {}", path.display()), e);
     let key = Key::generate().map_err(cannot)?;
     let certificate = authority.issue(&leaf(user), &key, here.now).map_err(cannot)?;
     let text = text::with_certificate(&cx.renderer(), user, ca, &certificate, &key.pem())?;
@@ -149,12 +149,12 @@ fn reconcile(cx: &Context, user: User, here: &Here, outcome: &mut Outcome) -> Re
     Ok(())
 }
 
-const NEEDED: &str = "needed, and ca.key, which could sign its certificate, is not here";
+const NEEDED: &str = "is required, and ca.key, which could sign its certificate, is not on this machine";
 
-/// Looks at a kubeconfig that is there: whether it trusts this cluster's CA, and its user is who it should be. Another server
-/// is only reported, as kubeadm does (`validateKubeConfig`). Without `leaf` the user's certificate is not looked at.
+/// Checks that an existing kubeconfig trusts this cluster's CA and has the right user. A different server is only reported,
+/// as in kubeadm (`validateKubeConfig`). Without `leaf`, the user's certificate is not checked.
 fn keep(cx: &Context, path: &Path, text: &str, leaf: Option<&Leaf>, here: &Here, outcome: &mut Outcome) {
-    let remedy = "put the right file there, or remove it: then a new one is made";
+    let remedy = "replace it with the right file, or remove it to generate a new one";
     let existing = match Existing::read(&cx.files, text) {
         Ok(existing) => existing,
         Err(error) => return outcome.problem(path, error, remedy),
@@ -167,7 +167,7 @@ fn keep(cx: &Context, path: &Path, text: &str, leaf: Option<&Leaf>, here: &Here,
         let faults = fault::of_leaf(certificate, key, leaf, ca, here.now);
         if !faults.is_empty() {
             let faults: Vec<String> = faults.iter().map(ToString::to_string).collect();
-            return outcome.problem(path, format!("its certificate is of no use: {}", faults.join("; ")), remedy);
+            return outcome.problem(path, format!("its certificate cannot be used: {}", faults.join("; ")), remedy);
         }
         outcome.remark(path, certificate, here.now);
     }
@@ -179,14 +179,14 @@ fn keep(cx: &Context, path: &Path, text: &str, leaf: Option<&Leaf>, here: &Here,
     if !servers.contains(&existing.server) {
         let wanted = servers.join(" or ");
         outcome.notes.push(format!(
-            "{} reaches the cluster at {} and not at {wanted}",
+            "{} connects to the cluster at {} instead of {wanted}",
             path.display(),
             existing.server
         ));
     }
 }
 
-/// Whether both files of a pair are there, and whether what is there is ours.
+/// Whether both files of a pair exist, and whether nodeinit wrote them.
 fn found(cx: &Context, paths: &[&Path]) -> Result<Found, StepError> {
     Found::read(cx, paths.iter().map(|path| path.to_path_buf()))
 }

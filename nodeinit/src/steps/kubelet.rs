@@ -41,7 +41,7 @@ const TREES: &[&str] = &[
     "/var/log/pods",
 ];
 
-/// Every directory that this machine's kubelet, pods and pod network fill.
+/// Returns every directory that this machine's kubelet, pods and pod network fill.
 pub(super) fn trees(cx: &Context) -> Vec<PathBuf> {
     let mut trees: Vec<PathBuf> = TREES.iter().map(PathBuf::from).collect();
     if cx.node.role != Role::Worker {
@@ -64,14 +64,14 @@ fn files(cx: &Context) -> Result<Vec<NewFile>, StepError> {
     ])
 }
 
-/// Directories that must be there before the kubelet starts, with their modes.
+/// Returns the directories that must exist before the kubelet starts, with their modes.
 ///
-/// It watches for static pods from its start on only if their directory is there; else it finds the first one at its next
-/// look, 20 s later. etcd's data directory is nobody else's, and the kubelet would make it readable for all.
+/// The kubelet watches for static pods from its start only if their directory exists; otherwise it finds the first one at its next
+/// poll, 20 s later. etcd's data directory must be private, and the kubelet would create it readable for all.
 fn directories(cx: &Context) -> Vec<(PathBuf, u32)> {
     let mut directories = vec![
         (PathBuf::from(paths::STATIC_PODS), 0o755),
-        // containerd would make it for kube-proxy, where a kernel has no modules, and nobody take it away.
+        // On a kernel without modules, containerd would create it for kube-proxy, and nothing would remove it.
         (PathBuf::from("/lib/modules"), 0o755),
     ];
     if cx.node.role != Role::Worker {
@@ -80,8 +80,8 @@ fn directories(cx: &Context) -> Vec<(PathBuf, u32)> {
     directories
 }
 
-/// etcd's data directory, if it was there before with a mode that lets others read it, as a mounted disk or another installer
-/// leaves it. A directory that also holds files of others keeps its mode.
+/// Returns etcd's data directory if it existed before with a mode that lets others read it, as a mounted disk or another installer
+/// leaves it. A directory that also contains files of others keeps its mode.
 fn open_etcd_directory(cx: &Context) -> Result<Option<PathBuf>, StepError> {
     let path = &cx.cluster.etcd.data_directory;
     let Ok(found) = cx.files.metadata(path) else { return Ok(None) };
@@ -94,7 +94,7 @@ fn open_etcd_directory(cx: &Context) -> Result<Option<PathBuf>, StepError> {
         other => {
             let why = other.map_or("another user owns it".to_owned(), |name| format!("it also holds {name}"));
             let text = format!(
-                "others can read {}, and its mode stays because {why}: use a directory of its own",
+                "others can read {}, and its mode stays because {why}: use a separate directory for etcd",
                 path.display()
             );
             cx.report.note("kubelet-config", text);
@@ -116,7 +116,7 @@ impl Step for KubeletConfig {
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
         let mut changes = cx.differing(&files(cx)?)?;
         let missing = directories(cx).into_iter().filter(|(path, _)| !cx.files.exists(path));
-        changes.extend(missing.map(|(path, _)| format!("make directory {}", path.display())));
+        changes.extend(missing.map(|(path, _)| format!("create directory {}", path.display())));
         changes.extend(open_etcd_directory(cx)?.map(|path| format!("set mode 0700 of {}", path.display())));
         Ok(State::of(changes))
     }
@@ -133,12 +133,12 @@ impl Step for KubeletConfig {
     }
 }
 
-/// Step `kubelet`: the service enabled, and started with its present files.
+/// Step `kubelet`: enables the service and starts it with its current files.
 pub struct KubeletService;
 
-/// Why a service that runs since `since` must be started again for its files; `None`: it need not. systemd reports whole seconds, so a
-/// file of the same second counts as older: it was written just before the start. A start in the future proves nothing, since the clock
-/// was ahead then.
+/// Returns why a service that has run since `since` must be restarted for its files; `None` if it need not. systemd reports whole
+/// seconds, so a file of the same second counts as older: it was written just before the start. A start in the future proves nothing,
+/// because the clock was ahead then.
 pub(super) fn reason_to_restart<'a>(
     cx: &Context,
     unit: &str,
@@ -167,7 +167,7 @@ impl Step for KubeletService {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        // The link alone tells whether the unit is enabled; on a new machine systemd need not be asked.
+        // The symbolic link shows whether the unit is enabled; on a new machine this saves a call to systemd.
         if !cx.files.exists(systemd::enabled(UNIT)) {
             return Ok(State::needed(format!("start and enable {UNIT}")));
         }
@@ -185,23 +185,23 @@ impl Step for KubeletService {
     }
 }
 
-/// Restarts the kubelet; running pods are not touched.
+/// Restarts the kubelet; pods keep running.
 ///
 /// # Errors
-/// Where systemd cannot.
+/// If systemd cannot restart it.
 pub(super) async fn restart(cx: &Context) -> Result<(), StepError> {
     Ok(systemd::restart(&cx.commands, UNIT).await?)
 }
 
-/// The same, where it was started before.
+/// Restarts the kubelet if it was started before.
 ///
 /// # Errors
-/// Where systemd cannot.
-pub(super) async fn restart_if_begun(cx: &Context) -> Result<(), StepError> {
+/// If systemd cannot restart it.
+pub(super) async fn restart_if_started(cx: &Context) -> Result<(), StepError> {
     if cx.files.exists(systemd::enabled(UNIT)) { restart(cx).await } else { Ok(()) }
 }
 
-/// Step `kubelet-healthy`: it answers on its health address.
+/// Step `kubelet-healthy`: waits until the kubelet answers on its health address.
 pub struct KubeletHealthy;
 
 async fn health() -> ControlFlow<(), String> {
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_else_reads_an_etcd_directory_that_was_there_before() {
+    async fn an_existing_etcd_directory_becomes_private() {
         for content in ["", "lost+found", "member", "member.aside-20260131T120000Z"] {
             let (mode, changes) = mode_after_a_run(content).await;
             assert_eq!((mode, &changes[..]), (0o700, &["set mode 0700 of /var/lib/etcd".to_owned()][..]), "{content}");

@@ -1,4 +1,4 @@
-//! The steps. Each asks the pure rooms what should be, the effects what is, and closes the gap.
+//! The steps. Each compares the desired state from `render` and `pki` with the actual state, and applies the difference.
 
 pub mod addons;
 pub mod agent;

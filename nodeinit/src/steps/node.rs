@@ -1,4 +1,4 @@
-//! This machine's node, as the API has it, and the pods on it.
+//! This machine's Node object in the API, and the pods on it.
 
 use super::{
     cluster::{client, ready},
@@ -26,13 +26,13 @@ use nodeinit_base::Wait;
 use serde_json::Value;
 use std::{ops::ControlFlow, path::Path, time::Duration};
 
-/// Step `node`: the kubelet has registered this node, and it has its labels and taints.
-pub struct Node;
+/// Step `node`: waits until the kubelet has registered this node, and sets its labels and taints.
+pub struct RegisterNode;
 
-/// How long a restart of the kubelet waits for containers that it is starting.
+/// How long the restart of the kubelet is delayed for containers that it is starting.
 const STATIC_PODS_LIMIT: Duration = Duration::from_secs(5);
 
-/// The node, where the kubelet has registered it.
+/// Returns the node, if the kubelet has registered it.
 pub(super) async fn node(cx: &Context) -> Result<Option<types::Node>, StepError> {
     let path = format!("/api/v1/nodes/{}", cx.node.name);
     client(cx)?.find(&path).await.map_err(|e| StepError::caused(format!("cannot read node {}", cx.node.name), e))
@@ -48,20 +48,20 @@ pub(super) fn patch(cx: &Context, node: &types::Node) -> Option<Value> {
     node_patch(&cx.renderer(), current)
 }
 
-/// The pods on this machine's node.
+/// Returns the pods on this machine's node.
 pub(super) async fn own_pods(cx: &Context) -> Result<Vec<Pod>, StepError> {
     let pods = pods_on(client(cx)?, &cx.node.name).await;
     pods.map_err(|e| StepError::caused("cannot list this node's pods", e))
 }
 
-/// The pods on a node.
+/// Returns the pods on a node.
 pub(super) async fn pods_on(client: &KubeClient, node: &str) -> Result<Vec<Pod>, ApiError> {
     let list: List<Pod> = client.get(&format!("/api/v1/pods?fieldSelector=spec.nodeName%3D{node}")).await?;
     Ok(list.items)
 }
 
-/// The first pod that is Ready in the API only: a container of it is gone. After a power cut the API keeps each pod's last status
-/// until the kubelet reports again.
+/// Returns the first pod that is Ready only in the API: one of its containers is gone. After a power cut, the API keeps each pod's last
+/// status until the kubelet reports again.
 pub(super) async fn outdated_pod(cx: &Context, pods: &[Pod]) -> Result<Option<String>, StepError> {
     let listed = async { Cri::connect(cx.files.real(Path::new(cri::SOCKET))).await?.containers().await };
     let containers = listed.await.map_err(|e| StepError::caused("cannot list this machine's containers", e))?;
@@ -73,13 +73,13 @@ pub(super) async fn outdated_pod(cx: &Context, pods: &[Pod]) -> Result<Option<St
     }))
 }
 
-/// Whether a pod is Ready although one of its containers is not among those that run.
+/// Whether a pod is Ready although one of its containers does not run.
 fn is_outdated(pod: &Pod, running: &[&str]) -> bool {
     let mut ids = pod.status.container_statuses.iter().filter_map(|status| status.container_id.split_once("://"));
     pod.is_ready() && ids.any(|(_, id)| !running.contains(&id))
 }
 
-/// Whether the kubelet speaks with the API server: its node is Ready, or it has started a pod that is not its own.
+/// Whether the kubelet communicates with the API server: its node is Ready, or it has started a pod that is not static.
 async fn works(cx: &Context) -> Result<bool, StepError> {
     match node(cx).await? {
         None => return Ok(false),
@@ -89,8 +89,8 @@ async fn works(cx: &Context) -> Result<bool, StepError> {
     Ok(own_pods(cx).await?.iter().any(has_started))
 }
 
-/// Whether a pod of the API's has a container that was started. Each watch of the kubelet has a back-off of its own: it may have
-/// taken the pod on long before it has read the Services, without which it starts no container of such a pod.
+/// Whether a pod from the API has a started container. Each watch of the kubelet has its own back-off: it may have accepted the
+/// pod long before it has read the Services, without which it starts no container of such a pod.
 fn has_started(pod: &Pod) -> bool {
     let mut containers = pod.status.init_container_statuses.iter().chain(&pod.status.container_statuses);
     !pod.is_static()
@@ -98,7 +98,7 @@ fn has_started(pod: &Pod) -> bool {
 }
 
 #[async_trait(?Send)]
-impl Step for Node {
+impl Step for RegisterNode {
     fn id(&self) -> StepId {
         StepId::Node
     }
@@ -118,15 +118,15 @@ impl Step for Node {
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
         let path = format!("/api/v1/nodes/{}", cx.node.name);
         if !works(cx).await? {
-            // While there was no API server, the kubelet's watches and its registration went into a back-off of up to 30 s.
-            // It takes half a second to restart. A container that it has created and not yet started would be created again.
+            // Without an API server, the kubelet's watches and its registration entered a back-off of up to 30 s. A restart takes half
+            // a second, but a container that the kubelet has created and not yet started would be created again.
             let started = Wait::new("the containers of all static pods", STATIC_PODS_LIMIT);
             let commands = static_pods::commands(cx)?;
             let look = async || match commands.iter().all(|command| processes::runs(&cx.files, command)) {
                 true => ControlFlow::Break(()),
-                false => ControlFlow::Continue("not all run".into()),
+                false => ControlFlow::Continue("some do not run yet".into()),
             };
-            // One that does not come is another step's failure.
+            // Another step reports a container that does not start.
             let _ = started.until(look).await;
             kubelet::restart(cx).await?;
         }
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_that_was_taken_on_has_not_started() {
+    fn an_accepted_pod_has_not_started() {
         let pod = |state: Value| read(json!({"status": {"startTime": "t", "containerStatuses": [{"state": state}]}}));
         assert!(has_started(&pod(json!({"running": {}}))) && has_started(&pod(json!({"terminated": {}}))));
         assert!(!has_started(&pod(json!({"waiting": {"reason": "ContainerCreating"}}))));

@@ -1,4 +1,4 @@
-//! Whether this node works: it is Ready, and the addons that every node has run on it.
+//! Readiness of this node: it is Ready, and the addons of every node run on it.
 
 use super::{
     cluster::ready,
@@ -17,17 +17,17 @@ use crate::{
 use async_trait::async_trait;
 use nodeinit_config::cluster::Cni;
 
-/// Step `ready` of a master that is not the first: other nodes and what runs there are not its business.
+/// Step `ready` of a master that is not the first: it ignores other nodes and their pods.
 pub struct NodeReady;
 
-/// The names of the DaemonSets of our addons.
+/// Returns the names of the addons' DaemonSets.
 fn daemons(cx: &Context) -> Result<Vec<String>, StepError> {
     let objects = of_every_node(cx)?;
     let daemons = objects.iter().filter(|object| object["kind"] == "DaemonSet");
     Ok(daemons.filter_map(|object| object["metadata"]["name"].as_str().map(str::to_owned)).collect())
 }
 
-/// `None` if everything is ready, else what is missing.
+/// Returns what is missing; `None` if everything is ready.
 async fn lacking(cx: &Context, daemons: &[String]) -> Result<Option<String>, StepError> {
     let Some(node) = node(cx).await? else { return Ok(Some("the node is not registered".into())) };
     if cx.cluster.addons.cni != Cni::None
@@ -43,7 +43,7 @@ async fn lacking(cx: &Context, daemons: &[String]) -> Result<Option<String>, Ste
     Ok(daemons.iter().find(|name| !runs(name)).map(|name| format!("the pod of {name} is not ready on this node")))
 }
 
-/// Whether a pod is a DaemonSet's.
+/// Whether a pod belongs to a DaemonSet.
 fn is_of(pod: &Pod, daemon_set: &str) -> bool {
     pod.metadata.owner_references.iter().any(|owner| owner.kind == "DaemonSet" && owner.name == daemon_set)
 }

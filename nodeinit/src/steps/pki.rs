@@ -1,4 +1,4 @@
-//! Keys and certificates in `/etc/kubernetes/pki`.
+//! Creates the keys and certificates in `/etc/kubernetes/pki`.
 
 pub mod bundle;
 mod expiries;
@@ -39,8 +39,8 @@ use std::path::{Path, PathBuf};
 
 /// Step `pki`: all of kubeadm's keys and certificates.
 ///
-/// What is there and good stays. What is missing is made, or taken from the secrets bundle. What is there and bad is reported,
-/// never replaced, with one exception: our own certificate that lacks names which the configuration has gained.
+/// Valid files stay. Missing ones are generated, or taken from the secrets bundle. Invalid ones are reported and never replaced,
+/// with one exception: a certificate of nodeinit that lacks names that were added to the configuration.
 pub struct Pki;
 
 #[async_trait(?Send)]
@@ -60,7 +60,7 @@ impl Step for Pki {
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        // What others put there later is ours to remove as well.
+        // `reset` also removes files that others put there later.
         cx.claim_trees(vec![paths::KUBERNETES.into()]).await?;
         let lent = cx.clone();
         let files = blocking(move || {
@@ -95,8 +95,8 @@ fn outcome(cx: &Context) -> Result<Outcome, StepError> {
     reconcile.run(&entries).checked(paths::PKI)
 }
 
-/// Records that etcd's CA is this machine's own. Nobody else can have it before this machine hands it out, so that no other
-/// machine can have started an etcd with it.
+/// Records that this machine generated etcd's CA. No other machine can have it before this machine sends it, so no other machine
+/// can have started an etcd with it.
 fn record_own_authority(cx: &Context, files: &[NewFile]) -> Result<(), StepError> {
     if bundle::read(&cx.files, cx.clock.now())?.is_some() {
         return Ok(());
@@ -113,21 +113,21 @@ pub(super) fn is_own_authority(cx: &Context) -> Result<bool, StepError> {
     Ok(key.is_some_and(|key| own.is_some_and(|own| own == sha256_hex(key.expose()))))
 }
 
-/// Whether etcd holds data on this machine: then lost keys must come back, and new ones would lock everybody out.
+/// Whether etcd holds data on this machine: then lost keys must be restored, because new ones would lock out all clients.
 pub(super) fn cluster_exists(cx: &Context) -> bool {
     super::etcd::has_data(cx)
 }
 
-/// The files' name of the key that signs service accounts' tokens.
+/// The file name of the key that signs service account tokens.
 pub(super) const SERVICE_ACCOUNT: &str = "sa";
 
-/// The path of a certificate in the PKI's directory.
+/// Returns the path of a certificate in the PKI directory.
 #[must_use]
 pub fn certificate_path(base: &str) -> PathBuf {
     Path::new(paths::PKI).join(format!("{base}.crt"))
 }
 
-/// The path of a private key in the PKI's directory.
+/// Returns the path of a private key in the PKI directory.
 #[must_use]
 pub fn key_path(base: &str) -> PathBuf {
     Path::new(paths::PKI).join(format!("{base}.key"))

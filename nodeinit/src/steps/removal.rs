@@ -1,4 +1,4 @@
-//! A machine leaves the cluster: its pods, its member of etcd, its node, its tokens.
+//! Removes a machine from the cluster: drains it, and removes its etcd member, node and tokens.
 
 pub mod drain;
 
@@ -16,10 +16,10 @@ use crate::{
 /// The label of a master's node.
 const CONTROL_PLANE: &str = "node-role.kubernetes.io/control-plane";
 
-/// Removes a master: drained, out of etcd, its node deleted. The machine itself is not touched.
+/// Removes a master: drains it, removes its etcd member and deletes its node. Does not change the machine itself.
 ///
 /// # Errors
-/// Where etcd would lose its quorum without `force`, where pods do not go, or where there is no such master.
+/// If etcd would lose its quorum and `force` is not set, if pods cannot be evicted, or if there is no such master.
 pub async fn master(cx: &Context, name: &str, force: bool) -> Result<(), StepError> {
     if name == cx.node.name {
         let what = format!("{name} is this machine");
@@ -29,7 +29,7 @@ pub async fn master(cx: &Context, name: &str, force: bool) -> Result<(), StepErr
     }
     let (client, node) = find(cx, name).await?;
     if node.as_ref().is_some_and(|node| !is_master(node)) {
-        return Err(StepError::new(format!("{name} is no master"))
+        return Err(StepError::new(format!("{name} is not a master"))
             .exit(Exit::Usage)
             .hint("see `nodeinit worker remove`"));
     }
@@ -38,12 +38,12 @@ pub async fn master(cx: &Context, name: &str, force: bool) -> Result<(), StepErr
     let view = health::quorate(cx).await?;
     let member = leave::member(&view, name, address);
     if node.is_none() && member.is_none() {
-        let hint = "see `nodeinit etcd members`; a member without a name is removed with `nodeinit etcd remove ID`";
+        let hint = "see `nodeinit etcd members`; `nodeinit etcd remove ID` removes a member without a name";
         return Err(StepError::new(format!("there is no master {name}")).hint(hint));
     }
     if let Some(member) = member {
         match leave::keep_quorum(&view, member) {
-            Err(e) if force => cx.report.note("etcd", format!("{e}; going on, as --force says")),
+            Err(e) if force => cx.report.note("etcd", format!("{e}; continuing because of --force")),
             kept => kept?,
         }
     }
@@ -58,10 +58,10 @@ pub async fn master(cx: &Context, name: &str, force: bool) -> Result<(), StepErr
     delete(cx, client, name).await
 }
 
-/// Removes a worker: drained, its node deleted, and the tokens made for it.
+/// Removes a worker: drains it and deletes its node and its tokens.
 ///
 /// # Errors
-/// Where pods do not go, or where there is no such worker.
+/// If pods cannot be evicted, or if there is no such worker.
 pub async fn worker(cx: &Context, name: &str, force: bool) -> Result<(), StepError> {
     let (client, node) = find(cx, name).await?;
     let tokens = tokens::revoke_all_of(cx, name).await?;
@@ -98,6 +98,6 @@ async fn empty(cx: &Context, client: &KubeClient, node: &Node, force: bool) -> R
 async fn delete(cx: &Context, client: &KubeClient, name: &str) -> Result<(), StepError> {
     let deleted = client.delete(&format!("/api/v1/nodes/{name}")).await;
     deleted.map_err(|e| StepError::caused(format!("cannot delete node {name}"), e))?;
-    cx.report.note("remove", format!("node {name} is deleted"));
+    cx.report.note("remove", format!("deleted node {name}"));
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! Where artifacts come from: a directory of this machine, a bundle, a mirror, or what was fetched from the official servers. What is handed out is whole and has its digest.
+//! The source of artifacts: a directory of this machine, a bundle, a mirror, or files fetched from the official servers. Returns only
+//! complete and verified artifacts.
 
 use crate::{
     api::{
@@ -29,44 +30,44 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Where downloads are kept until they are in place: a part of one is gone on with by the next run.
+/// Where downloads are kept until they are installed; the next run resumes a partial download.
 pub(in crate::steps) const DOWNLOADS: &str = "/var/lib/nodeinit/downloads";
 
-/// The list of digests of a mirror, and where it is kept for runs that the mirror does not answer.
+/// The list of digests of a mirror, and where it is kept for runs without access to the mirror.
 const SUMS: &str = "SHA256SUMS";
 const KEPT_SUMS: &str = "/var/lib/nodeinit/SHA256SUMS";
 const LARGEST_SUMS: usize = 1 << 20;
 
-/// No artifact is larger, in bytes: image archives have a few hundred MB.
+/// Maximum size of an artifact in bytes: image archives have a few hundred MB.
 const LARGEST: u64 = 4 << 30;
 
 /// A verified artifact on this machine.
 #[derive(Debug)]
 pub(super) struct Obtained {
-    /// What messages call it.
+    /// Its name in messages.
     pub name: String,
     /// Where it is.
     pub section: Section,
-    /// Its SHA-256 in hex, where it is known already.
+    /// Its SHA-256 in hex, if it is known already.
     pub sha256: Option<String>,
-    /// A file that is removed when the artifact is in place.
+    /// A file to remove when the artifact is installed.
     download: Option<PathBuf>,
 }
 
-/// What is on this machine and has the artifacts: a directory or a bundle.
+/// A source on this machine: a directory or a bundle.
 pub(in crate::steps) enum Local<'a> {
     Directory(&'a Files, &'a Path),
     /// `None`: it is missing.
     Bundle(&'a Path, Option<Box<Bundle>>),
-    /// What was fetched from the official servers: the records of this configuration's artifacts; `None` for one without an official source.
+    /// Files from the official servers: the records of this configuration's artifacts; `None` for one without an official source.
     Fetched(&'a Files, BTreeMap<String, Option<Record>>),
 }
 
 impl<'a> Local<'a> {
-    /// `None` for a source that is elsewhere.
+    /// Returns `None` for a source that is not on this machine.
     ///
     /// # Errors
-    /// Where the bundle is there and cannot be used.
+    /// If an existing bundle cannot be used.
     pub(in crate::steps) fn open(files: &'a Files, cluster: &'a Cluster) -> Result<Option<Self>, StepError> {
         Ok(match &cluster.artifacts.source {
             ArtifactSource::Directory(directory) => Some(Self::Directory(files, directory)),
@@ -80,7 +81,7 @@ impl<'a> Local<'a> {
         })
     }
 
-    /// The files that another machine must have so that it lacks nothing of what is here.
+    /// Returns the files that another machine needs to have all artifacts of this source.
     fn needed(&self, artifacts: &Artifacts) -> Vec<PathBuf> {
         let programs = artifacts.binaries.iter().chain(&artifacts.runtime).map(|binary| &binary.path);
         let all = programs.chain(artifacts.images.iter().map(|image| &image.path));
@@ -92,7 +93,7 @@ impl<'a> Local<'a> {
         all.filter(|path| self.find(path).is_some()).map(|path| directory.join(path)).collect()
     }
 
-    /// That there is no such directory or bundle, as messages say it.
+    /// Returns the message that the directory or bundle does not exist.
     pub(in crate::steps) fn absent(&self) -> Option<String> {
         match self {
             Self::Directory(files, directory) => (!files.exists(directory))
@@ -104,7 +105,7 @@ impl<'a> Local<'a> {
         }
     }
 
-    /// What messages call an artifact.
+    /// Returns an artifact's name in messages.
     pub(in crate::steps) fn name(&self, artifact: &str) -> String {
         match self {
             Self::Directory(_, directory) => directory.join(artifact).display().to_string(),
@@ -113,7 +114,7 @@ impl<'a> Local<'a> {
         }
     }
 
-    /// Why an artifact is not found.
+    /// Returns the error for a missing artifact.
     fn lacks(&self, artifact: &str) -> StepError {
         match self {
             Self::Directory(files, directory) => {
@@ -121,20 +122,20 @@ impl<'a> Local<'a> {
                 match Section::whole(files.real(&path)) {
                     Err(e) if files.exists(&path) => failed("read", &path)(e).into(),
                     _ => StepError::new(format!("the artifact {} is missing", path.display()))
-                        .hint("put it there, or correct artifacts.source in the configuration"),
+                        .hint("copy it there, or fix artifacts.source in the configuration"),
                 }
             }
             Self::Bundle(path, None) => bundle::missing(path),
             Self::Bundle(path, Some(_)) => {
-                StepError::new(format!("the bundle {} does not have {artifact}", path.display()))
+                StepError::new(format!("the bundle {} does not contain {artifact}", path.display()))
                     .hint(bundle::WRITE_AGAIN)
             }
             Self::Fetched(..) => StepError::new(format!("the artifact {} is missing", self.name(artifact)))
-                .hint("run `nodeinit up` again: it is fetched again"),
+                .hint("run `nodeinit up` again, which fetches it again"),
         }
     }
 
-    /// Where an artifact is and the digest that a bundle's index or the lock file has of it, if it is there.
+    /// Returns the location of an artifact, if it exists, with its digest from the bundle's index or the lock file.
     pub(in crate::steps) fn find(&self, artifact: &str) -> Option<(Section, Option<[u8; 32]>)> {
         match self {
             Self::Directory(files, directory) => {
@@ -154,7 +155,7 @@ impl<'a> Local<'a> {
     }
 }
 
-/// What the lock file says of this configuration's artifacts. A file of another version has another source, and so no record.
+/// Returns the lock file's records of this configuration's artifacts. A file of another version has another source, and so no record.
 fn records(files: &Files, cluster: &Cluster) -> Result<BTreeMap<String, Option<Record>>, StepError> {
     let lock = Lock::read(files, Path::new(FETCHED))?;
     let all = cluster.upstream_with(facts::architecture(), true).into_iter();
@@ -165,21 +166,21 @@ fn records(files: &Files, cluster: &Cluster) -> Result<BTreeMap<String, Option<R
     Ok(all.filter_map(record).collect())
 }
 
-/// The files of this machine's source that another machine must have so that it needs nothing of it; none if nothing is lent.
+/// Returns the files of this machine's source that another machine needs to do without it; empty if nothing is lent.
 /// Blocks on the disk.
 pub(in crate::steps) fn needed(cx: &Context) -> Result<Vec<PathBuf>, StepError> {
     let source = Local::open(&cx.files, &cx.cluster)?.filter(|_| cx.cluster.artifacts.lend);
     Ok(source.map_or_else(Vec::new, |source| source.needed(&cx.cluster.artifacts)))
 }
 
-/// What the first master lends, if this machine's own source lacks an artifact.
+/// Returns the first master's offer for an artifact, if this machine's own source lacks it.
 pub(in crate::steps) fn lent<'a>(cx: &'a Context, artifact: &str) -> Result<Option<&'a Lent>, StepError> {
     let Some(lent) = cx.lent.list(&cx.files)?.filter(|_| cx.cluster.artifacts.lend) else { return Ok(None) };
     let source = Local::open(&cx.files, &cx.cluster)?;
     Ok(source.filter(|source| source.find(artifact).is_none()).map(|_| &**lent))
 }
 
-/// Brings the artifact `path` of the configured source to this machine, and verifies it.
+/// Gets the artifact `path` from the configured source and verifies it.
 pub(super) async fn obtain(
     cx: &Context,
     step: &str,
@@ -194,9 +195,9 @@ pub(super) async fn obtain(
     }
     match &cx.cluster.artifacts.source {
         ArtifactSource::Image => Err(StepError::new(format!(
-            "{path} is not on this machine, and artifacts.source is image"
+            "artifacts.source is `image`, and {path} is not on this machine"
         ))
-        .hint("bake it into the image, or set artifacts.source to `upstream`, a directory, a bundle or a mirror")),
+        .hint("add it to the machine image, or set artifacts.source to `upstream`, a directory, a bundle or a mirror")),
         ArtifactSource::Directory(_) | ArtifactSource::Bundle(_) | ArtifactSource::Upstream => {
             local(cx, path.to_owned(), sha256).await
         }
@@ -207,7 +208,7 @@ pub(super) async fn obtain(
     }
 }
 
-/// As [`digest`]; what the mirror says is kept, so that a later run needs no mirror where nothing is to do.
+/// As [`digest`]; keeps the mirror's answer, so that a later run without changes does not need the mirror.
 pub(super) async fn pinned(
     cx: &Context,
     step: &str,
@@ -222,7 +223,7 @@ pub(super) async fn pinned(
     digest(cx, step, path, sha256).await
 }
 
-/// The digest that the artifact `path` must have, if one is pinned. Changes nothing on this machine.
+/// Returns the digest that the artifact `path` must have, if one is pinned. Changes nothing on this machine.
 pub(super) async fn digest(
     cx: &Context,
     step: &str,
@@ -236,7 +237,7 @@ pub(super) async fn digest(
     }
     match (sha256, &cx.cluster.artifacts.source) {
         (None, ArtifactSource::Mirror(url)) => entry(&sums(cx, step, url).await?, url, path).map(Some),
-        // One that is gone pins nothing: what is in place is kept.
+        // A missing source pins nothing: the installed file stays.
         (None, ArtifactSource::Bundle(_) | ArtifactSource::Upstream) => {
             let (cx, path) = (cx.clone(), path.to_owned());
             blocking(move || {
@@ -249,12 +250,12 @@ pub(super) async fn digest(
     }
 }
 
-// Validation refuses a mirror without `sha256sums` and with an artifact that has no digest of its own.
+// Validation refuses a mirror without `sha256sums` if an artifact has no pinned digest.
 fn not_pinned() -> StepError {
-    StepError::new("what comes from a mirror needs its SHA-256").exit(Exit::BadConfig)
+    StepError::new("an artifact from a mirror needs a SHA-256").exit(Exit::BadConfig)
 }
 
-/// The mirror's list of digests, verified.
+/// Returns the mirror's verified list of digests.
 async fn sums(cx: &Context, step: &str, mirror: &str) -> Result<Vec<u8>, StepError> {
     let pin = cx.cluster.artifacts.sha256sums.ok_or_else(not_pinned)?;
     if let Some(kept) = cx.files.read(KEPT_SUMS)?.filter(|kept| digest_of(kept) == hex(&pin)) {
@@ -268,19 +269,19 @@ async fn sums(cx: &Context, step: &str, mirror: &str) -> Result<Vec<u8>, StepErr
     let list = download::document(&url, LARGEST_SUMS, limit, ask, tell).await.map_err(unavailable)?;
     let found = digest_of(&list);
     if found != hex(&pin) {
-        let what = format!("{url} has the SHA-256 {found}, and artifacts.sha256sums is {}", hex(&pin));
-        return Err(StepError::new(what).hint("write its digest as artifacts.sha256sums if this list is the right one"));
+        let what = format!("{url} has the SHA-256 {found}, but artifacts.sha256sums is {}", hex(&pin));
+        return Err(StepError::new(what).hint("if this list is the right one, set artifacts.sha256sums to its digest"));
     }
     Ok(list)
 }
 
-/// What the list says of an artifact.
+/// Returns the list's digest of an artifact.
 fn entry(list: &[u8], mirror: &str, path: &str) -> Result<[u8; 32], StepError> {
     let list = String::from_utf8_lossy(list);
     let entry = download::checksums(&list).find(|(_, name)| *name == path);
     entry.map(|(digest, _)| digest).ok_or_else(|| {
-        StepError::new(format!("{mirror}/{SUMS} has no SHA-256 of {path}"))
-            .hint("in the mirror's folder, run `sha256sum bin/* images/* >SHA256SUMS`; then write its digest as artifacts.sha256sums")
+        StepError::new(format!("{mirror}/{SUMS} has no SHA-256 for {path}"))
+            .hint("run `sha256sum bin/* images/* >SHA256SUMS` in the mirror's directory; then set artifacts.sha256sums to the digest of that file")
     })
 }
 
@@ -293,10 +294,12 @@ async fn local(cx: &Context, artifact: String, wanted: Option<[u8; 32]>) -> Resu
         let (section, indexed) = source.find(&artifact).ok_or_else(|| source.lacks(&artifact))?;
         let (name, wanted) = (source.name(&artifact), wanted.or(indexed));
         if let Some(wanted) = wanted {
-            // The second reading, which places or serves it, comes from memory.
+            // The second read, which installs or serves it, comes from the page cache.
             let verified = verify(&name, &section, wanted);
             verified.map_err(|error| match source {
-                Local::Fetched(..) => error.hint("remove this file, then run `nodeinit up` again: it is fetched again"),
+                Local::Fetched(..) => {
+                    error.hint("remove this file, then run `nodeinit up` again, which fetches it again")
+                }
                 _ => error,
             })?;
         }
@@ -305,7 +308,7 @@ async fn local(cx: &Context, artifact: String, wanted: Option<[u8; 32]>) -> Resu
     .await
 }
 
-/// Takes an artifact from the first master.
+/// Gets an artifact from the first master.
 async fn borrow(
     cx: &Context,
     step: &str,
@@ -315,7 +318,7 @@ async fn borrow(
 ) -> Result<Obtained, StepError> {
     let lent = relay.lent.files.get(path).and_then(|digest| format::digest(digest));
     let Some(sha256) = lent.filter(|lent| wanted.is_none_or(|wanted| wanted == *lent)) else {
-        let what = format!("the first master has another {path} than artifacts.sha256 pins");
+        let what = format!("the digest of {path} on the first master differs from artifacts.sha256");
         return Err(StepError::new(what)
             .hint("copy the right one to artifacts.source there, then run `nodeinit up` there again"));
     };
@@ -329,9 +332,9 @@ fn verify(name: &str, section: &Section, wanted: [u8; 32]) -> Result<(), StepErr
     if found == wanted {
         return Ok(());
     }
-    let what = format!("{name} has the SHA-256 {}, and {} was expected", hex(&found), hex(&wanted));
+    let what = format!("{name} has the SHA-256 {}, but {} was expected", hex(&found), hex(&wanted));
     Err(StepError::new(what)
-        .hint("the file is damaged or another version: copy it again, or correct its sha256 in the configuration"))
+        .hint("the file is damaged or another version: copy it again, or fix its sha256 in the configuration"))
 }
 
 async fn download(
@@ -349,7 +352,7 @@ async fn download(
     Ok(Obtained { name: path.display().to_string(), section, sha256: Some(hex(&sha256)), download: Some(path) })
 }
 
-/// The place of a file in the directory of downloads, which is made.
+/// Returns the path of a file in the directory of downloads, and creates that directory.
 async fn downloads(cx: &Context, name: &str) -> Result<PathBuf, StepError> {
     cx.claim_trees(vec![DOWNLOADS.into()]).await?;
     let context = cx.clone();
@@ -366,18 +369,18 @@ fn unavailable(error: DownloadError) -> StepError {
             .exit(Exit::TryAgain)
             .hint("run `nodeinit up` again to resume; `timeouts.download` limits each download"),
         DownloadError::Digest { .. } => StepError::caused(what, error).hint(
-            "the mirror has another file than described: correct the file there, or its sha256 in the configuration",
+            "the file on the mirror is not the expected one: replace the file there, or fix its sha256 in the configuration",
         ),
         DownloadError::Ask(AskError::Untrusted { .. }) => StepError::caused(what, error)
-            .hint("write the CA of the mirror as artifacts.caCertificate, or add it to this machine's CAs"),
+            .hint("set artifacts.caCertificate to the CA of the mirror, or add it to this machine's trusted CAs"),
         DownloadError::Ask(_) | DownloadError::Refused { .. } | DownloadError::TooLarge { .. } => {
-            StepError::caused(what, error).hint("see whether artifacts.source and the artifact's path are right")
+            StepError::caused(what, error).hint("check artifacts.source and the path of the artifact")
         }
     }
 }
 
 impl Obtained {
-    /// The artifact as a file of its own: one of a bundle is copied out of it.
+    /// Returns the artifact as a separate file: extracts it if it is in a bundle.
     pub(super) async fn into_file(self, cx: &Context, step: &str) -> Result<Self, StepError> {
         if self.download.is_some() || !matches!(cx.cluster.artifacts.source, ArtifactSource::Bundle(_)) {
             return Ok(self);
@@ -392,17 +395,17 @@ impl Obtained {
         .await
     }
 
-    /// Removes a download that is in place now; a directory's file stays. Blocks on the disk.
+    /// Removes a download after its installation; the file of a directory stays. Blocks on the disk.
     pub(super) fn release(self, files: &Files) -> Result<(), StepError> {
         self.download.map_or(Ok(()), |path| Ok(files.remove_file(path)?))
     }
 }
 
-/// Copies a section to a file: whole, or not at all.
+/// Copies a section to a file atomically.
 pub(super) fn copy(files: &Files, from: &Section, to: &Path, mode: u32) -> Result<(), FileError> {
     let mut source = from.open().map_err(failed("read", &from.file))?;
     let mut target = files.open_temporary(to, mode)?;
-    // Inside the kernel where the file systems allow it; in halves, so that a test can kill it between them.
+    // The kernel copies if the file systems allow it; in two halves, so that a test can kill the program between them.
     io::copy(&mut source.by_ref().take(from.length / 2), &mut target).map_err(failed("write", to))?;
     crate::host::failpoint("write-half", to.display());
     io::copy(&mut source, &mut target).map_err(failed("write", to))?;
@@ -423,7 +426,7 @@ mod tests {
 
     const KUBELET: &[u8] = b"the kubelet";
 
-    /// A machine whose mirror has the kubelet and this list, which has the digest `pin`; the mirror answers `answers` requests.
+    /// Returns a machine whose mirror has the kubelet and this list with the digest `pin`; the mirror answers `answers` requests.
     async fn machine(list: String, pin: &str, answers: usize) -> (tempfile::TempDir, Context) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
@@ -458,15 +461,15 @@ mod tests {
         assert_eq!((hex(&one), one), (digest_of(KUBELET), other));
         let obtained = obtain(&cx, "binaries", "bin/kubelet", None).await.unwrap();
         assert_eq!(std::fs::read(&obtained.section.file).unwrap(), KUBELET);
-        // The mirror answers no more.
+        // The mirror no longer answers.
         let known = digest(&cx, "binaries", "bin/kubelet", None).await.unwrap().unwrap();
         assert_eq!(hex(&known), digest_of(KUBELET));
         let error = digest(&cx, "binaries", "bin/kube", None).await.unwrap_err().to_string();
-        assert!(error.ends_with("SHA256SUMS has no SHA-256 of bin/kube"), "{error}");
+        assert!(error.ends_with("SHA256SUMS has no SHA-256 for bin/kube"), "{error}");
     }
 
     #[tokio::test]
-    async fn another_machine_needs_all_that_is_here_containerd_too() {
+    async fn another_machine_needs_all_artifacts_including_containerd() {
         let config = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nartifacts: {source: /source}\n";
         let (_dir, cx) = context_of(config);
         for path in ["bin/containerd", "bin/kubelet", "bin/other", "images/etcd.tar"] {

@@ -1,4 +1,4 @@
-//! The static pods of the control plane: the files that they read, their manifests, their health.
+//! The static pods of the control plane: their files, manifests and health.
 
 pub(super) mod back_off;
 mod kubelet_ca;
@@ -36,7 +36,7 @@ use std::{
 /// etcd's health address. Source: kubeadm's `etcd.yaml`, `--listen-metrics-urls`.
 const ETCD_HEALTH: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 2381);
 
-/// Where the controller manager and the scheduler serve their health, once they work. Source: kubeadm's `constants.go`.
+/// Where the controller manager and the scheduler serve their health after they have started. Source: kubeadm's `constants.go`.
 const CONTROLLER_MANAGER_PORT: u16 = 10257;
 const SCHEDULER_PORT: u16 = 10259;
 
@@ -50,21 +50,21 @@ fn pod(cx: &Context, component: Component) -> Result<StaticPod, StepError> {
     })
 }
 
-/// The component's command line, with its present flags.
+/// Returns the component's command line with its current flags.
 pub(super) fn command(cx: &Context, component: Component) -> Result<Vec<String>, StepError> {
     Ok(pod(cx, component)?.command)
 }
 
-/// The pause between two looks at the component's health.
+/// Returns the pause between two health checks of the component.
 fn pause(component: Component) -> Duration {
     match component {
         Component::Etcd | Component::ApiServer => Duration::from_millis(50),
-        // Their processes are looked for, and the kernel goes through all connections of the machine to tell who listens.
+        // The check searches processes, and the kernel walks all connections of the machine to find the listeners.
         Component::ControllerManager | Component::Scheduler => Duration::from_millis(250),
     }
 }
 
-/// The component's containers, the newest first.
+/// Returns the component's containers, the newest first.
 pub(super) async fn containers(component: Component) -> Result<Vec<cri::Container>, CriError> {
     let mut found = Cri::connect(cri::SOCKET).await?.containers().await?;
     found.retain(|container| container.namespace == "kube-system" && container.name == component.name());
@@ -81,26 +81,26 @@ async fn answers(cx: &Context, component: Component, command: &[String]) -> Cont
     }
 }
 
-/// Whether the port is served. Its certificate is the component's own, signed by nobody, so that asking it proves no more; and
-/// whether the component leads is no question of its health: it leads up to 2 s later, or never if leader election is off.
+/// Whether a process listens on the port. A request would prove no more, because the component's certificate is self-signed; and
+/// leadership is not part of health: it comes up to 2 s later, or never if leader election is off.
 fn listens(cx: &Context, command: &[String], port: u16) -> ControlFlow<(), String> {
     if !processes::runs(&cx.files, command) {
         return ControlFlow::Continue("it does not run with its current flags yet".into());
     }
     match net::listeners(&cx.files, &[port]) {
         Ok(found) if !found.is_empty() => ControlFlow::Break(()),
-        Ok(_) => ControlFlow::Continue(format!("nothing listens on its port {port} yet")),
+        Ok(_) => ControlFlow::Continue(format!("it does not listen on port {port} yet")),
         Err(e) => ControlFlow::Continue(e.to_string()),
     }
 }
 
-/// Step `manifest-NAME`: the component's manifest, from which the kubelet starts its pod.
-pub struct Manifest(pub Component);
+/// Step `manifest-NAME`: writes the component's manifest, from which the kubelet starts its pod.
+pub struct PlaceManifest(pub Component);
 
-/// The manifest of the API server.
+/// Renders the manifest of the API server.
 ///
 /// # Errors
-/// A replaced manifest that does not fit.
+/// If a manifest that the user replaced is not valid.
 pub(super) fn api_server_manifest(renderer: &render::Renderer<'_>) -> Result<NewFile, StepError> {
     Ok(file(static_pod::api_server(renderer)?))
 }
@@ -109,13 +109,13 @@ fn manifest(cx: &Context, component: Component) -> Result<NewFile, StepError> {
     Ok(file(pod(cx, component)?))
 }
 
-/// Where the kubelet looks for it.
+/// Returns the manifest file in the directory that the kubelet watches.
 fn file(pod: StaticPod) -> NewFile {
     NewFile::private(Path::new(render::paths::STATIC_PODS).join(pod.file_name), pod.text)
 }
 
 #[async_trait(?Send)]
-impl Step for Manifest {
+impl Step for PlaceManifest {
     fn id(&self) -> StepId {
         StepId::Manifest(self.0)
     }
@@ -142,13 +142,13 @@ impl Step for Manifest {
     }
 }
 
-/// Step `NAME`: the component runs with its present flags and is healthy.
+/// Step `NAME`: waits until the component runs with its current flags and is healthy.
 pub struct Healthy(pub Component);
 
-/// The commands of all components, with their present flags.
+/// Returns the command lines of all components with their current flags.
 ///
 /// # Errors
-/// A replaced manifest that does not fit.
+/// If a manifest that the user replaced is not valid.
 pub(super) fn commands(cx: &Context) -> Result<Vec<Vec<String>>, StepError> {
     Component::ALL.into_iter().map(|component| command(cx, component)).collect()
 }
@@ -167,7 +167,7 @@ impl Step for Healthy {
         let settled = self.0 != Component::Etcd || etcd::is_settled(cx);
         let healthy = settled && self.health(cx, &command(cx, self.0)?).await.is_break();
         if healthy && self.0 == Component::Etcd {
-            // An etcd that does not answer for a quorum at this moment, as while members join, may not have the digest.
+            // An etcd that has no quorum at this moment, as while members join, may lack the digest.
             let is_published = match etcd::health::reject_full(cx).await? {
                 Some(etcd) => encryption_config::is_published(cx, &etcd).await?,
                 None => false,
@@ -222,7 +222,7 @@ impl Healthy {
         if health.is_continue() {
             return health;
         }
-        // A former one that still ends its requests may have answered in the place of one that only starts.
+        // A former container that completes its last requests may have answered instead of the new one.
         let former = match containers(self.0).await {
             Ok(containers) => containers.iter().skip(1).any(|c| c.state == ContainerState::Running),
             Err(e) => return ControlFlow::Continue(e.to_string()),
@@ -234,12 +234,12 @@ impl Healthy {
     }
 }
 
-/// Tells what the container runtime and the component's log say.
+/// Reports the state of the component's container and the end of its log.
 pub(super) async fn explain(cx: &Context, component: Component) {
     let name = component.name();
     let look = async {
         let Some(latest) = containers(component).await?.into_iter().next() else {
-            cx.report.note(name, "the kubelet has made no container for it");
+            cx.report.note(name, "the kubelet has not created a container for it");
             return Ok::<_, CriError>(());
         };
         let ending = Cri::connect(cri::SOCKET).await?.ending(&latest.id).await?;
@@ -256,7 +256,7 @@ pub(super) async fn explain(cx: &Context, component: Component) {
     }
 }
 
-/// Step `api-server-config`: audit policy and authentication.
+/// Step `api-server-config`: writes the audit policy and the authentication configuration.
 pub struct ApiServerConfig;
 
 fn api_server_files(cx: &Context) -> Result<Vec<NewFile>, StepError> {

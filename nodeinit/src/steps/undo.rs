@@ -1,4 +1,4 @@
-//! Undoes what the journal says about files, for `reset` and for steps whose setting is gone.
+//! Undoes changes of files that the journal records, for `reset` and for steps that are no longer configured.
 
 use crate::{
     context::Context,
@@ -12,17 +12,17 @@ use crate::{
 use nodeinit_base::sha256_hex;
 use std::path::{Path, PathBuf};
 
-/// What becomes of a file that we wrote.
+/// What happens to a file that nodeinit wrote.
 pub(super) enum Fate {
     /// It is removed.
     Remove,
-    /// What was there before is put back.
+    /// Its original is restored.
     PutBack(NewFile),
-    /// Its content is none that we wrote.
+    /// It stays, because its content is not what nodeinit wrote.
     Keep,
 }
 
-/// Reads each of the files whole: programs are among them.
+/// Decides about nodeinit's files. Reads each file completely, including programs.
 pub(super) fn own_files(cx: &Context, wanted: impl Fn(&Path) -> bool) -> Result<Vec<(PathBuf, Fate)>, StepError> {
     let mut fates = Vec::new();
     for (path, written) in cx.journal.state().files.into_iter().filter(|(path, _)| wanted(path)) {
@@ -33,7 +33,7 @@ pub(super) fn own_files(cx: &Context, wanted: impl Fn(&Path) -> bool) -> Result<
     Ok(fates)
 }
 
-/// `None`: the file is gone, or as it was before.
+/// Returns `None` if the file is gone, or the same as before.
 fn fate(cx: &Context, path: &Path, written: Written) -> Result<Option<Fate>, StepError> {
     let Some(content) = cx.files.read(path)? else { return Ok(None) };
     let digest = sha256_hex(&content);
@@ -48,13 +48,13 @@ fn fate(cx: &Context, path: &Path, written: Written) -> Result<Option<Fate>, Ste
     })
 }
 
-/// Whether nothing is left to undo of a file that we wrote: it is gone, as it was before, or changed by somebody else.
+/// Whether nothing is left to undo for a file that nodeinit wrote: it is gone, restored, or changed by somebody else.
 pub(super) fn is_undone(cx: &Context, path: &Path) -> Result<bool, StepError> {
     let Some(written) = cx.journal.state().files.remove(path) else { return Ok(true) };
     Ok(matches!(fate(cx, path, written)?, None | Some(Fate::Keep)))
 }
 
-/// Removes files of ours, or puts back what was there before. A file that somebody else changed stays.
+/// Removes nodeinit's files, or restores the originals. A file that somebody else changed stays.
 pub(super) fn undo(cx: &Context, step: &StepId, paths: &[PathBuf]) -> Result<(), StepError> {
     for (path, fate) in own_files(cx, |path| paths.iter().any(|wanted| wanted == path))? {
         carry_out(cx, step, &path, fate)?;
@@ -66,7 +66,9 @@ pub(super) fn carry_out(cx: &Context, step: &StepId, path: &Path, fate: Fate) ->
     match fate {
         Fate::Remove => cx.files.remove_file(path)?,
         Fate::PutBack(original) => cx.files.write(&[original])?,
-        Fate::Keep => cx.report.note(&step.name(), format!("{} was changed since; it stays", path.display())),
+        Fate::Keep => {
+            cx.report.note(&step.name(), format!("keeping {}: it was changed after nodeinit wrote it", path.display()))
+        }
     }
     Ok(())
 }

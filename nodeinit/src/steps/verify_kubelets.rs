@@ -1,5 +1,5 @@
-//! API servers verify what kubelets serve with. In a new cluster they do so from their start; in one that ran without the agent, only when
-//! every kubelet has a certificate of the cluster's CA. Before that, `kubectl logs` would fail.
+//! Lets API servers verify the serving certificates of kubelets: in a new cluster from the start; in one that ran without the agent, only
+//! when every kubelet has a certificate of the cluster's CA. Before that, `kubectl logs` would fail.
 
 use super::{
     cluster::{Objects, client},
@@ -37,19 +37,19 @@ use std::{
 };
 
 /// How long the step waits for kubelets. A kubelet requests its certificate within seconds after its start, and the agent approves it
-/// at once. One that does not request any would never have it.
+/// at once. A kubelet that does not request one never gets one.
 const GRACE: Duration = Duration::from_secs(20);
 
-/// A kubelet of a Ready node answers within this time.
+/// Limit for the kubelet of a Ready node to answer.
 const LOOK_LIMIT: Duration = Duration::from_secs(5);
 
 /// How many kubelets are asked at once.
 const AT_ONCE: usize = 32;
 
-/// Of so many kubelets the message has the reason; of the others only their number.
+/// The message has the reasons of this many kubelets, and the number of the others.
 const NAMED: usize = 5;
 
-/// Step `verify-kubelets`: this master's API server verifies kubelets.
+/// Step `verify-kubelets`: lets this master's API server verify kubelets.
 pub struct VerifyKubelets;
 
 #[async_trait(?Send)]
@@ -68,7 +68,7 @@ impl Step for VerifyKubelets {
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
         let tls = Arc::new(as_api_server(cx)?);
-        // The kubelets that did not answer, if nothing else was wrong.
+        // The kubelets that did not answer, if there was no other problem.
         let mut silent = None;
         let look = async || {
             let found = unverified(cx, &tls).await;
@@ -79,10 +79,11 @@ impl Step for VerifyKubelets {
                 Err(e) => ControlFlow::Continue(e.to_string()),
             }
         };
-        let wait = Wait::new("a certificate of the cluster's CA", GRACE).at_most_every(Duration::from_millis(500));
+        let wait =
+            Wait::new("kubelet certificates of the cluster's CA", GRACE).at_most_every(Duration::from_millis(500));
         let ended = wait.until(look).await;
         if let (Err(_), Some(silent)) = (&ended, silent) {
-            // `kubectl logs` of these fails in either case.
+            // For these, `kubectl logs` fails in either case.
             cx.report.note(
                 &self.name(),
                 format!("kube-apiserver verifies kubelets from now on; these did not answer: {silent}"),
@@ -101,7 +102,7 @@ impl Step for VerifyKubelets {
         }
         let manifest = static_pods::api_server_manifest(&Renderer { verify_kubelets: true, ..cx.renderer() })?;
         cx.place(vec![manifest]).await?;
-        // A running kubelet replaces the API server's pod half a minute later than one that starts.
+        // A running kubelet takes half a minute longer to replace the API server's pod than one that has just started.
         kubelet::restart(cx).await?;
         Healthy(Component::ApiServer).apply(cx).await?;
         // `kubeadm-config` has the flags of the API server.
@@ -109,10 +110,11 @@ impl Step for VerifyKubelets {
     }
 }
 
-/// TLS towards a kubelet as the API server has it: it verifies against the cluster's CA.
+/// Returns a TLS configuration for kubelets as the API server uses it: it verifies against the cluster's CA.
 fn as_api_server(cx: &Context) -> Result<ClientConfig, StepError> {
     let read = |path: std::path::PathBuf| {
-        let missing = StepError::new(format!("{} is missing", path.display())).hint("run `nodeinit up`: it makes it");
+        let missing =
+            StepError::new(format!("{} is missing", path.display())).hint("run `nodeinit up`, which creates it");
         cx.files.read_secret(&path)?.ok_or(missing)
     };
     let ca = read(certificate_path(catalog::Ca::Kubernetes.base()))?;
@@ -124,12 +126,12 @@ fn as_api_server(cx: &Context) -> Result<ClientConfig, StepError> {
     Ok(tls)
 }
 
-/// The Ready nodes whose kubelets were not verified, and why. `kubectl logs` of another node fails anyway.
+/// The Ready nodes whose kubelets were not verified, with the reasons. For other nodes, `kubectl logs` fails anyway.
 #[derive(Debug, Default)]
 struct Unverified {
-    /// They serve with another certificate than one of the cluster's CA.
+    /// Their certificate is not from the cluster's CA.
     other: Vec<String>,
-    /// They do not answer, so that `kubectl logs` fails with and without verification.
+    /// They do not answer, so `kubectl logs` fails with and without verification.
     silent: Vec<String>,
 }
 
@@ -160,7 +162,7 @@ async fn unverified(cx: &Context, tls: &Arc<ClientConfig>) -> Result<Unverified,
     Ok(found)
 }
 
-/// Whether nobody answered, rather than somebody with another certificate.
+/// Whether there was no answer, rather than an answer with another certificate.
 fn is_silence(error: &HttpError) -> bool {
     match error {
         HttpError::TimedOut { .. } => true,
@@ -169,10 +171,10 @@ fn is_silence(error: &HttpError) -> bool {
     }
 }
 
-/// Where a node's kubelet serves.
+/// Returns the address at which a node's kubelet serves.
 fn address(node: &Node) -> Option<SocketAddr> {
     let addresses = &node.status.addresses;
-    // As our API servers choose (`--kubelet-preferred-address-types`).
+    // The order of `--kubelet-preferred-address-types` of the API servers.
     let of = |kind: &str| addresses.iter().find(|address| address.kind == kind)?.address.parse().ok();
     let address: IpAddr = ["InternalIP", "ExternalIP"].into_iter().find_map(of)?;
     let port = node.status.daemon_endpoints.kubelet_endpoint.port;
@@ -199,7 +201,7 @@ mod tests {
     use tokio::{io::AsyncWriteExt, net::TcpListener};
 
     #[test]
-    fn a_kubelet_is_asked_where_the_api_server_asks_it() {
+    fn a_kubelet_is_asked_at_the_address_that_the_api_server_uses() {
         let node = |addresses: Value, port: Value| -> Node {
             let endpoints = json!({"kubeletEndpoint": {"Port": port}});
             let node = json!({"status": {"addresses": addresses, "daemonEndpoints": endpoints}});
@@ -214,7 +216,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_kubelet_that_does_not_answer_has_no_other_certificate() {
+    async fn a_kubelet_that_does_not_answer_is_distinguished_from_a_wrong_certificate() {
         let (_dir, cx) = context();
         run(&Pki, &cx).await.unwrap();
         let (_other_dir, other) = context();

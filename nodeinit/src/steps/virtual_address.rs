@@ -1,4 +1,4 @@
-//! The virtual address: a static pod on every master, of which one at a time holds the address.
+//! The virtual address: a static pod on every master; one master at a time holds the address.
 
 use crate::{
     context::Context,
@@ -15,14 +15,15 @@ use async_trait::async_trait;
 use nodeinit_base::Wait;
 use std::{net::IpAddr, path::Path, time::Duration};
 
-/// The key under which a machine's first run records the address, as it cannot change.
+/// The key under which a machine's first run records the address, which cannot change.
 pub const RECORDED_AS: &str = "controlPlane.virtualAddress";
 
-/// `ip` answers in milliseconds; this is for a machine under heavy load.
+/// Limit for one call of `ip`, which takes milliseconds except under heavy load.
 const REMOVAL_LIMIT: Duration = Duration::from_secs(60);
 
-/// Step `manifest-kube-vip`: the pod's manifest, from which the kubelet starts it. It keeps trying until this machine's API server lets it in.
-pub struct Manifest;
+/// Step `manifest-kube-vip`: writes the pod's manifest, from which the kubelet starts it. The pod retries until this machine's API
+/// server accepts it.
+pub struct PlaceKubeVip;
 
 fn manifest(cx: &Context) -> Result<NewFile, StepError> {
     let pod = static_pod::kube_vip(&cx.renderer())?;
@@ -30,7 +31,7 @@ fn manifest(cx: &Context) -> Result<NewFile, StepError> {
 }
 
 #[async_trait(?Send)]
-impl Step for Manifest {
+impl Step for PlaceKubeVip {
     fn id(&self) -> StepId {
         StepId::KubeVipManifest
     }
@@ -48,7 +49,7 @@ impl Step for Manifest {
     }
 }
 
-/// Step `virtual-address`: the API answers at it. Workers, other masters and the pod network come to it.
+/// Step `virtual-address`: waits until the API answers at this address. Workers, other masters and the pod network use it.
 pub struct Answers(pub IpAddr);
 
 #[async_trait(?Send)]
@@ -68,12 +69,13 @@ impl Step for Answers {
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
         let wait = Wait::new(format!("the API at the virtual address {}", self.0), cx.cluster.timeouts.control_plane);
         let logs = format!("/var/log/pods/kube-system_kube-vip-{}_*", cx.node.name);
-        let hint = format!("see {logs}, and whether another machine has the address; then run `nodeinit up` again");
+        let hint =
+            format!("see {logs}, and check whether another machine has the address; then run `nodeinit up` again");
         wait.until(async || cluster::ready_at(cx, self.0).await).await.map_err(|late| StepError::from(late).hint(hint))
     }
 }
 
-/// The virtual address and the interface that has it: a holder that was killed leaves it there.
+/// Returns the virtual address and the interface that has it: a killed holder leaves it there.
 pub(super) fn held(cx: &Context) -> Result<Option<(IpAddr, String)>, StepError> {
     let fixed = cx.journal.state().fixed.unwrap_or_default();
     let Some(address) = fixed.get(RECORDED_AS).and_then(|text| text.parse().ok()) else { return Ok(None) };
@@ -81,7 +83,7 @@ pub(super) fn held(cx: &Context) -> Result<Option<(IpAddr, String)>, StepError> 
     Ok(on.map(|interface| (address, interface)))
 }
 
-/// Takes the address from this machine.
+/// Removes the address from this machine.
 pub(super) async fn release(cx: &Context) -> Result<(), StepError> {
     if let Some((address, on)) = held(cx)? {
         let prefix = if address.is_ipv4() { 32 } else { 128 };

@@ -1,4 +1,4 @@
-//! The worker's own node, as the worker itself may see it: with its kubelet's certificate, at the cluster's endpoint.
+//! The worker's own node, read with its kubelet's certificate at the cluster's endpoint.
 
 use crate::{
     api::kube::{Event, KubeClient, client_tls, types::Node},
@@ -21,33 +21,34 @@ use tokio::time::Instant;
 
 const NODES: &str = "/api/v1/nodes?watch=true";
 
-/// A connection may take this long; the API is asked again after it.
+/// Limit for one connection attempt.
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
-/// A watch ends so long before the deadline, so that what it saw last can be told.
+/// A watch ends this long before the deadline, so that its last state can be reported.
 const MARGIN: Duration = Duration::from_millis(200);
 
-/// A kubelet whose node is Ready has this long for its serving certificate, whatever was left of the deadline.
+/// The minimum time that a kubelet of a Ready node has for its serving certificate, even if the deadline is nearer.
 const SERVING_MINIMUM: Duration = Duration::from_secs(10);
 
-/// The pauses after a watch that broke.
+/// Pause after a broken watch.
 const INTERVAL: Duration = Duration::from_secs(2);
 
-/// A client of the API as this machine's kubelet.
+/// Returns a client of the API as this machine's kubelet.
 ///
 /// # Errors
-/// Where the kubelet has no certificate yet, or it is damaged.
+/// If the kubelet has no certificate yet, or a damaged one.
 pub fn client(cx: &Context) -> Result<KubeClient, StepError> {
-    let missing = |path: &str| StepError::new(format!("{path} is missing")).hint("run `nodeinit up`: it asks for it");
+    let missing =
+        |path: &str| StepError::new(format!("{path} is missing")).hint("run `nodeinit up`, which requests it");
     let ca_path = certificate_path("ca");
     let ca = cx.files.read(&ca_path)?.ok_or_else(|| missing(&ca_path.display().to_string()))?;
     let both = cx.files.read(paths::KUBELET_CLIENT_CURRENT)?.ok_or_else(|| missing(paths::KUBELET_CLIENT_CURRENT))?;
     let tls = client_tls(&ca, &both, &both)
-        .map_err(|reason| StepError::new(format!("the kubelet's certificate cannot be used: {reason}")))?;
+        .map_err(|reason| StepError::new(format!("cannot use the kubelet's certificate: {reason}")))?;
     Ok(KubeClient::new(cx.cluster.endpoint(cx.node.address), tls).connect_within(CONNECT_LIMIT))
 }
 
-/// This machine's node; `None` where the cluster has none.
+/// Returns this machine's node; `None` if the cluster has none.
 ///
 /// # Errors
 /// Where the API does not answer, or the kubelet has no certificate.
@@ -56,20 +57,20 @@ pub async fn node(cx: &Context) -> Result<Option<Node>, StepError> {
     found.map_err(|e| StepError::caused(format!("cannot read node {}", cx.node.name), e))
 }
 
-/// Step `ready` of a worker.
+/// Step `ready` of a worker: waits until its node is Ready.
 pub struct WorkerReady;
 
-/// Whether the node is as it should be, labels aside; else what lacks.
+/// Whether the node is in the desired state, apart from its labels; otherwise returns what is missing.
 fn ready(cx: &Context, node: &Node) -> Result<(), String> {
-    // Without a pod network of ours a node stays NotReady until somebody brings one.
+    // Without nodeinit's pod network, a node stays NotReady until somebody installs one.
     match node.not_ready() {
         Some(what) if cx.cluster.addons.cni != Cni::None => Err(what),
         _ => Ok(()),
     }
 }
 
-/// Why the kubelet has no valid serving certificate, if it requests one from the cluster: the API server refuses to connect to it, so that
-/// `kubectl logs` fails.
+/// Returns why the kubelet has no valid serving certificate, if it requests one from the cluster. Without it, the API server refuses
+/// to connect to the kubelet, and `kubectl logs` fails.
 fn lacks_serving_certificate(cx: &Context) -> Option<String> {
     if !requests_serving_certificate(&cx.cluster) {
         return None;
@@ -86,7 +87,7 @@ fn lacks_serving_certificate(cx: &Context) -> Option<String> {
     }
 }
 
-/// The labels that the configuration has gained since the node was registered, as a patch. Its taints a kubelet may not change.
+/// Returns labels that were added to the configuration after the node was registered, as a patch. A kubelet may not change its taints.
 fn labels(cx: &Context, node: &Node) -> Option<Value> {
     let mut patch = node::patch(cx, node)?;
     let labels = patch["metadata"]["labels"].take();
@@ -121,7 +122,7 @@ impl Step for WorkerReady {
         let (client, name, limit) = (client(cx)?, &cx.node.name, cx.cluster.timeouts.node);
         let deadline = Instant::now() + limit;
         let mut last = String::from("the kubelet has not registered it yet");
-        // One watch sees its registration and all that comes after; it is begun again only where it breaks.
+        // One watch sees the registration and all later changes; it is restarted only if it breaks.
         let attempt = async || {
             let look = |event| {
                 last = match event {
@@ -147,11 +148,11 @@ impl Step for WorkerReady {
         let wait = Wait::new(format!("node {name} to be Ready"), limit).at_most_every(INTERVAL);
         let hint = "see `journalctl -u kubelet`, then run `nodeinit up` again";
         wait.until(attempt).await.map_err(|late| StepError::from(late).hint(hint))?;
-        // Only this file tells it: a kubelet may not read certificate requests of others, and its own has a random name.
+        // Only this file shows it: a kubelet may not list certificate requests, and its own has a random name.
         let look = async || lacks_serving_certificate(cx).map_or(ControlFlow::Break(()), ControlFlow::Continue);
         let left = deadline.saturating_duration_since(Instant::now()).max(SERVING_MINIMUM);
         let hint = format!(
-            "on a master, see `kubectl get csr`, `systemctl status nodeinit-agent` and, for names that are not in the configuration, \
+            "on a master, see `kubectl get csr` and `systemctl status nodeinit-agent`; for names that are not in the configuration, \
              run `nodeinit certs approve {name}`; then run `nodeinit up` again"
         );
         let wait = Wait::new(format!("the serving certificate of {name}'s kubelet"), left);
@@ -176,7 +177,7 @@ mod tests {
     };
 
     #[tokio::test]
-    async fn an_expired_serving_certificate_counts_as_none() {
+    async fn an_expired_serving_certificate_counts_as_missing() {
         let (_dir, cx) = context();
         assert!(lacks_serving_certificate(&cx).unwrap().ends_with("is missing"));
         let (_dir, mut cx) = aged(400).await;

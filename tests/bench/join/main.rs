@@ -1,10 +1,10 @@
-//! Workers that join all at once, by nodeinit's own code and without kubelets: against a real API server, or in a model of one.
+//! Many workers that join at the same time with nodeinit's code, without kubelets: against a real API server, or in a model of one.
 //!
-//!     join run DIRECTORY ADDRESS COUNT APPROVER   DIRECTORY has a master's super-admin.conf and ca.crt; ADDRESS is its API server's;
+//!     join run DIRECTORY ADDRESS COUNT APPROVER   DIRECTORY has the super-admin.conf and ca.crt of a master; ADDRESS is its API server;
 //!                                                 APPROVER is agent, or kubernetes for a cluster without nodeinit's agent
-//!     join model FILE COUNT                       FILE has costs that were measured, as one JSON object
-#![allow(clippy::disallowed_methods, clippy::disallowed_macros, reason = "it runs on the desk, and prints")]
-#![allow(clippy::unwrap_used, reason = "a measurement ends where something is not as it expects")]
+//!     join model FILE COUNT                       FILE has the measured costs, as one JSON object
+#![allow(clippy::disallowed_methods, clippy::disallowed_macros, reason = "it runs on a developer machine, and prints")]
+#![allow(clippy::unwrap_used, reason = "a measurement panics on an unexpected value")]
 
 mod model;
 mod run;

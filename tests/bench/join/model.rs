@@ -1,21 +1,20 @@
-//! What thousands of workers would meet, with costs that were measured on hundreds.
+//! A model of the join of thousands of workers, with costs measured on hundreds.
 //!
-//! Workers start within nodeinit's spread. What a join takes of the control plane's processors is served in turn by as many as
-//! there are: first the handshake, then the requests, then what the controllers do. The approver and the signer have a rate of
-//! their own, as client-go gives each of them. A handshake that comes later than nodeinit waits for it is work in vain, and the
-//! worker comes again after nodeinit's pause.
+//! Workers start within nodeinit's spread. The processors of the control plane serve the joins in turn: first the handshake, then
+//! the requests, then the work of the controllers. The approver and the signer each have a rate limit, as in client-go. If a
+//! handshake takes longer than nodeinit's timeout, its work is lost, and the worker tries again after nodeinit's pause.
 
 use serde_json::Value;
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-/// As `nodeinit::join` has them, in seconds.
+/// The constants of `nodeinit::join`, in seconds.
 const SPREAD: f64 = 0.2;
 const CONNECT_LIMIT: f64 = 5.0;
 const FIRST_PAUSE: f64 = 0.05;
 const LONGEST_PAUSE: f64 = 5.0;
 const LIMIT: f64 = 600.0;
 
-/// What a join costs, in seconds of a processor.
+/// The costs of a join, in processor seconds.
 #[derive(Clone, Copy)]
 struct Costs {
     handshake: f64,
@@ -27,7 +26,7 @@ struct Costs {
 #[derive(Clone, Copy)]
 struct Setting {
     processors: usize,
-    /// Of kube-controller-manager: `--kube-api-qps` and `--kube-api-burst`.
+    /// `--kube-api-qps` and `--kube-api-burst` of kube-controller-manager.
     rate: f64,
     burst: f64,
 }
@@ -39,7 +38,7 @@ struct Outcome {
     last: f64,
 }
 
-/// Prints a table: these costs, `count` workers, several control planes.
+/// Prints a table of the results with these costs and `count` workers, for several control planes.
 pub(crate) fn print(file: &str, count: usize) {
     let measured: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     let cost = |key: &str| measured[key].as_f64().unwrap();
@@ -60,12 +59,12 @@ pub(crate) fn print(file: &str, count: usize) {
     }
 }
 
-/// A time that can be ordered: microseconds.
+/// Converts a time to microseconds, which can be ordered.
 fn micros(seconds: f64) -> u64 {
     (seconds * 1e6) as u64
 }
 
-/// Requests at a steady rate, after a burst (client-go's token bucket); asked in the order of time.
+/// A rate limit with a burst (the token bucket of client-go); calls must be in the order of time.
 struct Bucket {
     rate: f64,
     burst: f64,
@@ -78,7 +77,7 @@ impl Bucket {
         Self { rate: setting.rate, burst: setting.burst, tokens: setting.burst, at: 0.0 }
     }
 
-    /// When `wanted` tokens are there for who asks at `now`.
+    /// Returns the time when `wanted` tokens requested at `now` are available.
     fn take(&mut self, now: f64, wanted: f64) -> f64 {
         self.tokens = (self.tokens + (now - self.at).max(0.0) * self.rate).min(self.burst) - wanted;
         self.at = self.at.max(now);
@@ -86,11 +85,11 @@ impl Bucket {
     }
 }
 
-/// When each processor is free again.
+/// The times when each processor is free again.
 struct Processors(BinaryHeap<Reverse<u64>>);
 
 impl Processors {
-    /// When work that comes at `now` is done, first come, first served.
+    /// Returns the time when work that arrives at `now` is done, first come, first served.
     fn work(&mut self, now: f64, seconds: f64) -> f64 {
         let free = self.0.pop().map_or(0, |Reverse(at)| at);
         let done = (free as f64 / 1e6).max(now) + seconds;
@@ -147,7 +146,7 @@ fn simulate(count: usize, costs: Costs, setting: Setting) -> Outcome {
     Outcome { joined: joined.len(), connections, median, last: joined.last().copied().unwrap_or(LIMIT) }
 }
 
-/// Numbers from 0 to 1, the same in each run (xorshift, Marsaglia 2003).
+/// Pseudorandom numbers from 0 to 1, the same in each run (xorshift, Marsaglia 2003).
 struct Random(u64);
 
 impl Random {

@@ -1,4 +1,4 @@
-//! The real thing: each worker has its own name, key, token and connections.
+//! The join against a real API server: each worker has its own name, key, token and connections.
 
 use futures_util::{StreamExt, stream};
 use nodeinit::{
@@ -16,9 +16,9 @@ use std::{
 
 const SECRETS: &str = "/api/v1/namespaces/kube-system/secrets";
 const REQUESTS: &str = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
-/// As in a configuration that says nothing.
+/// The default of the configuration.
 const LIMIT: Duration = Duration::from_secs(600);
-/// As the step `join` has it.
+/// The value of the step `join`.
 const SPREAD: Duration = Duration::from_millis(200);
 
 struct Worker {
@@ -27,7 +27,7 @@ struct Worker {
     key: Key,
 }
 
-/// Lets `count` workers join, approved by nodeinit's agent or by Kubernetes, and prints what came of it as one JSON object.
+/// Joins `count` workers, approved by nodeinit's agent or by Kubernetes, and prints the result as one JSON object.
 pub(crate) fn all(directory: &str, address: &str, count: usize, agent: bool) {
     let group = if agent { WORKER_TOKEN_GROUP } else { NODE_TOKEN_GROUP };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -44,7 +44,7 @@ async fn measure(directory: &Path, address: &str, count: usize, group: &'static 
     let endpoint = [Endpoint { host: address.to_owned(), port: 6443 }];
 
     sample("before");
-    let begun = Instant::now();
+    let started = Instant::now();
     let joins = workers.iter().map(|worker| {
         let (trust, endpoint) = (&trust, &endpoint);
         async move {
@@ -60,7 +60,7 @@ async fn measure(directory: &Path, address: &str, count: usize, group: &'static 
                 spread: SPREAD,
             };
             let joined = join.run(|what| eprintln!("{}: {what}", worker.name)).await;
-            (joined, begun.elapsed().as_secs_f64())
+            (joined, started.elapsed().as_secs_f64())
         }
     });
     let ended: Vec<_> = futures_util::future::join_all(joins).await;
@@ -79,7 +79,7 @@ async fn measure(directory: &Path, address: &str, count: usize, group: &'static 
     api.delete(REQUESTS).await.unwrap();
 }
 
-/// Runs the command that the environment names, which notes what the control plane has used so far.
+/// Runs the command from the environment that records the processor time of the control plane so far.
 fn sample(when: &str) {
     if let Some(command) = std::env::var_os("JOIN_SAMPLE") {
         assert!(Command::new(command).arg(when).status().unwrap().success());

@@ -1,4 +1,4 @@
-//! Two runs on one cluster.
+//! Two provisioner runs on the same cluster.
 
 use nodeinit_tests::Cloud;
 use std::{thread, time::Duration};
@@ -25,18 +25,18 @@ fn two_applies_at_once() {
 #[test]
 fn a_run_on_another_machine() {
     let cloud = Cloud::empty();
-    // What is under way stays so, until the test has seen enough.
+    // The run cannot finish until the test starts cinder-volume again.
     cloud.verb(&["stop", "cinder-volume"]);
     let group = |verb: &[&str]| cloud.verb(&[&["os", "security", "group"], verb].concat());
     let running = cloud.start("apply --yes --resources-only");
     cloud.until("the run holds the lock", 60, || cloud.objects().iter().any(|one| one.ends_with(" nodeinit-lock")));
     let description = group(&["show", "nodeinit-lock", "-f", "value", "-c", "description"]);
-    // Somebody takes the lock over: the next heartbeat finds that it is gone.
+    // Someone takes over the lock: the next heartbeat finds that it is gone.
     group(&["delete", "nodeinit-lock"]);
     let ended = running.wait().exits(75);
     ended.says(&["another run has taken over the cluster's lock; this run stopped", "continues where it stopped"]);
 
-    // The same lock, as another machine would have it: only its heartbeat says that the holder is alive.
+    // The same lock, as a run on another machine would hold it: only the heartbeat shows that the holder is alive.
     let (mark, process) = description.trim().split_once(" process=").unwrap();
     let (before, _) = process.split_once(' ').unwrap();
     let (number, _) = before.rsplit_once(':').unwrap();

@@ -1,4 +1,4 @@
-//! A cluster behind a bastion: nobody from outside comes to a machine but through it.
+//! A cluster behind a bastion: its machines are reachable from outside only through the bastion.
 
 use nodeinit_tests::Cloud;
 use std::{fs, net::TcpStream, time::Duration};
@@ -23,7 +23,7 @@ fn a_cluster_in_two_networks() {
     there_and_back(&cloud);
 }
 
-/// The bastion has the only name that is no machine's.
+/// Creates and destroys the cluster. The bastion is the only server whose name is not that of a machine.
 fn there_and_back(cloud: &Cloud) {
     let first = cloud.run("apply --yes").exits(0);
     let servers = cloud.status();
@@ -40,8 +40,8 @@ fn there_and_back(cloud: &Cloud) {
     let lets_in = |address: &str| {
         TcpStream::connect_timeout(&format!("{address}:22").parse().unwrap(), Duration::from_secs(3)).is_ok()
     };
-    assert!(lets_in(&address), "the bastion does not let us in");
-    assert!(!lets_in("10.77.0.161") && !lets_in("10.77.0.164"), "a machine lets in who does not come from the bastion");
+    assert!(lets_in(&address), "the bastion refuses our SSH connection");
+    assert!(!lets_in("10.77.0.161") && !lets_in("10.77.0.164"), "a machine accepts SSH connections past the bastion");
     has_a_public_key_alone(cloud, bastion);
 
     let mark = cloud.mark();

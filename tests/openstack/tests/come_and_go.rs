@@ -1,4 +1,4 @@
-//! Machines come and go, one at a time.
+//! Adding and removing machines, one at a time.
 
 use nodeinit_tests::Cloud;
 use serde_json::Value;
@@ -43,7 +43,7 @@ fn a_worker_comes_and_goes() {
     assert!(pods.lines().count() == 4 && pods.lines().all(|pod| pod.contains(" t4 ")), "{pods}");
     cloud.run("worker remove t5").exits(0).says(&["nothing of t5 is left"]);
 
-    // The rest of the status needs no machine.
+    // The rest of the status does not need the first master.
     cloud.verb(&["os", "server", "stop", "t1"]);
     cloud.until("the first master is off", 60, || cloud.part("server/t1")["state"] == "SHUTOFF");
     cloud.run("status").exits(0).says(&["server/t4", "not reached", "the first master was not reached"]);
@@ -62,14 +62,14 @@ fn masters_come_and_go() {
     }
     cloud.run("plan").exits(0);
 
-    // One is dead: without another, etcd would have no quorum.
+    // One master is off: if another one were removed, etcd would lose its quorum.
     cloud.verb(&["os", "server", "stop", "t2"]);
     cloud.until("t2 is off", 60, || cloud.part("server/t2")["state"] == "SHUTOFF");
     cloud.run("master remove t3").exits(75).says(&["etcd would lose its quorum"]);
     assert_eq!(members(&cloud), ["t1", "t2", "t3"]);
     assert_eq!(cloud.part("server/t3")["state"], "ACTIVE");
 
-    // The dead one itself may go.
+    // The master that is off can be removed.
     for (gone, left) in [("t2", &["t1", "t3"][..]), ("t3", &["t1"])] {
         cloud.run(&format!("master remove {gone}")).exits(0).says(&[&format!("nothing of {gone} is left")]);
         nothing_is_left(&cloud, gone);
@@ -81,10 +81,10 @@ fn masters_come_and_go() {
     cloud.run("apply --yes").exits(0);
 }
 
-/// Each machine as `status` tells it.
+/// Returns one line for each machine, from the output of `status`.
 fn rows(cloud: &Cloud) -> Vec<String> {
-    let told = cloud.run("status --output json").exits(0).stdout;
-    let rows = told.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let output = cloud.run("status --output json").exits(0).stdout;
+    let rows = output.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let row = |row: Value| {
         let cells =
             ["machine", "role", "server", "node", "etcd"].map(|key| row[key].as_str().unwrap_or("-").to_owned());

@@ -1,11 +1,11 @@
-//! Services that do not answer as they should, for a while.
+//! OpenStack services that fail temporarily.
 
 use nodeinit_tests::Cloud;
 
 #[test]
 fn answers_that_fail_or_are_lost() {
     let cloud = Cloud::empty();
-    // Done, and nobody was told: it must not be done again.
+    // The service executes the request and the answer is lost: the provisioner must not repeat it.
     for (service, path) in [
         ("neutron", "/security-groups$"),
         ("neutron", "/networks$"),
@@ -20,7 +20,7 @@ fn answers_that_fail_or_are_lost() {
     ] {
         cloud.verb(&["answer", service, "lost", "--times", "1", "--method", "POST", "--path", path]);
     }
-    // Not done.
+    // The service does not execute the request.
     cloud.verb(&["answer", "neutron", "500", "--times", "2", "--method", "POST", "--path", "/routers$"]);
     cloud.verb(&["answer", "nova", "503", "--times", "3"]);
     cloud.verb(&["answer", "cinder", "reset", "--times", "2", "--method", "POST"]);
@@ -58,7 +58,7 @@ fn a_service_that_does_not_answer() {
 #[test]
 fn a_token_that_ends_in_the_middle() {
     let cloud = Cloud::empty();
-    // A token that really ends after seconds would end for the services too, which go on with it among themselves.
+    // A token with a lifetime of seconds would also expire for the services, which use it for calls between themselves.
     for (service, method, path) in [
         ("neutron", "POST", "/ports$"),
         ("cinder", "GET", "/volumes/detail"),
@@ -74,7 +74,7 @@ fn a_token_that_ends_in_the_middle() {
     let refused = calls.lines().filter(|line| line.contains(" 401 fault ")).count();
     let tokens = calls.lines().filter(|line| line.contains("POST /v3/auth/tokens 201 ")).count();
     assert_eq!(refused, 5, "{calls}");
-    // Those that were refused at the same time share one.
+    // Requests refused at the same time share one new token.
     assert!((2..=6).contains(&tokens), "{tokens} tokens: {calls}");
     cloud.all_is_well();
 }
@@ -87,7 +87,7 @@ fn a_balancer_that_is_being_changed() {
     cloud.verb(&["os", "loadbalancer", "healthmonitor", "delete", monitor.trim()]);
     let settled = || cloud.part("balancer/api")["state"] == "ACTIVE";
     cloud.until("the balancer is ACTIVE", 60, settled);
-    // A client that looks before the change sees it ACTIVE; Octavia refuses all the same.
+    // A client that checks before the change sees ACTIVE; Octavia still refuses the request.
     cloud.verb(&["answer", "octavia", "409", "--times", "2", "--method", "POST"]);
     cloud.verb(&["state", "loadbalancer", "trial", "PENDING_UPDATE"]);
     let mark = cloud.mark();

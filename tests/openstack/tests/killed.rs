@@ -1,21 +1,21 @@
-//! The provisioner is killed after the answer to a writing request, again and again, and goes on.
+//! The provisioner is killed repeatedly, each time after the answer to a write request, and then continues.
 
 use nodeinit_tests::Cloud;
 
-/// How a process ends that called abort.
+/// The exit code of a process that called `abort`.
 const DIED: i32 = 128 + 6;
 
-/// Lets a command be killed after each first step that it does, until there is none left; returns how often it was.
+/// Runs a command that is killed after its first write, until no write is left. Returns how often it was killed.
 #[track_caller]
 fn killed_all_the_way(cloud: &Cloud, command: &str) -> usize {
-    // With the lock asked for, and with the lock taken and nothing done.
+    // Killed after requesting the lock, and after taking it but before the first change.
     let mut killed = 0;
     for writes in [1, 2] {
         let ended = cloud.killed_after(writes, command);
         assert_eq!(ended.code, DIED, "{}", ended.text());
         killed += 1;
     }
-    // The first two requests take the lock over from the one before.
+    // The first two requests take over the lock of the previous run.
     loop {
         let ended = cloud.killed_after(3, command);
         if ended.code != DIED {
@@ -24,26 +24,26 @@ fn killed_all_the_way(cloud: &Cloud, command: &str) -> usize {
             return killed;
         }
         killed += 1;
-        assert!(killed < 80, "{command} comes to no end:\n{}", ended.text());
+        assert!(killed < 80, "{command} never finishes:\n{}", ended.text());
     }
 }
 
 #[test]
 fn killed_after_each_writing_request() {
     let cloud = Cloud::empty();
-    // With something of every kind.
+    // With one resource of every kind.
     let all = "floatingIPs: none, bastion: {}, network: {create: {publicCIDR: 10.78.0.0/24}}";
-    // One request at a time, so that it dies after each of them.
+    // One request at a time, so that the process is killed after each of them.
     cloud.configure(&format!("openstack: {{parallel: 1, {all}}}"));
     let killed = killed_all_the_way(&cloud, "apply --yes --resources-only");
-    assert!(killed > 18, "apply was killed {killed} times only");
+    assert!(killed > 18, "apply was killed only {killed} times");
     cloud.configure(&format!("openstack: {{{all}}}"));
     cloud.apply();
     cloud.all_is_well();
 
-    // And with several requests under way.
+    // With several requests at the same time.
     let killed = killed_all_the_way(&cloud, "destroy --yes");
-    assert!(killed > 3, "destroy was killed {killed} times only");
+    assert!(killed > 3, "destroy was killed only {killed} times");
     cloud.run("destroy --yes").exits(0).says(&["nothing of this cluster is left"]);
     assert_eq!(cloud.objects(), [""; 0]);
 }

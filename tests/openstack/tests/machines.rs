@@ -1,4 +1,4 @@
-//! Machines that are not what they seem.
+//! Machines with an unexpected host key, state or binary.
 
 use nodeinit_tests::{Cloud, Server};
 
@@ -15,19 +15,19 @@ fn a_host_key_that_is_not_that_of_the_console() {
     );
     cloud.verb(&["console", "t1", &cloud.path("console").display().to_string()]);
     cloud.run("apply --yes").exits(1).says(&["t1", "host key"]);
-    // Nobody has logged in, and nothing was sent.
+    // Nobody has logged in, and no file was sent.
     cloud.verb(&[
         "ssh",
         "t1",
         "! test -e /etc/nodeinit/secrets.yaml && ! journalctl --no-pager | grep 'Accepted publickey for debian'",
     ]);
     cloud.verb(&["console", "t1", "off"]);
-    cloud.until("the console is its own again", 60, || !cloud.console("t1").contains(other));
+    cloud.until("the console shows the server's own log again", 60, || !cloud.console("t1").contains(other));
     cloud.run("apply --yes").exits(0);
     from_another_laptop_with_an_unhealthy_worker(&cloud);
 }
 
-/// The file of host keys is lost, the console has dropped its first lines, and one server is in ERROR.
+/// Applies without the file of host keys, with a console that has dropped its first lines, and with a server in ERROR.
 fn from_another_laptop_with_an_unhealthy_worker(cloud: &Cloud) {
     std::fs::remove_file(cloud.path("trial.known_hosts")).unwrap();
     cloud.put("console", "a console keeps its last 100 KiB\n");
@@ -68,11 +68,11 @@ fn a_program_with_a_wrong_digest() {
     cloud.configure(&format!("openstack: {{binary: {{urls: [\"{}/nodeinit\"], sha256: {digest}}}}}", served.url()));
     let apply = cloud.start("apply --yes");
     let said = format!(", not {digest}");
-    cloud.until("the console tells", 240, || {
-        // Nova knows no such server at first.
+    cloud.until("the console shows the digest", 240, || {
+        // At first, Nova does not know the server.
         cloud.try_verb(&["os", "console", "log", "show", "t1"]).text().contains(&said)
     });
-    // As soon as the right one is there, it goes on.
+    // The machine continues as soon as the mirror has the right binary.
     std::fs::copy(&good, mirror.join("new")).unwrap();
     std::fs::rename(mirror.join("new"), mirror.join("nodeinit")).unwrap();
     apply.wait().exits(0);

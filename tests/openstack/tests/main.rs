@@ -1,10 +1,6 @@
-//! The provisioner on a real OpenStack API: `make test` runs some of it, `make test-openstack` all, with root and the lab.
-//! Tests that end with a cluster's resources leave them to the next one; the last in the order of their names leaves nothing.
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_macros,
-    reason = "a test ends where something is not as it expects, and prints"
-)]
+//! Tests of the provisioner on a real OpenStack API: `make test` runs some of them, `make test-openstack` all. They need root and
+//! the lab. A test may leave the resources of its cluster to the next one; the last one by name leaves nothing.
+#![allow(clippy::unwrap_used, clippy::disallowed_macros, reason = "a test panics on an unexpected value, and prints")]
 
 mod at_once;
 mod bastion;

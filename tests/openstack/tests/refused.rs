@@ -2,7 +2,7 @@
 
 use nodeinit_tests::Cloud;
 
-/// Neither `plan` nor `apply` goes on, both say why, and nothing is written.
+/// Checks that both `plan` and `apply` stop with these messages and write nothing.
 #[track_caller]
 fn is_told(cloud: &Cloud, parts: &[&str]) {
     let mark = cloud.mark();

@@ -1,4 +1,4 @@
-//! What the cloud could not create, or what broke later, is reported with the cloud's words and created again.
+//! Resources that the cloud could not create, or that failed later, are reported with the cloud's message and created again.
 
 use nodeinit_tests::Cloud;
 
@@ -56,7 +56,7 @@ fn a_shelved_server_does_not_stop_the_rest() {
 fn a_volume_in_error_that_may_hold_data_stays() {
     let cloud = Cloud::as_it_is();
     cloud.apply();
-    // A worker's server is gone, and its volume fails while nothing is attached to it.
+    // The server of a worker is gone, and its detached volume fails.
     cloud.verb(&["os", "server", "delete", "--wait", "t4"]);
     let id = cloud.part("volume/t4")["id"].clone();
     for state in ["error", "error_deleting", "error_extending"] {

@@ -1,4 +1,4 @@
-//! From an empty project to a cluster, and back, beside somebody else's things.
+//! From an empty project to a cluster and back, beside the resources of another user.
 
 use nodeinit_tests::Cloud;
 use std::{
@@ -35,8 +35,8 @@ fn the_whole_way() {
     let mut secrets = cloud.secrets();
     let tokens = user_data_has_only_tokens(&cloud, &secrets);
     secrets.extend(tokens.values().filter_map(|token| Some(token.split_once('.')?.1.to_owned())));
-    let told = first.text() + &second.text() + &arguments;
-    assert!(secrets.iter().all(|secret| !told.contains(secret.as_str())), "a secret was told, or is an argument");
+    let output = first.text() + &second.text() + &arguments;
+    assert!(secrets.iter().all(|secret| !output.contains(secret.as_str())), "a secret was printed, or is an argument");
     machines_show_no_secret(&cloud, &secrets);
     tokens_are_spent(&cloud, &tokens);
 
@@ -72,10 +72,10 @@ fn three_members(cloud: &Cloud) {
     });
 }
 
-/// Returns each worker's token.
+/// Checks that the user-data contains no secret except bootstrap tokens. Returns the token of each worker.
 fn user_data_has_only_tokens(cloud: &Cloud, secrets: &[String]) -> BTreeMap<String, String> {
     let mut texts = cloud.user_data();
-    // Somebody else has a server, too.
+    // Another user has a server, too.
     texts.retain(|name, _| MACHINES.contains(&name.as_str()));
     assert_eq!(texts.keys().collect::<Vec<_>>(), MACHINES.iter().collect::<Vec<_>>());
     let token = |text: &str| {
@@ -96,7 +96,7 @@ fn user_data_has_only_tokens(cloud: &Cloud, secrets: &[String]) -> BTreeMap<Stri
     tokens
 }
 
-/// What processes show of themselves to others: all of this machine, and so of the guests, as long as something is under way.
+/// Collects the arguments of all processes of this machine, and so of the guests, while `under_way` returns true.
 fn arguments_while(under_way: impl Fn() -> bool) -> String {
     let mut seen = BTreeSet::new();
     while under_way() {
@@ -110,7 +110,7 @@ fn arguments_while(under_way: impl Fn() -> bool) -> String {
     text
 }
 
-/// Neither in logs nor in files that others may read; and cloud-init finds nothing wrong with what it was given.
+/// Checks that no log and no world-readable file contains a secret, and that cloud-init accepts its user-data.
 fn machines_show_no_secret(cloud: &Cloud, secrets: &[String]) {
     cloud.put("values", &(secrets.join("\n") + "\n"));
     let values = cloud.path("values").display().to_string();
@@ -126,14 +126,14 @@ fn machines_show_no_secret(cloud: &Cloud, secrets: &[String]) {
     fs::remove_file(values).unwrap();
 }
 
-/// The API knows none of them any more.
+/// Checks that no bootstrap token exists in the API any more.
 fn tokens_are_spent(cloud: &Cloud, tokens: &BTreeMap<String, String>) {
     let there = cloud.kubectl(&["-n", "kube-system", "get", "secrets", "-o", "name"]).exits(0).stdout;
     let kubeconfig = fs::read_to_string(cloud.path("trial.kubeconfig")).unwrap();
     let server = kubeconfig.lines().find_map(|line| line.trim().strip_prefix("server: ")).unwrap();
     for (worker, token) in tokens {
         let id = token.split('.').next().unwrap();
-        assert!(!there.contains(&format!("bootstrap-token-{id}")), "the token of {worker} is there: {there}");
+        assert!(!there.contains(&format!("bootstrap-token-{id}")), "the token of {worker} still exists: {there}");
         let token = format!("--token={token}");
         let server = format!("--server={server}");
         let arguments =

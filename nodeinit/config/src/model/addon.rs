@@ -10,7 +10,7 @@ macro_rules! addons {
         }
 
         impl Addon {
-            /// All, in the order in which they are shown.
+            /// All addons in display order.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$addon),+];
 
             /// Its name, as `addons list` shows it.
@@ -21,7 +21,7 @@ macro_rules! addons {
                 }
             }
 
-            /// Its key below `addons`.
+            /// Returns its key below `addons`.
             #[must_use]
             pub const fn key(self) -> &'static str {
                 match self {
@@ -71,7 +71,7 @@ impl Addon {
         text.split_at(end).0.split_at(2).1
     }
 
-    /// The images that its manifest names.
+    /// Returns the images that its manifest uses.
     pub fn images(self) -> impl Iterator<Item = &'static str> {
         self.licensed_images().map(|(image, _)| image)
     }

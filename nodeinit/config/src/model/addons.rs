@@ -13,20 +13,20 @@ pub(crate) enum AddonKeys {}
 keys! {
     /// What every cluster has or may have.
     pub(crate) struct FixedKeys {
-        /// kube-proxy: services by iptables or nftables.
+        /// kube-proxy: implements services with iptables or nftables.
         "kubeProxy" kube_proxy: bool = "true", to all;
-        /// CoreDNS: names inside the cluster.
+        /// CoreDNS: DNS inside the cluster.
         "coreDNS" core_dns: bool = "true", to all;
         /// The pod network.
         "cni" cni: Cni = "flannel", to all;
-        /// A directory on the first master: every manifest in it is applied when the cluster is ready, as it is. An object that is taken
-        /// out of it is deleted.
+        /// A directory on the first master: every manifest in it is applied unchanged when the cluster is ready. Objects that are removed
+        /// from it are deleted.
         "manifests" manifests: Option<PathBuf>, else "none", example "/etc/nodeinit/addons", to all;
     }
 }
 
 keys! {
-    /// A pod network of the user's own.
+    /// The user's own pod network.
     pub(crate) struct OwnCni {
         /// Every manifest in this directory is applied.
         "directory" directory: PathBuf = required, to all;
@@ -42,9 +42,9 @@ pub struct Addons {
     pub coredns: bool,
     /// `addons.cni`. Default `flannel`.
     pub cni: Cni,
-    /// Those that are switched on. Default none.
+    /// The enabled optional addons. Default none.
     pub optional: Vec<Addon>,
-    /// `addons.manifests`: a directory of the user's own.
+    /// `addons.manifests`: a directory with the user's own manifests.
     pub manifests: Option<PathBuf>,
 }
 
@@ -98,9 +98,9 @@ impl Form for AddonKeys {
 /// The pod network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cni {
-    /// `none`: somebody else brings one; nodes stay NotReady until then.
+    /// `none`: the user installs one; nodes stay NotReady until then.
     None,
-    /// `flannel`: our default, vxlan.
+    /// `flannel`: the default, with VXLAN.
     Flannel,
     /// `{directory: PATH}`: every manifest in this directory is applied.
     Directory(PathBuf),
@@ -109,7 +109,7 @@ pub enum Cni {
 impl Form for Cni {
     type Value = Self;
     const KIND: Kind = Kind::ChoiceOrGroup(
-        &[("flannel", "our default, vxlan"), ("none", "somebody else brings one; nodes stay NotReady until then")],
+        &[("flannel", "the default, with VXLAN"), ("none", "you install one; nodes stay NotReady until then")],
         OwnCni::KEYS,
     );
 

@@ -1,4 +1,4 @@
-//! Where programs and images come from.
+//! The source of programs and images.
 
 use super::{
     Cluster, Document,
@@ -22,11 +22,11 @@ use std::{
 keys! {
     /// `artifacts` as it is written.
     pub(crate) struct ArtifactKeys {
-        /// `image`: all is baked into the machine's image. An absolute path: a directory of this machine, or a bundle if it ends in `.tar`.
+        /// `image`: the machine image contains everything. An absolute path: a directory of this machine, or a bundle if it ends in `.tar`.
         /// `http://` or `https://`: a mirror, which needs `sha256sums`, or a `sha256` for every artifact. `upstream`: the official servers,
         /// or `mirrors` of them, from which `nodeinit up` fetches into `/var/lib/nodeinit/artifacts`.
         "source" source: ArtifactSource = "image", to all;
-        /// Which machines need the directory of `source`. A mirror is asked by each machine.
+        /// Which machines need the directory of `source`. Every machine downloads from a mirror itself.
         "from" from: Lending = "first", to all;
         /// The digest of each artifact by its path below the source, as `sha256sum` prints it.
         "sha256" sha256: BTreeMap<String, [u8; 32]> as Dict<RelativePath, [u8; 32]>,
@@ -37,19 +37,19 @@ keys! {
         /// The public key that must have signed the bundle. Nothing of a bundle without its signature is used. See `docs/how-to/air-gap.md`.
         "bundleKey" bundle_key: Option<String> as Option<BundleKey>,
             else "none", example "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKSJP7bvRVpAlmJMb4lLdWVlqsA4FxgYDbSw1LRxlPyo", to all;
-        /// Programs that are placed on the machine.
+        /// Programs that are installed on the machine.
         "binaries" binaries: Option<Vec<BinaryKeys>>,
-            else "none from an image; else kubelet, kubectl and the CNI plugins", example "[{path: bin/kubelet, to: /usr/bin/kubelet}]", to all => binaries;
+            else "none for the source `image`; else kubelet, kubectl and the CNI plugins", example "[{path: bin/kubelet, to: /usr/bin/kubelet}]", to all => binaries;
         /// Archives that are imported into containerd, in the order in which a first master needs them.
         "images" images: Option<Vec<ImageKeys>>,
-            else "none from an image; else `images/NAME.tar` for all that the version and the addons need", example "[{path: images/pause.tar, image: \"registry.k8s.io/pause:3.10.1\"}]", to all => images;
+            else "none for the source `image`; else `images/NAME.tar` for every image that the version and the addons need", example "[{path: images/pause.tar, image: \"registry.k8s.io/pause:3.10.1\"}]", to all => images;
         /// For `artifacts fetch` and the source `upstream`: the base URL to ask instead of an official server or registry. A registry's
         /// path becomes the folder of its images. See `docs/reference/artifacts.md`.
         "mirrors" mirrors: BTreeMap<String, String> as Dict<Host, Url>,
             example "{registry.k8s.io: \"https://mirror.example.org/k8s\"}", to all;
-        /// A CA that downloads trust in addition to those of the machine: that of a mirror or of a proxy.
+        /// A CA that downloads trust in addition to those of the machine, such as the CA of a mirror or of a proxy.
         "caCertificate" ca_certificate: Option<String> as Option<PemCertificate>,
-            else "none but the machine's own", example "\"-----BEGIN CERTIFICATE-----\\nMIIB\\n-----END CERTIFICATE-----\\n\"", to all;
+            else "only the machine's CAs", example "\"-----BEGIN CERTIFICATE-----\\nMIIB\\n-----END CERTIFICATE-----\\n\"", to all;
     }
 }
 
@@ -58,7 +58,7 @@ keys! {
     pub(crate) struct BinaryKeys {
         /// The file below the source.
         "path" path: String as RelativePath = required, to all;
-        /// Where it is placed on the machine.
+        /// Where it is installed on the machine.
         "to" to: PathBuf = required, to all;
     }
 }
@@ -68,7 +68,7 @@ keys! {
     pub(crate) struct ImageKeys {
         /// The archive below the source: docker or OCI layout, plain or compressed.
         "path" path: String as RelativePath = required, to all;
-        /// The full name of the image that it brings.
+        /// The full name of the image in it.
         "image" image: String as ImageName = required, to all;
     }
 }
@@ -76,23 +76,23 @@ keys! {
 choice! {
     /// `artifacts.from`.
     pub(crate) enum Lending {
-        /// a machine that the first master reaches over SSH takes from there what its own directory lacks
+        /// machines with SSH access from the first master get missing artifacts from there
         "first" First,
-        /// each machine has the whole directory, or fetches from `upstream` itself
+        /// each machine has the complete directory, or fetches from `upstream` itself
         "each" Each,
     }
 }
 
-/// Where binaries and images come from.
+/// The source of binaries and images.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Artifacts {
     /// `artifacts.source`.
     pub source: ArtifactSource,
-    /// `artifacts.from` is `first`: machines take from the first master what their own directory lacks.
+    /// Whether `artifacts.from` is `first`: machines get missing artifacts from the first master.
     pub lend: bool,
     /// `artifacts.binaries`.
     pub binaries: Vec<Binary>,
-    /// containerd, its shim, `ctr` and runc, for machines where nodeinit installs them. Empty: there is no source, or
+    /// containerd, its shim, `ctr` and runc, for machines where nodeinit installs them. Empty if there is no source, or if
     /// `containerRuntime.manage` is false.
     pub runtime: Vec<Binary>,
     /// `artifacts.images`, in the order in which a first master needs them.
@@ -101,13 +101,13 @@ pub struct Artifacts {
     pub sha256sums: Option<[u8; 32]>,
     /// `artifacts.bundleKey`: the ed25519 key that must have signed the bundle, as `ssh-ed25519 BASE64`. Only with a bundle.
     pub bundle_key: Option<String>,
-    /// `artifacts.mirrors`: the host of an official server or registry → the base URL to ask instead.
+    /// `artifacts.mirrors`: the host of an official server or registry → the base URL to use instead.
     pub mirrors: BTreeMap<String, String>,
     /// `artifacts.caCertificate`: PEM; trusted for downloads in addition to the machine's CAs.
     pub ca_certificate: Option<String>,
 }
 
-/// A program that is placed on the machine.
+/// A program that is installed on the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binary {
     /// `path` below the source.
@@ -123,14 +123,14 @@ pub struct Binary {
 pub struct ImageArchive {
     /// `path` below the source.
     pub path: String,
-    /// `image`: the full name that it brings.
+    /// `image`: the full name of the image in it.
     pub image: String,
     /// Its entry in `artifacts.sha256`.
     pub sha256: Option<[u8; 32]>,
 }
 
 impl Artifacts {
-    /// Without the lists that depend on the rest of the configuration: see [`Cluster::list_artifacts`].
+    /// Returns the artifacts without the lists that depend on the rest of the configuration: see [`Cluster::list_artifacts`].
     pub(super) fn unlisted(keys: &ArtifactKeys) -> Self {
         Self {
             source: keys.source.clone(),
@@ -147,10 +147,10 @@ impl Artifacts {
 }
 
 impl Cluster {
-    /// Lists the artifacts of this cluster: those that are written, else those that it needs.
+    /// Lists the artifacts of this cluster: the configured ones, else those that it needs.
     pub(super) fn list_artifacts(&mut self, keys: ArtifactKeys) {
         let digest = |path: &str| keys.sha256.get(path).copied();
-        // What is baked into an image needs no list.
+        // The source `image` needs no list.
         let has_source = self.artifacts.source != ArtifactSource::Image;
         let written = |binary: BinaryKeys| (binary.path, binary.to);
         let binaries: Vec<(String, PathBuf)> = match keys.binaries {
@@ -163,7 +163,7 @@ impl Cluster {
             None if has_source => defaults::images(self),
             None => Vec::new(),
         };
-        // What the configuration lists goes where it says.
+        // A configured program is installed at its configured path.
         let runtime = defaults::runtime().into_iter().map(|(path, to)| {
             let listed = binaries.iter().find(|(_, listed)| listed.file_name() == to.file_name());
             listed.cloned().unwrap_or((path, to))
@@ -196,17 +196,17 @@ fn digests_need_a_source(place: &Place<'_, Dict<RelativePath, [u8; 32]>>, verdic
 fn needs_a_source<F>(place: &Place<'_, F>, is_filled: bool, verdict: &mut Verdict<'_>) {
     let Some((ArtifactSource::Image, at)) = place.all().artifacts().source().read() else { return };
     if is_filled {
-        let what = "the source is `image`, where all is in place already";
+        let what = "not used with the source `image`, which contains everything";
         let remedy = "set artifacts.source to `upstream`, a directory, a bundle or a mirror";
         verdict.errors.add(place.at().max(at), &place.path, what, remedy);
     }
 }
 
-/// What only the complete list of artifacts can tell: which digests are missing, and which belong to nothing.
+/// Checks digests against the complete list of artifacts: reports missing and unused ones.
 pub(crate) fn digests(all: &Place<'_, Document>, artifacts: &Artifacts, errors: &mut Findings) {
     let binaries = artifacts.binaries.iter().map(|b| (b.path.as_str(), b.sha256));
     let mut listed: Vec<_> = binaries.chain(artifacts.images.iter().map(|i| (i.path.as_str(), i.sha256))).collect();
-    // Only a machine without containerd needs these, if it is not said that all do.
+    // Only a machine without containerd needs these, unless the configuration requires them.
     let is_managed = all.container_runtime().manage().value() == Some(true);
     let runtime = artifacts.runtime.iter().map(|b| (b.path.as_str(), b.sha256));
     let unlisted = runtime.filter(|each| (is_managed || each.1.is_some()) && !listed.contains(each));
@@ -220,7 +220,7 @@ pub(crate) fn digests(all: &Place<'_, Document>, artifacts: &Artifacts, errors: 
             .map_or("write the path of one of artifacts.binaries or artifacts.images".to_owned(), |path| {
                 format!("did you mean `{path}`?")
             });
-        errors.add(entry.at, &below(&digests.path, &entry.key), "no artifact has this path", remedy);
+        errors.add(entry.at, &below(&digests.path, &entry.key), "there is no artifact with this path", remedy);
     }
     let source = &artifacts.source;
     if !matches!(source, ArtifactSource::Bundle(_)) && keys.bundle_key().written().is_some() {
@@ -241,11 +241,11 @@ pub(crate) fn digests(all: &Place<'_, Document>, artifacts: &Artifacts, errors: 
     let missing: Vec<&str> = listed.iter().filter(|(_, digest)| digest.is_none()).map(|(path, _)| *path).collect();
     if let [first, ..] = missing[..] {
         let what = format!(
-            "what comes from a mirror needs its SHA-256; it is missing for {} of {} artifacts, such as {first}",
+            "artifacts from a mirror need a SHA-256; it is missing for {} of {} artifacts, such as {first}",
             missing.len(),
             listed.len()
         );
-        let remedy = "in the mirror's folder, run `sha256sum bin/* images/* >SHA256SUMS`, and write what `sha256sum SHA256SUMS` prints";
+        let remedy = "run `sha256sum bin/* images/* >SHA256SUMS` in the mirror's directory, and set this to the digest that `sha256sum SHA256SUMS` prints";
         errors.add(keys.source().at(), &sums.path, what, remedy);
     }
 }

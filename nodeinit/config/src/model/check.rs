@@ -1,5 +1,5 @@
-//! One layer against the schema: unknown keys, wrong types, unfit values. What is wrong becomes [`Value::Bad`], so
-//! that the rules over several values do not report it again.
+//! Checks one layer against the schema: unknown keys, wrong types, invalid values. Invalid values become [`Value::Bad`], so
+//! that the rules over several values do not report them again.
 
 use crate::{
     keys::CLUSTER,
@@ -9,34 +9,34 @@ use crate::{
     },
     problem::{Findings, Flaw},
     schema::{Fallback, Field, Kind},
-    text::tree::{Entry, Node, Value, below, resolve},
+    text::tree::{Entry, Value, YamlNode, below, resolve},
 };
 use serde_json::Value as Json;
 
-/// What kind of file is checked.
+/// The kind of file that is checked.
 #[derive(Clone, Copy)]
 struct File {
     keys: &'static [Field],
-    /// Nothing lies below, so that what must be written must be written here.
+    /// Whether it is the only layer, so that it must contain all required keys.
     complete: bool,
 }
 
-/// Checks a whole layer and drops what it leaves open (`key:` with nothing behind it).
-pub(crate) fn layer(root: Node, findings: &mut Findings) -> Option<Node> {
+/// Checks a layer and drops keys without a value (`key:`).
+pub(crate) fn layer(root: YamlNode, findings: &mut Findings) -> Option<YamlNode> {
     value(root, &Kind::Group(CLUSTER), "", File { keys: CLUSTER, complete: false }, findings)
 }
 
-/// Checks a file that is no layer: all its required keys must be in it.
-pub(crate) fn file(root: Node, keys: &'static [Field], findings: &mut Findings) -> Option<Node> {
+/// Checks a separate file, which must contain all its required keys.
+pub(crate) fn file(root: YamlNode, keys: &'static [Field], findings: &mut Findings) -> Option<YamlNode> {
     value(root, &Kind::Group(keys), "", File { keys, complete: true }, findings)
 }
 
-/// `None`: nothing is written here, which leaves the value to the layers below.
-fn value(node: Node, kind: &Kind, path: &str, file: File, findings: &mut Findings) -> Option<Node> {
+/// Returns `None` for an empty value, which leaves the value to lower layers.
+fn value(node: YamlNode, kind: &Kind, path: &str, file: File, findings: &mut Findings) -> Option<YamlNode> {
     if node.is_null() {
         return None;
     }
-    let Node { at, value } = node;
+    let YamlNode { at, value } = node;
     let good = match (kind, value) {
         (_, Value::Bad) => Value::Bad,
         (Kind::Text(format), Value::Scalar { text, quoted }) => match fits(format, &text, quoted) {
@@ -57,13 +57,13 @@ fn value(node: Node, kind: &Kind, path: &str, file: File, findings: &mut Finding
         (Kind::Group(fields) | Kind::ChoiceOrGroup(_, fields), Value::Map(entries)) => {
             let written: Vec<String> = entries.iter().map(|e| e.key.clone()).collect();
             let entries = group(entries, fields, path, file, findings);
-            // In a list nothing lies below either.
+            // A list has no lower layer either.
             let complete = file.complete || path.ends_with(']') || matches!(kind, Kind::ChoiceOrGroup(..));
             for field in fields.iter().filter(|f| complete && f.default == Fallback::Required) {
                 let misspelt = |key: &String| nearest(key, fields.iter().map(|f| f.key)) == Some(field.key);
                 if entries.iter().all(|e| e.key != field.key) && !written.iter().any(|k| k != field.key && misspelt(k))
                 {
-                    findings.add(at, &below(path, field.key), "missing", format!("write it: {}", field.doc));
+                    findings.add(at, &below(path, field.key), "missing", format!("add it: {}", field.doc));
                 }
             }
             Value::Map(entries)
@@ -84,17 +84,17 @@ fn value(node: Node, kind: &Kind, path: &str, file: File, findings: &mut Finding
             Value::Bad
         }
     };
-    Some(Node { at, value: good })
+    Some(YamlNode { at, value: good })
 }
 
-/// A number or a boolean in place of a string is accepted only by formats that say so.
+/// Checks the format. Only some formats accept a number or a boolean instead of a string.
 fn fits(format: &Format, text: &str, quoted: bool) -> Result<(), Flaw> {
     format.check(text)?;
     if quoted || format.loose || resolve(text).is_string() {
         return Ok(());
     }
-    let what = format!("expected a text, found {} {text}", describe(&resolve(text)));
-    Err(Flaw::new(what, format!("write {text:?} in quotes if it is meant")))
+    let what = format!("expected a string, found {} {text}", describe(&resolve(text)));
+    Err(Flaw::new(what, format!("write {text:?} in quotes if this is intended")))
 }
 
 fn group(entries: Vec<Entry>, fields: &[Field], path: &str, file: File, findings: &mut Findings) -> Vec<Entry> {
@@ -112,8 +112,8 @@ fn group(entries: Vec<Entry>, fields: &[Field], path: &str, file: File, findings
                 let remedy = match nearest(&entry.key, fields.iter().map(|f| f.key)) {
                     Some(known) => format!("did you mean `{known}`?"),
                     None => match elsewhere(&entry.key, file.keys, "") {
-                        Some(place) => format!("`{}` belongs to `{place}`", entry.key),
-                        None => format!("known here: {}", listed(fields.iter().map(|f| f.key))),
+                        Some(place) => format!("`{}` is a key of `{place}`", entry.key),
+                        None => format!("known keys: {}", listed(fields.iter().map(|f| f.key))),
                     },
                 };
                 findings.add(entry.at, &here, "unknown key", remedy);
@@ -123,12 +123,12 @@ fn group(entries: Vec<Entry>, fields: &[Field], path: &str, file: File, findings
     good
 }
 
-fn list(items: Vec<Node>, inner: &Kind, path: &str, file: File, findings: &mut Findings) -> Vec<Node> {
+fn list(items: Vec<YamlNode>, inner: &Kind, path: &str, file: File, findings: &mut Findings) -> Vec<YamlNode> {
     let mut good = Vec::new();
     for (index, item) in items.into_iter().enumerate() {
         let here = format!("{path}[{index}]");
         if item.is_null() {
-            findings.add(item.at, &here, "an entry of the list is empty", "remove the `-`, or write the entry");
+            findings.add(item.at, &here, "empty list entry", "remove the `-`, or complete the entry");
             continue;
         }
         good.extend(value(item, inner, &here, file, findings));
@@ -150,7 +150,7 @@ fn dict(
             findings.flaw(at, &here, flaw);
         }
         if node.is_null() {
-            // `key:` is an empty text where one is taken, as for a label without a value.
+            // `key:` is an empty string if the format accepts one, as for a label without a value.
             node.value = Value::Scalar { text: String::new(), quoted: true };
         }
         let entry = Entry { key, at, node };
@@ -167,11 +167,11 @@ fn refuse_reserved(entry: &Entry, reserved: &[(&str, &str)], path: &str, finding
     }
 }
 
-/// What is wrong with a value of another type, or with an unknown word; and what to write.
+/// Describes a value of a wrong type or an unknown word, and the fix.
 fn mismatch(kind: &Kind, found: &Value) -> (String, String) {
     let shown = match found {
         Value::Bad => String::new(),
-        Value::Scalar { text, quoted: true } => format!("the text {text:?}"),
+        Value::Scalar { text, quoted: true } => format!("the string {text:?}"),
         Value::Scalar { text, quoted: false } => match resolve(text) {
             Json::String(_) => format!("{text:?}"),
             other => format!("{} {text}", describe(&other)),
@@ -185,7 +185,7 @@ fn mismatch(kind: &Kind, found: &Value) -> (String, String) {
             let known = format!("write {}", words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(" or "));
             let extra = if matches!(kind, Kind::ChoiceOrGroup(..)) { " or a map" } else { "" };
             let remedy = near.map_or(format!("{known}{extra}"), |word| format!("did you mean `{word}`?"));
-            (format!("{shown} is not known here"), remedy)
+            (format!("unknown value: {shown}"), remedy)
         }
         _ => (format!("expected {}, found {shown}", expected(kind)), remedy(kind)),
     }
@@ -205,12 +205,12 @@ fn expected(kind: &Kind) -> String {
 fn remedy(kind: &Kind) -> String {
     match kind {
         Kind::Flag => "write true or false, without quotes".to_owned(),
-        Kind::Text(format) => format!("write one such as {}", format.example),
+        Kind::Text(format) => format!("write a value such as {}", format.example),
         Kind::Choice(words) => {
             format!("write {}", words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(" or "))
         }
-        Kind::List(_) => "begin each entry with `- ` on a line of its own".to_owned(),
-        Kind::Group(fields) => format!("known here: {}", listed(fields.iter().map(|f| f.key))),
+        Kind::List(_) => "start each entry with `- ` on a separate line".to_owned(),
+        Kind::Group(fields) => format!("known keys: {}", listed(fields.iter().map(|f| f.key))),
         Kind::Dict { keys, values, .. } => format!("write lines such as `{}: {}`", keys.example, values.example),
         Kind::Free { .. } => "write lines of `key: value`".to_owned(),
         Kind::ChoiceOrGroup(words, fields) => {
@@ -227,6 +227,6 @@ fn describe(value: &Json) -> &'static str {
     match value {
         Json::Bool(_) => "the boolean",
         Json::Number(_) => "the number",
-        _ => "the text",
+        _ => "the string",
     }
 }

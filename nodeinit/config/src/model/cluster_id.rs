@@ -2,15 +2,15 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-/// The IDs that this or an earlier documentation shows. Users who copied one would share it.
+/// The IDs in the current and earlier documentation. Users who copied one would share it.
 const DOCUMENTED: [&str; 2] = ["3a8e3e0c-5f0b-4d3f-9c55-2f6f1d0c7b11", "1b4e28ba-2fa1-41d2-883f-0016d3cca427"];
 
-/// Whether an ID, in lower case, is one that the documentation shows.
+/// Whether an ID, in lower case, is from the documentation.
 pub(crate) fn is_documented(id: &str) -> bool {
     DOCUMENTED.contains(&id)
 }
 
-/// A new cluster ID: a random UUID (RFC 9562, version 4), from the seeds of the standard library's hash maps, which the
+/// Generates a cluster ID: a random UUID (RFC 9562, version 4), from the seeds of the standard library's hash maps, which the
 /// kernel provides.
 pub fn fresh_cluster_id() -> String {
     let random = || RandomState::new().hash_one(0);
@@ -33,7 +33,7 @@ mod tests {
     use crate::model::format::UUID;
 
     #[test]
-    fn every_id_that_the_documentation_shows_is_known() {
+    fn every_id_in_the_documentation_is_known() {
         let documents = [
             include_str!("../../../../docs/reference/configuration.md"),
             include_str!("../../../../docs/reference/openstack.md"),

@@ -6,12 +6,12 @@ use super::{
 };
 
 keys! {
-    /// containerd of every machine.
+    /// containerd on every machine.
     #[derive(Default, Eq)]
     pub struct ContainerRuntime {
-        /// `true`: installs containerd where it is missing, and sets what Kubernetes needs in its configuration. `false`: only checks
-        /// containerd.
-        "manage" manage: Option<bool>, else "`true` where containerd is not installed, else `false`", example "true", to all;
+        /// `true`: nodeinit installs containerd if it is missing, and sets what Kubernetes needs in its configuration. `false`: nodeinit
+        /// only checks containerd.
+        "manage" manage: Option<bool>, else "`true` if containerd is not installed, else `false`", example "true", to all;
         /// Proxies through which containerd pulls images, on machines where nodeinit manages containerd.
         "proxy" proxy: Proxy, to all;
     }
@@ -30,7 +30,7 @@ keys! {
     }
 }
 
-/// Nothing is set in a containerd that nodeinit does not manage.
+/// Warns about settings of a containerd that nodeinit does not manage.
 pub(super) fn unmanaged(place: &Place<'_, ContainerRuntime>, verdict: &mut Verdict<'_>) {
     if place.manage().value() != Some(false) {
         return;
@@ -42,7 +42,7 @@ pub(super) fn unmanaged(place: &Place<'_, ContainerRuntime>, verdict: &mut Verdi
     for (path, node) in [mirrors].into_iter().chain(proxies) {
         if let Some(node) = node.filter(|node| !node.items().is_empty() || node.scalar().is_some()) {
             let what =
-                "nodeinit does not write this into containerd's configuration where containerRuntime.manage is false";
+                "no effect: containerRuntime.manage is false, so nodeinit does not write containerd's configuration";
             let remedy = "set containerRuntime.manage to true, or configure containerd yourself";
             verdict.errors.add(node.at, &path, what, remedy);
         }

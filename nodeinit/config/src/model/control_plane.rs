@@ -18,7 +18,7 @@ keys! {
         "virtualAddress" virtual_address: Option<IpAddr>, else "none", example "10.0.0.10", to masters => super::machines::virtual_address;
         /// Further DNS names and addresses in the API server's certificate.
         "certSANs" cert_sans: Vec<String> as Vec<CertSan>, example "[api.example.org, 10.0.0.10]", to masters;
-        /// Masters run ordinary pods too: they get no taint.
+        /// Whether masters also run ordinary pods: they then get no taint.
         "schedulable" schedulable: bool = "false", to masters;
     }
 }

@@ -1,4 +1,4 @@
-//! The built-in defaults: the layer that all others lie on.
+//! The built-in defaults: the lowest layer.
 
 use crate::{
     cluster::{ArtifactSource, Cluster, Cni, KubernetesImage},
@@ -6,39 +6,39 @@ use crate::{
     model::declare::place::keys,
     problem::Mark,
     schema::{Fallback, Field, Kind},
-    text::tree::{Entry, Node, Value},
+    text::tree::{Entry, Value, YamlNode},
 };
 use std::path::PathBuf;
 
-/// flannel's image, as `manifests/` names it.
+/// flannel's image, as in `manifests/`.
 pub const FLANNEL_IMAGE: &str = "ghcr.io/flannel-io/flannel:v0.28.4";
-/// The image that places flannel's CNI plugin, as `manifests/` names it.
+/// The image that installs flannel's CNI plugin, as in `manifests/`.
 pub const FLANNEL_CNI_PLUGIN_IMAGE: &str = "ghcr.io/flannel-io/flannel-cni-plugin:v1.9.1-flannel1";
 
-/// kube-vip's image, as `manifests/` names it.
+/// kube-vip's image, as in `manifests/`.
 pub const KUBE_VIP_IMAGE: &str = "ghcr.io/kube-vip/kube-vip:v0.9.1";
 
-/// The defaults that the schema gives as values.
-pub(crate) fn layer() -> Node {
+/// Returns the defaults that the schema declares as values.
+pub(crate) fn layer() -> YamlNode {
     group(CLUSTER)
 }
 
-/// The defaults of these keys.
-pub(crate) fn group(fields: &[Field]) -> Node {
+/// Returns the defaults of these keys.
+pub(crate) fn group(fields: &[Field]) -> YamlNode {
     let entry = |field: &Field| {
         let node = match (field.kind, field.default) {
             (Kind::Group(fields), _) => group(fields),
-            (Kind::List(_), Fallback::Empty(_)) => Node { at: Mark::DEFAULT, value: Value::List(Vec::new()) },
-            (_, Fallback::Empty(_)) => Node::map(Mark::DEFAULT),
-            (_, Fallback::Value(text)) => Node::text(Mark::DEFAULT, text),
+            (Kind::List(_), Fallback::Empty(_)) => YamlNode { at: Mark::DEFAULT, value: Value::List(Vec::new()) },
+            (_, Fallback::Empty(_)) => YamlNode::map(Mark::DEFAULT),
+            (_, Fallback::Value(text)) => YamlNode::text(Mark::DEFAULT, text),
             (_, Fallback::Words(..) | Fallback::Required) => return None,
         };
         Some(Entry { key: field.key.to_owned(), at: Mark::DEFAULT, node })
     };
-    Node { at: Mark::DEFAULT, value: Value::Map(fields.iter().filter_map(entry).collect()) }
+    YamlNode { at: Mark::DEFAULT, value: Value::Map(fields.iter().filter_map(entry).collect()) }
 }
 
-/// The programs of a first master, as `(path below the source, where they go)`.
+/// The programs of a first master, as `(path below the source, target path)`.
 const BINARIES: [(&str, &str); 6] = [
     ("bin/kubelet", "/usr/bin/kubelet"),
     ("bin/kubectl", "/usr/bin/kubectl"),
@@ -48,7 +48,7 @@ const BINARIES: [(&str, &str); 6] = [
     ("bin/portmap", "/opt/cni/bin/portmap"),
 ];
 
-/// containerd, as `(path below the source, where it goes)`. Source: containerd's `docs/getting-started.md`.
+/// containerd, as `(path below the source, target path)`. Source: containerd's `docs/getting-started.md`.
 const RUNTIME: [(&str, &str); 4] = [
     ("bin/containerd", "/usr/local/bin/containerd"),
     ("bin/containerd-shim-runc-v2", "/usr/local/bin/containerd-shim-runc-v2"),
@@ -56,17 +56,17 @@ const RUNTIME: [(&str, &str); 4] = [
     ("bin/runc", "/usr/local/sbin/runc"),
 ];
 
-/// What a machine without containerd needs, where `artifacts.binaries` does not list it.
+/// Returns what a machine without containerd needs, unless `artifacts.binaries` lists it.
 pub(crate) fn runtime() -> Vec<(String, PathBuf)> {
     RUNTIME.iter().map(|(path, to)| ((*path).to_owned(), PathBuf::from(to))).collect()
 }
 
-/// `artifacts.binaries` of a directory or a mirror where it is not written.
+/// Returns the default of `artifacts.binaries` for a directory or a mirror.
 pub(crate) fn binaries() -> Vec<(String, PathBuf)> {
     BINARIES.iter().map(|(path, to)| ((*path).to_owned(), PathBuf::from(to))).collect()
 }
 
-/// `artifacts.images` of a directory or a mirror where it is not written, as `(path below the source, image)`.
+/// Returns the default of `artifacts.images` for a directory or a mirror, as `(path below the source, image)`.
 pub(crate) fn images(cluster: &Cluster) -> Vec<(String, String)> {
     let wanted = |image: &KubernetesImage| match image {
         KubernetesImage::Proxy => cluster.addons.kube_proxy,
@@ -89,13 +89,14 @@ pub(crate) fn images(cluster: &Cluster) -> Vec<(String, String)> {
     images
 }
 
-/// Adds to the tree what stands there only after all else is known: the header and the default artifacts.
-pub(crate) fn complete(tree: &mut Node, cluster: &Cluster) {
-    let text = |text: &str| Node { at: Mark::DEFAULT, value: Value::Scalar { text: text.to_owned(), quoted: false } };
+/// Adds to the tree what depends on everything else: the header and the default artifacts.
+pub(crate) fn complete(tree: &mut YamlNode, cluster: &Cluster) {
+    let text =
+        |text: &str| YamlNode { at: Mark::DEFAULT, value: Value::Scalar { text: text.to_owned(), quoted: false } };
     let pairs = |pairs: Vec<[(&str, &str); 2]>| {
         let entry = |(key, value): (&str, &str)| Entry { key: key.to_owned(), at: Mark::DEFAULT, node: text(value) };
-        let item = |pair: [(&str, &str); 2]| Node { at: Mark::DEFAULT, value: Value::Map(pair.map(entry).into()) };
-        Node { at: Mark::DEFAULT, value: Value::List(pairs.into_iter().map(item).collect()) }
+        let item = |pair: [(&str, &str); 2]| YamlNode { at: Mark::DEFAULT, value: Value::Map(pair.map(entry).into()) };
+        YamlNode { at: Mark::DEFAULT, value: Value::List(pairs.into_iter().map(item).collect()) }
     };
     let (binaries, images) = (keys().artifacts().binaries().path, keys().artifacts().images().path);
     let artifacts = &cluster.artifacts;
@@ -133,15 +134,15 @@ mod tests {
     }
 
     #[test]
-    fn every_example_is_good() {
+    fn every_example_is_valid() {
         fn walk(fields: &[Field], path: &str) {
             for field in fields {
                 let path = crate::text::tree::below(path, field.key);
                 walk(field.kind.fields(), &path);
                 let (Fallback::Empty(text) | Fallback::Words(_, text)) = field.default else { continue };
                 let mut findings = Findings::default();
-                let value = reader::parse(1, text.as_bytes(), &mut findings).unwrap_or(Node::map(Mark::DEFAULT));
-                let mut root = Node::map(Mark::DEFAULT);
+                let value = reader::parse(1, text.as_bytes(), &mut findings).unwrap_or(YamlNode::map(Mark::DEFAULT));
+                let mut root = YamlNode::map(Mark::DEFAULT);
                 root.set(&path, value);
                 check::layer(root, &mut findings);
                 assert!(findings.is_empty(), "{path}: {findings:?}");

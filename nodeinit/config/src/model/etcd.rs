@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 keys! {
     /// etcd, as a static pod on every master.
     pub struct Etcd {
-        /// Directory of etcd's data.
+        /// Directory for etcd's data.
         "dataDirectory" data_directory: PathBuf = "/var/lib/etcd", to masters, immutable => own_directory;
         /// Flags, without leading dashes, merged over nodeinit's own.
         "extraArgs" extra_args: BTreeMap<String, String> as Dict<FlagName, Argument>,
@@ -22,19 +22,19 @@ fn own_directory(place: &Place<'_, PathBuf>, verdict: &mut Verdict<'_>) {
     let Some(directory) = place.value() else { return };
     // The root itself is a component, too.
     if directory.components().count() < 3 {
-        let what = format!("{directory:?} is no directory of etcd's own");
-        place.report(&mut verdict.errors, what, "write one such as /var/lib/etcd");
+        let what = format!("{directory:?} cannot be a directory for etcd only");
+        place.report(&mut verdict.errors, what, "use a separate directory, such as /var/lib/etcd");
     }
 }
 
-/// The flag, where etcd must serve its health as it does by default.
+/// The flag that must contain etcd's default health address.
 const METRICS: &str = "listen-metrics-urls";
 
 fn metrics_address(place: &Place<'_, Dict<FlagName, Argument>>, verdict: &mut Verdict<'_>) {
     let health = ["http://127.0.0.1:2381", "http://0.0.0.0:2381", "http://[::]:2381", "http://:2381"];
     let Some(urls) = place.value().and_then(|mut flags| flags.remove(METRICS)) else { return };
     if !urls.split(',').any(|url| health.contains(&url.trim_end_matches('/'))) {
-        let what = "nodeinit asks for etcd's health at 127.0.0.1:2381, where etcd would not listen";
+        let what = "nodeinit checks etcd's health at 127.0.0.1:2381, where etcd would not listen";
         place.value_of(METRICS).report(&mut verdict.errors, what, format!("write {urls},http://127.0.0.1:2381"));
     }
 }

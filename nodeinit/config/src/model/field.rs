@@ -8,13 +8,13 @@ use crate::model::format::Format;
 pub struct Field {
     /// The key as written.
     pub key: &'static str,
-    /// What its value may be.
+    /// The allowed values.
     pub kind: Kind,
-    /// What holds where the key is not written.
+    /// The effective value if the key is missing.
     pub default: Fallback,
-    /// What the key means: one or two sentences.
+    /// The description: one or two sentences.
     pub doc: &'static str,
-    /// Who receives it.
+    /// The machines that receive it.
     pub audience: Audience,
 }
 
@@ -31,20 +31,20 @@ pub enum Audience {
     Nobody,
 }
 
-/// What holds where a key is not written.
+/// The effective value of a missing key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fallback {
     /// This value, as YAML.
     Value(&'static str),
-    /// An empty list or map; with an example of one that is not empty, as YAML.
+    /// An empty list or map; with an example that is not empty, as YAML.
     Empty(&'static str),
-    /// Something that depends on other values, told in words; with an example, as YAML.
+    /// A value that depends on others, described in words; with an example, as YAML.
     Words(&'static str, &'static str),
-    /// Nothing: the key must be written.
+    /// None: the key is required.
     Required,
 }
 
-/// What a value may be.
+/// The kind of a value.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
     /// `true` or `false`.
@@ -57,18 +57,18 @@ pub enum Kind {
     Group(&'static [Field]),
     /// A list of values of one kind.
     List(&'static Kind),
-    /// A map whose keys are the user's.
+    /// A map whose keys the user chooses.
     Dict {
-        /// What the keys look like.
+        /// The format of the keys.
         keys: &'static Format,
-        /// What the values look like.
+        /// The format of the values.
         values: &'static Format,
-        /// Keys that are not the user's to set, each with the reason.
+        /// Keys that nodeinit manages, each with the reason.
         reserved: &'static [(&'static str, &'static str)],
     },
-    /// Any map, handed on as it is.
+    /// Any map, passed on unchanged.
     Free {
-        /// First-level keys that are not the user's to set, each with the reason.
+        /// First-level keys that nodeinit manages, each with the reason.
         reserved: &'static [(&'static str, &'static str)],
     },
     /// One of the words, or a map with known keys.
@@ -76,7 +76,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The known keys, where there are any.
+    /// Returns the known keys, if there are any.
     #[must_use]
     pub fn fields(self) -> &'static [Field] {
         match self {

@@ -1,4 +1,4 @@
-//! Registries, and the images of Kubernetes itself.
+//! Registries, and the images of Kubernetes.
 
 use super::{
     declare::{
@@ -9,19 +9,19 @@ use super::{
 };
 use std::{collections::HashMap, path::PathBuf};
 
-/// Where Kubernetes publishes its images.
+/// The registry of Kubernetes.
 pub const DEFAULT_IMAGE_REPOSITORY: &str = "registry.k8s.io";
 
 keys! {
     /// Registries and mirrors of images.
     pub(crate) struct Images {
-        /// Registry and path of Kubernetes' own images.
+        /// Registry and path of the images of Kubernetes.
         "repository" repository: String as Repository = (DEFAULT_IMAGE_REPOSITORY), to all;
         /// Mirrors that containerd pulls from, on machines where nodeinit manages containerd.
         "mirrors" mirrors: Vec<RegistryMirrors>,
             example "[{registry: docker.io, urls: [\"https://mirror.example.org/hub\"]}]", to all => each_once;
-        /// A file on each machine with the logins of registries and mirrors, in the form of docker's `config.json`, mode 0600. containerd
-        /// uses it where nodeinit manages containerd, and so does the step `fetch`.
+        /// A file on each machine with the logins of registries and mirrors, in the format of docker's `config.json`, with mode 0600.
+        /// containerd uses it if nodeinit manages containerd, and the step `fetch` uses it.
         "registryAuthFile" registry_auth_file: Option<PathBuf>, else "no logins", example "/etc/nodeinit/registry-auth.json", to all;
     }
 }
@@ -30,7 +30,7 @@ keys! {
     /// The mirrors of a registry.
     #[derive(Eq)]
     pub struct RegistryMirrors {
-        /// The registry as images are named after it, such as `docker.io`.
+        /// The registry in image names, such as `docker.io`.
         "registry" registry: String as Host = required, to all;
         /// The mirrors' base URLs, tried in turn before the registry itself. A path is prepended to image names.
         "urls" urls: Vec<String> as Vec<Url> = required, to all;
@@ -44,7 +44,7 @@ fn each_once(place: &Place<'_, Vec<RegistryMirrors>>, verdict: &mut Verdict<'_>)
     }
 }
 
-/// The images of Kubernetes itself, in the order in which a first master needs them.
+/// The images of Kubernetes, in the order in which a first master needs them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KubernetesImage {
     /// The sandbox of every pod.
@@ -64,7 +64,7 @@ pub enum KubernetesImage {
 }
 
 impl KubernetesImage {
-    /// All of them, in the order of need.
+    /// All images, in the order of need.
     pub const ALL: [Self; 7] = [
         Self::Pause,
         Self::Etcd,
@@ -75,7 +75,7 @@ impl KubernetesImage {
         Self::CoreDns,
     ];
 
-    /// The name of its archive below a source of artifacts, without `.tar`; also the last part of the image's name.
+    /// Returns the name of its archive below a source of artifacts, without `.tar`; also the last part of the image's name.
     #[must_use]
     pub fn file(self) -> &'static str {
         match self {

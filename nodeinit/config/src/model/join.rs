@@ -1,4 +1,4 @@
-//! What a worker needs to join the cluster.
+//! The settings that a worker needs to join the cluster.
 
 use super::{
     declare::keys,
@@ -7,15 +7,15 @@ use super::{
 };
 
 keys! {
-    /// What a worker trusts when it joins.
+    /// The trust of a worker when it joins.
     #[derive(Default, Eq)]
     pub struct Join {
-        /// The cluster's CA. With `caPins` it must have one of them. Without it, the worker asks the API for the ConfigMap `cluster-info`,
-        /// anonymously, over unverified TLS, and accepts the CA in it only if it has one of `caPins`. Without both, the worker connects to
-        /// nothing.
+        /// The cluster's CA. With `caPins`, it must match one of them. Without it, the worker reads the ConfigMap `cluster-info` from the API
+        /// anonymously, over unverified TLS, and accepts the CA in it only if it matches one of `caPins`. Without both, the worker does not
+        /// connect.
         "caCertificate" ca_certificate: Option<String> as Option<PemCertificate>,
-            else "asked from the API, and then held against `caPins`", example "\"-----BEGIN CERTIFICATE-----\\nMIIB\\n-----END CERTIFICATE-----\\n\"", to all;
-        /// Digests of the CA's public key, as `kubeadm token create --print-join-command` prints them. The CA must have one.
+            else "read from the API, and then compared with `caPins`", example "\"-----BEGIN CERTIFICATE-----\\nMIIB\\n-----END CERTIFICATE-----\\n\"", to all;
+        /// Digests of the CA's public key, as `kubeadm token create --print-join-command` prints them. The CA must match one.
         "caPins" ca_pins: Vec<[u8; 32]> as Vec<CaPin>,
             example "[\"sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\"]", to all;
         /// Addresses of the API, tried in turn.

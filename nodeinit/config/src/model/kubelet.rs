@@ -7,7 +7,7 @@ use super::{
 use serde_json::{Map, Value};
 
 keys! {
-    /// The kubelet of every machine.
+    /// The kubelet on every machine.
     pub(crate) struct Kubelet as Map<String, Value>, by kubelet {
         /// Keys of `KubeletConfiguration` merged over nodeinit's own.
         "config" config: Map<String, Value>,
@@ -16,7 +16,7 @@ keys! {
 }
 
 keys! {
-    /// kube-proxy of every machine.
+    /// kube-proxy on every machine.
     pub(crate) struct KubeProxy as Map<String, Value>, by kube_proxy {
         /// Keys of `KubeProxyConfiguration` merged over nodeinit's own.
         "config" config: Map<String, Value>,

@@ -1,4 +1,4 @@
-//! The version of Kubernetes, and what its release allows.
+//! The version of Kubernetes, and the checks of its release.
 
 use super::{
     Document,
@@ -22,7 +22,7 @@ keys! {
 }
 
 impl Place<'_, Document> {
-    /// The release that the version belongs to. `None`: there is none, or the version was reported as wrong.
+    /// Returns the release of the version. `None` if there is none, or if the version was reported as wrong.
     pub(super) fn release<'r>(&self, releases: &'r Releases) -> Option<&'r Release> {
         releases.of(self.kubernetes().version().value()?)
     }
@@ -31,10 +31,10 @@ impl Place<'_, Document> {
 fn known(place: &Place<'_, KubernetesVersion>, verdict: &mut Verdict<'_>) {
     let (Some(version), releases) = (place.value(), verdict.releases) else { return };
     let Some(release) = releases.of(version) else {
-        // The file that cannot be understood may be the one that describes it.
+        // An invalid file may be the one that describes it.
         if !releases.incomplete {
             let known: Vec<String> = releases.all.iter().map(|release| release.tested.to_string()).collect();
-            let what = format!("nodeinit does not know Kubernetes {version}; it knows {}", known.join(", "));
+            let what = format!("nodeinit does not support Kubernetes {version}; it supports {}", known.join(", "));
             let (major, minor) = version.minor_version();
             let remedy = format!(
                 "write one of these, or describe {major}.{minor} in {DIRECTORY}/{major}.{minor}.yaml (see docs/how-to/add-a-release.md)"
@@ -45,13 +45,13 @@ fn known(place: &Place<'_, KubernetesVersion>, verdict: &mut Verdict<'_>) {
     };
     if version.patch > release.tested.patch {
         let what =
-            format!("{version} is newer than {}, the newest version that nodeinit is tested with", release.tested);
+            format!("{version} is newer than {}, the newest version that was tested with nodeinit", release.tested);
         place.report(&mut verdict.warnings, what, "check that this version exists, or use a newer nodeinit");
     }
     let all = place.all();
     for program in Program::ALL {
         let flags = match program {
-            // Its flags are those of kubeadm.
+            // Its flags are the same as kubeadm's.
             Program::Kubelet => continue,
             Program::ApiServer => all.api_server().extra_args(),
             Program::ControllerManager => all.controller_manager().extra_args(),
@@ -66,7 +66,7 @@ fn missing_flags((path, flags): (&str, &[Entry]), release: &Release, program: Pr
     for entry in flags {
         let (what, missing) = match (release.lost(program, &entry.key), release.lacks(program, &entry.key)) {
             (Some(lost), _) => (format!("Kubernetes {} removed this flag from {program}", lost.by), lost),
-            (_, Some(lacks)) => (format!("{program} has this flag from Kubernetes {} on", lacks.by), lacks),
+            (_, Some(lacks)) => (format!("{program} has this flag since Kubernetes {}", lacks.by), lacks),
             (None, None) => continue,
         };
         verdict.errors.add(entry.at, &below(path, &entry.key), what, &missing.remedy);

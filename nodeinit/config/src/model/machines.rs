@@ -1,4 +1,4 @@
-//! Machines, the rules that they share, and what this machine is.
+//! The machines, their common rules, and this machine's role.
 
 use super::{
     Document,
@@ -16,7 +16,7 @@ use std::{
     net::IpAddr,
 };
 
-/// The prefixes under which a kubelet may label its own node, and the rest of those that it may use.
+/// The prefixes with which a kubelet may label its own node, and the other labels that it may use.
 /// Source: `staging/src/k8s.io/kubelet/pkg/apis/well_known_labels.go`.
 const KUBELET_PREFIXES: [&str; 2] = ["kubelet.kubernetes.io", "node.kubernetes.io"];
 const KUBELET_LABELS: [&str; 11] = [
@@ -40,14 +40,14 @@ keys! {
         "name" name: String as NodeName = required, to all;
         /// The address at which other machines reach it. The node has this address (`--node-ip`); an interface of the machine must have it.
         "address" address: Option<IpAddr>,
-            else "found on the machine itself; needed where other machines must reach it", example "10.0.0.11", to all;
+            else "found on the machine itself; required if other machines must reach it", example "10.0.0.11", to all;
         /// Labels of the node.
         "labels" labels: BTreeMap<String, String> as Dict<LabelKey, LabelValue>, else "none", example "{example.org/zone: north}", to all;
-        /// Taints of the node, in addition to the control plane's own.
+        /// Taints of the node, in addition to that of the control plane.
         "taints" taints: Vec<Taint>, else "none", example "[dedicated=db:NoSchedule]", to all;
         /// Its SSH host keys, as in its /etc/ssh/ssh_host_*_key.pub; one match is enough.
         "hostKeys" host_keys: Vec<String> as Vec<HostKey>,
-            else "those of the secrets bundle", example "[ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKSJP7bvRVpAlmJMb4lLdWVlqsA4FxgYDbSw1LRxlPyo]", to masters;
+            else "those in the secrets bundle", example "[ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKSJP7bvRVpAlmJMb4lLdWVlqsA4FxgYDbSw1LRxlPyo]", to masters;
         /// SSH settings of this machine that differ from `ssh`.
         "ssh" ssh: MachineSsh, to masters;
         /// The flavor of the server, by name or id.
@@ -59,10 +59,10 @@ keys! {
 }
 
 keys! {
-    /// How one machine is reached by SSH.
+    /// SSH access to one machine.
     #[derive(Eq)]
     pub struct MachineSsh {
-        /// Whether the first master brings up this worker over SSH. If `false`, the worker joins on its own, like one without an address.
+        /// Whether the first master sets up this worker over SSH. If `false`, the worker joins on its own, like one without an address.
         "enabled" enabled: bool, else "`true`" (|_| Some(true)), example "false", to masters;
         /// Address of its SSH server.
         "address" address: Option<IpAddr>, else "the machine's address", example "192.168.0.11", to masters;
@@ -79,10 +79,10 @@ impl Default for MachineSsh {
     }
 }
 
-/// What a machine is in the cluster.
+/// The role of a machine in the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// `first-master`: begins the cluster.
+    /// `first-master`: starts the cluster.
     FirstMaster,
     /// `master`: joins the control plane.
     Master,
@@ -105,16 +105,16 @@ impl fmt::Display for Role {
 pub struct Node {
     /// The node's name.
     pub name: String,
-    /// The address that it announces.
+    /// Its address.
     pub address: IpAddr,
     /// Its role.
     pub role: Role,
-    /// Labels and taints of its own.
+    /// Its labels and taints.
     pub machine: Machine,
 }
 
-/// The rules of both lists: each machine has its own name and address, outside of the cluster's ranges, and is reachable where others
-/// need it.
+/// Applies the rules of both lists: each machine has a unique name and address, outside the cluster's ranges, and is reachable if
+/// others need it.
 pub(super) fn check(masters: &Place<'_, Vec<Machine>>, verdict: &mut Verdict<'_>) {
     let (all, errors) = (masters.all(), &mut verdict.errors);
     let (masters, workers) = (masters.items(), all.workers().items());
@@ -156,7 +156,7 @@ pub(super) fn virtual_address(place: &Place<'_, IpAddr>, verdict: &mut Verdict<'
     }
 }
 
-/// Why the masters cannot hold a virtual address: they announce it by ARP in their own network.
+/// Returns why the masters cannot hold a virtual address: they announce it with ARP in their own network.
 fn outside_of_masters_network(address: IpAddr, masters: &[Place<'_, Machine>]) -> Option<String> {
     let private = |address: &IpAddr| match address {
         IpAddr::V4(a) => a.is_private(),
@@ -164,21 +164,21 @@ fn outside_of_masters_network(address: IpAddr, masters: &[Place<'_, Machine>]) -
     };
     let mut own = masters.iter().filter_map(|machine| machine.address().value());
     let master = own.find(private)?;
-    (!private(&address)).then(|| format!("{address} is public, and the masters' network, with {master}, is private"))
+    (!private(&address)).then(|| format!("{address} is public, but the masters' network, with {master}, is private"))
 }
 
-/// A machine inside a range that the cluster hands out would lose its own traffic.
+/// Refuses a machine inside a range of the cluster: it would lose its own traffic.
 fn outside_of_ranges<F>(place: &Place<'_, F>, address: Option<IpAddr>, errors: &mut Findings) {
     let (Some(address), network) = (address, place.all().network()) else { return };
     for range in [network.pod_cidr(), network.service_cidr()] {
         if let Some(net) = range.value().filter(|net| net.contains(&address)) {
-            let what = format!("{address} lies inside {} {net}", range.path);
-            place.report(errors, what, "choose a range that holds no machine");
+            let what = format!("{address} is inside {} {net}", range.path);
+            place.report(errors, what, "choose a range without machines");
         }
     }
     let services = network.service_cidr();
     if let Some(net) = services.value().filter(|net| net.addr().is_ipv4() != address.is_ipv4()) {
-        let what = format!("{address} and {} {net} are of different families", services.path);
+        let what = format!("{address} and {} {net} are in different address families", services.path);
         place.report(errors, what, "use IPv4 for both, or IPv6 for both");
     }
 }
@@ -196,7 +196,7 @@ fn taints(place: &Place<'_, Vec<Taint>>, errors: &mut Findings) {
     }
 }
 
-/// A worker's kubelet labels its own node, and is refused what belongs to Kubernetes itself.
+/// A worker's kubelet labels its own node, and may not use the labels of Kubernetes.
 fn labels(place: &Place<'_, Dict<LabelKey, LabelValue>>, errors: &mut Findings) {
     for entry in place.entries() {
         let Some((prefix, _)) = entry.key.split_once('/') else { continue };
@@ -206,19 +206,19 @@ fn labels(place: &Place<'_, Dict<LabelKey, LabelValue>>, errors: &mut Findings) 
         if reserved && !allowed {
             let what = format!("{prefix} belongs to Kubernetes: a kubelet may not give its node this label");
             let path = below(&place.path, &entry.key);
-            errors.add(entry.at, &path, what, "use a prefix of your own, or node.kubernetes.io");
+            errors.add(entry.at, &path, what, "use your own prefix, or node.kubernetes.io");
         }
     }
 }
 
-/// Other machines must know where to go.
+/// Checks that other machines know the addresses that they need.
 fn reachable(
     all: &Place<'_, Document>,
     masters: &[Place<'_, Machine>],
     workers: &[Place<'_, Machine>],
     errors: &mut Findings,
 ) {
-    // A cloud assigns the addresses that the configuration leaves open.
+    // A cloud assigns addresses that are not configured.
     if all.openstack().written().is_some() {
         return;
     }
@@ -232,7 +232,7 @@ fn reachable(
         && masters.first().filter(|machine| !is_open(machine)).is_none()
         && let Some(worker) = workers.first()
     {
-        let what = "no worker can know where the API is";
+        let what = "workers cannot know the address of the API";
         worker.report(errors, what, "set controlPlane.endpoint, or the address of the first of masters");
     }
 }
@@ -244,12 +244,12 @@ fn several_masters(all: &Place<'_, Document>, masters: &[Place<'_, Machine>], wa
     }
     if masters.len().is_multiple_of(2) {
         let (count, fewer) = (masters.len(), masters.len() - 1);
-        let what = format!("{count} masters survive the loss of no more machines than {fewer} do");
+        let what = format!("{count} masters tolerate no more failures than {fewer}");
         list.report(warnings, what, "use an odd number");
     }
     if !has_endpoint(all) {
-        let what = "missing: without it all depends on the first master";
-        let remedy = "name a load balancer or a DNS name for all masters, or set controlPlane.virtualAddress";
+        let what = "missing: without it, everything depends on the first master";
+        let remedy = "set a load balancer or a DNS name for all masters, or set controlPlane.virtualAddress";
         warnings.add(list.at(), &endpoint.path, what, remedy);
     }
 }

@@ -62,7 +62,7 @@ use texts::Label;
 use versions::KubernetesVersion;
 
 keys! {
-    /// `cluster.yaml` with all layers and defaults, as it is written.
+    /// `cluster.yaml` with all layers and defaults.
     pub(crate) struct Document {
         /// The version of this format. Required in the first file, optional in others.
         "apiVersion" api_version: Option<ApiVersion> = required, to all;
@@ -98,17 +98,17 @@ keys! {
         "controllerManager" controller_manager: ControllerManager, to masters;
         /// kube-scheduler, a static pod on every master.
         "scheduler" scheduler: Scheduler, to masters;
-        /// The kubelet of every machine.
+        /// The kubelet on every machine.
         "kubelet" kubelet: Map<String, Value> as Kubelet, to all;
-        /// kube-proxy of every machine.
+        /// kube-proxy on every machine.
         "kubeProxy" kube_proxy: Map<String, Value> as KubeProxy, to masters;
         /// Addons, applied when the API server is ready.
         "addons" addons: Addons as AddonKeys, to all;
         /// Source of programs and image archives.
         "artifacts" artifacts: ArtifactKeys, to all;
-        /// Settings of the operating system.
+        /// Settings for the operating system.
         "os" os: Os, to all;
-        /// Directory with files that replace built-in manifests of the same name.
+        /// Directory with files that replace built-in manifests with the same name.
         "manifestsDirectory" manifests_directory: Option<PathBuf>,
             else "the built-in manifests", example "/etc/nodeinit/manifests", to all;
         /// How secrets reach a machine.
@@ -136,9 +136,9 @@ choice! {
     }
 }
 
-/// What `apiVersion` must say.
+/// The required value of `apiVersion`.
 pub const API_VERSION: &str = ApiVersion::WORDS[0].0;
-/// What `kind` must say.
+/// The required value of `kind`.
 pub const KIND: &str = DocumentKind::WORDS[0].0;
 /// The keys of `cluster.yaml`.
 pub const CLUSTER: &[field::Field] = Document::KEYS;
@@ -148,9 +148,9 @@ choice! {
     pub enum SecretsDelivery {
         /// over SSH; only a worker's own single-use token may be in user-data
         "ssh" Ssh,
-        /// over SSH, even a worker's token
+        /// over SSH, including a worker's token
         "ssh-only" SshOnly,
-        /// in user-data, which every process of the machine can read; warned about
+        /// in user-data, which every process on the machine can read; causes a warning
         "user-data" UserData,
     }
 }
@@ -159,20 +159,20 @@ fn exposed_secrets(place: &Place<'_, SecretsDelivery>, verdict: &mut Verdict<'_>
     if place.value() == Some(SecretsDelivery::UserData) {
         let what =
             "every process on a machine, and every user of the cloud who can read its user-data, can read its secrets";
-        place.report(&mut verdict.warnings, what, "leave it at `ssh` unless no machine can be reached by SSH");
+        place.report(&mut verdict.warnings, what, "keep `ssh` unless no machine has SSH access");
     }
 }
 
-/// One cluster, as its `cluster.yaml` and the layers over it describe it.
+/// One cluster, described by its `cluster.yaml` and further layers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cluster {
     /// `name`: a DNS label; used in kubeconfigs and in `kubeadm-config`. Default `kubernetes`.
     pub name: String,
     /// `kubernetes.version`.
     pub version: KubernetesVersion,
-    /// The release that the version belongs to: embedded, or of a file in `/etc/nodeinit/releases`.
+    /// The release of the version: embedded, or from a file in `/etc/nodeinit/releases`.
     pub release: Release,
-    /// `images.repository`: where Kubernetes' own images come from. Default `registry.k8s.io`.
+    /// `images.repository`: the registry of the images of Kubernetes. Default `registry.k8s.io`.
     pub image_repository: String,
     /// `images.mirrors`.
     pub registry_mirrors: Vec<RegistryMirrors>,
@@ -202,9 +202,9 @@ pub struct Cluster {
     pub controller_manager: ControllerManager,
     /// `scheduler`.
     pub scheduler: Scheduler,
-    /// `kubelet.config`: merged over our `KubeletConfiguration`, on every machine.
+    /// `kubelet.config`: merged over nodeinit's `KubeletConfiguration`, on every machine.
     pub kubelet: Map<String, Value>,
-    /// `kubeProxy.config`: merged over our `KubeProxyConfiguration`.
+    /// `kubeProxy.config`: merged over nodeinit's `KubeProxyConfiguration`.
     pub kube_proxy: Map<String, Value>,
     /// `addons`.
     pub addons: Addons,
@@ -212,20 +212,20 @@ pub struct Cluster {
     pub artifacts: Artifacts,
     /// `os`.
     pub os: Os,
-    /// `manifestsDirectory`: files here replace our own manifests of the same name.
+    /// `manifestsDirectory`: files here replace built-in manifests with the same name.
     pub manifests_directory: Option<PathBuf>,
     /// `secretsDelivery`.
     pub secrets_delivery: SecretsDelivery,
-    /// `openstack`. `None`: the machines are there already.
+    /// `openstack`. `None` if the machines exist already.
     pub openstack: Option<OpenStack>,
     /// `timeouts`.
     pub timeouts: Timeouts,
-    /// What cannot change on a machine that was set up with it, by key.
+    /// The values that cannot change on a machine that was set up with them, by key.
     pub immutable: BTreeMap<String, String>,
 }
 
 impl Cluster {
-    /// `None` only for a configuration that holds something which was reported as wrong.
+    /// Returns `None` only if the configuration contains something that was reported as wrong.
     pub(crate) fn read(place: &Place<'_, Document>, releases: &Releases) -> Option<Self> {
         let keys = place.value()?;
         let mut immutable = BTreeMap::new();
@@ -265,14 +265,14 @@ impl Cluster {
         Some(cluster)
     }
 
-    /// Whether containerd needs files of registries: `images` has mirrors or logins.
+    /// Whether containerd needs files of registries, because `images` has mirrors or logins.
     #[must_use]
     pub fn sets_registries(&self) -> bool {
         !self.registry_mirrors.is_empty() || self.registry_auth.is_some()
     }
 
-    /// What workers and people connect to: the configured endpoint, else the virtual address, else the first master's
-    /// address (`fallback`, where none is configured).
+    /// Returns what workers and users connect to: the configured endpoint, else the virtual address, else the first master's
+    /// address (`fallback` if none is configured).
     #[must_use]
     pub fn endpoint(&self, fallback: IpAddr) -> Endpoint {
         let address = || self.control_plane.virtual_address.or(self.masters.first().and_then(|m| m.address));
@@ -280,8 +280,8 @@ impl Cluster {
         self.control_plane.endpoint.clone().unwrap_or_else(otherwise)
     }
 
-    /// Where a worker looks for the API: at the [endpoint](Self::endpoint), then at those of `join`; where nothing stands before
-    /// the masters, at each of them.
+    /// Returns where a worker looks for the API: at the [endpoint](Self::endpoint), then at those of `join`; without a load balancer
+    /// or virtual address, at each master.
     #[must_use]
     pub fn join_endpoints(&self, fallback: IpAddr) -> Vec<Endpoint> {
         let first = self.endpoint(fallback);
@@ -295,7 +295,7 @@ impl Cluster {
         std::iter::once(first.clone()).chain(others).collect()
     }
 
-    /// The full name of an image of Kubernetes itself, such as `registry.k8s.io/kube-apiserver:v1.37.1`.
+    /// Returns the full name of an image of Kubernetes, such as `registry.k8s.io/kube-apiserver:v1.37.1`.
     #[must_use]
     pub fn image(&self, component: KubernetesImage) -> String {
         let repository = &self.image_repository;
@@ -307,7 +307,7 @@ impl Cluster {
             KubernetesImage::ControllerManager => format!("{repository}/kube-controller-manager:{version}"),
             KubernetesImage::Scheduler => format!("{repository}/kube-scheduler:{version}"),
             KubernetesImage::Proxy => format!("{repository}/kube-proxy:{version}"),
-            // kubeadm: the default repository holds CoreDNS in a folder of its own, any other beside the rest.
+            // As in kubeadm: the default repository has CoreDNS in a separate folder, any other has it next to the other images.
             KubernetesImage::CoreDns if repository == DEFAULT_IMAGE_REPOSITORY => {
                 format!("{repository}/coredns/coredns:{}", release.coredns)
             }

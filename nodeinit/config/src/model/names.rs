@@ -2,13 +2,13 @@
 
 use crate::problem::Flaw;
 
-/// RFC 1123 label: at most 63 of `a-z0-9-`, ends alphanumeric.
+/// Checks an RFC 1123 label: at most 63 of `a-z0-9-`, alphanumeric at both ends.
 pub(crate) fn label(text: &str) -> Result<(), Flaw> {
     let fits = (1..=63).contains(&text.len()) && is_label(text);
     verdict(fits, text, "a DNS label", "use at most 63 of a-z, 0-9 and `-`, with a letter or digit at both ends")
 }
 
-/// RFC 1123 subdomain: labels with dots between them, at most 253 characters.
+/// Checks an RFC 1123 subdomain: labels separated by dots, at most 253 characters.
 pub(crate) fn subdomain(text: &str) -> Result<(), Flaw> {
     verdict(is_subdomain(text), text, "a DNS name", SUBDOMAIN_REMEDY)
 }
@@ -16,13 +16,13 @@ pub(crate) fn subdomain(text: &str) -> Result<(), Flaw> {
 const SUBDOMAIN_REMEDY: &str =
     "use at most 253 of a-z, 0-9, `-` and `.`, with a letter or digit at both ends and around each dot";
 
-/// A node's name. Shorter than Kubernetes allows: it must be a host name, and the value of a label.
+/// Checks a node's name. It is shorter than Kubernetes allows, because it must be a host name and the value of a label.
 pub(crate) fn node_name(text: &str) -> Result<(), Flaw> {
     let fits = text.len() <= 63 && is_subdomain(text);
     verdict(fits, text, "a node's name", "use at most 63 of a-z, 0-9, `-` and `.`, with a letter or digit at both ends")
 }
 
-/// A label's key: `name` or `prefix/name`.
+/// Checks a label's key: `name` or `prefix/name`.
 pub(crate) fn label_key(text: &str) -> Result<(), Flaw> {
     let (prefix, name) = text.split_once('/').map_or((None, text), |(prefix, name)| (Some(prefix), name));
     let fits = !name.is_empty() && is_qualified(name) && prefix.is_none_or(is_subdomain);
@@ -31,13 +31,13 @@ pub(crate) fn label_key(text: &str) -> Result<(), Flaw> {
     verdict(fits, text, "a label's key", remedy)
 }
 
-/// A label's value; may be empty.
+/// Checks a label's value; may be empty.
 pub(crate) fn label_value(text: &str) -> Result<(), Flaw> {
     let remedy = "use at most 63 of A-Z, a-z, 0-9, `-`, `_` and `.`, with a letter or digit at both ends";
     verdict(is_qualified(text), text, "a label's value", remedy)
 }
 
-/// Says that `text` is not `what` unless it `fits`.
+/// Returns the flaw that `text` is not `what`, unless it `fits`.
 pub(crate) fn verdict(fits: bool, text: &str, what: &str, remedy: &str) -> Result<(), Flaw> {
     if fits {
         return Ok(());

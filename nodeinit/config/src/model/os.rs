@@ -8,9 +8,9 @@ use super::{
 use std::collections::BTreeMap;
 
 keys! {
-    /// What is done to the machine's operating system.
+    /// Settings for the operating system.
     pub struct Os {
-        /// What happens to swap.
+        /// How nodeinit configures swap.
         "swap" swap: Swap = "off", to all => swap;
         /// Kernel parameters (sysctls) in addition to those that Kubernetes needs.
         "sysctls" sysctls: BTreeMap<String, String> as Dict<Sysctl, Argument>,
@@ -21,13 +21,13 @@ keys! {
 }
 
 choice! {
-    /// What happens to swap.
+    /// How nodeinit configures swap.
     pub enum Swap {
-        /// switched off, now and at each boot
+        /// disabled, now and at each boot
         "off" Off,
-        /// preflight fails where swap is on
+        /// preflight fails if swap is on
         "refuse" Refuse,
-        /// left as it is; needs `failSwapOn: false` in `kubelet.config`
+        /// unchanged; needs `failSwapOn: false` in `kubelet.config`
         "keep" Keep,
     }
 }
@@ -35,7 +35,7 @@ choice! {
 fn swap(place: &Place<'_, Swap>, verdict: &mut Verdict<'_>) {
     let kubelet = place.all().kubelet().config().value().unwrap_or_default();
     if place.value() == Some(Swap::Keep) && kubelet.get("failSwapOn") != Some(&false.into()) {
-        let what = "the kubelet refuses to start where swap is on";
-        place.report(&mut verdict.errors, what, "set `failSwapOn: false` in `kubelet.config` too");
+        let what = "the kubelet refuses to start if swap is on";
+        place.report(&mut verdict.errors, what, "also set `failSwapOn: false` in `kubelet.config`");
     }
 }

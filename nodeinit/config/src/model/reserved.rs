@@ -1,4 +1,4 @@
-//! What the user cannot set, as nodeinit does: flags and kernel settings, each with the reason and what to do instead.
+//! Flags and kernel parameters that nodeinit manages and the user cannot set, each with the reason and the alternative.
 
 const PKI: &str = "nodeinit generates the keys in /etc/kubernetes/pki and configures every component to use them";
 const KUBECONFIG: &str = "nodeinit writes the kubeconfig and points the component to it";
@@ -21,11 +21,11 @@ pub(crate) const ETCD_RESERVED: &[(&str, &str)] = &[
     ("cert-file", PKI),
     ("key-file", PKI),
     ("trusted-ca-file", PKI),
-    ("client-cert-auth", "every client must show a certificate"),
+    ("client-cert-auth", "every client must present a certificate"),
     ("peer-cert-file", PKI),
     ("peer-key-file", PKI),
     ("peer-trusted-ca-file", PKI),
-    ("peer-client-cert-auth", "every member must show a certificate"),
+    ("peer-client-cert-auth", "every member must present a certificate"),
     ("auto-tls", PKI),
     ("peer-auto-tls", PKI),
 ];
@@ -37,7 +37,7 @@ pub(crate) const API_SERVER_RESERVED: &[(&str, &str)] = &[
     ("etcd-keyfile", PKI),
     ("advertise-address", "set the master's address in masters"),
     ("secure-port", "the other components, the probes and the certificates expect 6443"),
-    ("service-cluster-ip-range", "set network.serviceCIDR, which other components follow too"),
+    ("service-cluster-ip-range", "set network.serviceCIDR, which other components use, too"),
     ("client-ca-file", PKI),
     ("tls-cert-file", PKI),
     ("tls-private-key-file", PKI),
@@ -72,8 +72,8 @@ pub(crate) const CONTROLLER_MANAGER_RESERVED: &[(&str, &str)] = &[
     ("cluster-signing-key-file", PKI),
     ("service-account-private-key-file", PKI),
     ("cluster-name", "set name"),
-    ("cluster-cidr", "set network.podCIDR, which other components follow too"),
-    ("service-cluster-ip-range", "set network.serviceCIDR, which other components follow too"),
+    ("cluster-cidr", "set network.podCIDR, which other components use, too"),
+    ("service-cluster-ip-range", "set network.serviceCIDR, which other components use, too"),
     ("secure-port", "the pod's probes expect 10257"),
 ];
 
@@ -96,11 +96,11 @@ pub(crate) const KUBELET_RESERVED: &[(&str, &str)] = &[
     ("staticPodPath", "nodeinit places its static pods in /etc/kubernetes/manifests"),
     ("healthzPort", "nodeinit waits for the kubelet's health at 127.0.0.1:10248"),
     ("healthzBindAddress", "nodeinit waits for the kubelet's health at 127.0.0.1:10248"),
-    ("clusterDomain", "set network.dnsDomain, which the cluster's DNS follows too"),
+    ("clusterDomain", "set network.dnsDomain, which the cluster's DNS uses, too"),
 ];
 
 pub(crate) const KUBE_PROXY_RESERVED: &[(&str, &str)] = &[
     ("apiVersion", "nodeinit writes it"),
     ("kind", "nodeinit writes it"),
-    ("clusterCIDR", "set network.podCIDR, which the controller manager and the pod network follow too"),
+    ("clusterCIDR", "set network.podCIDR, which the controller manager and the pod network use, too"),
 ];

@@ -8,7 +8,7 @@ use super::{
 use std::{net::IpAddr, path::PathBuf};
 
 keys! {
-    /// How the first master reaches other machines.
+    /// SSH access from the first master to the other machines.
     #[derive(Eq)]
     pub struct Ssh {
         /// Login user. A user other than root needs sudo without a password.
@@ -16,18 +16,18 @@ keys! {
         /// The port of the SSH servers.
         "port" port: u16 = "22", to masters;
         /// A private key on the first master, ed25519 or ECDSA, without a passphrase.
-        "keyFile" key_file: Option<PathBuf>, else "the secrets bundle's key", example "/root/.ssh/id_ed25519", to masters;
+        "keyFile" key_file: Option<PathBuf>, else "the key in the secrets bundle", example "/root/.ssh/id_ed25519", to masters;
         /// Accept an unknown host key at the first contact, and pin it. A man in the middle at first contact obtains the cluster's keys.
         "trustOnFirstUse" trust_on_first_use: bool = "false", to masters;
-        /// Maximum number of machines brought up in parallel.
+        /// Maximum number of machines that are set up in parallel.
         "parallel" parallel: usize = "50", to masters;
-        /// A jump host through which all other machines are reached.
+        /// The jump host to all other machines.
         "jumpHost" jump_host: Option<JumpHost>, else "none", example "{address: 192.0.2.1}", to masters => jump_host;
     }
 }
 
 keys! {
-    /// A machine through which others are reached.
+    /// A jump host to other machines.
     #[derive(Eq)]
     pub struct JumpHost {
         /// Address of its SSH server.
@@ -38,7 +38,7 @@ keys! {
         "user" user: String as User, else "`ssh.user`" (ssh_user), example "debian", to masters;
         /// Its SSH host keys; one match is enough.
         "hostKeys" host_keys: Vec<String> as Vec<HostKey>,
-            else "those of the secrets bundle under the name `jump-host`", example "[ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKSJP7bvRVpAlmJMb4lLdWVlqsA4FxgYDbSw1LRxlPyo]", to masters;
+            else "those in the secrets bundle under the name `jump-host`", example "[ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKSJP7bvRVpAlmJMb4lLdWVlqsA4FxgYDbSw1LRxlPyo]", to masters;
     }
 }
 
@@ -48,6 +48,6 @@ fn ssh_user(all: &Place<'_, Document>) -> Option<String> {
 
 fn jump_host(place: &Place<'_, JumpHost>, verdict: &mut Verdict<'_>) {
     if place.is_written() && !place.address().is_written() {
-        verdict.errors.add(place.at(), &place.address().path, "missing", "write the address of the jump host");
+        verdict.errors.add(place.at(), &place.address().path, "missing", "set the address of the jump host");
     }
 }

@@ -1,8 +1,8 @@
-//! Which known word was probably meant.
+//! Suggests the known word that was probably meant.
 
 use crate::schema::{Field, Kind};
 
-/// The known word nearest to `written`, if one is near enough to be meant.
+/// Returns the known word nearest to `written`, if one is similar enough.
 pub(crate) fn nearest<'w>(written: &str, known: impl Iterator<Item = &'w str>) -> Option<&'w str> {
     let lower = written.to_lowercase();
     let scored = known.map(|word| (distance(&lower, &word.to_lowercase()), word));
@@ -10,7 +10,7 @@ pub(crate) fn nearest<'w>(written: &str, known: impl Iterator<Item = &'w str>) -
     (distance <= 1 + word.len().min(written.len()) / 4).then_some(word)
 }
 
-/// The path of the group that knows `key`, if it is another one than where it was written.
+/// Returns the path of another group that has the key `key`.
 pub(crate) fn elsewhere(key: &str, fields: &[Field], path: &str) -> Option<String> {
     fields.iter().find_map(|field| {
         let here = crate::text::tree::below(path, field.key);

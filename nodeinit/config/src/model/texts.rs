@@ -1,4 +1,4 @@
-//! The forms of single values, each with its format. A type that has only one format is its own form.
+//! The forms of single values, each with its format. A type with only one format is its own form.
 
 use super::{
     declare::Text,
@@ -14,7 +14,7 @@ use crate::{
 use ipnet::IpNet;
 use std::{net::IpAddr, path::PathBuf, time::Duration};
 
-/// Values of a type of their own.
+/// Values that are parsed to a type.
 macro_rules! parsed {
     ($($form:ty as $value:ty = $format:ident, $parse:path;)*) => {$(
         impl Text for $form {
@@ -28,7 +28,7 @@ macro_rules! parsed {
     )*};
 }
 
-/// Values that stay texts.
+/// Values that stay strings.
 macro_rules! checked {
     ($($form:ident = $format:ident;)*) => {$(
         pub(crate) enum $form {}
@@ -50,7 +50,7 @@ pub(crate) enum CaPin {}
 pub(crate) enum HostKey {}
 /// The same for the key of a bundle.
 pub(crate) enum BundleKey {}
-/// In lower case.
+/// A UUID in lower case.
 pub(crate) enum Uuid {}
 /// A path that need not be absolute.
 pub(crate) enum LocalPath {}

@@ -13,7 +13,7 @@ pub const API_PORT: u16 = 6443;
 pub struct Endpoint {
     /// A DNS name or an address, without brackets.
     pub host: String,
-    /// 6443 where none is given.
+    /// Default 6443.
     pub port: u16,
 }
 
@@ -29,7 +29,7 @@ impl fmt::Display for Endpoint {
 /// A taint of a node, written `key=value:Effect` or `key:Effect`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taint {
-    /// For instance `dedicated`.
+    /// For example `dedicated`.
     pub key: String,
     /// May be empty.
     pub value: String,
@@ -40,15 +40,15 @@ pub struct Taint {
 /// The source of artifacts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ArtifactSource {
-    /// `image`: baked into the machine's image; binaries are in place, and images in containerd or fetched by it.
+    /// `image`: the machine image contains the binaries, and the images are in containerd or pulled by it.
     Image,
     /// An absolute path: a directory of this machine.
     Directory(PathBuf),
     /// An absolute path that ends in `.tar`: a bundle, one file with all artifacts.
     Bundle(PathBuf),
-    /// `http://` or `https://`: a mirror, without a slash at its end; every artifact has its `sha256`, or there is `sha256sums`.
+    /// `http://` or `https://`: a mirror, without a trailing slash; every artifact has its `sha256`, or there is `sha256sums`.
     Mirror(String),
-    /// `upstream`: the official servers. `nodeinit up` fetches what they publish into [`FETCHED`].
+    /// `upstream`: the official servers, from which `nodeinit up` fetches into [`FETCHED`].
     Upstream,
 }
 
@@ -56,7 +56,7 @@ pub enum ArtifactSource {
 pub const FETCHED: &str = "/var/lib/nodeinit/artifacts";
 
 impl ArtifactSource {
-    /// The directory of this machine that has the artifacts, or gets them.
+    /// Returns the directory of this machine that contains the artifacts, or into which they are fetched.
     #[must_use]
     pub fn directory(&self) -> Option<&Path> {
         match self {
@@ -70,9 +70,9 @@ impl ArtifactSource {
 /// A protocol and its ports, written `tcp/179`, `udp/4000-4010`, `112` (a protocol's number or name) or `any`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opening {
-    /// In lower case; `None`: any.
+    /// The protocol in lower case; `None`: any.
     pub protocol: Option<String>,
-    /// First and last. `None`: all.
+    /// The first and the last port. `None`: all.
     pub ports: Option<(u16, u16)>,
 }
 

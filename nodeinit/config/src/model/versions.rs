@@ -1,4 +1,4 @@
-//! Versions of Kubernetes as texts.
+//! Versions of Kubernetes.
 
 use std::{fmt, str::FromStr};
 
@@ -13,14 +13,14 @@ pub type ContainerdVersion = (u16, u16);
 pub struct KubernetesVersion {
     /// `1`.
     pub major: u16,
-    /// `34` of `v1.34.4`.
+    /// `34` in `v1.34.4`.
     pub minor: u16,
-    /// `4` of `v1.34.4`.
+    /// `4` in `v1.34.4`.
     pub patch: u16,
 }
 
 impl KubernetesVersion {
-    /// `(1, 37)` of `v1.37.1`.
+    /// Returns `(1, 37)` for `v1.37.1`.
     #[must_use]
     pub fn minor_version(self) -> (u16, u16) {
         (self.major, self.minor)
@@ -33,7 +33,7 @@ impl fmt::Display for KubernetesVersion {
     }
 }
 
-/// A text that is no version of Kubernetes.
+/// The error for a text that is not a version of Kubernetes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a version of Kubernetes; write it as v1.37.1")]
 pub struct NotAVersion(String);
@@ -56,7 +56,7 @@ impl FromStr for KubernetesVersion {
     }
 }
 
-/// Only digits, and no zero in front: `+1` and `01` are numbers elsewhere, not here.
+/// Parses a number that consists of digits without a leading zero: `+1` and `01` are refused.
 pub(crate) fn number(text: &str) -> Option<u16> {
     let plain = text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
     text.parse().ok().filter(|_| plain)
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_read_and_written_alike() {
+    fn versions_survive_a_round_trip() {
         let version: KubernetesVersion = "v1.34.4".parse().unwrap();
         assert_eq!(version.to_string(), "v1.34.4");
         assert_eq!(version.minor_version(), (1, 34));

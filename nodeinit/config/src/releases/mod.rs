@@ -1,4 +1,4 @@
-//! What nodeinit knows about each minor version of Kubernetes: one file of data each, embedded here or passed in as a layer.
+//! The releases of Kubernetes: one data file per minor version, embedded here or passed in as a layer.
 
 mod file;
 
@@ -17,7 +17,7 @@ use crate::{
         release::{Flags, Releases},
     },
     problem::{Findings, Mark},
-    text::{merge::merge, reader, tree::Node},
+    text::{merge::merge, reader, tree::YamlNode},
 };
 use file::File;
 use std::{collections::BTreeMap, ffi::OsStr, path::Path};
@@ -29,13 +29,13 @@ const EMBEDDED: [&str; 4] = [
     include_str!("../../releases/1.37.yaml"),
 ];
 
-/// The releases that nodeinit brings, oldest first.
+/// Returns the embedded releases, oldest first.
 #[must_use]
 pub fn embedded() -> Vec<Release> {
     read(&[], &mut Findings::default()).all
 }
 
-/// The embedded ones, with those of the layers over them. What is wrong in a file goes to `findings`.
+/// Reads the embedded releases and those of the layers, which take precedence. Problems go to `findings`.
 pub(crate) fn read(layers: &[Layer], findings: &mut Findings) -> Releases {
     let before = findings.len();
     let mut all: BTreeMap<(u16, u16), Release> = BTreeMap::new();
@@ -49,9 +49,9 @@ pub(crate) fn read(layers: &[Layer], findings: &mut Findings) -> Releases {
         let Some(release) = release(root, findings) else { continue };
         let name = format!("{}.yaml", release.name());
         if Path::new(&layer.name).file_name() != Some(OsStr::new(&name)) {
-            let what = format!("the file describes Kubernetes {}, and its name says otherwise", release.name());
+            let what = format!("the file describes Kubernetes {}, which does not match its name", release.name());
             let at = Mark { layer: number, line: 1, column: 1 };
-            findings.add(at, "version", what, format!("name it {name}"));
+            findings.add(at, "version", what, format!("rename it to {name}"));
         }
         all.insert(release.tested.minor_version(), release);
     }
@@ -60,7 +60,7 @@ pub(crate) fn read(layers: &[Layer], findings: &mut Findings) -> Releases {
     Releases { all, incomplete: findings.len() > before }
 }
 
-/// Carries removed flags on to later releases, and added ones back to earlier releases.
+/// Copies removed flags to later releases, and added ones to earlier releases.
 fn relate(releases: &mut [Release]) {
     let mut removed: Flags<Missing> = BTreeMap::new();
     for release in releases.iter_mut() {
@@ -80,8 +80,8 @@ fn relate(releases: &mut [Release]) {
     }
 }
 
-/// `None` where anything in the file is wrong; that is in `findings`.
-fn release(root: Node, findings: &mut Findings) -> Option<Release> {
+/// Returns `None` if the file has a problem, which is in `findings`.
+fn release(root: YamlNode, findings: &mut Findings) -> Option<Release> {
     let before = findings.len();
     let mut tree = defaults::group(KEYS);
     let checked = check::file(root, KEYS, findings)?;

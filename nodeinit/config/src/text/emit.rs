@@ -1,16 +1,16 @@
-//! Writes a tree of values as YAML, in blocks, each line with what the caller has to say about it.
+//! Writes a tree of values as block YAML, line by line, so that the caller can add comments.
 
-use crate::text::tree::{Node, Value, resolve};
+use crate::text::tree::{Value, YamlNode, resolve};
 use serde_json::Value as Json;
 
-/// One line of YAML, and the value that it shows; `None` for a line that only opens a map or a list.
+/// One line of YAML and the value that it shows; `None` for a line that only starts a map or a list.
 pub(crate) struct Line<'n> {
     pub(crate) text: String,
-    pub(crate) shows: Option<&'n Node>,
+    pub(crate) shows: Option<&'n YamlNode>,
 }
 
-/// The lines of a map's entries, or of a list's, indented by `indent` columns.
-pub(crate) fn lines<'n>(node: &'n Node, indent: usize, out: &mut Vec<Line<'n>>) {
+/// Writes the lines of the entries of a map or a list, indented by `indent` columns.
+pub(crate) fn lines<'n>(node: &'n YamlNode, indent: usize, out: &mut Vec<Line<'n>>) {
     let pad = " ".repeat(indent);
     for entry in node.entries() {
         value(format!("{pad}{}:", scalar(&entry.key, true)), &entry.node, indent + 2, out);
@@ -27,8 +27,8 @@ pub(crate) fn lines<'n>(node: &'n Node, indent: usize, out: &mut Vec<Line<'n>>) 
     }
 }
 
-/// The lines of one value behind `head`, which is a key with its colon, or the dash of a list.
-pub(crate) fn value<'n>(head: String, node: &'n Node, indent: usize, out: &mut Vec<Line<'n>>) {
+/// Writes the lines of one value after `head`, which is a key with its colon, or the dash of a list.
+pub(crate) fn value<'n>(head: String, node: &'n YamlNode, indent: usize, out: &mut Vec<Line<'n>>) {
     let text = match &node.value {
         Value::Map(entries) if !entries.is_empty() => None,
         Value::List(items) if !items.is_empty() => None,
@@ -46,7 +46,7 @@ pub(crate) fn value<'n>(head: String, node: &'n Node, indent: usize, out: &mut V
     }
 }
 
-/// A text as YAML: bare where it is surely read back as the same, else in double quotes.
+/// Formats a string as YAML: bare if it is certainly read back unchanged, else in double quotes.
 pub(crate) fn scalar(text: &str, quoted: bool) -> String {
     let safe = |c: char| c.is_ascii_alphanumeric() || "_./+-:@=, ".contains(c);
     let starts = text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '/' || c == '_');

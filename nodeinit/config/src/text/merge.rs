@@ -1,11 +1,11 @@
-//! Layers over layers: later wins, maps merge deeply, lists and single values replace.
+//! Merges layers: later ones take precedence, maps merge deeply, lists and single values replace.
 
-use crate::text::tree::{Node, Value};
+use crate::text::tree::{Value, YamlNode};
 
-/// Lays `over` on `base`.
-pub(crate) fn merge(base: &mut Node, over: Node) {
+/// Merges `over` into `base`.
+pub(crate) fn merge(base: &mut YamlNode, over: YamlNode) {
     match (&mut base.value, over) {
-        (Value::Map(below), Node { at, value: Value::Map(above) }) => {
+        (Value::Map(below), YamlNode { at, value: Value::Map(above) }) => {
             if base.at.line == 0 {
                 base.at = at;
             }

@@ -1,27 +1,27 @@
-//! The one reader of YAML: from a text to its trees of values, in two dialects.
+//! The YAML reader: parses a text to trees of values, in two dialects.
 
 use crate::{
     problem::{Findings, Mark},
-    text::tree::{Entry, Node, Value, resolve},
+    text::tree::{Entry, Value, YamlNode, resolve},
 };
 use granit_parser::{Event, Parser, ScalarStyle, Tag, options};
 use serde_json::Value as Json;
 use std::collections::HashMap;
 
-/// How many values aliases may add to a text, lest a short one fills the memory.
+/// How many values aliases may add to a text, so that a short text cannot fill the memory.
 const ALIASED: usize = 100_000;
 
-/// What a text may contain.
+/// The accepted syntax.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// A `cluster.yaml`: one document without aliases and tags. All problems are reported.
     Strict,
-    /// As Kubernetes' own tools read it, with documents, aliases, merges and YAML's own tags. The first problem ends the reading.
+    /// The syntax of Kubernetes' tools, with documents, aliases, merges and the standard tags. The first problem stops the reader.
     Kubernetes,
 }
 
 impl Dialect {
-    /// Deeper than any good file; keeps a hostile one from exhausting the stack.
+    /// Returns the maximum depth, deeper than any valid file: keeps a hostile one from exhausting the stack.
     fn depth(self) -> usize {
         match self {
             Self::Strict => 32,
@@ -30,24 +30,24 @@ impl Dialect {
     }
 }
 
-/// A collection that is still being read, and for a map the key that waits for its value.
+/// A collection that is not complete yet, and for a map the key that waits for its value.
 struct Open {
-    node: Node,
+    node: YamlNode,
     key: Option<(String, Mark)>,
-    /// The keys that a map has, and their lines.
+    /// The keys of a map, and their lines.
     keys: HashMap<String, usize>,
     anchor: usize,
-    /// What `<<` brings in, behind the map's own keys.
+    /// The entries of `<<`, which follow the map's own keys.
     merged: Vec<Entry>,
 }
 
-/// Reads one layer. Syntax errors, second documents, aliases, tags and unfit keys go to `findings`.
-/// `None`: nothing is written in it, or nothing that can be understood.
-pub(crate) fn parse(layer: usize, bytes: &[u8], findings: &mut Findings) -> Option<Node> {
+/// Reads one layer. Syntax errors, second documents, aliases, tags and unsuitable keys go to `findings`.
+/// Returns `None` if the layer is empty or invalid.
+pub(crate) fn parse(layer: usize, bytes: &[u8], findings: &mut Findings) -> Option<YamlNode> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(err) => {
-            // As YAML counts: a carriage return ends a line too.
+            // In YAML, a carriage return also ends a line.
             let good = String::from_utf8_lossy(&bytes[..err.valid_up_to()]).replace("\r\n", "\n").replace('\r', "\n");
             let at = Mark { layer, line: good.matches('\n').count() + 1, column: after_newline(&good) };
             findings.add(at, "", "the file is not UTF-8 text", "save it as UTF-8");
@@ -57,8 +57,8 @@ pub(crate) fn parse(layer: usize, bytes: &[u8], findings: &mut Findings) -> Opti
     documents(layer, text, Dialect::Strict, findings)?.into_iter().next()
 }
 
-/// The text's documents. `None`: it is not YAML.
-pub(crate) fn documents(layer: usize, text: &str, dialect: Dialect, findings: &mut Findings) -> Option<Vec<Node>> {
+/// Reads the documents of a text. Returns `None` if it is not YAML.
+pub(crate) fn documents(layer: usize, text: &str, dialect: Dialect, findings: &mut Findings) -> Option<Vec<YamlNode>> {
     let mut limits = options! { flow_nesting_limit: dialect.depth(), block_nesting_limit: dialect.depth() };
     limits.set_emit_comments(false);
     let before = findings.len();
@@ -72,7 +72,7 @@ pub(crate) fn documents(layer: usize, text: &str, dialect: Dialect, findings: &m
                 let line = text.lines().nth(at.line.saturating_sub(1)).unwrap_or_default();
                 let remedy = match line.chars().take_while(|c| c.is_whitespace()).any(|c| c == '\t') {
                     true => "indent with spaces, not with tabs",
-                    false => "look at the indentation, the colons and the quotes of this line and the one above it",
+                    false => "check the indentation, the colons and the quotes of this line and the one above it",
                 };
                 let what = match dialect {
                     Dialect::Strict => format!("not valid YAML: {}", err.info()),
@@ -101,8 +101,8 @@ struct Reader<'f> {
     dialect: Dialect,
     findings: &'f mut Findings,
     open: Vec<Open>,
-    documents: Vec<Node>,
-    anchored: HashMap<usize, Node>,
+    documents: Vec<YamlNode>,
+    anchored: HashMap<usize, YamlNode>,
     aliased: usize,
 }
 
@@ -114,8 +114,8 @@ impl Reader<'_> {
     fn event(&mut self, event: Event<'_>, at: Mark) {
         match event {
             Event::DocumentStart(..) if self.is_strict() && self.documents.len() == 1 => {
-                let remedy = "keep one document in a file, and give the second a file of its own";
-                self.findings.add(at, "", "a second YAML document begins here", remedy);
+                let remedy = "move the second document to a separate file";
+                self.findings.add(at, "", "a second YAML document starts here", remedy);
             }
             Event::Scalar(text, style, anchor, tag) => {
                 let plain = style == ScalarStyle::Plain;
@@ -129,7 +129,7 @@ impl Reader<'_> {
                         None => !plain,
                         Some(suffix) => suffix == "str",
                     };
-                    self.place(Node { at, value: Value::Scalar { text: text.into_owned(), quoted } }, anchor);
+                    self.place(YamlNode { at, value: Value::Scalar { text: text.into_owned(), quoted } }, anchor);
                 }
             }
             Event::SequenceStart(_, anchor, tag) => {
@@ -149,16 +149,16 @@ impl Reader<'_> {
         }
     }
 
-    /// The name of one of YAML's own tags, where they are supported.
+    /// Returns the name of a standard tag, if they are supported.
     fn tag<'t>(&mut self, tag: Option<&'t Tag>, at: Mark) -> Option<&'t str> {
         let tag = tag?;
         if self.is_strict() {
-            self.findings.add(at, "", "tags (`!name`) are not supported", "remove the tag; quotes make a text");
+            self.findings.add(at, "", "tags (`!name`) are not supported", "remove the tag; use quotes for a string");
             return None;
         }
         let suffix = tag.core_suffix();
         if suffix.is_none() {
-            self.findings.add(at, "", "only YAML's own tags, such as !!str, are supported", "remove the tag");
+            self.findings.add(at, "", "only standard tags, such as !!str, are supported", "remove the tag");
         }
         suffix
     }
@@ -166,17 +166,17 @@ impl Reader<'_> {
     fn alias(&mut self, anchor: usize, at: Mark) {
         if self.is_strict() {
             self.findings.add(at, "", "aliases (`*name`) are not supported", "write the value out");
-            return self.place(Node { at, value: Value::Bad }, 0);
+            return self.place(YamlNode { at, value: Value::Bad }, 0);
         }
         if self.key_is_next() {
-            return self.findings.add(at, "", "a key must be a text", "write the key as a text");
+            return self.findings.add(at, "", "a key must be a string", "write the key as a string");
         }
         let Some(node) = self.anchored.get(&anchor).cloned() else {
             return self.findings.add(at, "", "an alias is inside its own anchor", "write the value out");
         };
         self.aliased += count(&node);
         if self.aliased > ALIASED {
-            let what = format!("aliases stand for more than {ALIASED} values");
+            let what = format!("aliases expand to more than {ALIASED} values");
             return self.findings.add(at, "", what, "write the values out");
         }
         self.place(node, 0);
@@ -194,9 +194,9 @@ impl Reader<'_> {
                 Json::Bool(_) => format!("the key {key} is a boolean, not a string"),
                 _ => format!("the key {key} is a number, not a string"),
             };
-            self.findings.add(at, "", what, format!("write {key:?} in quotes if it is meant"));
+            self.findings.add(at, "", what, format!("write {key:?} in quotes if this is intended"));
         }
-        // In quotes it is a key like any other, but no manifest has one of this name.
+        // In quotes, it is an ordinary key, but no manifest has a key with this name.
         if !self.is_strict() && quoted && key == MERGE {
             self.findings.add(at, "", "the key \"<<\" is not supported", "use another key");
         }
@@ -204,7 +204,7 @@ impl Reader<'_> {
         if let Some(line) = open.keys.get(&key) {
             let what = match self.dialect {
                 Dialect::Strict => format!("duplicate key {key:?}; it is already in line {line}"),
-                Dialect::Kubernetes => format!("the key {key:?} is there twice"),
+                Dialect::Kubernetes => format!("duplicate key {key:?}"),
             };
             self.findings.add(at, "", what, "keep one of the two");
         }
@@ -216,15 +216,21 @@ impl Reader<'_> {
         if self.key_is_next() {
             let what = match self.dialect {
                 Dialect::Strict => "a list or a map cannot be a key",
-                Dialect::Kubernetes => "a key must be a text",
+                Dialect::Kubernetes => "a key must be a string",
             };
-            self.findings.add(at, "", what, "write the key as a text");
+            self.findings.add(at, "", what, "write the key as a string");
         }
-        self.open.push(Open { node: Node { at, value }, key: None, keys: HashMap::new(), anchor, merged: Vec::new() });
+        self.open.push(Open {
+            node: YamlNode { at, value },
+            key: None,
+            keys: HashMap::new(),
+            anchor,
+            merged: Vec::new(),
+        });
     }
 
-    /// A value is complete: it goes into the innermost open collection, or is a document itself.
-    fn place(&mut self, node: Node, anchor: usize) {
+    /// Adds a complete value to the innermost open collection, or makes it a document.
+    fn place(&mut self, node: YamlNode, anchor: usize) {
         if anchor != 0 && !self.is_strict() {
             self.anchored.insert(anchor, node.clone());
         }
@@ -234,24 +240,24 @@ impl Reader<'_> {
             (Value::List(items), _) => items.push(node),
             (Value::Map(_), Some((key, _))) if merges && key == MERGE => match maps(node) {
                 Ok(entries) => open.merged.extend(entries),
-                Err(at) => self.findings.add(at, "", "`<<` needs a map", "name a map"),
+                Err(at) => self.findings.add(at, "", "`<<` needs a map", "use an alias of a map"),
             },
             (Value::Map(entries), Some((key, at))) if !open.keys.contains_key(&key) => {
                 open.keys.insert(key.clone(), at.line);
                 entries.push(Entry { key, at, node });
             }
-            // No key yet: a collection or an alias as a key, reported when it began. Its value goes with it.
+            // Without a key, the value belongs to a collection or an alias as a key, which was reported when it started.
             (Value::Map(_), None) => open.key = Some((String::new(), node.at)),
             _ => {}
         }
     }
 }
 
-/// The key that brings in the entries of other maps.
+/// The key that merges the entries of other maps.
 const MERGE: &str = "<<";
 
 impl Open {
-    fn end(mut self) -> Node {
+    fn end(mut self) -> YamlNode {
         if let Value::Map(entries) = &mut self.node.value {
             for entry in self.merged {
                 if self.keys.insert(entry.key.clone(), entry.at.line).is_none() {
@@ -263,8 +269,8 @@ impl Open {
     }
 }
 
-/// The entries of the maps that `<<` names: of one, or of a list of them.
-fn maps(node: Node) -> Result<Vec<Entry>, Mark> {
+/// Returns the entries of the map, or of the list of maps, that `<<` names.
+fn maps(node: YamlNode) -> Result<Vec<Entry>, Mark> {
     let at = node.at;
     match node.value {
         Value::Map(entries) => Ok(entries),
@@ -273,7 +279,7 @@ fn maps(node: Node) -> Result<Vec<Entry>, Mark> {
     }
 }
 
-fn count(node: &Node) -> usize {
+fn count(node: &YamlNode) -> usize {
     let inner = node.items().iter().map(count).sum::<usize>();
     1 + inner + node.entries().iter().map(|entry| count(&entry.node)).sum::<usize>()
 }

@@ -1,38 +1,38 @@
-//! The tree of values that a layer holds; each knows where it was written.
+//! The tree of values in a layer, each with its position.
 
 use crate::problem::Mark;
 use serde_json::{Map, Value as Json};
 
-/// A value and its place.
+/// A value and its position.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Node {
+pub(crate) struct YamlNode {
     pub(crate) at: Mark,
     pub(crate) value: Value,
 }
 
-/// What a layer can contain.
+/// A value in a layer.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
-    /// Written, but reported as wrong: stands for "unknown" so that no second problem follows from the first.
+    /// A value that was reported as wrong; treated as unknown, so that it causes no further problems.
     Bad,
-    /// A single value as written. `quoted`: in quotes, so it is text whatever it looks like.
+    /// A single value as written. `quoted`: in quotes, so it is always a string.
     Scalar {
         text: String,
         quoted: bool,
     },
-    List(Vec<Node>),
+    List(Vec<YamlNode>),
     Map(Vec<Entry>),
 }
 
-/// A key of a map with its value. Keys are unique: the reader of the text has refused a second one.
+/// A key of a map with its value. Keys are unique: the reader refuses duplicates.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Entry {
     pub(crate) key: String,
     pub(crate) at: Mark,
-    pub(crate) node: Node,
+    pub(crate) node: YamlNode,
 }
 
-impl Node {
+impl YamlNode {
     pub(crate) fn map(at: Mark) -> Self {
         Self { at, value: Value::Map(Vec::new()) }
     }
@@ -48,7 +48,7 @@ impl Node {
         }
     }
 
-    pub(crate) fn items(&self) -> &[Node] {
+    pub(crate) fn items(&self) -> &[YamlNode] {
         match &self.value {
             Value::List(items) => items,
             _ => &[],
@@ -66,18 +66,18 @@ impl Node {
         self.json() == Json::Null && self.value != Value::Bad
     }
 
-    /// The value below a path of plain keys, such as `network.podCIDR`.
+    /// Returns the value at a path of plain keys, such as `network.podCIDR`.
     pub(crate) fn get(&self, path: &str) -> Option<&Self> {
         path.split('.').try_fold(self, |node, key| node.entries().iter().find(|e| e.key == key).map(|e| &e.node))
     }
 
-    /// The value of a key of this map.
+    /// Returns the value of a key of this map.
     pub(crate) fn get_mut(&mut self, key: &str) -> Option<&mut Self> {
         let Value::Map(entries) = &mut self.value else { return None };
         entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.node)
     }
 
-    /// Sets the value below a path of plain keys, with the maps that lead to it.
+    /// Sets the value at a path of plain keys, and creates the maps on the path.
     pub(crate) fn set(&mut self, path: &str, node: Self) {
         let (key, rest) = path.split_once('.').map_or((path, None), |(key, rest)| (key, Some(rest)));
         if !matches!(self.value, Value::Map(_)) {
@@ -94,7 +94,7 @@ impl Node {
         }
     }
 
-    /// Takes the value below a path of plain keys out of its map, if it is there.
+    /// Removes the value at a path of plain keys, if it exists.
     pub(crate) fn remove(&mut self, path: &str) {
         let Value::Map(entries) = &mut self.value else { return };
         match path.split_once('.') {
@@ -103,7 +103,7 @@ impl Node {
         }
     }
 
-    /// The value as JSON, by the core schema of YAML 1.2.
+    /// Returns the value as JSON, according to the core schema of YAML 1.2.
     pub(crate) fn json(&self) -> Json {
         match &self.value {
             Value::Bad => Json::Null,
@@ -114,13 +114,13 @@ impl Node {
         }
     }
 
-    /// The entries as JSON; empty for anything but a map.
+    /// Returns the entries as JSON; empty for anything but a map.
     pub(crate) fn json_map(&self) -> Map<String, Json> {
         self.entries().iter().map(|e| (e.key.clone(), e.node.json())).collect()
     }
 }
 
-/// What an unquoted text means. Source: YAML 1.2.2, 10.3.2 "Tag resolution" of the core schema.
+/// Resolves an unquoted text. Source: YAML 1.2.2, 10.3.2 "Tag resolution" of the core schema.
 pub(crate) fn resolve(text: &str) -> Json {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Json::Null,
@@ -141,7 +141,7 @@ pub(crate) fn resolve(text: &str) -> Json {
     number.unwrap_or_else(|| Json::from(text))
 }
 
-/// `path` and a key below it, as messages write it: `network.podCIDR`, `os.sysctls["vm.swappiness"]`.
+/// Formats `path` and a key below it for messages: `network.podCIDR`, `os.sysctls["vm.swappiness"]`.
 pub(crate) fn below(path: &str, key: &str) -> String {
     let plain = !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
     match (path.is_empty(), plain) {
@@ -157,7 +157,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn unquoted_text_means_what_the_core_schema_says() {
+    fn unquoted_text_is_resolved_with_the_core_schema() {
         for (text, meaning) in [
             ("~", Json::Null),
             ("True", json!(true)),

@@ -1,13 +1,13 @@
-//! YAML that others wrote: manifests, kubeconfigs, secrets bundles. Read as Kubernetes' own tools read it.
+//! Reads other YAML: manifests, kubeconfigs, secrets bundles. Accepts the same syntax as Kubernetes' tools.
 
 use super::{
     reader::{self, Dialect},
-    tree::{Node, Value as Written, resolve},
+    tree::{Value as Written, YamlNode, resolve},
 };
 use crate::problem::Findings;
 use serde_json::Value;
 
-/// Where and why a text cannot be read. May quote a key, never a value.
+/// Why a text cannot be read, with the position. May quote a key, never a value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {what}")]
 pub struct YamlError {
@@ -15,14 +15,14 @@ pub struct YamlError {
     pub line: usize,
     /// The column, from 1, in characters.
     pub column: usize,
-    /// What is wrong there.
+    /// The problem.
     pub what: String,
 }
 
-/// The text's documents; an empty one is `null`.
+/// Reads the documents of a text; an empty one is `null`.
 ///
 /// # Errors
-/// Where the text is not YAML, a map has a key twice, or a tag or a key cannot be shown in JSON.
+/// If the text is not YAML, if a map has a duplicate key, or if a tag or a key cannot be represented in JSON.
 pub fn documents(text: &str) -> Result<Vec<Value>, YamlError> {
     let mut findings = Findings::default();
     match reader::documents(0, text, Dialect::Kubernetes, &mut findings) {
@@ -33,19 +33,19 @@ pub fn documents(text: &str) -> Result<Vec<Value>, YamlError> {
     }
 }
 
-/// The text's only document; `null` where it has none.
+/// Reads the only document of a text; `null` if it has none.
 ///
 /// # Errors
-/// As [`documents`], and where there is a second one.
+/// As [`documents`], and if there is a second document.
 pub fn document(text: &str) -> Result<Value, YamlError> {
     let mut all = documents(text)?;
     match all.len() {
         0 | 1 => Ok(all.pop().unwrap_or_default()),
-        n => Err(YamlError { line: 1, column: 1, what: format!("one document was expected, and {n} are there") }),
+        n => Err(YamlError { line: 1, column: 1, what: format!("expected one document, found {n}") }),
     }
 }
 
-fn json(node: &Node) -> Value {
+fn json(node: &YamlNode) -> Value {
     match &node.value {
         Written::Bad => Value::Null,
         Written::Scalar { text, quoted: true } => text.as_str().into(),
@@ -55,7 +55,7 @@ fn json(node: &Node) -> Value {
     }
 }
 
-/// What an unquoted text means to Kubernetes, which still knows some words and octal numbers of YAML 1.1.
+/// Resolves an unquoted text as Kubernetes does, which still supports some words and octal numbers of YAML 1.1.
 /// Source: `sigs.k8s.io/yaml/goyaml.v2`, `resolve.go`.
 fn resolve_old(text: &str) -> Value {
     match text {
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn aliases_and_merges_stand_for_what_they_name() {
+    fn aliases_and_merges_are_expanded() {
         let text = "base: &b {x: 1, y: 2}\nlist: &l [a]\nmore: {<<: *b, y: 3}\nboth: {<<: [*b, {z: 4}]}\nagain: *l\n";
         let read = document(text).unwrap();
         assert_eq!(read["more"], json!({"x": 1, "y": 3}));
@@ -98,24 +98,24 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_named_with_its_place() {
-        assert_eq!(error("a: 1\nb: 2\na: 3\n"), "line 3, column 1: the key \"a\" is there twice");
-        assert_eq!(error("a: !own 1\n"), "line 1, column 9: only YAML's own tags, such as !!str, are supported");
-        assert!(error("? [a]\n: 1\n").ends_with("a key must be a text"));
-        assert!(error("a: &a b\n*a : 1\n").ends_with("a key must be a text"));
+    fn errors_have_a_position() {
+        assert_eq!(error("a: 1\nb: 2\na: 3\n"), "line 3, column 1: duplicate key \"a\"");
+        assert_eq!(error("a: !own 1\n"), "line 1, column 9: only standard tags, such as !!str, are supported");
+        assert!(error("? [a]\n: 1\n").ends_with("a key must be a string"));
+        assert!(error("a: &a b\n*a : 1\n").ends_with("a key must be a string"));
         assert!(error("a: &a [*a]\n").ends_with("an alias is inside its own anchor"));
         assert!(error("a: *b\n").starts_with("line 1, column"));
         assert!(error("a: {<<: 1}\n").ends_with("`<<` needs a map"));
         assert!(error("a: [1\n").starts_with("line "));
-        assert!(document("a: 1\n---\nb: 1\n").unwrap_err().what.contains("2 are there"));
+        assert!(document("a: 1\n---\nb: 1\n").unwrap_err().what.contains("found 2"));
     }
 
     #[test]
-    fn hostile_texts_end_soon() {
+    fn hostile_texts_are_refused_quickly() {
         assert!(documents(&"[".repeat(100_000)).is_err());
         let bomb = (1..9).fold("a0: &a0 [x, x]\n".to_owned(), |text, n| {
             text + &format!("a{n}: &a{n} [{}]\n", vec![format!("*a{}", n - 1); 10].join(", "))
         });
-        assert!(error(&bomb).ends_with("aliases stand for more than 100000 values"));
+        assert!(error(&bomb).ends_with("aliases expand to more than 100000 values"));
     }
 }

@@ -1,4 +1,4 @@
-//! What follows from a configuration and from the declared keys: texts, the JSON Schema, and each machine's part.
+//! Views of a configuration and of the declared keys: texts, the JSON Schema, and the configuration of each machine.
 
 pub(crate) mod projection;
 pub(crate) mod schema;

@@ -1,4 +1,4 @@
-//! What one machine gets of the configuration.
+//! The part of the configuration that a machine receives.
 
 use crate::{
     keys::{API_VERSION, CLUSTER, KIND},
@@ -12,18 +12,18 @@ use crate::{
     problem::{Mark, Problems},
     text::{
         emit,
-        tree::{Node, Value},
+        tree::{Value, YamlNode},
     },
 };
 use std::{collections::BTreeMap, fmt::Write, net::IpAddr};
 
-/// The place of a value that is in no file but is no default either.
+/// The position of a value that is neither in a file nor a default.
 const WRITTEN: Mark = Mark { layer: 0, line: 1, column: 1 };
 
-/// What a worker has to know beside the configuration to join. Nothing of it is secret.
+/// What a worker needs to join, in addition to the configuration. Not secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trust {
-    /// Where the API is, as `host:port`, tried in turn. The first becomes `controlPlane.endpoint`.
+    /// The addresses of the API as `host:port`, tried in turn. The first becomes `controlPlane.endpoint`.
     pub endpoints: Vec<String>,
     /// The cluster's CA, as PEM.
     pub ca_certificate: String,
@@ -31,28 +31,28 @@ pub struct Trust {
     pub ca_pin: String,
 }
 
-/// What only a cloud knows, once it has made the machines.
+/// The values that are known only after the cloud has created the machines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Made {
-    /// Machines' addresses by their names, for those that the configuration leaves open.
+    /// Addresses of machines without a configured address, by name.
     pub addresses: BTreeMap<String, IpAddr>,
-    /// What stands before the masters, for a configuration without `controlPlane.endpoint`.
+    /// The load balancer in front of the masters, for a configuration without `controlPlane.endpoint`.
     pub endpoint: Option<IpAddr>,
     /// Further addresses of the API.
     pub cert_sans: Vec<IpAddr>,
-    /// Workers join on their own: the first master does not reach for them. It keeps the addresses that the configuration has, as no
-    /// other machine may get a certificate for them.
+    /// Whether workers join on their own, without SSH from the first master. It keeps the configured addresses, so that no other machine
+    /// can get a certificate for them.
     pub workers_self_join: bool,
 }
 
 impl Loaded {
-    /// The same cluster with what the cloud has made of it.
+    /// Returns the same cluster with the values from the cloud.
     ///
     /// # Errors
-    /// Where both do not fit, such as an address that two machines have.
+    /// If both are inconsistent, such as an address that two machines have.
     pub fn made(&self, made: &Made) -> Result<Self, Problems> {
         let mut tree = self.tree.clone();
-        let plain = |text: &dyn ToString| Node::text(WRITTEN, text.to_string());
+        let plain = |text: &dyn ToString| YamlNode::text(WRITTEN, text.to_string());
         let lists = [(keys().masters().path, false), (keys().workers().path, made.workers_self_join)];
         for (list, join_on_their_own) in lists {
             let Some(Value::List(machines)) = tree.get_mut(&list).map(|node| &mut node.value) else { continue };
@@ -80,19 +80,19 @@ impl Loaded {
         if !made.cert_sans.is_empty() {
             let named = control_plane.cert_sans.iter().map(|name| plain(name));
             let all = named.chain(made.cert_sans.iter().map(|address| plain(address))).collect();
-            tree.set(&plane.cert_sans().path, Node { value: Value::List(all), ..plain(&"") });
+            tree.set(&plane.cert_sans().path, YamlNode { value: Value::List(all), ..plain(&"") });
         }
-        let made = Layer::file("what the cloud has made of it", text(tree));
+        let made = Layer::file("the values from the cloud", text(tree));
         load(&[vec![made], self.releases.clone()].concat())
     }
 
-    /// A master's configuration: what masters receive, less what is default anyway.
+    /// Returns a master's configuration: the keys that masters receive, without defaults.
     #[must_use]
     pub fn master_config(&self) -> String {
         text(self.part(Audience::Masters))
     }
 
-    /// A worker's configuration: what workers receive, its own entry, and whom to trust. `None`: no worker has this name.
+    /// Returns a worker's configuration: the keys that workers receive, its own entry, and its trust. `None` if no worker has this name.
     #[must_use]
     pub fn worker_config(&self, name: &str, trust: &Trust) -> Option<String> {
         let mut tree = self.part(Audience::Workers);
@@ -100,12 +100,12 @@ impl Loaded {
         let workers = Place::document(&tree).workers().items();
         let own = workers.iter().find(|worker| worker.name().value().as_deref() == Some(name))?.written()?.clone();
         let at = own.at;
-        let quoted = |text: &str| Node { at, value: Value::Scalar { text: text.to_owned(), quoted: true } };
-        let list = |items: Vec<Node>| Node { at, value: Value::List(items) };
+        let quoted = |text: &str| YamlNode { at, value: Value::Scalar { text: text.to_owned(), quoted: true } };
+        let list = |items: Vec<YamlNode>| YamlNode { at, value: Value::List(items) };
         tree.set(&all.workers().path, list(vec![own]));
         tree.set(&all.control_plane().endpoint().path, quoted(trust.endpoints.first()?));
         let join = all.join();
-        tree.set(&join.path, Node::map(at));
+        tree.set(&join.path, YamlNode::map(at));
         tree.set(&join.ca_certificate().path, quoted(&trust.ca_certificate));
         tree.set(&join.ca_pins().path, list(vec![quoted(&trust.ca_pin)]));
         if trust.endpoints.len() > 1 {
@@ -115,18 +115,18 @@ impl Loaded {
         Some(text(tree))
     }
 
-    /// What a kind of machines receives. A default that follows from the cloud is written out, and one that all machines of a cluster
-    /// must share, since they may run different versions of nodeinit.
-    fn part(&self, audience: Audience) -> Node {
+    /// Returns the keys that a kind of machines receives. Includes defaults that depend on the cloud, and those that all machines of a
+    /// cluster must share, because they may run different versions of nodeinit.
+    fn part(&self, audience: Audience) -> YamlNode {
         let mut tree = self.tree.clone();
         let all = keys();
         let metadata = all.network().pods_may_read_metadata().path;
         if self.cluster.openstack.is_some() && tree.get(&metadata).is_none() {
-            tree.set(&metadata, Node::text(WRITTEN, "false"));
+            tree.set(&metadata, YamlNode::text(WRITTEN, "false"));
         }
         for key in [all.agent().enabled().path, all.kubernetes().version().path] {
-            if let Some(text) = tree.get(&key).and_then(Node::scalar).map(str::to_owned) {
-                tree.set(&key, Node::text(WRITTEN, text));
+            if let Some(text) = tree.get(&key).and_then(YamlNode::scalar).map(str::to_owned) {
+                tree.set(&key, YamlNode::text(WRITTEN, text));
             }
         }
         retain(&mut tree, CLUSTER, audience);
@@ -135,7 +135,7 @@ impl Loaded {
 }
 
 /// Keeps the keys that these machines receive.
-fn retain(node: &mut Node, fields: &[Field], audience: Audience) {
+fn retain(node: &mut YamlNode, fields: &[Field], audience: Audience) {
     let Value::Map(entries) = &mut node.value else { return };
     entries.retain_mut(|entry| {
         let Some(field) = fields.iter().find(|field| field.key == entry.key) else { return false };
@@ -150,8 +150,8 @@ fn retain(node: &mut Node, fields: &[Field], audience: Audience) {
     });
 }
 
-/// The tree as YAML, without what every machine takes for default.
-fn text(mut tree: Node) -> String {
+/// Writes the tree as YAML, without defaults.
+fn text(mut tree: YamlNode) -> String {
     prune(&mut tree);
     if let Value::Map(entries) = &mut tree.value {
         entries.retain(|entry| !["apiVersion", "kind"].contains(&entry.key.as_str()));
@@ -166,8 +166,8 @@ fn text(mut tree: Node) -> String {
     })
 }
 
-/// Drops what comes from the built-in defaults.
-fn prune(node: &mut Node) {
+/// Removes values from the built-in defaults.
+fn prune(node: &mut YamlNode) {
     if let Value::Map(entries) = &mut node.value {
         entries.iter_mut().for_each(|entry| prune(&mut entry.node));
         entries.retain(|entry| match &entry.node.value {
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_master_gets_all() {
+    fn a_master_receives_everything() {
         let whole = load(&[Layer::file("cluster.yaml", WHOLE)]).unwrap();
         assert_eq!(part(&whole.master_config()), whole.cluster);
         assert!(whole.cluster.network.pods_may_read_metadata);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn every_machine_reads_whether_there_is_an_agent() {
+    fn every_machine_knows_whether_there_is_an_agent() {
         let trust = Trust { endpoints: vec!["a:6443".into()], ca_certificate: "x".into(), ca_pin: "x".into() };
         for (own, wanted) in [("", "enabled: true"), ("agent: {enabled: false}\n", "enabled: false")] {
             let whole = load(&[Layer::file("cluster.yaml", format!("{WHOLE}{own}"))]).unwrap();
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_cloud_has_made_fills_the_gaps() {
+    fn values_from_the_cloud_fill_the_gaps() {
         let whole = load(&[Layer::file(
             "cluster.yaml",
             WHOLE.replace(
@@ -231,7 +231,7 @@ mod tests {
         let addresses = |machines: &[crate::cluster::Machine]| -> Vec<_> {
             machines.iter().map(|m| m.address.map(|a| a.to_string()).unwrap_or_default()).collect()
         };
-        assert_eq!(addresses(&cluster.masters), ["10.9.0.1", "10.9.0.2"], "the configuration's own address went");
+        assert_eq!(addresses(&cluster.masters), ["10.9.0.1", "10.9.0.2"], "configured addresses take precedence");
         assert_eq!(addresses(&cluster.workers), ["10.9.0.3", "10.9.0.4"]);
         assert_eq!(cluster.control_plane.endpoint.unwrap().to_string(), "10.9.0.100:6443");
         assert_eq!(cluster.control_plane.cert_sans, ["a.example.org", "192.0.2.7"]);
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn no_machine_gets_the_cloud() {
+    fn no_machine_receives_the_cloud() {
         let cloud =
             "openstack: {clusterID: c7d0bd8a-6f0d-4b5e-9a53-0b3d6f1f2a10, image: i, flavor: f, network: {name: n}}\n";
         let whole = format!("{WHOLE}{cloud}").replace("{name: w2,", "{name: w2, flavor: large, availabilityZone: az1,");
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_gets_its_own() {
+    fn a_worker_receives_its_own_entry() {
         let whole = load(&[Layer::file("cluster.yaml", WHOLE)]).unwrap();
         let trust = Trust {
             endpoints: vec!["api.example.org:6443".into(), "10.9.0.1:6443".into()],

@@ -1,4 +1,4 @@
-//! The JSON Schema of the configuration, made from the same description as everything else.
+//! The JSON Schema of the configuration, generated from the declared keys.
 
 use crate::{
     keys::CLUSTER,
@@ -8,8 +8,8 @@ use crate::{
 };
 use serde_json::{Map, Value, json};
 
-/// The JSON Schema, draft 2020-12: for editors, and for checks outside of `nodeinit`. What `config validate` refuses
-/// and a schema cannot express (overlapping ranges, for instance) is not in it.
+/// Returns the JSON Schema, draft 2020-12, for editors and for checks outside `nodeinit`. It lacks checks of `config validate` that a
+/// schema cannot express, such as overlapping ranges.
 #[must_use]
 pub fn json_schema() -> Value {
     let mut schema = group(CLUSTER, false);
@@ -23,7 +23,7 @@ fn group(fields: &[Field], complete: bool) -> Value {
     let properties: Map<String, Value> = fields.iter().map(|f| (f.key.to_owned(), property(f))).collect();
     let required: Vec<&str> = fields.iter().filter(|f| f.default == Fallback::Required).map(|f| f.key).collect();
     let mut schema = json!({ "type": "object", "additionalProperties": false, "properties": properties });
-    // The header may be in another layer; a key that an entry of a list lacks is in no layer.
+    // The header may be in another layer; the keys of a list entry must be in the same layer.
     if complete && !required.is_empty() {
         schema["required"] = json!(required);
     }
@@ -45,7 +45,7 @@ fn property(field: &Field) -> Value {
     schema
 }
 
-/// `key:` with nothing behind it counts as not written.
+/// Allows `key:` without a value, which counts as not written.
 fn allow_null(schema: &mut Value) {
     if let Some(Value::String(kind)) = schema.get("type") {
         schema["type"] = json!([kind, "null"]);
@@ -92,7 +92,7 @@ fn refuse(schema: &mut Value, reserved: &[(&str, &str)]) {
 
 fn text(format: &Format) -> Value {
     let mut schema = match format.loose {
-        // An empty value is an empty text.
+        // An empty value is an empty string.
         true => json!({ "type": ["string", "number", "boolean", "null"] }),
         false => json!({ "type": "string" }),
     };

@@ -1,16 +1,16 @@
-//! The merged view: every value with the place that set it.
+//! The merged view: every value with its origin.
 
 use crate::{
     load::Loaded,
     text::{
         emit,
-        tree::{Node, below},
+        tree::{YamlNode, below},
     },
 };
 use serde_json::{Map, Value as Json, json};
 
 impl Loaded {
-    /// The merged view as YAML; a comment behind each value tells its origin. Loading it gives the same cluster.
+    /// Returns the merged view as YAML; a comment after each value names its origin. Loading it gives the same cluster.
     #[must_use]
     pub fn text(&self) -> String {
         let mut lines = Vec::new();
@@ -25,7 +25,7 @@ impl Loaded {
         lines.into_iter().map(line).collect()
     }
 
-    /// The merged view as one JSON object: `config`, and `origins` by the path of each value.
+    /// Returns the merged view as one JSON object: `config`, and `origins` by the path of each value.
     #[must_use]
     pub fn json(&self) -> Json {
         let mut origins = Map::new();
@@ -33,7 +33,7 @@ impl Loaded {
         json!({ "config": self.tree.json(), "origins": origins })
     }
 
-    fn origins(&self, node: &Node, path: &str, out: &mut Map<String, Json>) {
+    fn origins(&self, node: &YamlNode, path: &str, out: &mut Map<String, Json>) {
         for entry in node.entries() {
             self.origins(&entry.node, &below(path, &entry.key), out);
         }

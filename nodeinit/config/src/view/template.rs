@@ -10,7 +10,7 @@ use crate::{
     text::{
         emit,
         merge::merge,
-        tree::{Node, Value},
+        tree::{Value, YamlNode},
     },
 };
 
@@ -20,7 +20,7 @@ const WIDTH: usize = 110;
 /// Writes a configuration file with the values of `layers`, and every other key as a comment; each is explained.
 ///
 /// # Errors
-/// As [`crate::load`]: the layers are loaded to see that the file will be good.
+/// As [`crate::load`]: the layers are loaded to verify that the file is valid.
 pub fn template(layers: &[Layer]) -> Result<String, Problems> {
     let chosen = chosen(layers)?;
     let mut out = vec![
@@ -59,11 +59,11 @@ pub fn short_template(layers: &[Layer]) -> Result<String, Problems> {
 }
 
 /// What the layers say, without the defaults.
-fn chosen(layers: &[Layer]) -> Result<Node, Problems> {
+fn chosen(layers: &[Layer]) -> Result<YamlNode, Problems> {
     let header = Layer::file("", format!("apiVersion: {API_VERSION}\nkind: {KIND}\n"));
     let all: Vec<Layer> = std::iter::once(header).chain(layers.iter().cloned()).collect();
     load(&all)?;
-    let mut chosen = Node::map(Mark::DEFAULT);
+    let mut chosen = YamlNode::map(Mark::DEFAULT);
     for (index, layer) in all.iter().enumerate().filter(|(_, layer)| !layer.is_release()) {
         // Its problems were reported by `load`.
         let mut findings = Findings::default();
@@ -77,7 +77,7 @@ fn chosen(layers: &[Layer]) -> Result<Node, Problems> {
 }
 
 /// Puts the keys of maps in the order in which they are declared.
-fn in_order(node: &mut Node, kind: &Kind) {
+fn in_order(node: &mut YamlNode, kind: &Kind) {
     match (&mut node.value, kind) {
         (Value::Map(entries), Kind::Group(fields) | Kind::ChoiceOrGroup(_, fields)) => {
             entries.sort_by_key(|entry| fields.iter().position(|field| field.key == entry.key));
@@ -92,7 +92,7 @@ fn in_order(node: &mut Node, kind: &Kind) {
     }
 }
 
-fn write(field: &Field, chosen: Option<&Node>, indent: usize, out: &mut Vec<String>) {
+fn write(field: &Field, chosen: Option<&YamlNode>, indent: usize, out: &mut Vec<String>) {
     let pad = " ".repeat(indent);
     if needs_explanation(field, indent) {
         explain(&(meaning(field) + &fallback(field)), &pad, out);
@@ -104,7 +104,7 @@ fn write(field: &Field, chosen: Option<&Node>, indent: usize, out: &mut Vec<Stri
             let first = out.len();
             write(inner, chosen.and_then(|node| node.get(inner.key)), indent + 2, out);
             if chosen.is_none() {
-                // The whole group is a comment already: a comment within it needs no second mark.
+                // The group is a comment already: a comment inside it needs no second mark.
                 for line in &mut out[first..] {
                     *line = format!("# {}", line.strip_prefix("# ").unwrap_or(line));
                 }
@@ -118,7 +118,7 @@ fn write(field: &Field, chosen: Option<&Node>, indent: usize, out: &mut Vec<Stri
     }
 }
 
-fn write_chosen(field: &Field, chosen: Option<&Node>, indent: usize, out: &mut Vec<String>) {
+fn write_chosen(field: &Field, chosen: Option<&YamlNode>, indent: usize, out: &mut Vec<String>) {
     let (Some(node), pad) = (chosen, " ".repeat(indent)) else { return };
     if let Kind::Group(fields) = field.kind {
         out.push(format!("{pad}{}:", field.key));
@@ -131,7 +131,7 @@ fn write_chosen(field: &Field, chosen: Option<&Node>, indent: usize, out: &mut V
     value(field, node, indent, out);
 }
 
-fn value(field: &Field, node: &Node, indent: usize, out: &mut Vec<String>) {
+fn value(field: &Field, node: &YamlNode, indent: usize, out: &mut Vec<String>) {
     let mut lines = Vec::new();
     emit::value(format!("{}{}:", " ".repeat(indent), field.key), node, indent + 2, &mut lines);
     out.extend(lines.into_iter().map(|line| line.text));

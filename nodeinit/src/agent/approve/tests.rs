@@ -9,7 +9,7 @@ use serde_json::json;
 
 const W1: &str = "abcdef";
 
-/// Three masters, a worker with an address and one without, and everything that reserves a name.
+/// Returns the rules of three masters, a worker with an address and one without, and everything that reserves a name.
 fn rules() -> Rules {
     let mut fixture = Fixture::new();
     let machine = |name: &str, address: Option<[u8; 4]>| Machine {
@@ -26,7 +26,7 @@ fn rules() -> Rules {
     Rules::new(&fixture.cluster, &fixture.node)
 }
 
-/// A request as the API server stores it, made by the real openssl.
+/// Returns a request as the API server stores it, created by the real openssl.
 fn request(user: &str, signer: &str, usages: &[&str], subject: &str, extensions: &[&str]) -> Value {
     let key = "req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout /dev/null -new -subj";
     let mut arguments: Vec<&str> = key.split(' ').chain([subject]).collect();
@@ -49,7 +49,7 @@ fn read(object: &Value) -> Option<Request> {
     Request::read(serde_json::from_value(object.clone()).unwrap())
 }
 
-/// A worker's token.
+/// Returns a worker's token.
 fn token(worker: &str, key: Option<&str>) -> Value {
     let annotations = key.map_or(json!(null), |key| json!({PUBLIC_KEY: key}));
     json!({"metadata": {"labels": {WORKER_LABEL: worker_label(worker)}, "annotations": annotations}})
@@ -79,7 +79,7 @@ fn is_approved(verdict: &Verdict) {
 const OWN: &str = "/O=system:nodes/CN=system:node:w1";
 
 #[test]
-fn a_workers_token_gets_its_own_name_and_nothing_else() {
+fn a_workers_token_is_for_its_own_name_only() {
     let of_w1 = token("w1", None);
     let of_w1 = Some(&of_w1);
     is_approved(&client(OWN, CLIENT, &[], of_w1));
@@ -105,9 +105,12 @@ fn a_workers_token_gets_its_own_name_and_nothing_else() {
         is_denied(&client(OWN, usages, &[], of_w1), "its usages must be digital signature and client auth");
     }
     for extension in ["subjectAltName=DNS:w1", "subjectAltName=email:a@b", "basicConstraints=CA:TRUE"] {
-        is_denied(&client(OWN, CLIENT, &[extension], of_w1), "no alternative names and no requested extensions");
+        is_denied(
+            &client(OWN, CLIENT, &[extension], of_w1),
+            "must have no alternative names and no requested extensions",
+        );
     }
-    // A token that somebody made for a master is refused, too.
+    // A token that was created for a master is refused, too.
     let of_master = token("m1", None);
     is_denied(&client("/O=system:nodes/CN=system:node:m1", CLIENT, &[], Some(&of_master)), "m1 is a master");
     is_denied(&client(OWN, CLIENT, &[], None), "was revoked or has expired");
@@ -125,7 +128,7 @@ fn a_token_is_for_one_key() {
 }
 
 #[test]
-fn what_is_decided_or_somebody_elses_is_not_looked_at() {
+fn decided_and_foreign_requests_are_ignored() {
     let object = request("system:bootstrap:abcdef", "kube-apiserver-client-kubelet", CLIENT, OWN, &[]);
     assert!(read(&object).is_some());
     let with = |pointer: &str, value: Value| {
@@ -137,10 +140,10 @@ fn what_is_decided_or_somebody_elses_is_not_looked_at() {
     assert!(!with("/status", json!({"conditions": [{"type": "Approved"}]})));
     assert!(!with("/status", json!({"certificate": "LS0t"})));
     assert!(!with("/spec/signerName", json!("kubernetes.io/kube-apiserver-client")));
-    assert!(!with("/spec/signerName", json!("kubernetes.io/kubelet-serving")), "a token is no node");
+    assert!(!with("/spec/signerName", json!("kubernetes.io/kubelet-serving")), "a token is not a node");
     // Kubernetes renews nodes' own certificates.
     assert!(!with("/spec/username", json!("system:node:w1")));
-    // What cannot be read is denied.
+    // An unreadable request is denied.
     let mut damaged = object.clone();
     damaged["spec"]["request"] = json!("????");
     let of_w1 = token("w1", None);
@@ -160,13 +163,13 @@ fn serving_as(user: &str, subject: &str, usages: &[&str], extensions: &[&str], n
 }
 
 #[test]
-fn machines_of_the_configuration_serve_with_their_own_names() {
+fn configured_machines_serve_with_their_own_names() {
     is_approved(&serving("w1", "DNS:w1,IP:10.77.0.21", &[]));
     is_approved(&serving("w1", "IP:10.77.0.21", &[]));
     // Its own name and address are in certSANs; the API server serves there with the same ones.
     is_approved(&serving("m1", "DNS:m1,IP:10.77.0.11", &[]));
     is_approved(&serving("m3", "DNS:m3,IP:10.77.0.13", &[]));
-    // The configuration says where it is, and not the node.
+    // The configuration decides about its address, not the node.
     is_left(&serving("w1", "DNS:w1,IP:10.77.0.99", &[("w1", &["10.77.0.99"])]), "nodeinit certs approve w1");
     is_left(&serving("w1", "DNS:db.example.org", &[]), "db.example.org");
     // The cloud's controller adds a floating IP, which is in certSANs, to the Node of a master.
@@ -217,7 +220,7 @@ fn other_nodes_serve_with_their_own_name_and_the_addresses_that_they_report() {
 }
 
 #[test]
-fn nobody_serves_with_the_apis_names_or_anothers() {
+fn no_machine_serves_with_names_of_the_api_or_of_another_machine() {
     for (name, why) in [
         ("DNS:api.example.org", "the control plane's endpoint"),
         ("DNS:API.example.org", "the control plane's endpoint"),
@@ -247,19 +250,19 @@ fn nobody_serves_with_the_apis_names_or_anothers() {
     ] {
         is_denied(&serving("w1", &format!("DNS:w1,IP:10.77.0.21,{name}"), &[]), why);
     }
-    // Nor does a master with those of another, or with the endpoint, which is not its own name.
+    // Neither does a master with those of another, or with the endpoint, which is not its own name.
     is_denied(&serving("m1", "DNS:m1,IP:10.77.0.12", &[]), "m2's");
     is_denied(&serving("m2", "DNS:m2,DNS:api.example.org", &[]), "the control plane's endpoint");
-    // A node that took the endpoint for its name.
+    // A node whose name is the endpoint.
     is_denied(&serving("api.example.org", "DNS:api.example.org", &[]), "the control plane's endpoint");
 }
 
 #[test]
-fn a_serving_certificate_is_asked_for_by_the_node_itself_and_for_serving() {
+fn only_the_node_itself_requests_its_serving_certificate() {
     let own = &["subjectAltName=DNS:w1"];
     is_approved(&serving_as("w1", OWN, SERVER, own, &[]));
     is_approved(&serving_as("w1", OWN, &["key encipherment", "digital signature", "server auth"], own, &[]));
-    is_denied(&serving_as("w2", OWN, SERVER, own, &[]), "w2 asks for the certificate of w1");
+    is_denied(&serving_as("w2", OWN, SERVER, own, &[]), "w2 requests the certificate of w1");
     is_denied(&serving_as("w1", "/CN=system:node:w1", SERVER, own, &[]), "its subject must be");
     is_denied(&serving_as("w1", "/O=system:nodes/CN=api", SERVER, own, &[]), "its subject must be");
     is_denied(&serving_as("w1", OWN, CLIENT, own, &[]), "its usages must be");
@@ -273,7 +276,7 @@ fn a_serving_certificate_is_asked_for_by_the_node_itself_and_for_serving() {
 }
 
 #[test]
-fn a_lone_master_that_the_configuration_does_not_name_is_known() {
+fn a_single_master_that_the_configuration_does_not_name_is_known() {
     let fixture = Fixture::new();
     let rules = Rules::new(&fixture.cluster, &fixture.node);
     let ask = |user: &str, names: &str| {

@@ -22,13 +22,13 @@ pub(in crate::cli) struct Write {
     /// The file to write, whose name ends in .tar; it serves as artifacts.source
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// The directory that `artifacts fetch` filled; if not given, artifacts.source
+    /// The directory that `artifacts fetch` filled; default: artifacts.source
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
     /// Sign the index with this private key: ed25519, in OpenSSH's format, without a passphrase
     #[arg(long, value_name = "FILE", conflicts_with = "signature")]
     sign_key: Option<PathBuf>,
-    /// Add this signature of the index, which `ssh-keygen -Y sign -n nodeinit-bundle` made
+    /// Add this signature of the index, which `ssh-keygen -Y sign -n nodeinit-bundle` created
     #[arg(long, value_name = "FILE")]
     signature: Option<PathBuf>,
     #[command(flatten)]
@@ -60,14 +60,14 @@ pub(super) fn write(args: &Write) -> Result<(), StepError> {
         (None, None) => {
             return Err(StepError::new("cannot write the bundle: artifacts.source is not a directory")
                 .exit(Exit::Usage)
-                .hint("name the directory that `nodeinit artifacts fetch --to DIR` filled by --from DIR"));
+                .hint("pass the directory that `nodeinit artifacts fetch` filled with --from DIR"));
         }
     };
     let to = absolute(&args.output)?;
     if to.extension().is_none_or(|extension| extension != "tar") {
-        return Err(StepError::new(format!("the name of a bundle ends in .tar, and {} does not", to.display()))
+        return Err(StepError::new(format!("the name of a bundle must end in .tar: {}", to.display()))
             .exit(Exit::Usage)
-            .hint("artifacts.source takes any other path for a directory"));
+            .hint("artifacts.source treats any other path as a directory"));
     }
     let files = Files::of_machine();
     let index = Index::new(&cluster, entries(&files, &cluster, &from, args.meant.version.is_some())?);
@@ -97,8 +97,8 @@ pub(super) fn write(args: &Write) -> Result<(), StepError> {
     ))
 }
 
-/// What the bundle will have, by the lock file. What is missing is refused at once. The digests of the configuration are those of its own
-/// version: with `other_version` they prove nothing for what upstream publishes.
+/// Returns the entries of the bundle from the lock file, and refuses missing ones. The digests in the configuration are valid for its
+/// own version only, so `other_version` ignores them for upstream artifacts.
 fn entries(files: &Files, cluster: &Cluster, from: &Path, other_version: bool) -> Result<Vec<Entry>, StepError> {
     let lock = Lock::read(files, from)?;
     let binaries =
@@ -106,7 +106,7 @@ fn entries(files: &Files, cluster: &Cluster, from: &Path, other_version: bool) -
     let pins: Vec<_> = binaries.chain(cluster.artifacts.images.iter().map(|i| (&i.path, i.sha256))).collect();
     let (mut entries, mut missing, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
     let required = cluster.upstream(facts::architecture()).into_iter().map(|artifact| (artifact, false));
-    // A new cluster does without it.
+    // A new cluster does not need it.
     let for_upgrade = cluster.upstream_for_upgrade().map(|artifact| (artifact, true));
     for (artifact, is_optional) in required.chain(for_upgrade) {
         let (path, source) = (artifact.path, artifact.source.official());
@@ -145,8 +145,8 @@ fn entries(files: &Files, cluster: &Cluster, from: &Path, other_version: bool) -
     let directory = from.display();
     let what = format!("{directory} is not complete for Kubernetes {}: {}", cluster.version, lists.join("; "));
     Err(StepError::new(what).hint(format!(
-        "run `nodeinit artifacts fetch --to {directory}` with the same configuration, or name that of the directory by \
-         `--config {directory}/artifacts.yaml`; add the digest of a program of your own to artifacts.sha256"
+        "run `nodeinit artifacts fetch --to {directory}` with the same configuration, or use the configuration of the directory \
+         with `--config {directory}/artifacts.yaml`; add the digest of your own program to artifacts.sha256"
     )))
 }
 
@@ -155,7 +155,7 @@ fn read(path: &Path) -> Result<String, StepError> {
     text.ok_or_else(|| StepError::new(format!("there is no file {}", path.display())).exit(Exit::BadConfig))
 }
 
-/// How to sign with a key that only `ssh-keygen` can use.
+/// Hint: how to sign with a key that only `ssh-keygen` can use.
 fn by_ssh_keygen(bundle: &Path) -> String {
     format!(
         "write the bundle without a signature, then run `tar -xf {} bundle.json`, `ssh-keygen -Y sign -n {NAMESPACE} -f KEY \
@@ -170,7 +170,7 @@ fn sign(key: &Path, index: &[u8], bundle: &Path) -> Result<FileSignature, StepEr
     let private = ClientKey::parse(&read(key)?)
         .map_err(|e| StepError::caused(what.clone(), e).exit(Exit::BadConfig).hint(hint))?;
     FileSignature::sign(&private, NAMESPACE, index).map_err(|e| {
-        StepError::caused(what, e).exit(Exit::BadConfig).hint("`ssh-keygen -t ed25519 -N '' -f FILE` makes a key")
+        StepError::caused(what, e).exit(Exit::BadConfig).hint("create a key with `ssh-keygen -t ed25519 -N '' -f FILE`")
     })
 }
 
@@ -217,23 +217,23 @@ pub(super) fn verify(args: &Verify) -> Result<(), StepError> {
     let proof = match (&key, &bundle.signature) {
         (Some(key), _) => format!("signed by {}", fingerprint(key).unwrap_or_default()),
         (None, Some(signature)) => format!(
-            "only the integrity was verified, not who made it: it is signed by {}; name the key that you trust by --public-key",
+            "only the integrity was verified, not the author: it is signed by {}; pass the key that you trust with --public-key",
             signature.fingerprint()
         ),
-        (None, None) => "only the integrity was verified, not who made it: it is not signed".to_owned(),
+        (None, None) => "only the integrity was verified, not the author: it is not signed".to_owned(),
     };
     let count = bundle.index.artifacts.len();
-    print(&format!("{} is whole: {count} artifacts, all with their digests; {proof}\n", args.file.display()))
+    print(&format!("{} is complete: {count} artifacts match their digests; {proof}\n", args.file.display()))
 }
 
-/// The key as `ssh-ed25519 BASE64`.
+/// Reads the key as `ssh-ed25519 BASE64`.
 fn public_key(path: &Path) -> Result<String, StepError> {
     let text = read(path)?;
     let key = text.split_whitespace().take(2).collect::<Vec<_>>().join(" ");
     if fingerprint(&key).is_some_and(|print| print.starts_with("ssh-ed25519 ")) {
         return Ok(key);
     }
-    Err(StepError::new(format!("{} is no ed25519 public key of OpenSSH", path.display()))
+    Err(StepError::new(format!("{} is not an ed25519 public key in OpenSSH's format", path.display()))
         .exit(Exit::BadConfig)
-        .hint("name the file .pub that `ssh-keygen -t ed25519` writes"))
+        .hint("use the .pub file that `ssh-keygen -t ed25519` writes"))
 }

@@ -1,4 +1,4 @@
-//! `artifacts export`: what a machine of the cluster has, as a directory for another one.
+//! `artifacts export`: writes the artifacts of a master to a directory for other machines.
 
 use super::{absolute, write_layer};
 use crate::{
@@ -30,18 +30,18 @@ use std::{
     time::Duration,
 };
 
-/// The lock of a directory that an export writes or has written. An export changes no other directory that is not empty.
+/// The lock file of an export's directory. An export changes no other directory unless it is empty.
 const LOCK: &str = ".export.lock";
 
-/// How long containerd may take to write one image.
+/// Limit for containerd to write one image.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// The bytes that must be free: on a master, etcd may be on the same disk.
+/// The required free bytes: on a master, etcd may be on the same disk.
 const ROOM: u64 = 2_000_000_000;
 
 #[derive(Args)]
 pub(in crate::cli) struct Export {
-    /// The directory to write, which serves as artifacts.source: a new or an empty one, or that of an earlier export
+    /// The directory to write, which serves as artifacts.source: new, empty, or from an earlier export
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
     #[command(flatten)]
@@ -56,7 +56,7 @@ pub(super) async fn run(args: &Export, report: &Report) -> Result<(), StepError>
     let _directory = prepared(&cx.files, &directory)?;
     let mut digests = BTreeMap::new();
     for artifact in artifacts {
-        let (begun, step) = (report.elapsed(), artifact.path.clone());
+        let (started, step) = (report.elapsed(), artifact.path.clone());
         report.tell(&Event::Started { step: step.clone(), title: format!("export it to {}", directory.display()) });
         let to = directory.join(&artifact.path);
         let exported = one(&cx, &artifact, &to).await;
@@ -64,7 +64,7 @@ pub(super) async fn run(args: &Export, report: &Report) -> Result<(), StepError>
             let _ = cx.files.remove_file(temporary(&to));
         }
         digests.insert(artifact.path, hex(&exported?));
-        let seconds = rounded(report.elapsed().saturating_sub(begun));
+        let seconds = rounded(report.elapsed().saturating_sub(started));
         report.tell(&Event::Done { step, changed: true, seconds });
     }
     let parents: BTreeSet<PathBuf> =
@@ -73,7 +73,7 @@ pub(super) async fn run(args: &Export, report: &Report) -> Result<(), StepError>
     write_layer(&cx.files, &directory, &cx.cluster, &digests, &digests, args.common.printing.output)
 }
 
-/// The artifacts of this machine. Refused if one is missing, or is not what nodeinit placed here.
+/// Returns the artifacts of this machine. Fails if one is missing or differs from what nodeinit installed.
 async fn present(cx: &Context) -> Result<Vec<Artifact>, StepError> {
     let images = containerd::images(&cx.commands).await.map_err(|e| {
         StepError::caused("cannot list the images of containerd", e).hint("see `systemctl status containerd`")
@@ -82,7 +82,7 @@ async fn present(cx: &Context) -> Result<Vec<Artifact>, StepError> {
     let runtime = &cx.cluster.artifacts.runtime;
     let is_here = |artifact: &Artifact| match (&artifact.source, &artifact.to) {
         (Source::Image(image), _) => images.contains_key(&image.name),
-        // containerd of a distribution stays here.
+        // A containerd of the distribution is not exported.
         (_, Some(to)) if runtime.iter().any(|program| program.to == *to) => {
             cx.files.exists(to) && placed.contains_key(to)
         }
@@ -107,24 +107,24 @@ async fn present(cx: &Context) -> Result<Vec<Artifact>, StepError> {
     Ok(all)
 }
 
-/// Makes the directory, and holds its lock.
+/// Creates the directory and locks it.
 fn prepared(files: &Files, directory: &Path) -> Result<Lock, StepError> {
     let names = files.list(directory)?;
     if !names.is_empty() && !names.iter().any(|name| name == LOCK) {
-        let what = format!("{} has other files, and an export would replace some of them", directory.display());
-        return Err(StepError::new(what).exit(Exit::Usage).hint("name a new directory by --to"));
+        let what = format!("{} contains other files, which an export could replace", directory.display());
+        return Err(StepError::new(what).exit(Exit::Usage).hint("pass a new directory with --to"));
     }
     let room = room(files, directory)?;
     if room.bytes < ROOM {
         let what = format!(
-            "{} has {} MB free, and an export needs {} MB",
+            "{} has {} MB free, but an export needs {} MB",
             room.directory.display(),
             room.bytes / 1_000_000,
             ROOM / 1_000_000
         );
         return Err(StepError::new(what)
             .exit(Exit::TryAgain)
-            .hint("name a directory on another disk by --to, or free some space"));
+            .hint("pass a directory on another disk with --to, or free some space"));
     }
     for missing in files.missing(directory) {
         files.make_directory(&missing, 0o755)?;
@@ -132,17 +132,17 @@ fn prepared(files: &Files, directory: &Path) -> Result<Lock, StepError> {
     Ok(lock::hold(&directory.join(LOCK), &format!("exporting to {}", directory.display()))?)
 }
 
-/// Writes one artifact, whole or not at all. Returns its SHA-256.
+/// Writes one artifact atomically. Returns its SHA-256.
 async fn one(cx: &Context, artifact: &Artifact, to: &Path) -> Result<[u8; 32], StepError> {
     for missing in cx.files.missing_parents(to) {
         cx.files.make_directory(&missing, 0o755)?;
     }
     if let Source::Image(image) = &artifact.source {
-        // `ctr` would follow a link.
+        // `ctr` would follow a symbolic link.
         cx.files.remove_file(temporary(to))?;
         let written = containerd::export(&cx.commands, &image.name, &cx.files.real(&temporary(to)), LIMIT).await;
         written.map_err(|e| {
-            let hint = "see whether there is room (`df -h`), and whether all of the image is there (`ctr -n k8s.io images check`); then run the \
+            let hint = "check the free space (`df -h`) and that the image is complete (`ctr -n k8s.io images check`); then run the \
                         same command again";
             StepError::caused(format!("cannot export {}", image.name), e).exit(Exit::TryAgain).hint(hint)
         })?;
@@ -155,7 +155,7 @@ async fn one(cx: &Context, artifact: &Artifact, to: &Path) -> Result<[u8; 32], S
         if let (Some(program), Some(placed)) = (program, placed)
             && !placed.sha256.contains(&hex(&sha256))
         {
-            let what = format!("{} is not what nodeinit placed there", program.display());
+            let what = format!("{} differs from the file that nodeinit installed", program.display());
             return Err(
                 StepError::new(what).hint("run `nodeinit up` here, which replaces it, or run this on another master")
             );

@@ -32,7 +32,7 @@ impl Draft {
     /// Takes an answer over. Where it is wrong, nothing changes.
     ///
     /// # Errors
-    /// What is wrong with it, alone or beside what was chosen before.
+    /// What is wrong with it, alone or together with what was chosen before.
     pub(super) fn set(&mut self, settings: Settings) -> Result<(), Problems> {
         let more = settings.into_iter().map(|(path, value)| Layer::setting("answer", path, value));
         let layers: Vec<Layer> = self.layers.iter().cloned().chain(more).collect();

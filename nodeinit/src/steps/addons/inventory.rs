@@ -1,4 +1,4 @@
-//! What was applied under an addon's name: a ConfigMap of the cluster, so that any master can take it away again.
+//! The inventory of each addon: a ConfigMap lists the applied objects, so that any master can remove them.
 
 use crate::{
     api::kube::{
@@ -16,7 +16,7 @@ const NAMESPACE: &str = "kube-system";
 const PREFIX: &str = "nodeinit-addon-";
 const LABEL: &str = "nodeinit.dev/addon";
 
-/// An object of the cluster, by name.
+/// A reference to an object in the cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Reference {
     api_version: String,
@@ -37,7 +37,7 @@ impl Reference {
         }
     }
 
-    /// Four words: none of the parts can hold a space.
+    /// Formats it as four words: no part can contain a space.
     fn line(&self) -> String {
         let namespace = if self.namespace.is_empty() { "-" } else { &self.namespace };
         format!("{} {} {namespace} {}", self.api_version, self.kind, self.name)
@@ -50,7 +50,7 @@ impl Reference {
         Some(Self { api_version: own(api_version), kind: own(kind), namespace, name: own(name) })
     }
 
-    /// Whether other objects end with it.
+    /// Whether deleting it deletes other objects, too.
     pub(super) fn holds_others(&self) -> bool {
         matches!(self.kind.as_str(), "Namespace" | "CustomResourceDefinition")
     }
@@ -60,7 +60,7 @@ impl Reference {
         json!({"apiVersion": self.api_version, "kind": self.kind, "metadata": metadata})
     }
 
-    /// Its path, or `None` where the cluster has no such kind, and so no such object.
+    /// Returns its API path, or `None` if the cluster does not know its kind.
     async fn path(&self, client: &KubeClient) -> Result<Option<String>, StepError> {
         match client.path_of(&self.object()).await {
             Ok(path) => Ok(Some(path)),
@@ -112,7 +112,7 @@ impl Inventory {
     pub(super) async fn read(client: &KubeClient, addon: &str) -> Result<Self, StepError> {
         let found = client.find(&Self::path(addon)).await;
         let found: Option<ConfigMap> =
-            found.map_err(|e| StepError::caused(format!("cannot read what addon {addon} consists of"), e))?;
+            found.map_err(|e| StepError::caused(format!("cannot read the inventory of addon {addon}"), e))?;
         let lines = found.and_then(|mut map| map.data.remove("objects")).unwrap_or_default();
         Ok(Self::of(addon, lines.lines().filter_map(Reference::parse).collect()))
     }
@@ -133,11 +133,11 @@ impl Inventory {
 
     pub(super) async fn forget(&self, client: &KubeClient) -> Result<(), StepError> {
         let gone = client.delete(&Self::path(&self.addon)).await;
-        gone.map_err(|e| StepError::caused(format!("cannot forget addon {}", self.addon), e))
+        gone.map_err(|e| StepError::caused(format!("cannot delete the inventory of addon {}", self.addon), e))
     }
 }
 
-/// The addons that have an inventory.
+/// Lists the addons that have an inventory.
 pub(super) async fn names(client: &KubeClient) -> Result<Vec<String>, StepError> {
     let path = format!("/api/v1/namespaces/{NAMESPACE}/configmaps?labelSelector={}", LABEL.replace('/', "%2F"));
     let list = client.get(&path).await;
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn references_are_read_as_they_were_written() {
+    fn references_survive_a_round_trip() {
         for object in [
             json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a", "namespace": "b"}}),
             json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}}),

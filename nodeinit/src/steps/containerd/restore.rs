@@ -15,10 +15,11 @@ use crate::{
 use async_trait::async_trait;
 use std::path::{Path, PathBuf};
 
-/// Step `restore-containerd`: one that we installed is stopped, so that its files can be removed; else it gets its own configuration back.
+/// Step `restore-containerd`: stops a containerd that nodeinit installed, so that its files can be removed; otherwise restores its
+/// original configuration.
 pub struct RestoreContainerd;
 
-/// What we changed of a containerd that others installed.
+/// Returns the files that nodeinit changed of a containerd that others installed.
 fn containerd_files(cx: &Context) -> Result<Vec<PathBuf>, StepError> {
     let is_its = |path: &PathBuf| path.starts_with("/etc/containerd") || path == Path::new(paths::CONTAINERD_PROXY);
     let mut changed = Vec::new();
@@ -37,7 +38,7 @@ impl Step for RestoreContainerd {
     }
 
     fn title(&self) -> String {
-        "stop containerd, or restore its own configuration".into()
+        "stop containerd, or restore its original configuration".into()
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
@@ -48,13 +49,13 @@ impl Step for RestoreContainerd {
         Ok(if changed.is_empty() {
             State::Done
         } else {
-            State::needed("put containerd's configuration back, restart it")
+            State::needed("restore containerd's configuration and restart it")
         })
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
         if cx.journal.state().units.contains(UNIT) {
-            // In this order, so that a reset that is killed in between does not ask it for pods again.
+            // In this order, so that a reset that is killed in between does not ask containerd for pods again.
             systemd::disable(&cx.commands, UNIT).await?;
             return Ok(systemd::stop(&cx.commands, UNIT).await?);
         }

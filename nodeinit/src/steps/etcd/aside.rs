@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 /// The directory with the live data, inside etcd's data directory.
 const LIVE: &str = "member";
 
-/// The start of a name that data gets when it is moved aside; the time follows.
+/// The prefix of the name of data that was moved aside; the time follows.
 const PREFIX: &str = "member.aside-";
 
-/// The name under which former versions deleted data; a killed run may have left some.
+/// The name that former versions gave to data before they deleted it; a killed run may have left some.
 const FORMER: &str = ".member.nodeinit-old";
 
 /// etcd data that was moved aside.

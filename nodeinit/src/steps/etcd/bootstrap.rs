@@ -1,5 +1,5 @@
-//! Whether the first master starts a new etcd cluster. Only with proof that there was none: a second one beside the first, or in
-//! its place, would lose everything that the first holds.
+//! Decides whether the first master starts a new etcd cluster. It needs proof that there was none: a second cluster would lose
+//! everything that the first one holds.
 
 use super::{
     data::{self, Data},
@@ -26,28 +26,28 @@ use tokio::time::Instant;
 /// The step's name.
 const ID: StepId = StepId::OtherMasters;
 
-/// How long the other masters may object if their proof is not required.
+/// How long to wait for objections of the other masters if their proof is not required.
 const MOMENT: Duration = Duration::from_secs(1);
 
-/// The same where a bootstrap is resumed, perhaps long after it was recorded.
+/// The same for a resumed bootstrap, perhaps long after it was recorded.
 const LONGER: Duration = Duration::from_secs(10);
 
 /// Waiting is reported when it takes longer than this.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Who allowed a new etcd cluster, in addition to this machine's own state.
+/// Who permits a new etcd cluster, in addition to this machine's own state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Permit {
     /// Nobody.
     #[default]
     None,
-    /// The provisioner, which made all machines: there was none before.
+    /// The provisioner, which created all machines: there was no cluster before.
     Provisioner,
     /// The operator, who accepts the loss of existing data.
     Operator,
 }
 
-/// What this machine knows by itself.
+/// What this machine knows without asking others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Here {
     /// etcd's data is on its disk.
@@ -60,18 +60,18 @@ struct Here {
 /// What the first master's etcd does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
-    /// It goes on with the data that is here.
+    /// It continues with the data on this machine.
     Keep,
-    /// It starts a new cluster, or goes on with a bootstrap that was interrupted.
+    /// It starts a new cluster, or resumes an interrupted bootstrap.
     Bootstrap,
-    /// It joins the others' etcd.
+    /// It joins the etcd of the other masters.
     Join,
 }
 
-/// What is known about the first master's etcd.
+/// The decision about the first master's etcd.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Verdict {
-    /// What it does.
+    /// It takes this action.
     Decided(Action),
     /// The others must answer first.
     Wait(String),
@@ -79,7 +79,7 @@ enum Verdict {
     Refuse { what: String, hint: String },
 }
 
-/// Decides, from what is known now. `moment`: those that answer at once have done so.
+/// Decides from what is known now. `moment`: the masters that answer at once have done so.
 fn decide(here: &Here, permit: Permit, known: &Known, moment: bool) -> Verdict {
     let refuse = |what: String, hint: &str| Verdict::Refuse { what, hint: hint.into() };
     match (here.data, permit) {
@@ -87,7 +87,7 @@ fn decide(here: &Here, permit: Permit, known: &Known, moment: bool) -> Verdict {
             let what = "this machine holds etcd data, and --new-cluster would start an empty etcd in its place".into();
             return refuse(
                 what,
-                "to keep it: run `nodeinit up` without --new-cluster; to give it up: `nodeinit reset` first",
+                "to keep it: run `nodeinit up` without --new-cluster; to discard it: run `nodeinit reset` first",
             );
         }
         (true, _) => return Verdict::Decided(Action::Keep),
@@ -97,14 +97,16 @@ fn decide(here: &Here, permit: Permit, known: &Known, moment: bool) -> Verdict {
         return match permit {
             Permit::Operator => refuse(
                 format!("the etcd at {address} answers: a cluster exists, and this machine can join it"),
-                "run `nodeinit up` without --new-cluster; to give that cluster up: reset the other masters first",
+                "run `nodeinit up` without --new-cluster; to discard that cluster: reset the other masters first",
             ),
             _ => Verdict::Decided(Action::Join),
         };
     }
     if let Some(address) = known.stranger {
         return refuse(
-            format!("{address} runs an etcd of another CA than this machine's: a cluster exists already"),
+            format!(
+                "the etcd at {address} has a certificate of another CA than this machine's: a cluster exists already"
+            ),
             "to bring this machine back into it: `nodeinit reset`, put that cluster's secrets at \
              /etc/nodeinit/secrets.yaml, then `nodeinit up`; to start a new cluster: reset the other masters",
         );
@@ -116,8 +118,7 @@ fn decide(here: &Here, permit: Permit, known: &Known, moment: bool) -> Verdict {
         return match known.masters.is_empty() {
             false => Verdict::Decided(Action::Join),
             true => refuse(
-                "this machine's etcd was healthy, and its data is gone: all objects of the cluster are lost with it"
-                    .into(),
+                "this machine's etcd was healthy, and its data is gone, and with it all objects of the cluster".into(),
                 "put the data back into etcd's data directory, then run `nodeinit up`; or start an empty cluster with \
                  `nodeinit up --new-cluster`",
             ),
@@ -129,7 +130,7 @@ fn decide(here: &Here, permit: Permit, known: &Known, moment: bool) -> Verdict {
     if let Some(traces) = traces(known) {
         return Verdict::Wait(traces);
     }
-    // The proof was there when a bootstrap was recorded. Nobody can have joined it since: any trace elsewhere is another cluster's.
+    // A recorded bootstrap had its proof. No master can have joined it since: any trace elsewhere is of another cluster.
     if here.own_authority || here.history == EtcdHistory::Bootstrapping || permit == Permit::Provisioner {
         return bootstrap(known, moment);
     }
@@ -152,7 +153,7 @@ fn bootstrap(known: &Known, moment: bool) -> Verdict {
 fn foreign(here: &Here, known: &Known) -> Option<Verdict> {
     let (name, report) = known.masters.iter().find_map(|(name, report)| {
         let report = report.as_ref().ok()?;
-        // Nobody can have got a CA from here before its etcd was healthy.
+        // No other master can have received a CA from this machine before its etcd was healthy.
         let foreign = match report.authority {
             Authority::Other => true,
             Authority::None => here.own_authority && report.traces().is_some(),
@@ -172,9 +173,9 @@ fn foreign(here: &Here, known: &Known) -> Option<Verdict> {
     })
 }
 
-/// The masters that had an etcd, and those that do not answer beside them.
+/// Lists the masters that had an etcd, and those that do not answer.
 fn traces(known: &Known) -> Option<String> {
-    let traces = |report: &Result<evidence::Report, String>| match report {
+    let traces = |report: &Result<evidence::Evidence, String>| match report {
         Ok(report) => report.traces().map(|traces| format!("holds {traces}, and no etcd answers for a quorum")),
         Err(_) => None,
     };
@@ -195,15 +196,15 @@ fn silent(known: &Known) -> Option<String> {
     })
 }
 
-fn list(known: &Known, tell: impl Fn(&Result<evidence::Report, String>) -> Option<String>) -> String {
-    let told = known.masters.iter().filter_map(|(name, report)| Some(format!("{name} {}", tell(report)?)));
-    told.collect::<Vec<_>>().join("; ")
+fn list(known: &Known, describe: impl Fn(&Result<evidence::Evidence, String>) -> Option<String>) -> String {
+    let descriptions = known.masters.iter().filter_map(|(name, report)| Some(format!("{name} {}", describe(report)?)));
+    descriptions.collect::<Vec<_>>().join("; ")
 }
 
-/// What one step decides and another does.
+/// The action that one step decides and another performs.
 pub(super) type Shared = Rc<RefCell<Option<Action>>>;
 
-/// Step `other-masters`: whether a new etcd may be bootstrapped here. It runs beside the preparations.
+/// Step `other-masters`: decides whether a new etcd may be bootstrapped here. It runs in parallel with the preparations.
 pub struct OtherMasters {
     permit: Permit,
     action: Shared,
@@ -237,10 +238,10 @@ impl Step for OtherMasters {
     }
 }
 
-/// What the first master's etcd does; waits for the other masters if the decision depends on them.
+/// Returns what the first master's etcd does; waits for the other masters if the decision depends on them.
 ///
 /// # Errors
-/// Where a new etcd must not be bootstrapped, or nobody can tell within `timeouts.ssh`.
+/// If a new etcd must not be bootstrapped, or if the proof does not arrive within `timeouts.ssh`.
 pub(super) async fn action(cx: &Context, permit: Permit) -> Result<Action, StepError> {
     let here = here(cx)?;
     let silent = |master: &nodeinit_config::cluster::Machine| (master.name.clone(), Err("no answer yet".into()));
@@ -270,27 +271,27 @@ pub(super) async fn action(cx: &Context, permit: Permit) -> Result<Action, StepE
     };
     ended.unwrap_or_else(|late| {
         Err(StepError::from(late).hint(
-            "start these machines and see that root can log in to them over SSH, then run `nodeinit up` again; if the \
-             cluster is lost for good: `nodeinit up --new-cluster` gives its data up",
+            "start these machines and make sure that root can log in to them over SSH, then run `nodeinit up` again; if the \
+             cluster is lost for good: `nodeinit up --new-cluster` discards its data",
         ))
     })
 }
 
 fn here(cx: &Context) -> Result<Here, StepError> {
     let mut history = cx.journal.etcd().history;
-    // The manifest of an etcd that joined others, without a journal that knows of it.
+    // The manifest of an etcd that joined others, without an entry in the journal.
     if history == EtcdHistory::None && pod::membership(cx)?.joined.is_some() {
         history = EtcdHistory::Member;
     }
     Ok(Here { data: data::look(cx)? != Data::None, history, own_authority: pki::is_own_authority(cx)? })
 }
 
-/// Records that a new cluster is started here, with a token of its own. One that was recorded before is resumed.
+/// Records that a new cluster starts here, with a new token. A bootstrap that was recorded before is resumed.
 pub(super) fn record(cx: &Context) -> Result<(), StepError> {
     if cx.journal.etcd().history == EtcdHistory::Bootstrapping {
         return Ok(());
     }
-    let bytes = random::bytes::<16>().map_err(|e| StepError::caused("cannot make a token for etcd", e))?;
+    let bytes = random::bytes::<16>().map_err(|e| StepError::caused("cannot generate a token for etcd", e))?;
     let token = format!("nodeinit-{}", hex(&bytes));
     failpoint("etcd-bootstrap", "token");
     Ok(cx.journal.intend(vec![Record::EtcdBootstrap { token }])?)
@@ -300,31 +301,31 @@ pub(super) fn record(cx: &Context) -> Result<(), StepError> {
 mod tests {
     use super::*;
     use crate::{context::testing::context_of, engine::error::Exit};
-    use evidence::Report;
+    use evidence::Evidence;
 
-    const CLEAN: Report = Report { data: false, aside: Vec::new(), record: false, authority: Authority::None };
+    const CLEAN: Evidence = Evidence { data: false, aside: Vec::new(), record: false, authority: Authority::None };
 
-    fn silent() -> Result<Report, String> {
+    fn silent() -> Result<Evidence, String> {
         Err("no route to host".into())
     }
 
-    fn prepared() -> Result<Report, String> {
-        Ok(Report { authority: Authority::Ours, ..CLEAN })
+    fn prepared() -> Result<Evidence, String> {
+        Ok(Evidence { authority: Authority::Ours, ..CLEAN })
     }
 
-    fn holds(authority: Authority) -> Result<Report, String> {
-        Ok(Report { data: true, authority, ..CLEAN })
+    fn holds(authority: Authority) -> Result<Evidence, String> {
+        Ok(Evidence { data: true, authority, ..CLEAN })
     }
 
-    fn aside(authority: Authority) -> Result<Report, String> {
-        Ok(Report { aside: vec!["member.aside-1".into()], authority, ..CLEAN })
+    fn aside(authority: Authority) -> Result<Evidence, String> {
+        Ok(Evidence { aside: vec!["member.aside-1".into()], authority, ..CLEAN })
     }
 
-    fn recorded() -> Result<Report, String> {
-        Ok(Report { record: true, authority: Authority::Ours, ..CLEAN })
+    fn recorded() -> Result<Evidence, String> {
+        Ok(Evidence { record: true, authority: Authority::Ours, ..CLEAN })
     }
 
-    fn others(masters: [Result<Report, String>; 2]) -> Known {
+    fn others(masters: [Result<Evidence, String>; 2]) -> Known {
         let masters = ["m2", "m3"].map(String::from).into_iter().zip(masters).collect();
         Known { masters, ..Known::default() }
     }
@@ -337,12 +338,12 @@ mod tests {
         Here::default()
     }
 
-    fn begun(healthy: bool) -> Here {
+    fn started(healthy: bool) -> Here {
         let history = if healthy { EtcdHistory::Bootstrapped } else { EtcdHistory::Bootstrapping };
         Here { history, ..Here::default() }
     }
 
-    /// The verdict in one word: once those that answer at once have done so.
+    /// Returns the verdict in one word, after the masters that answer at once have done so.
     fn after_a_moment(here: &Here, permit: Permit, known: &Known) -> &'static str {
         word(&decide(here, permit, known, true))
     }
@@ -385,17 +386,17 @@ mod tests {
             ("data of others", [holds(Other), silent()], ["refuse", "refuse", "refuse", "join", "refuse", "bootstrap"]),
             (
                 "certificates of others",
-                [Ok(Report { authority: Other, ..CLEAN }), silent()],
+                [Ok(Evidence { authority: Other, ..CLEAN }), silent()],
                 ["refuse", "refuse", "refuse", "join", "refuse", "bootstrap"],
             ),
         ];
         let situations = [
-            ("keys of its own", own(), Permit::None),
+            ("its own keys", own(), Permit::None),
             ("keys that were given", given(), Permit::None),
-            ("a bootstrap that began", begun(false), Permit::None),
-            ("an etcd that was healthy", begun(true), Permit::None),
+            ("a bootstrap that has started", started(false), Permit::None),
+            ("an etcd that was healthy", started(true), Permit::None),
             ("the provisioner's permit", given(), Permit::Provisioner),
-            ("the operator's permit", begun(true), Permit::Operator),
+            ("the operator's permit", started(true), Permit::Operator),
         ];
         for (name, masters, wanted) in table {
             let mut known = others(masters);
@@ -433,17 +434,17 @@ mod tests {
     #[test]
     fn a_single_master_that_lost_its_etcd_refuses() {
         let alone = Known::default();
-        let Verdict::Refuse { what, hint } = decide(&begun(true), Permit::None, &alone, false) else { panic!() };
+        let Verdict::Refuse { what, hint } = decide(&started(true), Permit::None, &alone, false) else { panic!() };
         assert!(what.contains("its data is gone") && hint.contains("--new-cluster"), "{what}; {hint}");
-        assert_eq!(word(&decide(&begun(true), Permit::Provisioner, &alone, false)), "refuse");
-        for here in [own(), given(), begun(false)] {
+        assert_eq!(word(&decide(&started(true), Permit::Provisioner, &alone, false)), "refuse");
+        for here in [own(), given(), started(false)] {
             assert_eq!(word(&decide(&here, Permit::None, &alone, false)), "bootstrap");
         }
-        assert_eq!(word(&decide(&begun(true), Permit::Operator, &alone, false)), "bootstrap");
+        assert_eq!(word(&decide(&started(true), Permit::Operator, &alone, false)), "bootstrap");
     }
 
     #[test]
-    fn those_that_answer_at_once_may_object_first() {
+    fn masters_that_answer_at_once_may_object_first() {
         assert_eq!(word(&decide(&own(), Permit::None, &others([Ok(CLEAN), silent()]), false)), "wait");
         assert_eq!(word(&decide(&own(), Permit::None, &others([Ok(CLEAN), Ok(CLEAN)]), false)), "bootstrap");
     }
@@ -462,7 +463,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_bootstrap_is_resumed_with_its_token_and_another_one_has_another() {
+    async fn a_resumed_bootstrap_keeps_its_token_and_a_new_one_has_another() {
         let (_dir, cx) = context_of("apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\n");
         let token = || cx.journal.etcd().token.unwrap();
         record(&cx).unwrap();

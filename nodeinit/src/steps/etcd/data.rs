@@ -1,4 +1,4 @@
-//! What etcd's data directory on this machine says whose it is.
+//! Reads from etcd's data directory which member of which cluster wrote it.
 
 use crate::{context::Context, engine::error::StepError, host::files::failed};
 use prost::Message;
@@ -11,14 +11,14 @@ pub(super) struct Identity {
     pub(super) cluster: u64,
 }
 
-/// What lies in the data directory.
+/// The content of the data directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Data {
-    /// Nothing of etcd's.
+    /// No data of etcd.
     None,
-    /// A member's.
+    /// Data of this member.
     Of(Identity),
-    /// etcd's, but whose cannot be told: it is damaged.
+    /// Damaged data of etcd, without a readable identity.
     Unreadable,
 }
 
@@ -29,7 +29,7 @@ impl Data {
     }
 }
 
-/// A log begins with a checksum and then tells whose it is, well within so many bytes.
+/// A log starts with a checksum, followed by the identity, well within this number of bytes.
 const HEAD: u64 = 4096;
 
 /// Source: `server/storage/wal/walpb/record.proto`.
@@ -53,13 +53,13 @@ struct Metadata {
     cluster: u64,
 }
 
-/// Looks at the live data.
+/// Reads the live data.
 pub(super) fn look(cx: &Context) -> Result<Data, StepError> {
     look_in(cx, &cx.cluster.etcd.data_directory.join("member"))
 }
 
-/// Looks at a member's data. etcd makes a log under another name and renames it when it is whole, so without a log etcd has
-/// not started. A snapshot of its state, which it takes much later, says that there was a log.
+/// Reads a member's data. etcd writes a log under another name and renames it when it is complete, so without a log etcd has
+/// not started. A snapshot, which etcd takes much later, proves that there was a log.
 pub(super) fn look_in(cx: &Context, member: &Path) -> Result<Data, StepError> {
     let logs = member.join("wal");
     let Some(log) = cx.files.list(&logs)?.into_iter().filter(|name| name.ends_with(".wal")).min() else {
@@ -77,8 +77,8 @@ fn head(cx: &Context, path: &Path) -> Result<Vec<u8>, StepError> {
     Ok(head)
 }
 
-/// The first record that tells it. Source: `server/storage/wal/decoder.go`: each record is preceded by its length, 56 bits,
-/// and, where the highest bit is set, the number of zeros after it.
+/// Returns the identity from the first record that has it. Source: `server/storage/wal/decoder.go`: each record is preceded by its
+/// length, 56 bits, and, if the highest bit is set, the number of padding bytes after it.
 fn identity(mut log: &[u8]) -> Option<Identity> {
     loop {
         let (length, rest) = log.split_first_chunk::<8>()?;
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn data_without_its_log_is_unreadable_and_a_start_that_was_killed_is_no_data() {
+    fn data_without_its_log_is_unreadable_and_an_interrupted_start_leaves_no_data() {
         let (_dir, cx) = crate::context::testing::context();
         let put = |path: &str, content: &[u8]| {
             let path = Path::new("/var/lib/etcd/member").join(path);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_tells_whose_it_is() {
+    fn a_log_contains_the_identity_of_its_member() {
         let metadata = Metadata { node: 7, cluster: u64::MAX }.encode_to_vec();
         let log = [framed(4, Vec::new()), framed(METADATA, metadata)].concat();
         assert_eq!(identity(&log), Some(Identity { member: 7, cluster: u64::MAX }));

@@ -1,16 +1,16 @@
-//! What a master that is to become a member of etcd does next. Pure: from the members as they are and the data that lies
-//! here, so that a run that was killed anywhere, or a call that ended in an error, goes on from what is there.
+//! Decides what a master does next to become a member of etcd. A pure function of the current members and of the data on this
+//! machine, so a run continues correctly after a kill or a failed call.
 
 use super::data::Data;
 use crate::api::etcd::{Member, Members};
 
-/// The machine that is to become a member.
+/// The machine that becomes a member.
 #[derive(Clone, Debug)]
 pub(super) struct Own {
     pub(super) name: String,
     pub(super) peer_url: String,
     pub(super) data: Data,
-    /// Its etcd may have begun.
+    /// Its etcd may have started.
     pub(super) placed: bool,
 }
 
@@ -21,26 +21,26 @@ pub(super) enum Next {
     Add,
     /// It is a member that has not started: its etcd must run.
     Start(u64),
-    /// Another was added in the same moment: one has to go and come again.
+    /// Another member was added at the same moment: one of them must be removed and added again.
     Yield(u64),
-    /// It has started and does not vote yet.
+    /// It has started, but is not a voting member yet.
     Promote(u64),
-    /// It votes.
+    /// It is a voting member.
     Votes,
     /// A member that blocks the change must be removed first, if the others have a quorum without it.
     Remove { id: u64, why: &'static str },
-    /// The same, if that member does not answer; else another machine has our name.
+    /// The same, if that member does not answer; otherwise another machine has the same name.
     RemoveNamesake(u64),
-    /// The data here is that of a member, by ID, that is not in the list: it is moved aside if the cluster removed that
+    /// The data here is that of the member with this ID, which is not in the list: it is moved aside if the cluster removed that
     /// member, and rejected otherwise.
     MoveAside(u64),
-    /// Somebody else must do something first.
+    /// Another machine must act first.
     Wait(String),
     /// Only the operator can decide.
     Refuse { what: String, hint: String },
 }
 
-/// Decides.
+/// Decides the next move.
 pub(super) fn next(own: &Own, members: &Members) -> Next {
     match own.data {
         Data::Of(identity) if identity.cluster != members.cluster_id => {
@@ -66,7 +66,7 @@ pub(super) fn next(own: &Own, members: &Members) -> Next {
             ))
         };
     }
-    // etcd begins only with exactly the members that are there: nobody may come between one's being added and its start.
+    // etcd starts only with the exact list of current members: no other member may be added between its addition and its start.
     let unstarted = |member: &&Member| member.name.is_empty() && !member.peer_urls.contains(&own.peer_url);
     if let Some(member) = find(&|member| member.peer_urls.contains(&own.peer_url)) {
         return match (as_member(own, member), find(&unstarted)) {
@@ -90,7 +90,7 @@ pub(super) fn next(own: &Own, members: &Members) -> Next {
     }
 }
 
-/// What to do about data that this machine can neither use nor safely move aside.
+/// Hint for data that this machine can neither use nor safely move aside.
 pub(super) const REJECTED: &str = "nothing was changed: this data may be the only copy of a cluster. If it may be needed, copy the \
     directory `etcd.dataDirectory` to a safe place first; then `nodeinit reset` deletes it here, and `nodeinit up` lets this \
     machine join the other masters";
@@ -99,34 +99,34 @@ fn rejected(what: String) -> Next {
     Next::Refuse { what, hint: REJECTED.into() }
 }
 
-/// What to do where a member has our address.
+/// Decides for a member with this machine's address.
 fn as_member(own: &Own, member: &Member) -> Next {
     let started = !member.name.is_empty();
     if started && member.name != own.name {
         return Next::Refuse {
             what: format!("etcd has a member {} at {}, the address of {}", member.name, own.peer_url, own.name),
             hint: format!(
-                "correct the name or the address in the configuration; if {0} is gone for good: `nodeinit master remove {0}`",
+                "fix the name or the address in the configuration; if {0} is gone for good: `nodeinit master remove {0}`",
                 member.name
             ),
         };
     }
     match own.data {
         Data::Of(identity) if identity.member != member.id => Next::MoveAside(identity.member),
-        Data::None if started => Next::Remove { id: member.id, why: "it has lost its data, as on a new disk" },
+        Data::None if started => Next::Remove { id: member.id, why: "its data is lost, as on a new disk" },
         _ if !started => Next::Start(member.id),
         _ if member.learner => Next::Promote(member.id),
         _ => Next::Votes,
     }
 }
 
-/// etcd's `--initial-cluster`: all members by name and address. Who has not started has no name yet; we know our own.
+/// Returns etcd's `--initial-cluster`: all members by name and address. A member that has not started has no name yet, except this one.
 pub(super) fn initial_cluster(own: &Own, members: &Members) -> String {
     let entry = |member: &Member| {
         let is_own = member.peer_urls.contains(&own.peer_url);
         let name = match (is_own, member.name.is_empty()) {
             (true, _) => own.name.clone(),
-            // As kubeadm's `addMember` has it; any name will do.
+            // As in kubeadm's `addMember`; any name works.
             (false, true) => format!("{:x}", member.id),
             (false, false) => member.name.clone(),
         };
@@ -148,7 +148,7 @@ mod tests {
         Member { id, name: name.into(), peer_urls: urls(2380), client_urls, learner }
     }
 
-    /// What m2, at 10.0.0.12, does beside m1 and these.
+    /// Returns what m2, at 10.0.0.12, does if m1 and these are members.
     fn with(data: Data, others: Vec<Member>) -> Next {
         next_of(false, data, others)
     }
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_of_a_new_member() {
+    fn a_new_member_is_added_started_and_promoted() {
         assert_eq!(with(Data::None, vec![]), Next::Add);
         assert_eq!(with(Data::None, vec![member(OWN, "", 12, true)]), Next::Start(OWN));
         assert_eq!(with(data(OWN), vec![member(OWN, "", 12, true)]), Next::Start(OWN));
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn one_member_after_the_other_starts() {
+    fn members_start_one_at_a_time() {
         let waits = with(Data::None, vec![member(3, "", 13, true)]);
         assert_eq!(waits, Next::Wait("the member at https://10.0.0.13:2380 was added and has not started yet; if its machine is gone for good, run \
              `nodeinit etcd remove 3`"
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_a_person_can_decide_is_refused_by_name() {
+    fn what_only_the_operator_can_decide_is_refused_by_name() {
         let stranger = refused(with(Data::None, vec![member(OWN, "db7", 12, false)]));
         assert_eq!(stranger, "etcd has a member db7 at https://10.0.0.12:2380, the address of m2");
         let other = Data::Of(Identity { member: OWN, cluster: 9 });
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn etcd_begins_with_all_members() {
+    fn etcd_starts_with_all_members() {
         let own = Own { name: "m2".into(), peer_url: "https://10.0.0.12:2380".into(), data: Data::None, placed: false };
         let members = vec![member(1, "m1", 11, false), member(OWN, "", 12, true), member(0xab, "", 13, false)];
         assert_eq!(

@@ -1,4 +1,4 @@
-//! What the other masters know about an etcd: whether one answers, and what their disks hold.
+//! Collects evidence of an existing etcd from the other masters: whether one answers, and what their disks hold.
 
 use super::view::Peers;
 use crate::{
@@ -12,10 +12,10 @@ use futures_util::future;
 use nodeinit_config::cluster::Machine;
 use std::{cell::RefCell, collections::BTreeMap, convert::Infallible, net::SocketAddr, path::Path, time::Duration};
 
-/// Between two questions to the same master over SSH: each is a new login.
+/// Pause between two requests to the same master over SSH: each is a new login.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Between two questions to all etcds.
+/// Pause between two requests to all etcds.
 const ETCD_PAUSE: Duration = Duration::from_millis(200);
 
 /// The first and the last line of a complete answer.
@@ -29,24 +29,24 @@ pub(super) struct Known {
     pub(super) etcd: Option<SocketAddr>,
     /// The address where an etcd has a certificate of another CA.
     pub(super) stranger: Option<SocketAddr>,
-    /// The masters' reports by name; why there is none yet.
-    pub(super) masters: BTreeMap<String, Result<Report, String>>,
+    /// The masters' reports by name, or why there is none yet.
+    pub(super) masters: BTreeMap<String, Result<Evidence, String>>,
 }
 
-/// What one master's disk holds of etcd.
+/// The traces of etcd on one master's disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Report {
+pub(super) struct Evidence {
     /// etcd's data.
     pub(super) data: bool,
     /// The names of data that was moved aside.
     pub(super) aside: Vec<String>,
     /// A record of an etcd that nodeinit started there.
     pub(super) record: bool,
-    /// Whose certificates it has.
+    /// Which CA its certificates are from.
     pub(super) authority: Authority,
 }
 
-/// A master's etcd CA, compared with ours.
+/// A master's etcd CA, compared with this machine's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Authority {
     #[default]
@@ -55,8 +55,8 @@ pub(super) enum Authority {
     Other,
 }
 
-impl Report {
-    /// What it has, or `None` where no etcd was ever started there.
+impl Evidence {
+    /// Describes the traces; `None` if no etcd was ever started there.
     pub(super) fn traces(&self) -> Option<String> {
         let mut traces = Vec::new();
         if self.data {
@@ -72,15 +72,15 @@ impl Report {
     }
 }
 
-/// The masters of the configuration other than this one.
+/// Returns the other masters of the configuration.
 pub(crate) fn others(cx: &Context) -> impl Iterator<Item = &Machine> {
     cx.cluster.masters.iter().filter(|master| master.name != cx.node.name)
 }
 
-/// Asks all other masters, again and again, and keeps `known` up to date. Ends only with an error.
+/// Polls all other masters and keeps `known` up to date. Returns only with an error.
 ///
 /// # Errors
-/// Where this machine has no keys to etcd.
+/// If this machine has no etcd client key.
 pub(super) async fn gather(cx: &Context, known: &RefCell<Known>) -> Result<Infallible, StepError> {
     let peers = Peers::of_others(cx)?;
     let ours = cx.files.read(certificate_path("etcd/ca"))?.unwrap_or_default();
@@ -104,8 +104,8 @@ pub(super) async fn gather(cx: &Context, known: &RefCell<Known>) -> Result<Infal
     future::join(etcd, future::join_all(disks)).await.0
 }
 
-/// The question: a shell script, since a master may have no nodeinit yet. It fails where it cannot read what exists: an error must
-/// not look like a clean disk.
+/// Returns the probe: a shell script, because a master may have no nodeinit yet. It fails if it cannot read an existing file: an error
+/// must not look like a clean disk.
 fn probe(data_directory: &Path) -> String {
     let directory = data_directory.display().to_string().replace('\'', r"'\''");
     format!(
@@ -129,10 +129,10 @@ fn probe(data_directory: &Path) -> String {
     )
 }
 
-/// The answer. One that is cut short is none.
-fn parse(text: &str, ours: &[u8]) -> Result<Report, String> {
+/// Parses the answer and rejects a truncated one.
+fn parse(text: &str, ours: &[u8]) -> Result<Evidence, String> {
     let mut lines = text.lines().map(str::trim_end).skip_while(|line| *line != BEGIN).skip(1);
-    let mut report = Report::default();
+    let mut report = Evidence::default();
     let incomplete = || "its answer over SSH is incomplete".to_owned();
     loop {
         let line = lines.next().ok_or_else(incomplete)?;
@@ -169,8 +169,8 @@ mod tests {
     };
     use std::{fs, time::SystemTime};
 
-    /// Runs the probe on a directory that stands for a machine.
-    fn probed(files: &Files, directory: &str, ours: &[u8]) -> Report {
+    /// Runs the probe on a directory that represents a machine.
+    fn probed(files: &Files, directory: &str, ours: &[u8]) -> Evidence {
         let (code, text) = run(files, directory);
         assert_eq!(code, Some(0), "{text}");
         parse(&text, ours).unwrap()
@@ -192,11 +192,11 @@ mod tests {
     }
 
     #[test]
-    fn a_masters_disk_tells_what_it_holds() {
+    fn the_probe_reports_what_a_masters_disk_holds() {
         let (_dir, cx) = context();
         let (files, ours) = (&cx.files, ca());
         let probe = || probed(files, "/var/lib/etcd", &ours);
-        assert_eq!(probe(), Report::default(), "an empty machine");
+        assert_eq!(probe(), Evidence::default(), "an empty machine");
 
         let write = |path: &str, content: &[u8]| {
             for directory in files.missing_parents(Path::new(path)) {
@@ -205,7 +205,7 @@ mod tests {
             files.write(&[NewFile::private(path, content)]).unwrap();
         };
         write("/etc/kubernetes/pki/etcd/ca.crt", &ours);
-        assert_eq!(probe(), Report { authority: Authority::Ours, ..Report::default() }, "a prepared master");
+        assert_eq!(probe(), Evidence { authority: Authority::Ours, ..Evidence::default() }, "a prepared master");
         write("/etc/kubernetes/pki/etcd/ca.crt", &ca());
         assert_eq!(probe().authority, Authority::Other);
         write("/etc/kubernetes/pki/etcd/ca.crt", ours.trim_ascii_end());
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_an_error_and_no_clean_disk() {
+    fn an_unreadable_file_is_an_error_and_not_a_clean_disk() {
         // `ls` and `grep` cannot be made to fail for root on a directory of a test: a directory instead of a file does it.
         let (_dir, cx) = context();
         let journal = cx.files.real(Path::new(JOURNAL));
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_is_cut_short_is_none() {
+    fn a_truncated_answer_is_rejected() {
         let whole = format!("motd\n{BEGIN}\ndata\nca\nPEM\n\n{END}\n");
         assert!(parse(&whole, b"").is_ok_and(|report| report.data && report.authority == Authority::Other));
         for length in 0..whole.len() - 1 {

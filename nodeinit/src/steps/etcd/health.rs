@@ -1,4 +1,4 @@
-//! Whether etcd as a whole can work: a quorum that agrees, and room in its database. Names who is missing and what to do.
+//! Health of etcd as a whole: a quorum that agrees, and space in its database. Names the missing members and the fix.
 
 use super::view::{Peers, Survey, View};
 use crate::{
@@ -13,13 +13,13 @@ use serde::Serialize;
 use std::{cell::RefCell, time::Duration};
 use tokio::time::Instant;
 
-/// etcd's state, as far as this machine can find it out.
+/// etcd's state, as far as this machine can determine it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Health {
     /// Whether a quorum of the voting members answers and agrees on a leader.
     pub quorum: bool,
-    /// How many members vote; where no member answers, how many masters are configured.
+    /// The number of voting members; if no member answers, the number of configured masters.
     pub voters: usize,
     /// How many of them make a quorum.
     pub needed: usize,
@@ -71,8 +71,8 @@ impl Health {
         self
     }
 
-    /// What keeps etcd from working, in one line, and what to do about it. Lost quorum goes first: nothing can be repaired
-    /// without one.
+    /// Returns what keeps etcd from working, in one line, and the fix. Lost quorum comes first: nothing can be repaired
+    /// without a quorum.
     #[must_use]
     pub fn problem(&self) -> Option<(String, String)> {
         if !self.quorum {
@@ -119,13 +119,13 @@ impl Health {
         }
     }
 
-    /// Lost quorum as an error.
+    /// Returns lost quorum as an error.
     #[must_use]
     pub fn lost(&self) -> Option<StepError> {
         if self.quorum { None } else { self.error() }
     }
 
-    /// [`Self::problem`] as an error to try again after.
+    /// Returns [`Self::problem`] as an error that may be retried.
     #[must_use]
     pub fn error(&self) -> Option<StepError> {
         self.problem().map(|(what, hint)| StepError::new(what).exit(Exit::TryAgain).hint(hint))
@@ -135,7 +135,7 @@ impl Health {
 /// Asks all masters.
 ///
 /// # Errors
-/// If this machine has no keys to etcd.
+/// If this machine has no etcd client key.
 pub async fn health(cx: &Context) -> Result<(Option<View>, Health), StepError> {
     let survey = Peers::of_all(cx)?.survey().await;
     Ok(match survey {
@@ -151,10 +151,10 @@ pub async fn health(cx: &Context) -> Result<(Option<View>, Health), StepError> {
     })
 }
 
-/// The members and how they are, confirmed by a quorum.
+/// Returns the members and their state, confirmed by a quorum.
 ///
 /// # Errors
-/// Lost quorum, with who is missing.
+/// If the quorum is lost; names the missing members.
 pub async fn quorate(cx: &Context) -> Result<View, StepError> {
     let (view, health) = health(cx).await?;
     match (view, health.lost()) {
@@ -166,7 +166,7 @@ pub async fn quorate(cx: &Context) -> Result<View, StepError> {
 /// Reports a database that is full. Returns the connection to this machine's etcd, if it answers for a quorum.
 ///
 /// # Errors
-/// The report.
+/// If the database is full.
 pub async fn reject_full(cx: &Context) -> Result<Option<Etcd>, StepError> {
     let Ok(view) = Peers::new(cx, [cx.node.address])?.look().await else { return Ok(None) };
     let health = Health::of(&view, true);
@@ -177,7 +177,7 @@ pub async fn reject_full(cx: &Context) -> Result<Option<Etcd>, StepError> {
 /// After this long, check whether etcd lost its quorum.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Finds out, while something waits for etcd, whether etcd lost its quorum, and reports it.
+/// Reports lost quorum while a step waits for etcd.
 pub struct Watch {
     step: StepId,
     looked: RefCell<Instant>,
@@ -205,7 +205,7 @@ impl Watch {
         *self.problem.borrow_mut() = problem;
     }
 
-    /// The error with which a wait ends: its own, or etcd's problem if there is one.
+    /// Returns the error of a wait that timed out: etcd's problem if there is one, else `late`.
     #[must_use]
     pub fn error(&self, late: StepError) -> StepError {
         match self.problem.borrow().clone() {

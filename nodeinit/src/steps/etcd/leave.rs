@@ -1,4 +1,4 @@
-//! A machine leaves etcd, so that those that stay agree without it.
+//! Removes a machine from etcd, so that the remaining members keep their quorum.
 
 use super::{
     data::{self, Data},
@@ -19,22 +19,22 @@ use async_trait::async_trait;
 use nodeinit_base::Wait;
 use std::{net::IpAddr, ops::ControlFlow, time::Duration};
 
-/// Changes of members are made within so long, or something is wrong. etcd refuses them while a member that votes has been
+/// A membership change takes at most this long, or something is wrong. etcd refuses changes while a voting member has been
 /// connected for less than 5 s.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// What a machine is in etcd, for one that is about to leave.
+/// The role in etcd of a machine that is about to leave.
 #[derive(Debug, PartialEq, Eq)]
 enum Place {
-    /// No member, or the only one: nobody is left who could miss it.
+    /// Not a member, or the only one: no other member needs to know.
     None,
     /// One of several.
     Member,
-    /// It holds data, and nobody tells.
+    /// It holds data, and no member answers.
     Unknown(String),
 }
 
-/// The member at an address, or of a name.
+/// Returns the member with this address or name.
 #[must_use]
 pub fn member<'a>(view: &'a View, name: &str, address: Option<IpAddr>) -> Option<&'a Member> {
     let peer_url = address.map(|address| url(address, PEER_PORT));
@@ -43,10 +43,10 @@ pub fn member<'a>(view: &'a View, name: &str, address: Option<IpAddr>) -> Option
     by_url.or_else(|| members.iter().find(|m| m.name == name))
 }
 
-/// Refuses where those that would be left had no quorum.
+/// Refuses a removal after which the remaining members would have no quorum.
 ///
 /// # Errors
-/// With what would come of it, and how to do it all the same.
+/// If the quorum would be lost; says how to proceed nevertheless.
 pub fn keep_quorum(view: &View, member: &Member) -> Result<(), StepError> {
     let Some(loss) = view.loss_of_quorum(member.id) else { return Ok(()) };
     let what = format!("without {} etcd would lose its quorum: {loss}", member.shown());
@@ -57,7 +57,7 @@ pub fn keep_quorum(view: &View, member: &Member) -> Result<(), StepError> {
     ))
 }
 
-/// The member of this name, or of this ID in hex.
+/// Returns the member with this name, or with this ID in hex.
 fn named<'a>(members: &'a [Member], which: &str) -> Option<&'a Member> {
     let by_name = members.iter().find(|member| member.name == which && !which.is_empty());
     by_name.or_else(|| {
@@ -66,8 +66,8 @@ fn named<'a>(members: &'a [Member], which: &str) -> Option<&'a Member> {
     })
 }
 
-/// Removes one member, by its name or its ID in hex, and returns how it is shown. This is for a member whose machine is gone or
-/// never came, such as a learner without a name; a healthy member is removed with `force` only.
+/// Removes one member by its name or its ID in hex, and returns its display name. This is for a member whose machine is gone or
+/// never started, such as a learner without a name; a healthy member is removed with `force` only.
 ///
 /// # Errors
 /// If there is no such member, if it is healthy or this machine's, or if etcd would lose its quorum.
@@ -99,11 +99,11 @@ pub async fn remove_member(cx: &Context, which: &str, force: bool) -> Result<Str
     Ok(shown)
 }
 
-/// Removes a member. Leadership is handed to another first, so that no election interrupts anybody. Nothing happens where
-/// there is no such member.
+/// Removes a member. It transfers leadership first, so that no election interrupts clients. Does nothing if there is no such
+/// member.
 ///
 /// # Errors
-/// Where it cannot be removed in time.
+/// If it cannot be removed in time.
 pub async fn remove(cx: &Context, peers: &Peers, id: u64, shown: &str) -> Result<(), StepError> {
     let wait = Wait::new(format!("the removal of {shown} from etcd"), LIMIT);
     let look = async || match peers.look().await {
@@ -117,7 +117,7 @@ pub async fn remove(cx: &Context, peers: &Peers, id: u64, shown: &str) -> Result
     wait.until(look).await.map_err(|late| StepError::from(late).hint(hint))
 }
 
-/// One attempt; what came of it, the next look tells.
+/// Makes one attempt; the next poll shows the result.
 async fn attempt(cx: &Context, peers: &Peers, view: &View, member: &Member) -> String {
     let others = view.voters().filter(|other| other.id != member.id && view.complaint(other).is_none());
     let Some(other) = others.into_iter().next() else { return "no other member is healthy".into() };
@@ -129,9 +129,9 @@ async fn attempt(cx: &Context, peers: &Peers, view: &View, member: &Member) -> S
         return match moved.await {
             Ok(()) => {
                 cx.report.note("etcd", format!("{} leads now", other.shown()));
-                "leadership was moved".into()
+                "leadership was transferred".into()
             }
-            Err(why) => format!("leadership cannot be moved to {}: {why}", other.shown()),
+            Err(why) => format!("cannot transfer leadership to {}: {why}", other.shown()),
         };
     }
     let removed = async { peers.connection(other).await?.remove(member.id).await.map_err(|e| shown(&e)) };
@@ -144,9 +144,9 @@ async fn attempt(cx: &Context, peers: &Peers, view: &View, member: &Member) -> S
     }
 }
 
-/// Step `leave-etcd` of a reset: this machine's member is removed while its etcd still runs.
+/// Step `leave-etcd` of a reset: removes this machine's member while its etcd still runs.
 pub struct Leave {
-    /// Whether the others may lose their quorum by it.
+    /// Whether the others may lose their quorum.
     pub force: bool,
 }
 
@@ -187,7 +187,7 @@ impl Step for Leave {
         let left = match place(cx).await? {
             (Place::Unknown(why), _) => {
                 let what = format!("this machine may be a member of etcd, and no member answers: {why}");
-                let hint = "bring etcd up on a master; or add --force, and remove the member later, on another master, with \
+                let hint = "start etcd on a master; or add --force, and remove the member later, on another master, with \
                             `nodeinit master remove`";
                 Err(StepError::new(what).exit(Exit::TryAgain).hint(hint))
             }
@@ -196,7 +196,7 @@ impl Step for Leave {
         };
         match left {
             Err(e) if self.force => {
-                cx.report.note(&self.name(), format!("{e}; going on, as --force says"));
+                cx.report.note(&self.name(), format!("{e}; continuing because of --force"));
                 Ok(())
             }
             left => left,
@@ -223,7 +223,7 @@ mod tests {
         let id = |which| named(&members, which).map(|member| member.id);
         assert_eq!(id("m2"), Some(2));
         assert_eq!(id("2"), Some(2));
-        assert_eq!(id("ab"), Some(1), "a name goes before an ID");
+        assert_eq!(id("ab"), Some(1), "a name takes precedence over an ID");
         assert_eq!(id("AB"), Some(0xab));
         assert_eq!([id(""), id("3"), id("m3"), id("-1"), id("1ffffffffffffffff")], [None; 5]);
     }

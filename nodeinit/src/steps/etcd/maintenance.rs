@@ -13,10 +13,10 @@ use nodeinit_base::Wait;
 use serde::Serialize;
 use std::{ops::ControlFlow, time::Duration};
 
-/// A member that was defragmented is healthy again within this time, or something is wrong.
+/// A defragmented member becomes healthy within this time, or something is wrong.
 const HEALTHY_LIMIT: Duration = Duration::from_secs(60);
 
-/// What defragmentation did to one member.
+/// The result of defragmenting one member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Defragmented {
@@ -64,13 +64,13 @@ pub async fn defragment(
     }
 }
 
-/// The next member to defragment: the leader last.
+/// Returns the next member to defragment, the leader last.
 fn next<'a>(view: &'a View, defragmented: &[u64]) -> Option<&'a Member> {
     let left = || view.members.members.iter().filter(|m| !defragmented.contains(&m.id) && !m.client_urls.is_empty());
     left().find(|member| view.leader() != Some(member.id)).or_else(|| left().next())
 }
 
-/// Waits until all members that vote are healthy, apart from full databases.
+/// Waits until all voting members are healthy; full databases are allowed.
 async fn healthy(cx: &Context, peers: &Peers) -> Result<View, StepError> {
     let wait =
         Wait::new("all voting members of etcd to be healthy", HEALTHY_LIMIT).at_most_every(Duration::from_secs(1));
@@ -86,7 +86,7 @@ async fn healthy(cx: &Context, peers: &Peers) -> Result<View, StepError> {
         Ok(view) => Ok(view),
         Err(late) => {
             let hint = "repair that member first, or remove it if it is gone for good (`nodeinit etcd remove`): a member \
-                        answers nobody while it is defragmented";
+                        does not answer while it is defragmented";
             let late = StepError::from(late).hint(hint);
             Err(health::health(cx).await?.1.lost().unwrap_or(late))
         }
@@ -102,7 +102,7 @@ pub struct ShownAlarm {
     pub alarm: &'static str,
 }
 
-/// All alarms.
+/// Lists all alarms.
 ///
 /// # Errors
 /// If etcd has no quorum.
@@ -111,7 +111,7 @@ pub async fn alarms(cx: &Context) -> Result<Vec<ShownAlarm>, StepError> {
     Ok(raised(&view.asked).await?.into_iter().map(|alarm| named(&view, alarm)).collect())
 }
 
-/// Disarms the alarms of full databases. An alarm about different data stays: disarming it repairs nothing.
+/// Disarms the alarms of full databases. An alarm about corrupt data stays: disarming it repairs nothing.
 ///
 /// # Errors
 /// If etcd has no quorum, or if an alarm of another kind is left.

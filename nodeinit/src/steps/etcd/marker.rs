@@ -54,7 +54,7 @@ pub(super) fn write(cx: &Context) -> Result<(), StepError> {
     Ok(cx.files.write(&[NewFile::private(path, CONTENT)])?)
 }
 
-/// Whether anything of etcd's is in its data directory. A marker alone is not.
+/// Whether etcd's data directory contains data. A marker alone does not count.
 pub(in crate::steps) fn has_data(cx: &Context) -> bool {
     let path = path(cx);
     let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else { return true };
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_in_the_markers_place_is_no_marker() {
+    fn a_directory_at_the_markers_path_is_not_a_marker() {
         let (_dir, cx) = context();
         fs::create_dir_all(cx.files.real(&path(&cx))).unwrap();
         assert!(!exists(&cx));

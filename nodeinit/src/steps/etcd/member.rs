@@ -1,4 +1,4 @@
-//! A further master becomes a member of etcd.
+//! Makes a further master a member of etcd.
 
 use super::{
     aside,
@@ -42,25 +42,25 @@ const ID: StepId = StepId::EtcdMember;
 
 /// Step `etcd-member`: this machine is a voting member of the masters' etcd.
 ///
-/// It adds itself as a learner, which no quorum counts, starts its etcd, and votes once it has caught up. Every look lists
-/// the members again and decides from what it finds: so an error, a killed run and a run before this one make no difference.
+/// It adds itself as a learner, which does not count for the quorum, starts its etcd, and becomes a voting member when it has caught
+/// up. Every poll lists the members again and decides from the result, so an error or a killed run needs no special case.
 ///
-/// The first master bootstraps a new etcd where `bootstrap` finds proof that there was none; else it joins the others.
+/// The first master bootstraps a new etcd if `bootstrap` finds proof that there was none; otherwise it joins the others.
 pub struct EtcdMember {
     role: Role,
     permit: Permit,
-    /// What `other-masters` found; `None` where that step is not part of the plan.
+    /// The result of `other-masters`; `None` if that step is not in the plan.
     action: Option<bootstrap::Shared>,
 }
 
 impl EtcdMember {
-    /// A further master's.
+    /// Returns the step of a further master.
     #[must_use]
     pub fn of_master() -> Self {
         Self { role: Role::Master, permit: Permit::None, action: None }
     }
 
-    /// The first master's, and the step that asks the other masters, where there are any.
+    /// Returns the step of the first master, and the step that asks the other masters if there are any.
     #[must_use]
     pub fn of_first_master(cluster: &Cluster, permit: Permit) -> (Option<OtherMasters>, Self) {
         if cluster.masters.len() < 2 {
@@ -71,7 +71,7 @@ impl EtcdMember {
         (Some(others), Self { role: Role::FirstMaster, permit, action: Some(action) })
     }
 
-    /// Whether the first master's data decides nothing: then `bootstrap` does.
+    /// Whether `bootstrap` must decide because the first master's data does not.
     fn must_decide(&self, cx: &Context) -> Result<bool, StepError> {
         Ok(self.role == Role::FirstMaster && (data::look(cx)? == Data::None || self.permit == Permit::Operator))
     }
@@ -107,7 +107,7 @@ impl Step for EtcdMember {
             return Ok(if bootstrapped { State::of(changes) } else { State::needed(self.title()) });
         }
         changes.extend(cx.differing(&[manifest(cx, &membership)?])?);
-        // A member that votes answers for all; a learner refuses.
+        // A voting member answers for all; a learner refuses.
         if let Err(why) = Peers::new(cx, [cx.node.address])?.members().await {
             changes.push(format!("become a voting member: {why}"));
         }
@@ -141,25 +141,26 @@ impl Step for EtcdMember {
     }
 }
 
-/// For how long a member that could vote lets others be added first. From then on etcd lets nobody in for 5 s
-/// (`HealthInterval`), for it counts how long those that vote have been connected: a second lost at most, or four won.
+/// How long a learner waits with its promotion for others to be added. After a promotion, etcd refuses new members for 5 s
+/// (`HealthInterval`), because it requires that the voters have been connected that long: this costs at most one second and may
+/// save four.
 const COURTESY: Duration = Duration::from_secs(1);
 
-/// Adding a member takes less.
+/// How long one member may take to be added.
 const TURN: Duration = Duration::from_millis(100);
 
-/// One run's way to membership.
+/// The state of one run that joins etcd.
 struct Joining<'a> {
     cx: &'a Context,
     peers: Peers,
     watch: BackOffWatch,
     health: Watch,
-    /// Since when our etcd should be starting.
+    /// Since when this machine's etcd should be starting.
     starting: Option<Instant>,
-    /// The members as they were last, and since when.
+    /// The last known members, and since when they are unchanged.
     known: (Members, Instant),
-    /// What was last reported, so that it is reported once.
-    told: String,
+    /// The last report, so that it is not repeated.
+    last_message: String,
     /// Whether this machine has the others' encryption keys, and their version of Kubernetes.
     has_their_keys: bool,
 }
@@ -175,7 +176,7 @@ impl<'a> Joining<'a> {
             health: Watch::new(ID),
             starting: None,
             known,
-            told: String::new(),
+            last_message: String::new(),
             has_their_keys: false,
         })
     }
@@ -197,7 +198,7 @@ impl<'a> Joining<'a> {
         }
     }
 
-    /// One look, and one move.
+    /// Looks once, and makes one move.
     async fn advance(&mut self) -> Result<ControlFlow<(), String>, StepError> {
         let (etcd, members) = match self.peers.members().await {
             Ok(found) => found,
@@ -215,7 +216,7 @@ impl<'a> Joining<'a> {
             Next::Start(id) => self.start(&own, id, etcd).await,
             Next::Yield(id) => {
                 let removed = etcd.remove(id).await;
-                Ok(self.outcome("another was added in the same moment, and goes first", removed))
+                Ok(self.outcome("another member was added at the same moment and goes first", removed))
             }
             Next::Promote(id) => {
                 if self.others_may_come() {
@@ -224,7 +225,7 @@ impl<'a> Joining<'a> {
                 failpoint("etcd-promote", &own.name);
                 let promoted = etcd.promote(id).await;
                 failpoint("etcd-promoted", &own.name);
-                Ok(self.outcome("it votes", promoted))
+                Ok(self.outcome("it is a voting member", promoted))
             }
             Next::Votes => Ok(ControlFlow::Break(())),
             Next::Remove { id, why } => {
@@ -236,8 +237,8 @@ impl<'a> Joining<'a> {
                 let namesake = view.members.members.iter().find(|member| member.id == id);
                 if let Some(namesake) = namesake.filter(|namesake| view.complaint(namesake).is_none()) {
                     let urls = namesake.peer_urls.join(", ");
-                    let what = format!("another machine is etcd's member {}, at {urls}, and answers there", own.name);
-                    return Err(StepError::new(what).hint("give this machine another name, or reset the other one"));
+                    let what = format!("another machine is the etcd member {} and answers at {urls}", own.name);
+                    return Err(StepError::new(what).hint("rename this machine, or reset the other one"));
                 }
                 self.remove(&own, &view, id, "it was at another address, and does not answer there").await
             }
@@ -247,8 +248,8 @@ impl<'a> Joining<'a> {
         }
     }
 
-    /// Moves the data of a former member aside. That the member is not in the list does not suffice: two clusters of the same
-    /// masters can have the same ID. `etcd` confirmed the list with a quorum, so it also knows every removal that there was.
+    /// Moves the data of a former member aside. A member that is not in the list is not enough proof: two clusters of the same
+    /// masters can have the same ID. `etcd` confirmed the list with a quorum, so it also knows every removal.
     async fn move_aside(
         &mut self,
         etcd: &Etcd,
@@ -281,7 +282,7 @@ impl<'a> Joining<'a> {
     }
 
     async fn add(&mut self, own: &Own, etcd: Etcd, members: Members) -> Result<ControlFlow<(), String>, StepError> {
-        // Until then the machine that bootstrapped it would do so again, if it lost its data.
+        // Until this is recorded, the machine that bootstrapped etcd would do so again if it lost its data.
         if members.members.len() == 1 && !etcd.is_settled().await.unwrap_or_default() {
             return Ok(ControlFlow::Continue("the first master has not recorded yet that its etcd is healthy".into()));
         }
@@ -300,7 +301,7 @@ impl<'a> Joining<'a> {
             return Ok(self.wait(complaint));
         }
         if self.known.1.elapsed() < self.turn() {
-            return Ok(ControlFlow::Continue("masters that stand before it in the configuration go first".into()));
+            return Ok(ControlFlow::Continue("masters that are listed before it in the configuration go first".into()));
         }
         failpoint("etcd-add", &own.name);
         let added = view.asked.add_learner(&own.peer_url).await;
@@ -335,13 +336,13 @@ impl<'a> Joining<'a> {
         Ok(self.outcome("the former member is removed", removed))
     }
 
-    /// For how long the others may go first, since the members last changed: all wait for the same moment.
+    /// Returns how long the others may go first after the members last changed: all masters wait for the same moment.
     fn turn(&self) -> Duration {
         let before = self.cx.cluster.masters.iter().position(|master| master.name == self.cx.node.name);
         TURN * u32::try_from(before.unwrap_or_default().saturating_sub(1)).unwrap_or(u32::MAX)
     }
 
-    /// Whether configured masters are no members yet, and the members have changed a moment ago.
+    /// Whether configured masters are not members yet and the members changed a moment ago.
     fn others_may_come(&self) -> bool {
         let members = &self.known.0.members;
         let is_member = |address| members.iter().any(|member| member.peer_urls.contains(&url(address, PEER_PORT)));
@@ -349,7 +350,7 @@ impl<'a> Joining<'a> {
         missing && self.known.1.elapsed() < COURTESY
     }
 
-    /// A call that failed may have done its work: the next look tells.
+    /// Describes the result of a call. A failed call may still have taken effect: the next poll shows it.
     fn outcome(&mut self, done: &str, result: Result<(), EtcdError>) -> ControlFlow<(), String> {
         let what = result.map_or_else(|e| shown(&e), |()| done.to_owned());
         self.wait(what)
@@ -361,13 +362,13 @@ impl<'a> Joining<'a> {
     }
 
     fn tell(&mut self, what: String) {
-        if self.told != what {
+        if self.last_message != what {
             self.cx.report.note(&ID.name(), &what);
-            self.told = what;
+            self.last_message = what;
         }
     }
 
-    /// Places the manifest; one with which etcd began already keeps the members and the token of then. Waits for this machine's
+    /// Writes the manifest; that of an etcd that has started keeps its original members and token. Waits for this machine's
     /// turn if etcd must restart.
     async fn place(&self, token: Option<String>) -> Result<(), StepError> {
         let own = own(self.cx)?;
@@ -413,14 +414,14 @@ impl<'a> Joining<'a> {
         }
         self.watch.restart_if_due(self.cx, &command).await?;
         let state = match processes::runs(&self.cx.files, &command) {
-            true => "runs, and has not joined yet",
+            true => "runs, but has not joined yet",
             false => "does not run yet",
         };
         Ok(ControlFlow::Continue(format!("etcd on this machine {state}")))
     }
 
-    /// Removes our member if it has not started: it would keep others from being added. Its manifest goes first, since the
-    /// next run adds another member.
+    /// Removes this machine's member if it has not started: it would keep others from being added. The manifest is removed
+    /// first, because the next run adds another member.
     async fn withdraw(&self) {
         let withdraw = async {
             let Ok(own) = own(self.cx) else { return Ok(()) };
@@ -436,13 +437,13 @@ impl<'a> Joining<'a> {
     }
 }
 
-/// Ends this machine's etcd pod and removes its manifest. A kubelet that is just starting the pod, as after a boot, would continue
-/// although the manifest is gone; it forgets the pod when it restarts.
+/// Stops this machine's etcd pod and removes its manifest. A kubelet that is just starting the pod, as after a boot, would continue
+/// without the manifest; a restart makes it forget the pod.
 async fn stop(cx: &Context) -> Result<(), StepError> {
     let lent = cx.clone();
     blocking(move || Ok(lent.files.remove_file(manifest_path())?)).await?;
-    kubelet::restart_if_begun(cx).await?;
-    let ended = Wait::new("the end of etcd's pod on this machine", Duration::from_secs(60));
+    kubelet::restart_if_started(cx).await?;
+    let ended = Wait::new("etcd's pod on this machine to stop", Duration::from_secs(60));
     let look = async || match end_pod(&cx.node.name).await {
         Ok(()) => ControlFlow::Break(()),
         Err(e) => ControlFlow::Continue(e.to_string()),
@@ -450,7 +451,7 @@ async fn stop(cx: &Context) -> Result<(), StepError> {
     Ok(ended.until(look).await?)
 }
 
-/// Whether this machine has etcd's data without the marker that its pod mounts: somebody put the data back.
+/// Whether this machine has etcd data without the marker that its pod mounts: the data was restored by hand.
 fn lacks_marker(cx: &Context) -> Result<bool, StepError> {
     Ok(matches!(data::look(cx)?, Data::Of(_)) && !marker::exists(cx) && membership(cx)?.marked)
 }
@@ -468,7 +469,7 @@ async fn mark(cx: &Context) -> Result<(), StepError> {
     blocking(move || marker::write(&cx)).await
 }
 
-/// Records that etcd on this machine joins others, before it does. From then on no new cluster is bootstrapped here.
+/// Records that etcd on this machine joins others, before it does. From then on, no new cluster is bootstrapped here.
 fn record_join(cx: &Context, token: Option<String>) -> Result<(), StepError> {
     let known = cx.journal.etcd();
     if known.history == EtcdHistory::Member && known.token == token {
@@ -477,7 +478,7 @@ fn record_join(cx: &Context, token: Option<String>) -> Result<(), StepError> {
     Ok(cx.journal.intend(vec![Record::EtcdJoin { token }])?)
 }
 
-/// Refuses to bring another version of Kubernetes and etcd into a cluster, as a rebuilt master would whose configuration names none.
+/// Refuses to bring another version of Kubernetes and etcd into a cluster, as a rebuilt master without a configured version would.
 fn has_their_version(theirs: Option<String>, ours: KubernetesVersion) -> Result<(), StepError> {
     let Some(theirs) = theirs.filter(|theirs| *theirs != ours.to_string()) else { return Ok(()) };
     let what = format!("the cluster runs Kubernetes {theirs}, and kubernetes.version is {ours} here");
@@ -485,11 +486,11 @@ fn has_their_version(theirs: Option<String>, ours: KubernetesVersion) -> Result<
     Err(StepError::new(what).exit(Exit::BadConfig).hint(hint))
 }
 
-/// Records that the etcd which was bootstrapped here is healthy, publishes the digest of this machine's encryption keys in etcd, and
-/// only then opens it to other masters: they join an etcd that holds its token, and compare their keys.
+/// Records that the etcd that was bootstrapped here is healthy, publishes the digest of this machine's encryption keys in etcd, and
+/// only then lets other masters join: they join an etcd that holds its token, and compare their keys.
 ///
 /// # Errors
-/// Where the journal cannot be written, or etcd does not store it.
+/// If the journal cannot be written, or etcd does not store a value.
 pub(in crate::steps) async fn settle(cx: &Context) -> Result<(), StepError> {
     let records = cx.journal.etcd();
     if records.history == EtcdHistory::Bootstrapping {

@@ -1,4 +1,4 @@
-//! The members of etcd: who they are, how this machine becomes one, and how one leaves.
+//! The members of etcd: lists, adds and removes them.
 
 pub mod aside;
 mod bootstrap;

@@ -15,17 +15,17 @@ use crate::{
 use nodeinit_config::{Component, yaml};
 use std::path::{Path, PathBuf};
 
-/// Where the kubelet looks for etcd's manifest.
+/// Returns the path of etcd's manifest.
 pub(super) fn manifest_path() -> PathBuf {
     Path::new(render::paths::STATIC_PODS).join("etcd.yaml")
 }
 
-/// How etcd on this machine began, by the journal, else by the manifest on the disk. The members with which it joined others are
-/// written once: etcd reads them at its first start only, and the next to join must not make it restart.
+/// Returns how etcd on this machine started, from the journal, else from its manifest. The members with which it joined are
+/// written once: etcd reads them at its first start only, and the next member to join must not make it restart.
 pub(in crate::steps) fn membership(cx: &Context) -> Result<Membership, StepError> {
     let records = cx.journal.etcd();
     let text = cx.files.read_text(manifest_path())?.unwrap_or_default();
-    // A manifest that cannot be read is written again.
+    // An unreadable manifest is rewritten.
     let pod = yaml::document(&text).unwrap_or_default();
     let flags = static_pod::command(&pod);
     let value = |prefix: &str| flags.iter().find_map(|flag| flag.strip_prefix(prefix)).map(str::to_owned);
@@ -37,26 +37,26 @@ pub(in crate::steps) fn membership(cx: &Context) -> Result<Membership, StepError
     })
 }
 
-/// etcd's `--initial-cluster-token`, where this machine knows one.
+/// Returns etcd's `--initial-cluster-token`, if this machine knows one.
 pub(in crate::steps) fn token(cx: &Context) -> Result<Option<String>, StepError> {
     membership(cx).map(|membership| membership.token)
 }
 
-/// The manifest for this membership.
+/// Renders the manifest for this membership.
 pub(super) fn manifest(cx: &Context, membership: &Membership) -> Result<NewFile, StepError> {
     let pod = static_pod::etcd(&cx.renderer(), membership)?;
     Ok(NewFile::private(manifest_path(), pod.text))
 }
 
-/// Ends an API server of this machine that was left without its etcd: the kubelet asks it before it starts a static pod, and it
-/// answers nobody. The kubelet starts another.
+/// Stops an API server of this machine that has lost its etcd: the kubelet asks it before it starts a static pod, and it does not
+/// answer. The kubelet starts another one.
 pub(super) async fn end_api_server(cx: &Context) {
     let end = async {
         let cri = Cri::connect(cri::SOCKET).await?;
         let mut containers = containers(Component::ApiServer).await?;
         containers.retain(|container| container.state == ContainerState::Running);
         for container in containers {
-            cx.report.note(&StepId::EtcdMember.name(), "an API server without its etcd is ended");
+            cx.report.note(&StepId::EtcdMember.name(), "stopping an API server that has lost its etcd");
             cri.kill_container(&container.id).await?;
         }
         Ok::<_, cri::CriError>(())

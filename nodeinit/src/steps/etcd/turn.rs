@@ -1,4 +1,4 @@
-//! A changed manifest restarts etcd: one member after the other, so that the quorum holds.
+//! Restarts etcd for a changed manifest: one member after the other, so that the quorum holds.
 
 use super::{
     health,
@@ -23,35 +23,35 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A turn of a machine that is gone ends after so many seconds. It covers the time until the others see that this member is down; from
-/// then on they wait for its health.
+/// The turn of a machine that is gone expires after so many seconds. A turn covers the time until the others notice that this member
+/// is down; from then on they wait for its health.
 const LASTS: i64 = 60;
 
 /// How often the turn is renewed until the kubelet ends the former etcd.
 const RENEWAL: Duration = Duration::from_secs(5);
 
-/// Without a quorum for this long, longer than an election or the restart of another member, one more restart interrupts nothing.
+/// If etcd has no quorum for this long (longer than an election or the restart of another member), one more restart does no harm.
 const WITHOUT_QUORUM: Duration = Duration::from_secs(30);
 
-/// Between two looks at all members.
+/// Pause between two polls of all members.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// The kubelet starts the new etcd within this time, unless it waits for an API server that has no etcd.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// What etcd answers to each write when its database is full.
+/// etcd's answer to each write when its database is full.
 const FULL: &str = "database space exceeded";
 
-/// Places etcd's manifest. If etcd runs here with another one, beside other masters, this waits for its turn before, and for a healthy
-/// member afterwards.
+/// Writes etcd's manifest. If etcd runs here with another manifest and there are other masters, it first waits for its turn, and
+/// afterwards for a healthy member.
 ///
 /// # Errors
-/// If the turn does not come, or the member does not become healthy again. The other members wait then, and go on with their manifest.
+/// If the turn does not come, or if the member does not become healthy again. The other members then wait and keep their manifests.
 pub(in crate::steps) async fn place(cx: &Context, manifest: NewFile) -> Result<(), StepError> {
     let alone = cx.cluster.masters.len() < 2;
     let former = cx.files.read_text(manifest_path())?.unwrap_or_default();
     let former = yaml::document(&former).unwrap_or_default();
-    // The kubelet restarts nothing for another form of the same pod.
+    // The kubelet does not restart a pod whose manifest differs in form only.
     let same = yaml::document(&String::from_utf8_lossy(&manifest.content)).is_ok_and(|wanted| wanted == former);
     if alone || same || !processes::runs(&cx.files, &static_pod::command(&former)) {
         return cx.place(vec![manifest]).await.map(drop);
@@ -71,7 +71,7 @@ pub(in crate::steps) async fn place(cx: &Context, manifest: NewFile) -> Result<(
     };
     let view = again.at_most_every(PAUSE).until(look).await?;
     if let Some(lease) = turn {
-        // If nobody hears it, the turn ends by itself.
+        // If this call fails, the turn expires.
         let _ = view.asked.end_turn(lease).await;
     }
     Ok(())
@@ -81,8 +81,8 @@ async fn newest() -> Result<Option<Container>, CriError> {
     Ok(containers(Component::Etcd).await?.into_iter().next())
 }
 
-/// Waits until the kubelet has replaced etcd's container. The API server of this machine goes on if that happens at once; else the kubelet
-/// waits for its answers, which need etcd.
+/// Waits until the kubelet has replaced etcd's container. The API server of this machine survives if that happens at once; otherwise
+/// the kubelet waits for its answers, which need etcd.
 async fn replaced(cx: &Context, former: Option<Container>, peers: &Peers, turn: Option<i64>) -> Result<(), StepError> {
     let former = former.map(|container| container.id);
     let (mut since, mut ended) = (None, false);
@@ -91,7 +91,7 @@ async fn replaced(cx: &Context, former: Option<Container>, peers: &Peers, turn: 
         Err(e) => ControlFlow::Continue(e.to_string()),
         Ok(Some(newest)) if Some(&newest.id) != former.as_ref() => ControlFlow::Break(()),
         Ok(Some(newest)) if newest.state == ContainerState::Running => {
-            // The turn covers the restart, which has not begun.
+            // The turn covers the restart, which has not started.
             if let Some(lease) = turn
                 && renewed.elapsed() > RENEWAL
                 && let Ok(view) = peers.look().await
@@ -99,7 +99,7 @@ async fn replaced(cx: &Context, former: Option<Container>, peers: &Peers, turn: 
             {
                 renewed = Instant::now();
             }
-            ControlFlow::Continue("the former one runs".into())
+            ControlFlow::Continue("the former container still runs".into())
         }
         Ok(_) => {
             let since: Instant = *since.get_or_insert_with(Instant::now);
@@ -107,14 +107,14 @@ async fn replaced(cx: &Context, former: Option<Container>, peers: &Peers, turn: 
                 ended = true;
                 end_api_server(cx).await;
             }
-            ControlFlow::Continue("the kubelet has ended the former one and not started another".into())
+            ControlFlow::Continue("the kubelet has stopped the former container and not started another".into())
         }
     };
     let wait = Wait::new("etcd's restart with its changed manifest", cx.cluster.timeouts.etcd).at_most_every(PAUSE / 2);
     Ok(wait.until(look).await?)
 }
 
-/// Waits until it is this machine's turn and its member can be spared. `None`: no turn can be taken, and none is needed.
+/// Waits until it is this machine's turn and the others have a quorum without it. `None`: no turn can be taken, and none is needed.
 async fn take(cx: &Context, peers: &Peers) -> Result<Option<i64>, StepError> {
     let mut lost = None;
     let look = async || {
@@ -139,7 +139,7 @@ async fn take(cx: &Context, peers: &Peers) -> Result<Option<i64>, StepError> {
             Err(EtcdError::Refused { words, .. }) if words.contains(FULL) => return ControlFlow::Break(None),
             Err(e) => return ControlFlow::Continue(shown(&e)),
         };
-        // Another master may have had its turn since the look.
+        // Another master may have had its turn since the last poll.
         match peers.look().await.map(|view| hindrance(&voters(&view), &cx.node.name)) {
             Ok(None) => ControlFlow::Break(Some(lease)),
             Ok(Some(why)) | Err(why) => {
@@ -153,26 +153,26 @@ async fn take(cx: &Context, peers: &Peers) -> Result<Option<i64>, StepError> {
     match wait.until(look).await {
         Ok(turn) => Ok(turn),
         Err(late) => {
-            let hint = "repair the member that is named, or remove it if it is gone for good (`nodeinit master remove NAME`), then run \
+            let hint = "repair that member, or remove it if it is gone for good (`nodeinit master remove NAME`), then run \
                         `nodeinit up` again";
             Err(health::health(cx).await?.1.lost().unwrap_or_else(|| StepError::from(late).hint(hint)))
         }
     }
 }
 
-/// The names of the voting members, each with what is wrong with it.
+/// Returns the names of the voting members, each with its failure if it has one.
 fn voters(view: &View) -> Vec<(&str, Option<String>)> {
     view.voters().map(|member| (member.shown(), view.failure(member))).collect()
 }
 
-/// What is wrong with one's own member.
+/// Returns the failure of this machine's member.
 fn failure(view: &View, own: &str) -> Option<String> {
     let found = voters(view).into_iter().find(|(name, _)| *name == own);
-    found.map_or_else(|| Some(format!("{own} is no voting member")), |(_, failure)| failure)
+    found.map_or_else(|| Some(format!("{own} is not a voting member")), |(_, failure)| failure)
 }
 
-/// Why one's own member must not restart now. Either the others make a quorum without it, or all are healthy: of two members, none can
-/// be spared.
+/// Returns why this machine's member must not restart now. It may if the others have a quorum without it, or if all are healthy: with
+/// two members, a restart always interrupts the quorum.
 fn hindrance(voters: &[(&str, Option<String>)], own: &str) -> Option<String> {
     let healthy = voters.iter().filter(|(name, failure)| *name != own && failure.is_none()).count();
     if healthy > voters.len() / 2 {
@@ -197,7 +197,7 @@ mod tests {
     };
 
     #[test]
-    fn a_member_restarts_only_if_the_others_go_on() {
+    fn a_member_restarts_only_if_the_others_keep_a_quorum() {
         let hindrance = |down: &[&str], all: &[&'static str]| {
             let failure = |name: &&str| down.contains(name).then(|| "cannot reach it".to_owned());
             hindrance(&all.iter().map(|name| (*name, failure(name))).collect::<Vec<_>>(), "m1")
@@ -222,12 +222,12 @@ mod tests {
         }
     }
 
-    /// A master of the same name may have been killed long before: its turn must last while it restarts its etcd.
+    /// An earlier run on the same master may have been killed: the renewed turn must last while etcd restarts.
     #[tokio::test]
     #[ignore = "needs the etcd of the lab: make test"]
     #[allow(clippy::disallowed_methods, reason = "a test runs a program of the lab")]
-    async fn a_turn_that_is_taken_again_lasts_for_its_whole_time() {
-        let kubeadms = kubeadms("a_turn_that_is_taken_again_lasts_for_its_whole_time");
+    async fn a_turn_that_is_taken_again_lasts_its_full_time() {
+        let kubeadms = kubeadms("a_turn_that_is_taken_again_lasts_its_full_time");
         let mut programs = kubeadms.iter().rev().map(|kubeadm| kubeadm.path.with_file_name("etcd"));
         let etcd = programs.find(|path| path.exists()).unwrap();
         let (directory, cx) = context();

@@ -1,4 +1,4 @@
-//! What the members of etcd say at one moment, asked over the network.
+//! The state of etcd's members at one moment, read over the network.
 
 use crate::{
     api::etcd::{self, CLIENT_PORT, Etcd, EtcdError, Keys, Member, Members, PEER_PORT, Past, Status},
@@ -14,36 +14,36 @@ use std::{
     path::PathBuf,
 };
 
-/// The client that may ask etcd. Source: kubeadm, `etcd.NewFromCluster`.
+/// The certificate of an etcd client. Source: kubeadm, `etcd.NewFromCluster`.
 const CLIENT: &str = "etcd/healthcheck-client";
 
-/// The keys with which a member asks another one.
+/// The certificate with which a member connects to another one.
 const PEER: &str = "etcd/peer";
 
-/// The ways to etcd: connections are kept from one look to the next.
+/// Connections to etcd, which are reused.
 pub struct Peers {
     keys: Keys,
     addresses: Vec<SocketAddr>,
     open: RefCell<BTreeMap<SocketAddr, Etcd>>,
-    /// Who showed a certificate of another CA.
+    /// The address that presented a certificate of another CA.
     stranger: Cell<Option<SocketAddr>>,
 }
 
-/// The members and how they are, at one moment.
+/// The members and their state at one moment.
 pub struct View {
-    /// The member that told it.
+    /// The member that answered.
     pub asked: Etcd,
     /// All of them.
     pub members: Members,
-    /// What each member that has started says, by its number; else why it does not answer.
+    /// The status of each member that has started, by its ID, or why it does not answer.
     pub answers: BTreeMap<u64, Result<Status, String>>,
 }
 
-/// What the masters' etcd says about itself, with or without a quorum.
+/// The state of the masters' etcd, with or without a quorum.
 pub enum Survey {
     /// A quorum confirmed it.
     Confirmed(View),
-    /// It is what the most advanced member that answers knows.
+    /// The most advanced member that answers reported it.
     Unconfirmed(View),
     /// No member answers; why.
     Silent(String),
@@ -55,14 +55,14 @@ impl View {
         self.members.members.iter().filter(|member| !member.learner)
     }
 
-    /// A voting member that is not healthy, and what is wrong with it.
+    /// Describes a voting member that is not healthy.
     #[must_use]
     pub fn unhealthy(&self) -> Option<String> {
         let unwell = self.voters().find_map(|member| Some((member, self.complaint(member)?)));
         unwell.map(|(member, complaint)| format!("member {} is not healthy: {complaint}", member.shown()))
     }
 
-    /// Why a member cannot be removed: where those that would be left could not agree on anything.
+    /// Returns why a member cannot be removed: the remaining members would have no quorum.
     #[must_use]
     pub fn loss_of_quorum(&self, id: u64) -> Option<String> {
         if !self.voters().any(|member| member.id == id) {
@@ -81,17 +81,17 @@ impl View {
         Some(if complaints.is_empty() { of } else { format!("{of}; not healthy: {}", complaints.join(", ")) })
     }
 
-    /// What is wrong with a member, where something is.
+    /// Returns what is wrong with a member, if anything.
     #[must_use]
     pub fn complaint(&self, member: &Member) -> Option<String> {
         match self.answers.get(&member.id) {
             Some(Ok(status)) if status.is_full(member.id) => Some("its database is full (NOSPACE alarm)".into()),
-            Some(Ok(status)) if !status.errors.is_empty() => Some(format!("says: {}", status.errors.join(", "))),
+            Some(Ok(status)) if !status.errors.is_empty() => Some(format!("reports: {}", status.errors.join(", "))),
             _ => self.failure(member),
         }
     }
 
-    /// Why a member takes no part in a quorum, where it does not. A full database is no reason.
+    /// Returns why a member cannot take part in a quorum, if so. A full database is not a reason.
     #[must_use]
     pub fn failure(&self, member: &Member) -> Option<String> {
         match self.answers.get(&member.id) {
@@ -102,7 +102,7 @@ impl View {
         }
     }
 
-    /// Who leads, by the member that was asked.
+    /// Returns the leader, according to the member that answered.
     #[must_use]
     pub fn leader(&self) -> Option<u64> {
         self.answers.values().flatten().map(|status| status.leader).find(|leader| *leader != 0)
@@ -110,17 +110,17 @@ impl View {
 }
 
 impl Peers {
-    /// The ways to these addresses.
+    /// Creates connections to these addresses.
     ///
     /// # Errors
-    /// Where this machine has no keys to etcd, or damaged ones.
+    /// If this machine has no etcd client key, or a damaged one.
     pub fn new(cx: &Context, addresses: impl IntoIterator<Item = IpAddr>) -> Result<Self, StepError> {
         let keys = keys(cx, CLIENT)?;
         let addresses = addresses.into_iter().map(|address| SocketAddr::new(address, CLIENT_PORT)).collect();
         Ok(Self { keys, addresses, open: RefCell::default(), stranger: Cell::default() })
     }
 
-    /// The ways to the other masters of the configuration.
+    /// Creates connections to the other masters of the configuration.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -128,7 +128,7 @@ impl Peers {
         Self::new(cx, cx.cluster.masters.iter().filter_map(|m| m.address).filter(|a| *a != cx.node.address))
     }
 
-    /// The ways to all masters, this one among them.
+    /// Creates connections to all masters, including this one.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -137,7 +137,7 @@ impl Peers {
         Self::new(cx, std::iter::once(cx.node.address).chain(others))
     }
 
-    /// Who showed a certificate that our CA has not signed.
+    /// Returns the address that presented a certificate of another CA.
     pub(super) fn stranger(&self) -> Option<SocketAddr> {
         self.stranger.get()
     }
@@ -155,10 +155,10 @@ impl Peers {
         Ok(new)
     }
 
-    /// The members, from the first address that answers.
+    /// Returns the members, from the first address that answers.
     ///
     /// # Errors
-    /// Why none does; all reasons in one line.
+    /// If no address answers; all reasons in one line.
     pub async fn members(&self) -> Result<(Etcd, Members), String> {
         let mut asked: FuturesUnordered<_> = self
             .addresses
@@ -180,7 +180,7 @@ impl Peers {
         Err(if reasons.is_empty() { "no other master is configured".into() } else { reasons.join("; ") })
     }
 
-    /// The members, and what each says of itself.
+    /// Returns the members with their own reports.
     ///
     /// # Errors
     /// As [`Self::members`].
@@ -194,7 +194,7 @@ impl Peers {
         self.at_first(async |etcd| etcd.put_cluster_token(token).await).await
     }
 
-    /// Publishes the digest of a master's encryption configuration through the first address, unless it is there.
+    /// Publishes the digest of a master's encryption configuration through the first address, unless it is published already.
     pub(super) async fn publish_encryption_digest(&self, master: &str, digest: &str) -> Result<(), String> {
         let publish = async |etcd: Etcd| match etcd.encryption_digests().await?.get(master) {
             Some(published) if published == digest => Ok(()),
@@ -209,7 +209,7 @@ impl Peers {
         done.await.map_err(|e| shown(&e))
     }
 
-    /// The members and what each says of itself, even without a quorum.
+    /// Returns the members with their own reports, even without a quorum.
     pub async fn survey(&self) -> Survey {
         let why = match self.look().await {
             Ok(view) => return Survey::Confirmed(view),
@@ -228,7 +228,7 @@ impl Peers {
         }
     }
 
-    /// What each of the members that have started says of itself. One that hangs takes its time.
+    /// Asks every member that has started for its status. A member that hangs delays the result until its request times out.
     pub async fn view(&self, asked: Etcd, members: Members) -> View {
         let started = members.members.iter().filter(|member| !member.client_urls.is_empty());
         let answers = future::join_all(started.map(|member| async { (member.id, self.status(member).await) })).await;
@@ -238,35 +238,35 @@ impl Peers {
     async fn status(&self, member: &Member) -> Result<Status, String> {
         let addresses = member.client_urls.iter().filter_map(|url| address_of(url));
         let Some(address) = addresses.into_iter().next() else {
-            return Err(format!("has no address that could be asked: {}", member.client_urls.join(", ")));
+            return Err(format!("has no usable client URL: {}", member.client_urls.join(", ")));
         };
         let answer = async { self.open(address).await?.status().await };
         answer.await.map_err(|e| shown(&e))
     }
 
-    /// A connection to a member that has started.
+    /// Connects to a member that has started.
     ///
     /// # Errors
-    /// Why it does not answer.
+    /// If it does not answer; says why.
     pub async fn connection(&self, member: &Member) -> Result<Etcd, String> {
         let address = member.client_urls.iter().find_map(|url| address_of(url)).ok_or("has not started")?;
         self.open(address).await.map_err(|e| shown(&e))
     }
 }
 
-/// The keys to etcd, with a certificate from its folder.
+/// Returns the TLS keys for etcd, with a certificate from its folder.
 fn keys(cx: &Context, certificate: &str) -> Result<Keys, StepError> {
     let read = |path: PathBuf| {
         let missing = || {
             StepError::new(format!("{} is missing", path.display()))
-                .hint("run `nodeinit up` on a master: it generates the file")
+                .hint("run `nodeinit up` on a master, which generates the file")
         };
         cx.files.read_secret(&path)?.ok_or_else(missing)
     };
     let (authority, certificate, key) =
         (read(certificate_path("etcd/ca"))?, read(certificate_path(certificate))?, read(key_path(certificate))?);
     Keys::new(authority.expose(), certificate.expose(), key.expose())
-        .map_err(|e| StepError::caused("cannot ask etcd", e))
+        .map_err(|e| StepError::caused("cannot connect to etcd", e))
 }
 
 /// Asks a member whether its cluster removed member `id`.
@@ -275,19 +275,19 @@ pub(super) async fn past(cx: &Context, etcd: &Etcd, cluster: u64, id: u64) -> Re
     Ok(etcd::past(address, &keys(cx, PEER)?, cluster, id).await.map_err(|e| shown(&e)))
 }
 
-/// An error with its cause.
+/// Formats an error with its cause.
 pub(super) fn shown(error: &EtcdError) -> String {
     let cause = std::error::Error::source(error).map_or_else(String::new, |source| format!(": {source}"));
     let text = error.to_string();
     if text.ends_with(&cause) { text } else { text + &cause }
 }
 
-/// The address in a URL such as `https://10.0.0.12:2379`.
+/// Returns the address in a URL such as `https://10.0.0.12:2379`.
 fn address_of(url: &str) -> Option<SocketAddr> {
     url.strip_prefix("https://")?.trim_end_matches('/').parse().ok()
 }
 
-/// A host's URL for members or clients.
+/// Returns a host's URL for members or clients.
 pub(super) fn url(address: IpAddr, port: u16) -> String {
     format!("https://{}", SocketAddr::new(address, port))
 }
@@ -297,7 +297,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_and_addresses_are_each_others_inverse() {
+    fn urls_and_addresses_survive_a_round_trip() {
         for address in ["10.0.0.12", "fd00::12"] {
             let address: IpAddr = address.parse().unwrap();
             assert_eq!(address_of(&url(address, 2379)), Some(SocketAddr::new(address, 2379)));

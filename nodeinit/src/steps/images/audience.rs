@@ -10,6 +10,6 @@ pub(in crate::steps) fn is_for(cluster: &Cluster, image: &str, role: Role) -> bo
     role != Role::Worker || CONTROL_PLANE.iter().all(|each| cluster.image(*each) != image)
 }
 
-/// What only masters run.
+/// The images that only masters run.
 const CONTROL_PLANE: [KubernetesImage; 4] =
     [KubernetesImage::Etcd, KubernetesImage::ApiServer, KubernetesImage::ControllerManager, KubernetesImage::Scheduler];

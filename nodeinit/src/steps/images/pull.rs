@@ -1,4 +1,4 @@
-//! The quick way into containerd: it pulls the image from a registry on loopback that reads the archive.
+//! The fast import: containerd pulls the image from a registry on loopback that reads the archive.
 
 use crate::{
     api::{
@@ -15,8 +15,8 @@ use std::{
     path::Path,
 };
 
-/// Imports `image` from an archive. `false` where the archive is not of the plain form, or containerd did not
-/// pull it: then nothing is left of it, and `ctr` shall take it and say what is wrong.
+/// Imports `image` from an archive. Returns `false` if the archive does not have the plain form, or containerd did not
+/// pull it: then nothing is left of it, and the caller uses `ctr`, which reports what is wrong.
 pub(super) async fn import(cx: &Context, step: &str, image: &str, archive: &Section) -> Result<bool, StepError> {
     let (archive, wanted) = (archive.clone(), image.to_owned());
     let opened = blocking(move || Ok(open(archive, &wanted))).await?;
@@ -36,11 +36,11 @@ fn open(archive: Section, image: &str) -> io::Result<Option<(Registry, Pull)>> {
     Ok(Some((Registry::serve(content, Ipv4Addr::LOCALHOST.into())?, pull)))
 }
 
-/// Lets containerd pull `image` from the registry on loopback at `address`, and gives it its name. What containerd says against it is the
-/// inner error; nothing is left of the image then.
+/// Lets containerd pull `image` from the registry on loopback at `address`, and gives it its name. The inner error is containerd's; then
+/// nothing is left of the image.
 ///
 /// # Errors
-/// Where the journal cannot be written.
+/// If the journal cannot be written.
 pub(super) async fn pull(
     cx: &Context,
     image: &str,
@@ -60,14 +60,14 @@ pub(super) async fn pull(
     };
     let named = async {
         cri.pull_image(&reference, cx.cluster.timeouts.image_import).await?;
-        // What has the name is half-made: else there would be nothing to import.
+        // An image with this name is incomplete: otherwise there would be nothing to import.
         let _ = cri.forget_image(image).await;
         cri.name_image(image, Target { media_type: MANIFEST_TYPE, digest: &pull.manifest, size: pull.size }).await
     };
     let pulled = named.await;
-    // containerd's garbage collector takes what has no name left.
+    // containerd's garbage collector removes content without a name.
     for name in &passing {
-        // One that is not there is fine; one that stays is known to `reset`.
+        // A missing name is fine; `reset` knows a name that remains.
         let _ = cri.forget_image(name).await;
     }
     Ok(pulled)

@@ -13,10 +13,10 @@ use crate::{
 use async_trait::async_trait;
 use std::{path::Path, time::Duration};
 
-/// How long `ctr` may take.
+/// Limit for one call of `ctr`.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Step `remove-images`: the images that we imported.
+/// Step `remove-images`: removes the images that nodeinit imported.
 pub struct RemoveImages;
 
 #[async_trait(?Send)]

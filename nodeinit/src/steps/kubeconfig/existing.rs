@@ -1,4 +1,4 @@
-//! A kubeconfig that is there.
+//! Reads an existing kubeconfig.
 
 use crate::{
     host::files::{FileError, Files},
@@ -12,18 +12,18 @@ use nodeinit_config::{
 use serde_json::Value;
 use std::path::Path;
 
-/// What matters of a kubeconfig: its current context.
+/// The current context of a kubeconfig.
 #[derive(Debug)]
 pub(in crate::steps) struct Existing {
-    /// Where it reaches the cluster.
+    /// The server's URL.
     pub(in crate::steps) server: String,
-    /// Whom it trusts.
+    /// The CA that it trusts.
     pub(in crate::steps) ca: Certificate,
-    /// Its user's certificate and key; `None` where the user shows something else, or the files it names are not there.
+    /// Its user's certificate and key; `None` if the user authenticates in another way, or the named files are missing.
     pub(in crate::steps) client: Option<(Certificate, Key)>,
 }
 
-/// Why a kubeconfig cannot be used. No message holds its content.
+/// Why a kubeconfig cannot be used. No message contains its content.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::steps) enum KubeconfigError {
     #[error("is not a kubeconfig in YAML: {0}")]
@@ -69,7 +69,7 @@ fn parse(text: &str) -> Result<Value, KubeconfigError> {
     yaml::document(text).map_err(KubeconfigError::Yaml)
 }
 
-/// A kubeconfig's text with another certificate for the user of its current context, where it holds one.
+/// Returns a kubeconfig's text with another certificate for the user of its current context, if it contains one.
 pub(in crate::steps) fn with_client_certificate(text: &str, pem: &str) -> Result<Value, KubeconfigError> {
     let mut config = parse(text)?;
     let user = named(&config, "contexts", config["current-context"].as_str())["context"]["user"].clone();
@@ -86,7 +86,7 @@ fn named<'a>(config: &'a Value, list: &str, name: Option<&str>) -> &'a Value {
     name.and_then(|name| all.into_iter().find(|each| each["name"] == name)).unwrap_or(&Value::Null)
 }
 
-/// The bytes under `KEY-data`, or in the file that `KEY` names.
+/// Returns the bytes under `KEY-data`, or in the file that `KEY` names.
 fn bytes(files: &Files, map: &Value, key: &str) -> Result<Option<Vec<u8>>, KubeconfigError> {
     let data_key = format!("{key}-data");
     match (map[&data_key].as_str(), map[key].as_str()) {

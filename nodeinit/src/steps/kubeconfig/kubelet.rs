@@ -1,7 +1,7 @@
 //! The kubelet's kubeconfig and its two certificates.
 //!
 //! kubeadm lets the kubelet ask the API server for a first client certificate, then rewrites `kubelet.conf` and restarts it
-//! (`kubelet-finalize`). The CA is at hand, so the final state is written at once.
+//! (`kubelet-finalize`). The CA is on this machine, so the final state is written directly.
 
 use super::{Here, NEEDED, found, keep};
 use crate::{
@@ -23,10 +23,10 @@ use std::{
 };
 use time::OffsetDateTime;
 
-/// Links that must be made, and where each must lead.
+/// Links to create, each with its target.
 pub(super) type Links = Vec<(&'static str, PathBuf)>;
 
-/// Decides about `kubelet.conf` and the kubelet's certificates. Returns the links to the certificates in use that must be made.
+/// Decides about `kubelet.conf` and the kubelet's certificates. Returns the links to create to the certificates in use.
 pub(super) fn reconcile(cx: &Context, here: &Here, outcome: &mut Outcome) -> Result<Links, StepError> {
     let path = Path::new(paths::KUBERNETES).join("kubelet.conf");
     let mut links = Links::new();
@@ -36,7 +36,7 @@ pub(super) fn reconcile(cx: &Context, here: &Here, outcome: &mut Outcome) -> Res
         serving(cx, here, outcome)?;
     }
     let existing = cx.files.read_text(&path)?;
-    // A kubeconfig of other hands may hold a certificate of its own.
+    // A kubeconfig that nodeinit did not write may contain another certificate.
     let needs_link = existing.as_ref().is_none_or(|text| text.contains(paths::KUBELET_CLIENT_CURRENT));
     if needs_link {
         links.extend(client(cx, here, outcome)?.map(|target| (paths::KUBELET_CLIENT_CURRENT, target)));
@@ -53,24 +53,24 @@ pub(super) fn reconcile(cx: &Context, here: &Here, outcome: &mut Outcome) -> Res
     Ok(links)
 }
 
-/// The client certificate: a dated file, and a link to the one in use.
+/// Decides about the client certificate: a dated file, and a link to the one in use.
 fn client(cx: &Context, here: &Here, outcome: &mut Outcome) -> Result<Option<PathBuf>, StepError> {
     let current = Path::new(paths::KUBELET_CLIENT_CURRENT);
     if cx.files.read(current)?.is_some() {
         if cx.files.link_target(current).is_none() {
-            let remedy = "remove it: a new certificate is then made, and linked to";
+            let remedy = "remove it: `nodeinit up` then creates a new certificate and the link";
             outcome.problem(
                 current,
-                "is a plain file, and the kubelet renews its certificate only behind a link",
+                "is a plain file, and the kubelet renews its certificate only through a symbolic link",
                 remedy,
             );
         } else if let Some(fault) = client_fault(cx, here)? {
-            let remedy = "remove it, run `nodeinit up`, which makes a new one, then `systemctl restart kubelet`";
+            let remedy = "remove it, run `nodeinit up`, which creates a new one, then `systemctl restart kubelet`";
             outcome.problem(current, fault, remedy);
         }
         return Ok(None);
     }
-    outcome.changes.push(format!("make the kubelet's client certificate, {}", current.display()));
+    outcome.changes.push(format!("create the kubelet's client certificate, {}", current.display()));
     if here.certificate.is_none() {
         return Ok(None);
     }
@@ -89,7 +89,7 @@ fn client(cx: &Context, here: &Here, outcome: &mut Outcome) -> Result<Option<Pat
     Ok(Some(name))
 }
 
-/// What is wrong with the client certificate in use.
+/// Returns what is wrong with the client certificate in use.
 fn client_fault(cx: &Context, here: &Here) -> Result<Option<String>, StepError> {
     let Some(pem) = cx.files.read_secret(paths::KUBELET_CLIENT_CURRENT)? else { return Ok(None) };
     let (certificate, key) = match (Certificate::from_pem(pem.expose()), Key::from_pem(pem.expose())) {
@@ -101,18 +101,18 @@ fn client_fault(cx: &Context, here: &Here) -> Result<Option<String>, StepError> 
     Ok(faults.first().map(ToString::to_string))
 }
 
-/// The path of the kubelet's serving certificate.
+/// Returns the path of the kubelet's serving certificate.
 pub(in crate::steps) fn serving_path() -> PathBuf {
     Path::new(paths::KUBELET_PKI).join("kubelet.crt")
 }
 
-/// The serving certificate of a kubelet that asks the cluster for it: the state in which the kubelet itself leaves it, so that
-/// a master serves from its start and later renews it by a request. Returns where the link must lead if it must be made.
+/// Decides about the serving certificate of a kubelet that requests it from the cluster: writes the state in which the kubelet leaves
+/// it, so that a master serves from its start and renews the certificate later. Returns the target of the link if it must be created.
 fn serving_link(cx: &Context, here: &Here, outcome: &mut Outcome) -> Result<Option<PathBuf>, StepError> {
     let current = Path::new(paths::KUBELET_SERVER_CURRENT);
     let mut why = String::new();
     if let Some(pem) = cx.files.read_secret(current)? {
-        // What else the kubelet has there is its own business, and it renews it in time if anybody approves that.
+        // The kubelet manages any other certificate there, and renews it in time if its request is approved.
         match Certificate::from_pem(pem.expose()) {
             Ok(certificate) if certificate.not_after <= here.now && here.authority.is_some() => {
                 why = format!(": it expired at {}", date(certificate.not_after));
@@ -120,12 +120,12 @@ fn serving_link(cx: &Context, here: &Here, outcome: &mut Outcome) -> Result<Opti
             _ => return Ok(None),
         }
     }
-    outcome.changes.push(format!("make the kubelet's serving certificate, {}{why}", current.display()));
+    outcome.changes.push(format!("create the kubelet's serving certificate, {}{why}", current.display()));
     if here.certificate.is_none() {
         return Ok(None);
     }
     let Some(authority) = &here.authority else {
-        let remedy = "put the kubelet's certificate and key there, behind a link; or set `agent.enabled: false`";
+        let remedy = "put the kubelet's certificate and key there, as a symbolic link; or set `agent.enabled: false`";
         outcome.problem(current, NEEDED, remedy);
         return Ok(None);
     };
@@ -136,9 +136,9 @@ fn serving_link(cx: &Context, here: &Here, outcome: &mut Outcome) -> Result<Opti
     Ok(Some(name))
 }
 
-/// The serving certificate, where the kubelet looks for one before it makes its own (`cmd/kubelet/app/server.go`,
-/// `InitializeTLS`). Without the CA's key it is left to the kubelet. Ours is made again if it is of no use; the kubelet reads it
-/// again by itself (`ReloadKubeletServerCertificateFile`). Another's, such as the kubelet's own, is only reported.
+/// Decides about the serving certificate at the path where the kubelet looks before it generates one (`cmd/kubelet/app/server.go`,
+/// `InitializeTLS`). Without the CA's key, the kubelet generates it. An invalid certificate of nodeinit is replaced, and the kubelet
+/// reloads it (`ReloadKubeletServerCertificateFile`). Another's, such as the kubelet's own, is only reported.
 fn serving(cx: &Context, here: &Here, outcome: &mut Outcome) -> Result<(), StepError> {
     let certificate_path = serving_path();
     let key_path = certificate_path.with_extension("key");
@@ -161,18 +161,19 @@ fn serving(cx: &Context, here: &Here, outcome: &mut Outcome) -> Result<(), StepE
             why = format!(": {}", faults.join("; "));
             let is_ours = found.is_ours(&certificate_path) || found.is_ours(&key_path);
             if !is_ours || here.authority.is_none() {
-                let remedy = "remove it and its key, and `nodeinit up` makes a new pair if ca.key is here";
+                let remedy =
+                    "remove it and its key: `nodeinit up` then creates a new pair if ca.key is on this machine";
                 outcome.notes.push(format!("{}{why}: {remedy}", certificate_path.display()));
                 return Ok(());
             }
             Some(key)
         }
         (Some(_), None) if !found.is_ours(&certificate_path) => {
-            outcome.problem(&certificate_path, "its private key is missing", "remove it: a new pair is then made");
+            outcome.problem(&certificate_path, "its private key is missing", "remove it to generate a new pair");
             return Ok(());
         }
         (None, Some(_)) if !found.is_ours(&key_path) => {
-            outcome.problem(&key_path, "its certificate is missing", "remove it: a new pair is then made");
+            outcome.problem(&key_path, "its certificate is missing", "remove it to generate a new pair");
             return Ok(());
         }
         (_, key) => key,
@@ -180,7 +181,7 @@ fn serving(cx: &Context, here: &Here, outcome: &mut Outcome) -> Result<(), StepE
     if here.certificate.is_some() && here.authority.is_none() {
         return Ok(());
     }
-    outcome.changes.push(format!("make the kubelet's serving certificate, {}{why}", certificate_path.display()));
+    outcome.changes.push(format!("create the kubelet's serving certificate, {}{why}", certificate_path.display()));
     let Some(authority) = &here.authority else { return Ok(()) };
     match here_key.map(Key::from_pem) {
         Some(Ok(key)) => {
@@ -203,10 +204,10 @@ fn issue(authority: &Authority, leaf: &Leaf, now: SystemTime) -> Result<(String,
 }
 
 fn cannot(error: PkiError) -> StepError {
-    StepError::caused("cannot make the kubelet's certificates", error)
+    StepError::caused("cannot create the kubelet's certificates", error)
 }
 
-/// The name that the kubelet itself would give (`certificate_store.go`, `Update`).
+/// Returns the name that the kubelet would give (`certificate_store.go`, `Update`).
 pub(in crate::steps) fn client_file_name(now: SystemTime) -> String {
     let at = OffsetDateTime::from(now);
     let (year, month, day) = at.to_calendar_date();

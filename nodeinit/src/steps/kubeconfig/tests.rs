@@ -68,7 +68,7 @@ async fn each_user_has_a_certificate_of_the_cluster() {
 }
 
 #[tokio::test]
-async fn a_second_run_changes_nothing_and_what_is_missing_is_made() {
+async fn a_second_run_changes_nothing_and_a_missing_file_is_created() {
     let (_dir, cx) = made().await;
     let before = snapshot(&cx);
     assert_eq!(run(&Kubeconfigs, &cx).await.unwrap(), [""; 0]);
@@ -84,7 +84,7 @@ async fn a_second_run_changes_nothing_and_what_is_missing_is_made() {
 }
 
 #[tokio::test]
-async fn an_expired_serving_certificate_is_made_again() {
+async fn an_expired_serving_certificate_is_replaced() {
     let (_dir, cx) = made().await;
     let (_other_dir, other) = aged(400).await;
     let expired = other.files.read(paths::KUBELET_SERVER_CURRENT).unwrap().unwrap();
@@ -96,7 +96,7 @@ async fn an_expired_serving_certificate_is_made_again() {
     assert_ne!(cx.files.read(paths::KUBELET_SERVER_CURRENT).unwrap().unwrap(), expired);
 }
 
-/// Without the agent the kubelet serves with a pair that nobody but us renews.
+/// Without the agent, the kubelet serves with a pair that only nodeinit renews.
 fn without_agent() -> (tempfile::TempDir, Context) {
     let (dir, mut cx) = context();
     std::sync::Arc::make_mut(&mut cx.cluster).agent.enabled = false;
@@ -117,7 +117,7 @@ async fn without_the_agent_the_kubelets_key_stays() {
 }
 
 #[tokio::test]
-async fn without_the_agent_our_bad_serving_certificate_is_made_again() {
+async fn without_the_agent_an_invalid_serving_certificate_of_nodeinit_is_replaced() {
     let [certificate, key] = ["kubelet.crt", "kubelet.key"].map(|name| Path::new(paths::KUBELET_PKI).join(name));
     let (_other_dir, other) = without_agent();
     run(&Pki, &other).await.unwrap();
@@ -126,7 +126,7 @@ async fn without_the_agent_our_bad_serving_certificate_is_made_again() {
     let days = |n: u64| std::time::Duration::from_secs(n * 24 * 3600);
 
     for fault in
-        ["expired at", "does not hold for 10.0.0.99", "not a certificate", "another CA of the same name", "private key"]
+        ["expired at", "is not valid for 10.0.0.99", "not a certificate", "another CA of the same name", "private key"]
     {
         let (_dir, mut cx) = without_agent();
         run(&Pki, &cx).await.unwrap();
@@ -140,7 +140,7 @@ async fn without_the_agent_our_bad_serving_certificate_is_made_again() {
                 let old = authority().issue(&leaf, &key, SystemTime::now() - days(400)).unwrap();
                 cx.place(vec![NewFile::public(&certificate, old)]).await.map(drop).unwrap();
             }
-            "does not hold for 10.0.0.99" => {
+            "is not valid for 10.0.0.99" => {
                 std::sync::Arc::make_mut(&mut cx.node).address = "10.0.0.99".parse().unwrap();
             }
             "not a certificate" => put(&cx, &certificate, "rubbish"),
@@ -182,7 +182,7 @@ async fn without_the_agent_a_serving_certificate_of_others_is_reported_and_stays
 }
 
 #[tokio::test]
-async fn a_dangling_link_is_mended_and_a_plain_file_reported() {
+async fn a_dangling_link_is_repaired_and_a_plain_file_reported() {
     let (_dir, cx) = made().await;
     let current = Path::new(CURRENT);
     let pem = cx.files.read(current).unwrap().unwrap();
@@ -228,9 +228,9 @@ async fn another_clusters_file_is_reported_and_not_touched() {
 }
 
 #[tokio::test]
-async fn before_the_pki_everything_is_announced_and_with_an_external_ca_everything_is_needed() {
+async fn without_a_pki_every_file_is_planned_and_with_an_external_ca_every_file_is_required() {
     let (_dir, cx) = context();
-    let State::Needed(changes) = Kubeconfigs.check(&cx).await.unwrap() else { panic!("nothing is there yet") };
+    let State::Needed(changes) = Kubeconfigs.check(&cx).await.unwrap() else { panic!("nothing exists yet") };
     assert_eq!(changes.len(), 8, "{changes:?}");
 
     let (_dir, cx) = made().await;
@@ -238,9 +238,9 @@ async fn before_the_pki_everything_is_announced_and_with_an_external_ca_everythi
     assert_eq!(run(&Kubeconfigs, &cx).await.unwrap(), [""; 0]);
     cx.files.remove_file(path(User::Admin)).unwrap();
     let error = run(&Kubeconfigs, &cx).await.unwrap_err();
-    assert!(error.contains("admin.conf: needed, and ca.key"), "{error}");
+    assert!(error.contains("admin.conf: is required, and ca.key"), "{error}");
 
-    // An earlier version, or other hands, issued all certificates but those that came with the agent.
+    // An earlier version, or the user, issued all certificates except those that came with the agent.
     let (_dir, cx) = made().await;
     for of_the_agent in [key_path("ca"), path(User::Agent), paths::KUBELET_SERVER_CURRENT.into()] {
         cx.files.remove_file(of_the_agent).unwrap();

@@ -1,4 +1,4 @@
-//! A rule that drops the traffic of pods to the cloud's metadata service.
+//! Sets a firewall rule that drops the traffic of pods to the cloud's metadata service.
 
 use super::OsStep;
 use crate::{
@@ -22,16 +22,16 @@ const UNIT: &str = "nodeinit-metadata.service";
 /// The addresses that the rules name. EC2's metadata service, which OpenStack imitates, has one of each family.
 const ADDRESSES: [&str; 2] = ["169.254.169.254", "fd00:ec2::254"];
 
-/// The table of nftables, which is only ours.
+/// nodeinit's own nftables table.
 const TABLE: [&str; 3] = ["table", "inet", "nodeinit_metadata"];
 
-/// Where the rules were in a former version.
+/// Where a former version kept the rules.
 const FORMER_RULES: &str = "/var/lib/nodeinit/metadata.nft";
 
-/// `nft` answers in milliseconds; this is for a machine under heavy load.
+/// Limit for one call of `nft`, which takes milliseconds except under heavy load.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Step `metadata-rule`: the rule is set now and before the kubelet at each boot; if pods may read metadata, it is gone.
+/// Step `metadata-rule`: sets the rule now and before the kubelet at each boot; removes it if pods may read metadata.
 pub struct MetadataRule;
 
 fn files() -> [NewFile; 3] {
@@ -42,12 +42,13 @@ fn files() -> [NewFile; 3] {
     ]
 }
 
-/// The kernel's rules in our table; `None`: it has no such table. Where nodeinit never started the unit, nobody is asked.
+/// Returns the kernel's rules in nodeinit's table; `None` if there is no such table. Does not call `nft` if nodeinit never started
+/// the unit.
 async fn table(cx: &Context) -> Option<String> {
     if !cx.journal.state().units.contains(UNIT) {
         return None;
     }
-    // It fails where there is no such table, or no `nft`.
+    // This fails if there is no such table, or no `nft`.
     cx.commands.run(&[&["nft", "list"], &TABLE[..]].concat(), LIMIT).await.ok()
 }
 
@@ -56,7 +57,7 @@ async fn is_there(cx: &Context) -> bool {
     table(cx).await.is_some()
 }
 
-/// Whether rules drop everything for the addresses but DNS.
+/// Whether the rules drop everything for the addresses except DNS.
 fn is_complete(rules: &str) -> bool {
     let has = |rule: String| rules.contains(&rule);
     ADDRESSES.iter().all(|address| {
@@ -66,13 +67,13 @@ fn is_complete(rules: &str) -> bool {
     })
 }
 
-/// What `remove` does, as a sentence for `plan`.
+/// The description of `remove` in a plan.
 const REMOVAL: &str = "remove table inet nodeinit_metadata from nftables";
 
-/// Takes the rule out of the kernel.
+/// Removes the table from the kernel.
 ///
 /// # Errors
-/// Where `nft` fails.
+/// If `nft` fails.
 async fn remove(cx: &Context) -> Result<(), StepError> {
     if is_there(cx).await {
         cx.commands.run(&[&["nft", "delete"], &TABLE[..]].concat(), LIMIT).await?;
@@ -87,7 +88,7 @@ impl Step for MetadataRule {
     }
 
     fn title(&self) -> String {
-        "keep pods from the cloud's metadata service".into()
+        "block the cloud's metadata service for pods".into()
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
@@ -140,7 +141,7 @@ mod tests {
     const HEAD: &str = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\n";
 
     #[test]
-    fn the_rules_name_the_addresses_and_the_table_that_are_looked_for() {
+    fn the_rules_name_the_same_addresses_and_table() {
         assert!(is_complete(units::METADATA_RULES));
         let former: String =
             units::METADATA_RULES.split_inclusive('\n').filter(|line| !line.contains("dport")).collect();
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_file_of_a_former_version_goes() {
+    async fn the_file_of_a_former_version_is_removed() {
         for key in ["false", "true"] {
             let (_dir, cx) = context_of(&format!("{HEAD}network: {{podsMayReadMetadata: {key}}}\n"));
             cx.files.make_directory("/var".as_ref(), 0o755).unwrap();
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_rule_is_wanted_where_pods_may_not_read_metadata() {
+    async fn the_rule_is_set_if_pods_may_not_read_metadata() {
         for (key, wanted) in
             [("{}", false), ("{podsMayReadMetadata: true}", false), ("{podsMayReadMetadata: false}", true)]
         {

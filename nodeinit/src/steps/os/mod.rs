@@ -1,6 +1,6 @@
-//! The steps that prepare the operating system: a file each, and a line in the list that all roles share.
+//! The steps that prepare the operating system: one file each, and one line in the list that all roles share.
 //!
-//! To add one: put it and its test into a file here, with what undoes it, and list it in [`steps`].
+//! To add one: put it, its undo code and its test into a file here, and list it in [`steps`].
 
 pub mod metadata;
 pub mod prepare;
@@ -15,22 +15,22 @@ use crate::{
 };
 use async_trait::async_trait;
 
-/// The steps, in the order in which they are shown. They start after preflight, and the kubelet starts after them.
+/// Returns the steps in display order. They start after preflight, and the kubelet starts after them.
 #[must_use]
 pub fn steps() -> Vec<Box<dyn OsStep>> {
     vec![Box::new(prepare::OsPrepare), Box::new(metadata::MetadataRule)]
 }
 
-/// A step that prepares the operating system, and what `reset` does about it. Files, directories and units that the journal lists need
-/// no code here: `reset` removes them.
+/// A step that prepares the operating system, with its undo code for `reset`. Files, directories and units that the journal lists need
+/// no undo code: `reset` removes them.
 #[async_trait(?Send)]
 pub trait OsStep: Step {
-    /// What is left to undo, as sentences for `plan`.
+    /// Describes what is left to undo, for a plan.
     async fn left(&self, _: &Context) -> Result<Vec<String>, StepError> {
         Ok(Vec::new())
     }
 
-    /// Undoes what is left. Safe to repeat after a crash half way.
+    /// Undoes what is left. Safe to repeat after a crash.
     async fn undo(&self, _: &Context) -> Result<(), StepError> {
         Ok(())
     }

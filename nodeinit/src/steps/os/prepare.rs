@@ -1,4 +1,4 @@
-//! Modules, kernel settings and swap, as Kubernetes needs them: now and at each boot.
+//! Configures kernel modules, kernel parameters (sysctls) and swap for Kubernetes, now and at each boot.
 
 use super::OsStep;
 use crate::{
@@ -22,10 +22,10 @@ const MODULES_FILE: &str = "/etc/modules-load.d/nodeinit.conf";
 const SYSCTL_FILE: &str = "/etc/sysctl.d/99-nodeinit.conf";
 const SWAP_MASK: &str = "/etc/systemd/system/swap.target";
 
-/// How long `modprobe` and `swapoff` may take. Swapping in a full area from a slow disk takes minutes.
+/// Limit for `modprobe` and `swapoff`. Swapping in a full area from a slow disk takes minutes.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// What pods' traffic needs. Source: Kubernetes, "Container Runtimes", section "Install and configure prerequisites".
+/// The modules that pod traffic needs. Source: Kubernetes, "Container Runtimes", section "Install and configure prerequisites".
 const MODULES: [&str; 2] = ["overlay", "br_netfilter"];
 const IP_FORWARD: [&str; 2] = ["net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"];
 const BRIDGE: [&str; 2] = ["net.bridge.bridge-nf-call-iptables", "net.bridge.bridge-nf-call-ip6tables"];
@@ -54,14 +54,14 @@ impl Step for OsPrepare {
             for (key, value) in sysctls(&cx.cluster) {
                 match kernel::sysctl(&cx.files, &key)? {
                     Some(now) if now != value => changes.push(format!("set {key} from {now} to {value}")),
-                    // A setting of a module that is loaded only then, or one that this kernel does not have.
+                    // The parameter belongs to a module that is not loaded yet, or this kernel does not have it.
                     None if is_wanted_without_trace(&cx, &key) => changes.push(format!("set {key} to {value}")),
                     _ => {}
                 }
             }
             if cx.cluster.os.swap == Swap::Off {
                 let areas = kernel::swaps(&cx.files)?;
-                changes.extend(areas.iter().map(|a| format!("switch swap off on {}", a.device.display())));
+                changes.extend(areas.iter().map(|a| format!("disable swap on {}", a.device.display())));
             }
             Ok(State::of(changes))
         })
@@ -89,7 +89,7 @@ impl OsStep for OsPrepare {
                 changes.push(format!("set {key} to {before}"));
             }
         }
-        changes.extend(swaps_off(cx)?.iter().map(|device| format!("switch swap on on {}", device.display())));
+        changes.extend(swaps_off(cx)?.iter().map(|device| format!("enable swap on {}", device.display())));
         Ok(changes)
     }
 
@@ -109,7 +109,7 @@ impl OsStep for OsPrepare {
     }
 }
 
-/// The swap devices that we switched off, and that are still off.
+/// Returns the swap devices that nodeinit disabled and that are still off.
 fn swaps_off(cx: &Context) -> Result<Vec<PathBuf>, StepError> {
     let on = kernel::swaps(&cx.files)?;
     let mut off = cx.journal.state().swaps;
@@ -117,7 +117,7 @@ fn swaps_off(cx: &Context) -> Result<Vec<PathBuf>, StepError> {
     Ok(off.into_iter().collect())
 }
 
-/// The settings that this cluster wants; the user's own win.
+/// Returns the kernel parameters of this cluster; the user's values take precedence.
 fn sysctls(cluster: &Cluster) -> BTreeMap<String, String> {
     let [v4, v6] = IP_FORWARD;
     let forward = if cluster.network.pod_cidr.addr().is_ipv6() { v6 } else { v4 };
@@ -152,7 +152,7 @@ fn missing_modules(cx: &Context) -> Result<Vec<String>, StepError> {
     Ok(missing)
 }
 
-/// Whether an absent setting is one that must be there: the user's own. A bridge setting comes with its module.
+/// Whether a missing parameter is an error: if the user set it. A bridge parameter appears with its module.
 fn is_wanted_without_trace(cx: &Context, key: &str) -> bool {
     cx.cluster.os.sysctls.contains_key(key)
 }
@@ -161,7 +161,7 @@ async fn load_modules(cx: &Context) -> Result<(), StepError> {
     let context = cx.clone();
     for name in blocking(move || missing_modules(&context)).await? {
         cx.commands.run(&["modprobe", &name], LIMIT).await.map_err(|e| {
-            StepError::caused(format!("the kernel module {name} cannot be loaded"), e)
+            StepError::caused(format!("cannot load the kernel module {name}"), e)
                 .hint("install the kernel package that has it, or boot a kernel with it built in")
         })?;
     }
@@ -175,8 +175,8 @@ fn set_sysctls(cx: &Context) -> Result<(), StepError> {
             Some(before) if before != value => changes.push((key, before, value)),
             Some(_) => {}
             None if cx.cluster.os.sysctls.contains_key(&key) => {
-                let hint = "remove it from os.sysctls, or name the module that brings it in os.modules";
-                return Err(StepError::new(format!("os.sysctls: this kernel has no setting {key}")).hint(hint));
+                let hint = "remove it from os.sysctls, or add the module that provides it to os.modules";
+                return Err(StepError::new(format!("os.sysctls: this kernel has no parameter {key}")).hint(hint));
             }
             None => {}
         }
@@ -185,15 +185,16 @@ fn set_sysctls(cx: &Context) -> Result<(), StepError> {
     cx.journal.intend(records.collect())?;
     for (key, _, value) in changes {
         kernel::set_sysctl(&cx.files, &key, &value).map_err(|e| {
-            StepError::from(e)
-                .hint(format!("the kernel refuses {key} = {value}; see os.sysctls, or whether this is a container"))
+            StepError::from(e).hint(format!(
+                "the kernel rejects {key} = {value}: check os.sysctls, and whether this machine is a container"
+            ))
         })?;
     }
     Ok(())
 }
 
-/// Switches swap off, now and at each boot. `/etc/fstab` is the user's and remains as it is: an empty unit file masks the
-/// target that all swap hangs on (systemd.unit(5)), and goes when `reset` removes our files.
+/// Disables swap, now and at each boot. The user's `/etc/fstab` stays as it is: an empty unit file masks the target of all swap
+/// units (systemd.unit(5)), and `reset` removes that file.
 async fn swap_off(cx: &Context) -> Result<(), StepError> {
     let context = cx.clone();
     let areas = blocking(move || Ok(kernel::swaps(&context.files)?)).await?;
@@ -211,7 +212,7 @@ async fn swap_off(cx: &Context) -> Result<(), StepError> {
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "tests make a fake kernel's files")]
+#[allow(clippy::disallowed_methods, reason = "tests create the files of a fake kernel")]
 mod tests {
     use super::*;
     use crate::context::testing::context_of;
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn settings_are_made_now_and_at_each_boot_and_known_to_reset() {
+    async fn parameters_are_set_now_and_at_each_boot_and_restored_by_reset() {
         let (_dir, cx) = machine(&[
             ("proc/filesystems", "nodev overlay\n"),
             ("proc/sys/net/bridge/bridge-nf-call-iptables", "1\n"),
@@ -254,9 +255,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_setting_that_the_kernel_lacks_is_named() {
+    async fn a_parameter_that_the_kernel_lacks_is_named() {
         let (_dir, cx) = machine(&[("proc/filesystems", "nodev overlay\n"), ("proc/sys/net/bridge/x", "")]);
         let error = crate::engine::runner::step(&OsPrepare, &cx).await.unwrap_err().to_string();
-        assert!(error.contains("no setting vm.max_map_count"), "{error}");
+        assert!(error.contains("no parameter vm.max_map_count"), "{error}");
     }
 }

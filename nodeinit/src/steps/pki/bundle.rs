@@ -1,4 +1,4 @@
-//! The secrets bundle as a file: read, and refused where others could have read it too.
+//! Reads the secrets bundle from a file, and refuses a file that others can read.
 
 use crate::{
     engine::error::{Exit, StepError},
@@ -11,29 +11,29 @@ use nodeinit_config::{
 };
 use std::{path::Path, time::SystemTime};
 
-/// This machine's secrets bundle, where it was given one: what was sent to it goes before what lies on its disk.
+/// Reads this machine's secrets bundle, if it has one: a bundle that was sent takes precedence over the one on its disk.
 ///
 /// # Errors
-/// Where it can be read by others, cannot be read by us, or is wrong.
+/// If others can read the file, if it cannot be read, or if it is invalid.
 pub fn read(files: &Files, now: SystemTime) -> Result<Option<Bundle>, StepError> {
     read_from(files, Path::new(place(files)), now)
 }
 
-/// Where this machine's secrets bundle is, or would be.
+/// Returns the path of this machine's secrets bundle, or where it would be.
 #[must_use]
 pub fn place(files: &Files) -> &'static str {
     if files.exists(SENT_SECRETS) { SENT_SECRETS } else { SECRETS }
 }
 
-/// What a master that is not the first says where it has no secrets.
+/// Returns the error of a further master without secrets.
 pub(in crate::steps) fn none() -> StepError {
-    let what = format!("this machine has no secrets of the cluster: neither {SENT_SECRETS} nor {SECRETS} is there");
+    let what = format!("this machine has no secrets of the cluster: neither {SENT_SECRETS} nor {SECRETS} exists");
     StepError::new(what).exit(Exit::TryAgain).hint(
-        "the first master brings them over SSH: run `nodeinit up` there; or copy its secrets bundle here, mode 600",
+        "run `nodeinit up` on the first master, which sends them over SSH; or copy its secrets bundle here, with mode 600",
     )
 }
 
-/// The secrets bundle of a file.
+/// Reads the secrets bundle from a file.
 ///
 /// # Errors
 /// As [`read`].
@@ -43,10 +43,10 @@ pub fn read_from(files: &Files, path: &Path, now: SystemTime) -> Result<Option<B
     Ok(Some(bundle))
 }
 
-/// The text of a file of secrets.
+/// Reads the text of a file with secrets.
 ///
 /// # Errors
-/// Where others can read it, too.
+/// If others can read it, too.
 pub(in crate::steps) fn private_text(files: &Files, path: &Path) -> Result<Option<Secret<String>>, StepError> {
     let Some(text) = files.read_secret_text(path)? else { return Ok(None) };
     let mode = files.mode(path).unwrap_or_default();
@@ -57,5 +57,5 @@ pub(in crate::steps) fn private_text(files: &Files, path: &Path) -> Result<Optio
 }
 
 pub(in crate::steps) fn unusable(path: &Path, error: impl std::error::Error + Send + Sync + 'static) -> StepError {
-    StepError::caused(format!("the secrets bundle {} cannot be used", path.display()), error).exit(Exit::BadConfig)
+    StepError::caused(format!("cannot use the secrets bundle {}", path.display()), error).exit(Exit::BadConfig)
 }

@@ -1,4 +1,4 @@
-//! How long this machine's certificates last.
+//! Lists the expiry of this machine's certificates.
 
 use super::certificate_path;
 use crate::{
@@ -26,7 +26,7 @@ use std::{
 /// The name of the kubelet's serving certificate in [`inventory`].
 pub(super) const KUBELET_SERVER: &str = "kubelet-server";
 
-/// When a certificate ends.
+/// When a certificate expires.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Expiry {
@@ -34,20 +34,20 @@ pub struct Expiry {
     pub name: String,
     /// The file that holds it.
     pub path: PathBuf,
-    /// Its end, as `2026-01-31T12:00:00Z`.
+    /// Its expiry, as `2026-01-31T12:00:00Z`.
     pub expires: String,
-    /// Whole days until then; negative where it has passed.
+    /// Whole days until then; negative if it has passed.
     pub days_left: i64,
-    /// Who signed it, by common name.
+    /// The common name of its issuer.
     pub authority: String,
-    /// Whether it is a CA's.
+    /// Whether it is a CA certificate.
     pub is_ca: bool,
 }
 
-/// The certificates of this machine that are there: those of kubeadm's list, the kubelet's, then the CAs.
+/// Lists the certificates on this machine: those of kubeadm's list, the kubelet's, then the CAs.
 ///
 /// # Errors
-/// Where one cannot be read.
+/// If one cannot be read.
 pub fn inventory(files: &Files, now: SystemTime) -> Result<Vec<Expiry>, StepError> {
     let mut all = Vec::new();
     for user in User::ALL {
@@ -87,7 +87,7 @@ impl Expiry {
     }
 }
 
-/// The same as objects for `status`.
+/// Returns the same as objects for `status`.
 ///
 /// # Errors
 /// As [`inventory`].

@@ -1,4 +1,4 @@
-//! The keys and certificates on disk, and which of them nodeinit made.
+//! The keys and certificates on disk, and which of them nodeinit created.
 
 use crate::{
     context::Context,
@@ -11,17 +11,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Files as they are on disk, with what the journal records about them.
+/// The files on disk, with their records in the journal.
 pub(in crate::steps) struct Found {
     files: BTreeMap<PathBuf, Secret<Vec<u8>>>,
     journal: journal::State,
 }
 
 impl Found {
-    /// Reads those of `paths` that are there.
+    /// Reads those of `paths` that exist.
     ///
     /// # Errors
-    /// Where one is there and cannot be read.
+    /// If an existing file cannot be read.
     pub(in crate::steps) fn read(cx: &Context, paths: impl IntoIterator<Item = PathBuf>) -> Result<Self, StepError> {
         let mut files = BTreeMap::new();
         for path in paths {
@@ -32,12 +32,12 @@ impl Found {
         Ok(Self { files, journal: cx.journal.state() })
     }
 
-    /// A file's content.
+    /// Returns a file's content.
     pub(in crate::steps) fn get(&self, path: &Path) -> Option<&[u8]> {
         self.files.get(path).map(|content| content.expose().as_slice())
     }
 
-    /// Whether a file is there exactly as we once wrote it.
+    /// Whether a file is unchanged since nodeinit wrote it.
     pub(in crate::steps) fn is_ours(&self, path: &Path) -> bool {
         let known = self.journal.files.get(path);
         let content = self.files.get(path);

@@ -1,4 +1,4 @@
-//! What comes of comparing what is there with what should be.
+//! The result of comparing existing files with the desired ones.
 
 use crate::{
     engine::error::StepError,
@@ -13,39 +13,39 @@ use std::{
     time::SystemTime,
 };
 
-/// The files to write and what to tell.
+/// The files to write, and the reports about others.
 #[derive(Debug, Default)]
 pub(in crate::steps) struct Outcome {
-    /// In the order in which they must appear: a key before its certificate, a CA before what it signs. A run that is killed
-    /// between two of them leaves what the next one can carry on with.
+    /// In the order in which they must be written: a key before its certificate, a CA before the certificates that it signs. If a run is
+    /// killed between two of them, the next one can continue.
     pub(in crate::steps) files: Vec<NewFile>,
-    /// One sentence for each change.
+    /// A description of each change.
     pub(in crate::steps) changes: Vec<String>,
-    /// By the way.
+    /// Notes that need no change.
     pub(in crate::steps) notes: Vec<String>,
     problems: Vec<(PathBuf, String, String)>,
 }
 
 impl Outcome {
-    /// A file that cannot be used: why, and what to do.
+    /// Adds a file that cannot be used, with the reason and the fix.
     pub(in crate::steps) fn problem(&mut self, path: &Path, reason: impl ToString, remedy: impl Into<String>) {
         self.problems.push((path.to_path_buf(), reason.to_string(), remedy.into()));
     }
 
-    /// Speaks of a good certificate that ends soon.
+    /// Adds a note about a valid certificate that expires soon.
     pub(in crate::steps) fn remark(&mut self, path: &Path, certificate: &Certificate, now: SystemTime) {
         let until = certificate.not_after;
         if until.duration_since(now).is_ok_and(|left| left < SOON) {
             let (days, date) = (days_left(until, now), date(until));
             let remedy = if certificate.is_ca { "plan a new CA" } else { "renew it with `nodeinit certs renew`" };
-            self.notes.push(format!("{} ends in {days} days, at {date}: {remedy}", path.display()));
+            self.notes.push(format!("{} expires in {days} days, at {date}: {remedy}", path.display()));
         }
     }
 
-    /// The outcome, or all of its problems as one error.
+    /// Returns the outcome, or all problems as one error.
     ///
     /// # Errors
-    /// Where there is a problem.
+    /// If there is a problem.
     pub(in crate::steps) fn checked(self, directory: &str) -> Result<Self, StepError> {
         let line = |(path, reason, _): &(PathBuf, String, String)| format!("{}: {reason}", path.display());
         let hint = |(path, _, remedy): &(PathBuf, String, String)| format!("{}: {remedy}", path.display());

@@ -1,6 +1,6 @@
-//! The proof that the real kubeadm takes our keys and certificates for its own, and we take its.
+//! Proves that the real kubeadm accepts nodeinit's keys and certificates, and that nodeinit accepts kubeadm's.
 //!
-//! Ignored unless asked for (`make test`): needs the lab's kubeadm; changes nothing outside the test's directories.
+//! Runs only with `make test`: needs the lab's kubeadm; changes nothing outside the test's directories.
 
 use super::{testing::run, *};
 use crate::{
@@ -77,7 +77,7 @@ fn machine(program: &Program) -> (tempfile::TempDir, Context) {
     (dir, cx)
 }
 
-/// Everything about a certificate that is not its key, its number or its time.
+/// Describes a certificate without its key, serial number and dates.
 fn shape(pem: &str) -> Vec<String> {
     let wanted = ["x509", "-noout", "-subject", "-issuer", "-nameopt", "RFC2253", "-ext"];
     let extensions = "basicConstraints,keyUsage,extendedKeyUsage,subjectAltName";
@@ -89,15 +89,16 @@ fn shape(pem: &str) -> Vec<String> {
     parts
 }
 
-/// How long a certificate holds. kubeadm's begin with their CA and end a year after they were made, a second later or two.
+/// Returns how long a certificate is valid. kubeadm's start with their CA and expire a year, plus a second or two, after they were
+/// created.
 fn minutes(certificate: &Certificate) -> u64 {
     certificate.not_after.duration_since(certificate.not_before).unwrap().as_secs() / 60
 }
 
 #[tokio::test]
 #[ignore = "needs the kubeadm of the lab: make test"]
-async fn kubeadm_makes_what_we_make_and_takes_ours_for_its_own() {
-    for program in kubeadms("kubeadm_makes_what_we_make_and_takes_ours_for_its_own") {
+async fn kubeadm_creates_the_same_certificates_and_accepts_those_of_nodeinit() {
+    for program in kubeadms("kubeadm_creates_the_same_certificates_and_accepts_those_of_nodeinit") {
         let ((_ours_dir, ours), (_theirs_dir, theirs)) = (machine(&program), machine(&program));
         run(&Pki, &ours).await.unwrap();
         run(&Kubeconfigs, &ours).await.unwrap();
@@ -144,8 +145,8 @@ async fn kubeadm_makes_what_we_make_and_takes_ours_for_its_own() {
 
 #[tokio::test]
 #[ignore = "needs the kubeadm of the lab: make test"]
-async fn what_kubeadm_made_stays() {
-    for program in kubeadms("what_kubeadm_made_stays") {
+async fn certificates_of_kubeadm_stay() {
+    for program in kubeadms("certificates_of_kubeadm_stay") {
         for algorithm in ["ECDSA-P256", "ECDSA-P384", "RSA-2048"] {
             let (_dir, mut cx) = machine(&program);
             let kubeadm = Kubeadm::new(&program, &cx, algorithm);
@@ -169,7 +170,10 @@ async fn what_kubeadm_made_stays() {
             cx.place(renewed.files).await.unwrap();
             assert_eq!(Kubeadm::new(&program, &cx, algorithm).certificates().matches("existing").count(), 11);
             Arc::make_mut(&mut cx.cluster).control_plane.cert_sans.push("new.example.org".into());
-            assert!(run(&Pki, &cx).await.unwrap()[0].starts_with("reissue"), "renewed by us, so ours to reissue");
+            assert!(
+                run(&Pki, &cx).await.unwrap()[0].starts_with("reissue"),
+                "nodeinit renewed it, so nodeinit reissues it"
+            );
         }
     }
 }

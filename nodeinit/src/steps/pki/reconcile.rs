@@ -1,4 +1,4 @@
-//! Decides for each key and certificate: keep, make, reissue or report. Pure.
+//! Decides for each key and certificate: keep, create, reissue or report. Pure.
 
 use super::{SERVICE_ACCOUNT, certificate_path, found::Found, key_path, outcome::Outcome, public_path};
 use crate::{
@@ -16,16 +16,16 @@ use std::{path::Path, time::SystemTime};
 pub(super) struct Reconcile<'a> {
     pub(super) found: Found,
     pub(super) bundle: Option<&'a Bundle>,
-    /// The bundle's path.
+    /// The path of the secrets bundle.
     pub(super) place: &'static str,
     pub(super) cluster_exists: bool,
     pub(super) now: SystemTime,
 }
 
-/// A CA as far as it is here.
+/// The parts of a CA that are on this machine.
 struct Signer {
     certificate: Certificate,
-    /// `None`: an external CA, whose key is elsewhere.
+    /// `None` for an external CA, whose key is elsewhere.
     authority: Option<Authority>,
 }
 
@@ -42,7 +42,7 @@ impl Reconcile<'_> {
         outcome
     }
 
-    /// What is to be done about a CA; `None` where it cannot be used.
+    /// Decides about a CA; returns `None` if it cannot be used.
     fn ca(&self, ca: Ca, outcome: &mut Outcome) -> Option<Signer> {
         let (certificate, key) = (certificate_path(ca.base()), key_path(ca.base()));
         let here = (self.found.get(&certificate), self.found.get(&key));
@@ -69,7 +69,7 @@ impl Reconcile<'_> {
             (None, None, None) if self.cluster_exists => {
                 outcome.problem(
                     &certificate_path,
-                    "is gone, and etcd holds a cluster whose machines trust it",
+                    "is missing, and etcd holds a cluster whose machines trust it",
                     RESTORE,
                 );
                 return Ok(None);
@@ -99,9 +99,10 @@ impl Reconcile<'_> {
         if let Some(given) = given
             && Certificate::from_pem(given.certificate.as_bytes())?.public_key != certificate.public_key
         {
-            let remedy =
-                format!("remove {place} if this machine's cluster is right, or start over with `nodeinit reset`");
-            outcome.problem(&certificate_path, format!("is another CA than the one in {place}"), remedy);
+            let remedy = format!(
+                "remove {place} if this machine's cluster is right, or discard this machine's cluster with `nodeinit reset`"
+            );
+            outcome.problem(&certificate_path, format!("differs from the CA in {place}"), remedy);
             return Ok(None);
         }
         let faults = fault::of_ca(&certificate, key.as_ref(), self.now);
@@ -110,13 +111,13 @@ impl Reconcile<'_> {
             return Ok(None);
         }
         outcome.remark(&certificate_path, &certificate, self.now);
-        let source = if given.is_some() { format!("take from {place}") } else { "make".into() };
+        let source = if given.is_some() { format!("take from {place}") } else { "generate".into() };
         self.write(outcome, &source, &certificate_path, new_key.as_ref().map(|key| key.expose()), new_certificate);
         let authority = key.map(|key| Authority::new(certificate.clone(), key)).transpose()?;
         Ok(Some(Signer { certificate, authority }))
     }
 
-    /// Notes the new files of a pair, the key first.
+    /// Adds the new files of a pair, the key first.
     fn write(
         &self,
         outcome: &mut Outcome,
@@ -130,14 +131,14 @@ impl Reconcile<'_> {
         match (key, &certificate) {
             (Some(_), Some(_)) => outcome.changes.push(format!("{verb} {shown} and its key")),
             (Some(_), None) => outcome.changes.push(format!("{verb} {shown_key}")),
-            (None, Some(_)) => outcome.changes.push(format!("{verb} {shown} for the key that is there")),
+            (None, Some(_)) => outcome.changes.push(format!("{verb} {shown} for the existing key")),
             (None, None) => {}
         }
         outcome.files.extend(key.map(|key| NewFile::private(&key_path, key.as_bytes())));
         outcome.files.extend(certificate.map(|certificate| NewFile::public(certificate_path, certificate)));
     }
 
-    /// What is to be done about a certificate and its key.
+    /// Decides about a certificate and its key.
     fn leaf(&self, entry: &Entry, signer: &Signer, outcome: &mut Outcome) {
         if let Err(error) = self.try_leaf(entry, signer, outcome) {
             let bad_key = matches!(error, PkiError::NoKey | PkiError::BadKey);
@@ -175,10 +176,11 @@ impl Reconcile<'_> {
                 outcome.problem(&key_path, "its certificate is missing", replace(signer));
                 return Ok(());
             }
-            _ => "make".into(),
+            _ => "generate".into(),
         };
         let Some(authority) = &signer.authority else {
-            let reason = format!("needed, and {}.key, which could sign it, is not here", entry.ca.base());
+            let reason =
+                format!("is required, and {}.key, which could sign it, is not on this machine", entry.ca.base());
             outcome.problem(&certificate_path, reason, replace(signer));
             return Ok(());
         };
@@ -191,7 +193,7 @@ impl Reconcile<'_> {
         Ok(())
     }
 
-    /// What is to be done about the keys of service accounts' tokens.
+    /// Decides about the keys of service account tokens.
     fn service_account(&self, outcome: &mut Outcome) {
         if let Err(error) = self.try_service_account(outcome) {
             outcome.problem(&key_path(SERVICE_ACCOUNT), error, RESTORE);
@@ -208,7 +210,7 @@ impl Reconcile<'_> {
             (Some(key), _) => key,
             (None, Some(given)) => Key::from_pem(given.expose().as_bytes())?,
             (None, None) if self.cluster_exists || (public_here.is_some() && !self.found.is_ours(&public)) => {
-                outcome.problem(&private, "is gone, and tokens that it signed are in use", RESTORE);
+                outcome.problem(&private, "is missing, and tokens that it signed are in use", RESTORE);
                 return Ok(());
             }
             (None, None) => Key::generate()?,
@@ -216,37 +218,40 @@ impl Reconcile<'_> {
         if let Some(given) = given
             && Key::from_pem(given.expose().as_bytes())?.public_bytes() != key.public_bytes()
         {
-            let remedy = format!("remove {place} if this machine's key is right, or start over with `nodeinit reset`");
-            outcome.problem(&private, format!("is another key than serviceAccountKey in {place}"), remedy);
+            let remedy = format!(
+                "remove {place} if this machine's key is right, or discard this machine's cluster with `nodeinit reset`"
+            );
+            outcome.problem(&private, format!("differs from serviceAccountKey in {place}"), remedy);
             return Ok(());
         }
         let public_fits = public_here.is_some_and(|pem| key.is_named_in(pem));
         if !public_fits && public_here.is_some() && !self.found.is_ours(&public) {
-            let remedy = format!("remove it: it is then made of {}", private.display());
-            outcome.problem(&public, "is not the public half of sa.key", remedy);
+            let remedy = format!("remove it: `nodeinit up` then derives it from {}", private.display());
+            outcome.problem(&public, "is not the public key of sa.key", remedy);
             return Ok(());
         }
         if is_new {
-            let source = if given.is_some() { format!("take from {place}") } else { "make".into() };
+            let source = if given.is_some() { format!("take from {place}") } else { "generate".into() };
             outcome.changes.push(format!("{source} {}", private.display()));
             let pem = given.cloned().unwrap_or_else(|| key.pem());
             outcome.files.push(NewFile::private(&private, pem.expose().as_bytes()));
         }
         if !public_fits {
             outcome.changes.push(format!("write {}", public.display()));
-            // kubeadm writes it with this mode too.
+            // kubeadm uses the same mode.
             outcome.files.push(NewFile::private(&public, key.public_pem()));
         }
         Ok(())
     }
 }
 
-const RESTORE: &str = "restore it from a backup of /etc/kubernetes/pki, or start over with `nodeinit reset`";
+const RESTORE: &str =
+    "restore it from a backup of /etc/kubernetes/pki, or discard this machine's cluster with `nodeinit reset`";
 
-/// What to do about a certificate that is of no use.
+/// Returns the fix for a certificate that cannot be used.
 fn replace(signer: &Signer) -> &'static str {
     match signer.authority {
-        Some(_) => "put the right pair there, or remove both files to generate a new pair",
+        Some(_) => "restore the right pair, or remove both files to generate a new pair",
         None => "issue it with your CA and put certificate and key there, or put the CA's key next to its certificate",
     }
 }
@@ -255,10 +260,12 @@ fn said(faults: &[Fault]) -> String {
     faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-/// What to do about a certificate with faults; `signer` is its CA, `None` where it is a CA itself.
+/// Returns the fix for a certificate with faults; `signer` is its CA, `None` if it is a CA itself.
 fn remedy(faults: &[Fault], signer: Option<&Signer>) -> &'static str {
     match (faults, signer) {
-        ([Fault::NotYetValid { .. }], _) => "set this machine's clock, for instance with `timedatectl set-ntp true`",
+        ([Fault::NotYetValid { .. }], _) => {
+            "synchronize this machine's clock, for example with `timedatectl set-ntp true`"
+        }
         ([Fault::Expired(_)], Some(Signer { authority: Some(_), .. })) => "run `nodeinit certs renew`",
         (_, Some(signer)) => replace(signer),
         (_, None) => RESTORE,

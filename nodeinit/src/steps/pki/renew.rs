@@ -1,4 +1,4 @@
-//! Signs certificates again, for their existing keys. Keeping the key makes each renewal one file, replaced whole.
+//! Renews certificates for their existing keys. Because the key stays, each renewal replaces one file atomically.
 
 use super::{certificate_path, expiries::KUBELET_SERVER, key_path, outcome::Outcome};
 use crate::{
@@ -21,16 +21,16 @@ use std::{
     time::SystemTime,
 };
 
-/// What a renewal brings.
+/// The result of a renewal.
 #[derive(Debug, Default)]
 pub struct Renewal {
     /// The files to write.
     pub files: Vec<NewFile>,
-    /// What becomes of each certificate, one sentence each.
-    pub told: Vec<String>,
+    /// A description of what happens to each certificate.
+    pub messages: Vec<String>,
 }
 
-/// The names that can be renewed: those of `kubeadm certs check-expiration`, and the kubelet's serving certificate. The kubelet
+/// Returns the names that can be renewed: those of `kubeadm certs check-expiration`, and the kubelet's serving certificate. The kubelet
 /// renews its client certificate itself.
 #[must_use]
 pub fn names() -> Vec<&'static str> {
@@ -39,13 +39,13 @@ pub fn names() -> Vec<&'static str> {
     kubeconfigs.into_iter().chain(leaves).chain([KUBELET_SERVER]).collect()
 }
 
-/// Renews those of `wanted`, or all where it is empty. Nothing is written yet.
+/// Renews the certificates in `wanted`, or all if it is empty. Writes nothing yet.
 ///
 /// # Errors
-/// An unknown name, or a certificate with a fault that a new signature does not fix.
+/// If a name is unknown, or a certificate has a fault that a renewal does not fix.
 pub fn renew(cx: &Context, wanted: &[String]) -> Result<Renewal, StepError> {
     if let Some(unknown) = wanted.iter().find(|name| !names().contains(&name.as_str())) {
-        let what = format!("there is no certificate {unknown:?} to renew; there are {}", names().join(", "));
+        let what = format!("unknown certificate {unknown:?}; known certificates: {}", names().join(", "));
         return Err(StepError::new(what).exit(Exit::Usage));
     }
     let now = cx.clock.now();
@@ -74,7 +74,7 @@ pub fn renew(cx: &Context, wanted: &[String]) -> Result<Renewal, StepError> {
     Ok(work.renewal)
 }
 
-/// A CA whose key is here.
+/// Returns a CA whose key is on this machine.
 fn authority(cx: &Context, ca: Ca, now: SystemTime) -> Result<Option<Authority>, StepError> {
     let path = certificate_path(ca.base());
     let (Some(certificate), Some(key)) = (cx.files.read(&path)?, cx.files.read_secret(key_path(ca.base()))?) else {
@@ -101,7 +101,7 @@ impl Work<'_> {
     fn pair(&mut self, path: &Path, ca: Ca, leaf: &Leaf) -> Result<(), StepError> {
         let files = &self.cx.files;
         let (Some(certificate), Some(key)) = (files.read(path)?, files.read_secret(path.with_extension("key"))?) else {
-            self.renewal.told.push(format!("{} is not here", path.display()));
+            self.renewal.messages.push(format!("{} is not on this machine", path.display()));
             return Ok(());
         };
         let read =
@@ -109,7 +109,7 @@ impl Work<'_> {
         let (certificate, key) = match read {
             Ok(read) => read,
             Err(error) => {
-                self.outcome.problem(path, error, "run `nodeinit up`: it says what to do");
+                self.outcome.problem(path, error, "run `nodeinit up`, which reports the fix");
                 return Ok(());
             }
         };
@@ -122,13 +122,13 @@ impl Work<'_> {
     fn kubeconfig(&mut self, user: User) -> Result<(), StepError> {
         let path = kubeconfig::path(user);
         let Some(text) = self.cx.files.read_secret_text(&path)? else {
-            self.renewal.told.push(format!("{} is not here", path.display()));
+            self.renewal.messages.push(format!("{} is not on this machine", path.display()));
             return Ok(());
         };
         let unusable = |e| StepError::caused(format!("cannot renew {}", path.display()), e);
         let existing = Existing::read(&self.cx.files, text.expose()).map_err(unusable)?;
         let Some((certificate, key)) = existing.client else {
-            self.renewal.told.push(format!("{} holds no certificate", path.display()));
+            self.renewal.messages.push(format!("{} contains no certificate", path.display()));
             return Ok(());
         };
         let leaf = kubeconfig::leaf(user);
@@ -140,11 +140,11 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The kubelet's own, where we signed it; one that the kubelet signed itself is left to it.
+    /// Renews the kubelet's serving certificate if nodeinit signed it; the kubelet renews a self-signed one.
     fn kubelet_server(&mut self) -> Result<(), StepError> {
         if requests_serving_certificate(&self.cx.cluster) {
-            let told = format!("{} is renewed by the kubelet itself", paths::KUBELET_SERVER_CURRENT);
-            self.renewal.told.push(told);
+            let message = format!("{}: the kubelet renews it", paths::KUBELET_SERVER_CURRENT);
+            self.renewal.messages.push(message);
             return Ok(());
         }
         let path: PathBuf = kubeconfig::kubelet_server_path();
@@ -158,7 +158,7 @@ impl Work<'_> {
         }
     }
 
-    /// A new certificate for the same key; `None` if that is impossible, which is reported.
+    /// Returns a new certificate for the same key; `None` if that is impossible, which is reported.
     fn sign(
         &mut self,
         path: &Path,
@@ -168,8 +168,12 @@ impl Work<'_> {
         key: &Key,
     ) -> Result<Option<String>, StepError> {
         let Some(authority) = self.authorities.get(&ca) else {
-            let told = format!("{} is left alone: {}.key, which could sign it, is not here", path.display(), ca.base());
-            self.renewal.told.push(told);
+            let message = format!(
+                "{} is unchanged: {}.key, which could sign it, is not on this machine",
+                path.display(),
+                ca.base()
+            );
+            self.renewal.messages.push(message);
             return Ok(None);
         };
         let faults = fault::of_leaf(old, key, leaf, &authority.certificate, self.now);
@@ -177,19 +181,19 @@ impl Work<'_> {
             .iter()
             .find(|fault| !matches!(fault, Fault::Expired(_) | Fault::NotYetValid { .. } | Fault::Lacks(_)));
         if let Some(fault) = fatal {
-            self.outcome.problem(path, fault, "a new signature does not fix that; run `nodeinit up`: it names the fix");
+            self.outcome.problem(path, fault, "a renewal does not fix that; run `nodeinit up`, which reports the fix");
             return Ok(None);
         }
-        // Names that somebody added by hand stay, as with kubeadm.
+        // Names that were added by hand stay, as with kubeadm.
         let mut names: Vec<Name> = leaf.names.iter().chain(&old.names).cloned().collect();
         names.sort();
         names.dedup();
         let cannot = |e: PkiError| StepError::caused(format!("cannot renew {}", path.display()), e);
-        // Its group stays too: before v1.34.9 the API server's client of the kubelets had its rights from it.
+        // Its group stays, too: before v1.34.9, it gave the API server's kubelet client its rights.
         let organization = leaf.organization.clone().or_else(|| old.organizations.first().cloned());
         let pem = authority.issue(&Leaf { names, organization, ..leaf.clone() }, key, self.now).map_err(cannot)?;
         let until = Certificate::from_pem(pem.as_bytes()).map_err(cannot)?.not_after;
-        self.renewal.told.push(format!("{} is valid until {}", path.display(), date(until)));
+        self.renewal.messages.push(format!("{} is valid until {}", path.display(), date(until)));
         Ok(Some(pem))
     }
 }
@@ -216,7 +220,7 @@ mod tests {
         assert!(before.iter().all(|each| each.days_left == if each.is_ca { 3650 - 365 } else { 0 }), "{before:?}");
         let keys = catalog::NAMES.map(|(_, base)| cx.files.read(key_path(base)).unwrap());
         let renewal = renew(&cx, &[]).unwrap();
-        assert_eq!(renewal.files.len(), names().len() - 1, "the kubelet renews its own");
+        assert_eq!(renewal.files.len(), names().len() - 1, "the kubelet renews its client certificate");
         cx.place(renewal.files).await.unwrap();
         for each in inventory(&cx.files, cx.clock.now()).unwrap() {
             let wanted = if each.is_ca {
@@ -253,9 +257,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_has_ended_or_is_named_is_renewed_and_nothing_else() {
+    async fn only_expired_or_named_certificates_are_renewed() {
         let (_dir, mut cx) = aged(364).await;
-        // The clock cannot be set forward, so the certificates are made a second time, and earlier.
+        // The test cannot set the clock forward, so it creates the certificates again with earlier dates.
         cx.clock = Clock::behind(400 * DAY);
         cx.place(renew_at(&cx)).await.unwrap();
         cx.clock = Clock::system();
@@ -263,15 +267,15 @@ mod tests {
         assert!(error.contains("expired at") && error.contains("nodeinit certs renew"), "{error}");
         let one = renew(&cx, &["apiserver".into()]).unwrap();
         assert_eq!(one.files.len(), 1);
-        assert!(one.told[0].starts_with("/etc/kubernetes/pki/apiserver.crt is valid until "), "{:?}", one.told);
+        assert!(one.messages[0].starts_with("/etc/kubernetes/pki/apiserver.crt is valid until "), "{:?}", one.messages);
         cx.place(renew(&cx, &[]).unwrap().files).await.unwrap();
         assert_eq!(run(&Pki, &cx).await.unwrap(), [""; 0]);
         let error = renew(&cx, &["ca".into()]).unwrap_err();
         assert_eq!(error.exit, Exit::Usage);
-        assert!(error.to_string().contains("there are admin.conf, "), "{error}");
+        assert!(error.to_string().contains("known certificates: admin.conf, "), "{error}");
     }
 
-    /// All leaves as they would be at the time of `cx`, signed by CAs that are not valid yet.
+    /// Renews all certificates at the time of `cx`, signed by CAs that are not valid yet.
     fn renew_at(cx: &Context) -> Vec<NewFile> {
         let read = |path: PathBuf| cx.files.read(path).unwrap().unwrap();
         let entries = catalog::entries(&cx.cluster, &cx.node).into_iter().map(|entry| {
@@ -285,14 +289,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_renewed_is_told() {
+    async fn a_certificate_that_cannot_be_renewed_is_reported() {
         let (_dir, cx) = aged(364).await;
         cx.files.remove_file(key_path("etcd/ca")).unwrap();
         let renewal = renew(&cx, &["etcd-peer".into()]).unwrap();
         assert!(renewal.files.is_empty());
         assert_eq!(
-            renewal.told,
-            ["/etc/kubernetes/pki/etcd/peer.crt is left alone: etcd/ca.key, which could sign it, is not here"]
+            renewal.messages,
+            [
+                "/etc/kubernetes/pki/etcd/peer.crt is unchanged: etcd/ca.key, which could sign it, is not on this machine"
+            ]
         );
         let other = cx.files.read(key_path("apiserver-kubelet-client")).unwrap().unwrap();
         cx.files.write(&[NewFile::private(key_path("apiserver"), other)]).unwrap();

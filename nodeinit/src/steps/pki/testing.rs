@@ -1,4 +1,4 @@
-//! Runs one step, and makes a machine with old certificates, for tests.
+//! Test helpers: run one step, and create a machine with old certificates.
 
 use super::Pki;
 use crate::{
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 pub(in crate::steps) const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// A machine whose certificates were made so many days ago, and the present.
+/// Returns a machine whose certificates were created so many days ago, and the current time.
 pub(in crate::steps) async fn aged(days: u32) -> (tempfile::TempDir, Context) {
     let (dir, mut cx) = context();
     cx.clock = Clock::behind(days * DAY);
@@ -21,18 +21,18 @@ pub(in crate::steps) async fn aged(days: u32) -> (tempfile::TempDir, Context) {
     (dir, cx)
 }
 
-/// Runs a step as the runner does: its check, and where that asks for it, its application and another check.
-/// Returns the sentences of the plan.
+/// Runs a step as the runner does: `check`, and if a change is needed, `apply` and another `check`.
+/// Returns the planned changes.
 pub(in crate::steps) async fn run(step: &dyn Step, cx: &Context) -> Result<Vec<String>, String> {
-    let told = |e: crate::engine::error::StepError| {
+    let message = |e: crate::engine::error::StepError| {
         let advice = e.advice().unwrap_or_default();
         format!("{e}: {} | {advice}", e.causes().join(": "))
     };
-    match step.check(cx).await.map_err(told)? {
+    match step.check(cx).await.map_err(message)? {
         State::Done => Ok(Vec::new()),
         State::Needed(changes) => {
-            step.apply(cx).await.map_err(told)?;
-            assert_eq!(step.check(cx).await.map_err(told)?, State::Done, "done means done");
+            step.apply(cx).await.map_err(message)?;
+            assert_eq!(step.check(cx).await.map_err(message)?, State::Done, "done means done");
             Ok(changes)
         }
     }

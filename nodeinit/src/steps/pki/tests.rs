@@ -23,7 +23,7 @@ fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().build().unwrap()
 }
 
-/// Every file of the PKI with its content.
+/// Returns every file of the PKI with its content.
 fn snapshot(cx: &Context) -> BTreeMap<PathBuf, Vec<u8>> {
     let names = |directory: &str| {
         let names = cx.files.list(directory).unwrap().into_iter();
@@ -36,14 +36,14 @@ fn snapshot(cx: &Context) -> BTreeMap<PathBuf, Vec<u8>> {
         .collect()
 }
 
-/// The public keys of the CAs that can be told from these files.
+/// Returns the public keys of the CAs that these files reveal.
 fn authorities(files: &BTreeMap<PathBuf, Vec<u8>>) -> BTreeMap<Ca, Vec<u8>> {
-    let told = |ca: Ca| {
+    let public_key_of = |ca: Ca| {
         let of_key = files.get(&key_path(ca.base())).map(|pem| Key::from_pem(pem).unwrap().public_bytes().to_vec());
         let certificate = files.get(&certificate_path(ca.base()));
         of_key.or_else(|| certificate.map(|pem| Certificate::from_pem(pem).unwrap().public_key))
     };
-    Ca::ALL.into_iter().filter_map(|ca| Some((ca, told(ca)?))).collect()
+    Ca::ALL.into_iter().filter_map(|ca| Some((ca, public_key_of(ca)?))).collect()
 }
 
 fn put(cx: &Context, path: &Path, content: impl Into<Vec<u8>>) {
@@ -85,7 +85,7 @@ async fn a_fresh_machine_gets_all_of_kubeadms_files() {
     drop(dir);
 }
 
-/// The machine as a kill leaves it: all is journalled, the first `count` files have their names.
+/// Returns a machine after a kill: everything is in the journal, and the first `count` files are written.
 fn killed_after(count: usize) -> (tempfile::TempDir, Context) {
     let (dir, cx) = context();
     let files = outcome(&cx).unwrap().files;
@@ -114,7 +114,7 @@ async fn a_kill_between_any_two_files_keeps_every_key() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn whatever_is_removed_the_ca_stays_or_it_is_reported(removed in subsequence((0..22).collect::<Vec<usize>>(), 0..22)) {
+    fn after_any_removal_the_ca_stays_or_an_error_is_reported(removed in subsequence((0..22).collect::<Vec<usize>>(), 0..22)) {
         runtime().block_on(async {
             let (_dir, cx) = made().await;
             let whole = snapshot(&cx);
@@ -131,14 +131,14 @@ proptest! {
                         assert_eq!(cx.files.read(path).unwrap().as_ref(), Some(content), "{}", path.display());
                     });
                 }
-                Err(_) => assert_eq!(snapshot(&cx), left, "what is reported is not touched"),
+                Err(_) => assert_eq!(snapshot(&cx), left, "a reported file stays"),
             }
         });
     }
 }
 
 #[tokio::test]
-async fn what_is_bad_is_reported_and_not_touched() {
+async fn an_invalid_file_is_reported_and_not_changed() {
     let (_dir, cx) = made().await;
     let (_other_dir, other) = made().await;
     let good = snapshot(&cx);
@@ -161,11 +161,11 @@ async fn what_is_bad_is_reported_and_not_touched() {
             Some(good[&path("etcd/server.crt")].clone()),
             "is for m1 and not for kube-apiserver-etcd",
         ),
-        ("apiserver.crt", Some(b"rubbish".to_vec()), "apiserver.crt: it holds no certificate in PEM"),
+        ("apiserver.crt", Some(b"rubbish".to_vec()), "apiserver.crt: it contains no certificate in PEM"),
         ("ca.key", Some(foreign[&path("ca.key")].clone()), "ca.crt: its private key belongs to another"),
         ("ca.crt", Some(good[&path("apiserver.crt")].clone()), "is not a CA's certificate"),
-        ("front-proxy-ca.key", Some(b"rubbish".to_vec()), "front-proxy-ca.key: it holds no private key"),
-        ("sa.pub", Some(good[&path("ca.crt")].clone()), "sa.pub: is not the public half of sa.key"),
+        ("front-proxy-ca.key", Some(b"rubbish".to_vec()), "front-proxy-ca.key: it contains no private key"),
+        ("sa.pub", Some(good[&path("ca.crt")].clone()), "sa.pub: is not the public key of sa.key"),
     ] {
         put(&cx, &path(name), content.unwrap());
         let before = snapshot(&cx);
@@ -186,24 +186,22 @@ async fn our_certificate_gains_names_and_a_foreign_one_is_reported() {
     let changes = run(&Pki, &cx).await.unwrap();
     assert_eq!(
         changes,
-        [
-            "reissue, since it does not hold for api.example.org, /etc/kubernetes/pki/apiserver.crt for the key that is there"
-        ]
+        ["reissue, since it is not valid for api.example.org, /etc/kubernetes/pki/apiserver.crt for the existing key"]
     );
     let mut after = snapshot(&cx);
     let new = after.insert(path.clone(), before[&path].clone()).unwrap();
     assert_eq!(after, before, "nothing else changed");
     Arc::make_mut(&mut cx.cluster).control_plane.cert_sans.clear();
-    assert_eq!(run(&Pki, &cx).await.unwrap(), [""; 0], "names too many do no harm");
+    assert_eq!(run(&Pki, &cx).await.unwrap(), [""; 0], "additional names are accepted");
 
     put(&cx, &path, [new, b"# touched by hand\n".to_vec()].concat());
     Arc::make_mut(&mut cx.cluster).control_plane.cert_sans = vec!["other.example.org".into()];
     let error = run(&Pki, &cx).await.unwrap_err();
-    assert!(error.contains("does not hold for other.example.org"), "{error}");
+    assert!(error.contains("is not valid for other.example.org"), "{error}");
 }
 
 #[tokio::test]
-async fn an_external_ca_is_taken_only_with_every_certificate() {
+async fn an_external_ca_is_accepted_only_with_every_certificate() {
     let (_dir, cx) = made().await;
     for ca in Ca::ALL {
         cx.files.remove_file(key_path(ca.base())).unwrap();
@@ -213,17 +211,20 @@ async fn an_external_ca_is_taken_only_with_every_certificate() {
     cx.files.remove_file(key_path("etcd/server")).unwrap();
     let error = run(&Pki, &cx).await.unwrap_err();
     assert!(error.contains("2 files in /etc/kubernetes/pki cannot be used"), "{error}");
-    assert!(error.contains("apiserver.crt: needed, and ca.key, which could sign it, is not here"), "{error}");
-    assert!(error.contains("etcd/server.crt: needed, and etcd/ca.key"), "{error}");
+    assert!(
+        error.contains("apiserver.crt: is required, and ca.key, which could sign it, is not on this machine"),
+        "{error}"
+    );
+    assert!(error.contains("etcd/server.crt: is required, and etcd/ca.key"), "{error}");
     assert!(error.contains("issue it with your CA"), "{error}");
 }
 
 #[tokio::test]
-async fn times_are_judged_by_the_clock_that_is_given() {
+async fn validity_is_checked_against_the_given_clock() {
     let (_dir, mut cx) = made().await;
     cx.clock = Clock::behind(Duration::from_secs(3600));
     let error = run(&Pki, &cx).await.unwrap_err();
-    assert!(error.contains("valid only from") && error.contains("set this machine's clock"), "{error}");
+    assert!(error.contains("valid only from") && error.contains("synchronize this machine's clock"), "{error}");
 
     let (_dir, cx) = made().await;
     let key = Key::generate().unwrap();
@@ -245,19 +246,19 @@ async fn times_are_judged_by_the_clock_that_is_given() {
 }
 
 #[tokio::test]
-async fn a_living_cluster_gets_no_new_ca() {
+async fn a_running_cluster_gets_no_new_ca() {
     let (_dir, cx) = made().await;
     std::fs::create_dir_all(cx.files.real(&cx.cluster.etcd.data_directory.join("member/wal"))).unwrap();
     for path in snapshot(&cx).keys() {
         cx.files.remove_file(path).unwrap();
     }
     let error = run(&Pki, &cx).await.unwrap_err();
-    assert!(error.contains("ca.crt: is gone, and etcd holds a cluster"), "{error}");
-    assert!(error.contains("sa.key: is gone"), "{error}");
+    assert!(error.contains("ca.crt: is missing, and etcd holds a cluster"), "{error}");
+    assert!(error.contains("sa.key: is missing"), "{error}");
 }
 
 #[tokio::test]
-async fn the_bundles_keys_are_used_and_another_bundle_is_refused() {
+async fn the_keys_of_the_bundle_are_used_and_another_bundle_is_refused() {
     let (_dir, cx) = context();
     for directory in ["/etc", "/etc/nodeinit"] {
         cx.files.make_directory(Path::new(directory), 0o755).unwrap();
@@ -281,20 +282,20 @@ async fn the_bundles_keys_are_used_and_another_bundle_is_refused() {
     cx.files.remove_file(certificate_path("etcd/ca")).unwrap();
     cx.files.remove_file(key_path("sa")).unwrap();
     assert_eq!(run(&Pki, &cx).await.unwrap().len(), 3);
-    assert_eq!(snapshot(&cx), before, "what is lost comes back from the bundle");
+    assert_eq!(snapshot(&cx), before, "lost files are restored from the bundle");
 
     put(&cx, Path::new(SECRETS), generate(now).unwrap().text().expose().as_bytes());
     let error = run(&Pki, &cx).await.unwrap_err();
-    assert!(error.contains("ca.crt: is another CA than the one in /etc/nodeinit/secrets.yaml"), "{error}");
-    assert!(error.contains("sa.key: is another key than serviceAccountKey"), "{error}");
+    assert!(error.contains("ca.crt: differs from the CA in /etc/nodeinit/secrets.yaml"), "{error}");
+    assert!(error.contains("sa.key: differs from serviceAccountKey"), "{error}");
     assert_eq!(snapshot(&cx), before);
-    // What was sent goes before it, under the same conditions.
+    // A bundle that was sent takes precedence, with the same checks.
     for directory in ["/run", "/run/nodeinit"] {
         cx.files.make_directory(Path::new(directory), 0o755).unwrap();
     }
     cx.files.write(&[NewFile::public(SENT_SECRETS, given.text().expose().as_bytes())]).unwrap();
     let error = run(&Pki, &cx).await.unwrap_err();
-    assert!(error.contains("/run/nodeinit/secrets.yaml holds secrets of the cluster and can be read"), "{error}");
+    assert!(error.contains("/run/nodeinit/secrets.yaml contains secrets of the cluster and can be read"), "{error}");
     put(&cx, Path::new(SENT_SECRETS), given.text().expose().as_bytes());
     cx.files.remove_file(key_path("sa")).unwrap();
     let changes = run(&Pki, &cx).await.unwrap();

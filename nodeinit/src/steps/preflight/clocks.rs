@@ -1,4 +1,4 @@
-//! The clock: a certificate made on a machine whose clock is behind is 'not yet valid' elsewhere.
+//! Checks the clock: with a wrong clock, certificates are not yet valid or expired on other machines.
 
 use super::{Finding, Level};
 use crate::{
@@ -17,10 +17,10 @@ use x509_parser::{parse_x509_certificate, pem::parse_x509_pem};
 /// The name of these checks.
 pub(super) const CHECK: &str = "clock";
 
-/// The largest difference that is let pass.
+/// The largest accepted difference.
 const ALLOWED: Duration = Duration::from_secs(60);
 
-/// How long a server of artifacts may take to tell its time.
+/// Limit for a server of artifacts to report its time.
 const SERVER_LIMIT: Duration = Duration::from_secs(5);
 
 /// The check of the servers of artifacts.
@@ -28,19 +28,19 @@ pub(super) const SERVERS: &str = "servers";
 
 const REMEDY: &str = "set the clock: `timedatectl set-ntp true`, or `chronyc makestep`, or `date -s`";
 
-/// systemd-timesyncd makes it once it has set the clock.
+/// systemd-timesyncd creates this file after it has set the clock.
 const SYNCHRONIZED: &str = "/run/systemd/timesync/synchronized";
 
-/// `timedatectl` may take this long.
+/// Limit for `timedatectl`.
 const TIMEDATECTL_LIMIT: Duration = Duration::from_secs(5);
 
-/// The certificate of the cluster, where there is one.
+/// The CA certificate of the cluster, if there is one.
 const CA: &str = "/etc/kubernetes/pki/ca.crt";
 
 /// Compares the clock with the time that preflight last accepted.
 ///
-/// A synchronized clock proves that a later recorded time is wrong: a machine that booted once with its clock ahead must not
-/// be refused ever after.
+/// A synchronized clock proves that a later recorded time is wrong: a machine that once booted with its clock ahead must not
+/// be refused forever.
 pub(super) async fn accepted(cx: &Context) -> Vec<Finding> {
     let now = cx.clock.now();
     let Some(seconds) = cx.journal.state().accepted_time else { return Vec::new() };
@@ -48,7 +48,7 @@ pub(super) async fn accepted(cx: &Context) -> Vec<Finding> {
     if now + ALLOWED >= then {
         return Vec::new();
     }
-    let what = format!("this machine's clock says {}, and an earlier run accepted {}", show(now), show(then));
+    let what = format!("this machine's clock shows {}, but an earlier run accepted {}", show(now), show(then));
     if is_synchronized(cx).await {
         let what = format!("{what}; the clock is synchronized now, so it was ahead then");
         let remedy = "check that no certificate is valid only from a later time: `nodeinit certs check`";
@@ -60,7 +60,7 @@ pub(super) async fn accepted(cx: &Context) -> Vec<Finding> {
 
 /// Whether a time server set the clock in this boot.
 async fn is_synchronized(cx: &Context) -> bool {
-    // A test's shifted clock is never the one that was set.
+    // A shifted clock in a test is never synchronized.
     if cx.clock.is_shifted() {
         return false;
     }
@@ -78,7 +78,7 @@ pub(super) fn local(cx: &Context) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut compare = |what: &str, then: Option<SystemTime>, allowed: Duration, remedy: &str| {
         if let Some(then) = then.filter(|then| now + allowed < *then) {
-            let what = format!("this machine's clock says {}, and {what} {}", show(now), show(then));
+            let what = format!("this machine's clock shows {}, but {what} {}", show(now), show(then));
             findings.push(Finding::failure(CHECK, what, remedy));
         }
     };
@@ -89,7 +89,7 @@ pub(super) fn local(cx: &Context) -> Vec<Finding> {
 }
 
 fn ca_begins(cx: &Context) -> Option<SystemTime> {
-    // A damaged certificate is the concern of the step that makes keys.
+    // The step `pki` reports a damaged certificate.
     let text = cx.files.read(CA).ok()??;
     let (_, pem) = parse_x509_pem(&text).ok()?;
     let (_, certificate) = parse_x509_certificate(&pem.contents).ok()?;
@@ -97,7 +97,7 @@ fn ca_begins(cx: &Context) -> Option<SystemTime> {
     Some(UNIX_EPOCH + Duration::from_secs(seconds.try_into().ok()?))
 }
 
-/// Warns where nothing keeps the clock right.
+/// Warns if nothing synchronizes the clock.
 pub(super) fn synchronisation(cx: &Context) -> Vec<Finding> {
     const KEEPERS: [&str; 6] = ["chronyd", "ntpd", "ntp-daemon", "openntpd", "ptp4l", "phc2sys"];
     if cx.files.exists(SYNCHRONIZED) {
@@ -113,8 +113,8 @@ pub(super) fn synchronisation(cx: &Context) -> Vec<Finding> {
     }
 }
 
-/// Compares the clock with those of the servers from which something is still to be downloaded. Refuses a machine that reaches none
-/// of the official servers: the step `fetch` would try each artifact for minutes.
+/// Compares the clock with those of the servers from which this machine must still download. Refuses a machine that reaches none
+/// of the official servers: the step `fetch` would retry each artifact for minutes.
 pub(super) async fn servers(cx: &Context) -> Vec<Finding> {
     let urls = match &cx.cluster.artifacts.source {
         ArtifactSource::Mirror(_) if cx.journal.state().ended.contains(&*StepId::Binaries.name()) => Vec::new(),
@@ -137,10 +137,10 @@ async fn server(cx: &Context, client: &http::Client, url: &str) -> Option<Findin
         Ok(Ok(Some(then))) => return skewed(cx.clock.now(), then, url),
         Ok(Ok(None)) => return None,
         Ok(Err(e)) => e.to_string(),
-        Err(_) => format!("nothing came within {} s", SERVER_LIMIT.as_secs()),
+        Err(_) => format!("timed out after {} s", SERVER_LIMIT.as_secs()),
     };
-    let what = format!("no answer from {url}, which has artifacts: {reason}");
-    let remedy = "check that it runs and that this machine can reach it; HTTPS_PROXY names a proxy, artifacts.mirrors other servers";
+    let what = format!("no answer from {url}, a source of artifacts: {reason}");
+    let remedy = "check that the server runs and that this machine can reach it; HTTPS_PROXY sets a proxy, artifacts.mirrors other servers";
     Some(Finding::warning(SERVERS, what, remedy))
 }
 
@@ -148,7 +148,7 @@ fn skewed(now: SystemTime, then: SystemTime, url: &str) -> Option<Finding> {
     let apart = now.duration_since(then).or_else(|_| then.duration_since(now)).unwrap_or_default();
     (apart > ALLOWED).then(|| {
         let what = format!(
-            "this machine's clock says {}, and that of {url} {}: {} s apart, and {} s are allowed",
+            "this machine's clock shows {}, that of {url} {}: they differ by {} s, at most {} s are allowed",
             show(now),
             show(then),
             apart.as_secs(),
@@ -173,6 +173,6 @@ mod tests {
         assert_eq!(skewed(now, now + ALLOWED, "u"), None);
         let what = skewed(now, now + Duration::from_secs(61), "u").unwrap().what;
         assert!(what.contains("2001-09-09 01:46:40 UTC") && what.contains("2001-09-09 01:47:41 UTC"), "{what}");
-        assert!(skewed(now, now - Duration::from_secs(3600), "u").unwrap().what.contains("3600 s apart"));
+        assert!(skewed(now, now - Duration::from_secs(3600), "u").unwrap().what.contains("differ by 3600 s"));
     }
 }

@@ -1,4 +1,4 @@
-//! What the configuration names must be on this machine before anything is changed.
+//! Checks, before anything changes, that this machine has what the configuration names.
 
 use super::{ABSENT, Finding};
 use crate::{
@@ -12,7 +12,7 @@ use nodeinit_config::{
     cluster::{ArtifactSource, ImageArchive, Role},
 };
 
-/// `os.sysctls` must be numbers where the kernel's own value is one.
+/// Values of `os.sysctls` must be numbers if the kernel's current value is a number.
 pub(super) fn sysctls(cx: &Context) -> Vec<Finding> {
     sysctls_of(&cx.files, &cx.cluster)
 }
@@ -24,19 +24,19 @@ pub fn sysctls_of(files: &Files, cluster: &Cluster) -> Vec<Finding> {
         !are_numbers(value) && current.is_some_and(|current| are_numbers(&current))
     });
     let finding = |(key, value): (&String, &String)| {
-        let what = format!("os.sysctls: {key} is {value:?}, and the kernel takes only numbers there");
+        let what = format!("os.sysctls: {key} is {value:?}, but the kernel accepts only numbers");
         Finding::failure("sysctls", what, format!("write a number; `sysctl {key}` prints the current one"))
     };
     wrong.map(finding).collect()
 }
 
-/// Numbers, and ranges and lists of them such as `30000-32767,40000`.
+/// Whether a value consists of numbers, ranges or lists such as `30000-32767,40000`.
 fn are_numbers(value: &str) -> bool {
     let is_part = |c: char| c.is_ascii_digit() || c.is_whitespace() || matches!(c, '-' | ',');
     value.contains(|c: char| c.is_ascii_digit()) && value.chars().all(is_part)
 }
 
-/// Each image that this machine's role uses must be in containerd, or in the archive that the configuration names.
+/// Each image that this machine's role uses must be in containerd, or in its configured archive.
 pub(super) async fn images(cx: &Context) -> Vec<Finding> {
     images_of(&cx.files, &cx.commands, &cx.cluster, cx.node.role).await
 }
@@ -45,7 +45,7 @@ pub(super) async fn images(cx: &Context) -> Vec<Finding> {
 pub async fn images_of(files: &Files, commands: &Commands, cluster: &Cluster, role: Role) -> Vec<Finding> {
     let (context, shared) = (files.clone(), cluster.clone());
     let mut found = blocking(move || Ok(archives(&context, &shared, role))).await.unwrap_or_default();
-    // One that cannot be read is reported where it is needed.
+    // The step that needs an unreadable one reports it.
     if let Ok(Some(lent)) = Lent::read(files) {
         let lent = |image: &str| {
             cluster.artifacts.images.iter().any(|each| each.image == image && lent.files.contains_key(&each.path))
@@ -55,25 +55,25 @@ pub async fn images_of(files: &Files, commands: &Commands, cluster: &Cluster, ro
     if found.is_empty() {
         return Vec::new();
     }
-    // Asked only now: a machine whose archives are all there has nothing to ask.
+    // A machine that has all archives need not ask containerd.
     let present = match containerd::images(commands).await {
         Ok(present) => present,
         Err(e) if e.is_missing() => Default::default(),
-        // Whether an image is there is unknown. The step `image-…` waits for containerd.
+        // containerd cannot tell yet. The step `image-…` waits for it.
         Err(_) => return Vec::new(),
     };
     let missing: Vec<Finding> =
         found.into_iter().filter(|(image, _)| !present.contains_key(image)).map(|(_, finding)| finding).collect();
     match Local::open(files, cluster).ok().flatten().and_then(|source| source.absent()) {
         Some(absent) if !missing.is_empty() => {
-            let what = format!("{absent}, and {} images are not in containerd", missing.len());
+            let what = format!("{absent}, and containerd lacks {} images", missing.len());
             vec![Finding::failure("images", what, ABSENT)]
         }
         _ => missing,
     }
 }
 
-/// The images of this role whose archive is missing or holds something else.
+/// Returns the images of this role whose archive is missing or contains another image.
 pub(super) fn archives(files: &Files, cluster: &Cluster, role: Role) -> Vec<(String, Finding)> {
     if cluster.artifacts.source == ArtifactSource::Upstream {
         return Vec::new();
@@ -86,12 +86,12 @@ pub(super) fn archives(files: &Files, cluster: &Cluster, role: Role) -> Vec<(Str
     each.filter_map(|each| Some((each.image.clone(), problem(each)?))).collect()
 }
 
-/// Why an archive does not bring an image. An archive whose list cannot be read here goes to `ctr`, which reads more forms.
+/// Returns why an archive does not contain an image. `ctr` reads more formats than nodeinit, so an unknown format is no problem.
 fn archive_problem(path: &str, archive: Option<Section>, image: &str) -> Option<Finding> {
     const CHECK: &str = "images";
     let Some(archive) = archive else {
         let what = format!("the archive {path} is missing, and {image} is not in containerd");
-        return Some(Finding::failure(CHECK, what, "put it there, or correct artifacts.images in the configuration"));
+        return Some(Finding::failure(CHECK, what, "copy it there, or fix artifacts.images in the configuration"));
     };
     let names = archive::names(&archive).ok().flatten()?;
     // An archive without names may have them in another list, which `ctr` reads.
@@ -99,15 +99,15 @@ fn archive_problem(path: &str, archive: Option<Section>, image: &str) -> Option<
         return None;
     }
     let what = format!("the archive {path} does not contain {image}; it contains {}", names.join(", "));
-    // Upstream's own archives name their images with the architecture.
+    // Upstream archives name their images with the architecture.
     let remedy = match names.iter().find(|name| name.replace("-amd64:", ":") == image) {
         Some(own) => format!("upstream's archive: retag it (`ctr -n k8s.io images tag {own} {image}`) after an import"),
-        None => "bring the archive of that image, or correct artifacts.images in the configuration".to_owned(),
+        None => "provide the archive of that image, or fix artifacts.images in the configuration".to_owned(),
     };
     Some(Finding::failure(CHECK, what, remedy))
 }
 
-/// The name that containerd gives an image: `docker save` leaves out the registry `docker.io` and its `library/`.
+/// Returns the name that containerd gives an image: `docker save` omits the registry `docker.io` and its `library/`.
 /// Source: `ParseDockerRef` in github.com/distribution/reference.
 fn full_name(name: &str) -> String {
     let is_host = |part: &str| part.contains(['.', ':']) || part == "localhost";
@@ -125,7 +125,7 @@ mod tests {
     use super::full_name;
 
     #[test]
-    fn docker_shortens_the_names_of_its_own_registry() {
+    fn short_docker_names_are_expanded() {
         for (name, full) in [
             ("busybox:1.37.0", "docker.io/library/busybox:1.37.0"),
             ("rancher/local-path:v1", "docker.io/rancher/local-path:v1"),

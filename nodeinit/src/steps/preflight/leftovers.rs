@@ -1,4 +1,4 @@
-//! What another cluster left on this machine. What our own journal knows of is no leftover.
+//! Checks for files of another cluster on this machine. Files in nodeinit's journal are not leftovers.
 
 use super::Finding;
 use crate::{
@@ -11,7 +11,7 @@ use nodeinit_config::cluster::Role;
 use std::path::{Path, PathBuf};
 
 const CHECK: &str = "leftovers";
-const REMEDY: &str = "remove what was here before: `kubeadm reset` if kubeadm made it, or move it away by hand";
+const REMEDY: &str = "remove the former cluster: `kubeadm reset` if kubeadm created it, or move the files away by hand";
 
 pub(super) fn leftovers(cx: &Context) -> Vec<Finding> {
     look(cx).unwrap_or_else(|e| vec![Finding::blind(CHECK, &e)])
@@ -31,17 +31,20 @@ fn look(cx: &Context) -> Result<Vec<Finding>, FileError> {
         }
     };
     refuse(
-        "another cluster's static pods are here",
+        "this machine has static pods of another cluster",
         foreign(Path::new("/etc/kubernetes/manifests"), &[".yaml", ".json"])?,
     );
-    refuse("another cluster's kubeconfigs are here", foreign(Path::new("/etc/kubernetes"), &[".conf"])?);
+    refuse("this machine has kubeconfigs of another cluster", foreign(Path::new("/etc/kubernetes"), &[".conf"])?);
     if cx.node.role != Role::Worker {
-        refuse("another etcd's data is here", foreign(&cx.cluster.etcd.data_directory, &["member"])?);
+        refuse("this machine has data of another etcd", foreign(&cx.cluster.etcd.data_directory, &["member"])?);
     }
     let networks = foreign(Path::new("/etc/cni/net.d"), &[".conf", ".conflist", ".json"])?;
     if !networks.is_empty() {
-        let what = format!("other pod networks are configured here, and the first by name wins: {}", list(&networks));
-        findings.push(Finding::warning(CHECK, what, "move them away, unless this network is the one you want"));
+        let what = format!(
+            "this machine has other pod network configurations, and the first one by name takes effect: {}",
+            list(&networks)
+        );
+        findings.push(Finding::warning(CHECK, what, "remove them, unless you want that network"));
     }
     Ok(findings)
 }
@@ -52,13 +55,13 @@ pub(super) fn aside(cx: &Context) -> Vec<Finding> {
     let directory = cx.cluster.etcd.data_directory.display();
     let warning = |data: Aside| {
         let what = format!("former etcd data uses {} MiB: {directory}/{}", data.mebibytes(), data.name);
-        let remedy = format!("once it is not needed: `nodeinit etcd aside remove {}`", data.name);
+        let remedy = format!("when you no longer need it: `nodeinit etcd aside remove {}`", data.name);
         Finding::warning(CHECK, what, remedy)
     };
     aside::list(cx).map_or_else(|e| vec![Finding::blind(CHECK, &e)], |found| found.into_iter().map(warning).collect())
 }
 
-/// Whether the journal says that we wrote `path`, or claimed what appears where it is.
+/// Whether, according to the journal, nodeinit wrote `path` or owns the directory that contains it.
 fn is_ours(known: &State, path: &Path) -> bool {
     if known.files.contains_key(path) {
         return true;
@@ -84,7 +87,7 @@ mod tests {
     use crate::engine::journal::Written;
 
     #[test]
-    fn what_the_journal_knows_is_ours_and_what_was_there_before_is_not() {
+    fn files_in_the_journal_are_not_leftovers_but_earlier_ones_are() {
         let mut known = State::default();
         known.trees.insert("/etc/kubernetes".into(), Some(vec!["manifests".into()]));
         known.trees.insert("/var/lib/etcd".into(), None);
@@ -95,7 +98,7 @@ mod tests {
                 && ours("/etc/kubernetes/admin.conf")
                 && ours("/etc/kubernetes/manifests/etcd.yaml")
         );
-        assert!(!ours("/etc/kubernetes/manifests/old.yaml"), "it was there before us");
+        assert!(!ours("/etc/kubernetes/manifests/old.yaml"), "it existed before");
         assert!(!ours("/etc/cni/net.d/10-other.conflist"));
     }
 

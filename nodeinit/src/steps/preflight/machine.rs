@@ -1,4 +1,4 @@
-//! What the machine itself must have.
+//! Checks the machine: memory, processors, disks, kernel.
 
 use super::Finding;
 use crate::{
@@ -16,13 +16,13 @@ use std::{collections::BTreeSet, path::Path};
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// The least memory of a master. Source: kubeadm's `ControlPlaneMem`.
+/// The minimum memory of a master. Source: kubeadm's `ControlPlaneMem`.
 const MASTER_MEMORY: u64 = 1700 * MIB;
 
-/// The least number of a master's processors. Source: kubeadm's `ControlPlaneNumCPU`.
+/// The minimum number of processors of a master. Source: kubeadm's `ControlPlaneNumCPU`.
 const MASTER_PROCESSORS: usize = 2;
 
-/// The controllers that the kubelet refuses to run without. Source: `k8s.io/system-validators`, `cgroup_validator.go`.
+/// The cgroup controllers that the kubelet requires. Source: `k8s.io/system-validators`, `cgroup_validator.go`.
 const CONTROLLERS_V1: [&str; 5] = ["cpu", "cpuacct", "cpuset", "memory", "pids"];
 const CONTROLLERS_V2: [&str; 4] = ["cpu", "cpuset", "memory", "pids"];
 
@@ -38,7 +38,7 @@ pub(super) fn cgroups(cx: &Context) -> Vec<Finding> {
     let found = match kernel::cgroups(&cx.files) {
         Ok(Some(found)) => found,
         Ok(None) => {
-            let what = "no control groups are mounted at /sys/fs/cgroup";
+            let what = "no cgroups are mounted at /sys/fs/cgroup";
             return vec![Finding::failure(CHECK, what, "boot with systemd, or mount cgroup2 there")];
         }
         Err(e) => return vec![Finding::blind(CHECK, &e)],
@@ -50,12 +50,8 @@ pub(super) fn cgroups(cx: &Context) -> Vec<Finding> {
     };
     let missing: Vec<&str> = wanted.iter().filter(|c| !controllers.contains(**c)).copied().collect();
     if !missing.is_empty() {
-        let what = format!("the kernel has these controllers of control groups switched off: {}", missing.join(", "));
-        findings.push(Finding::failure(
-            CHECK,
-            what,
-            "boot with `cgroup_enable=memory`, or with a kernel that has them",
-        ));
+        let what = format!("the kernel has these cgroup controllers disabled: {}", missing.join(", "));
+        findings.push(Finding::failure(CHECK, what, "boot with `cgroup_enable=memory`, or use a kernel that has them"));
     }
     if let Cgroups::V1(_) = found {
         let refuses = cx.cluster.kubelet.get("failCgroupV1").and_then(serde_json::Value::as_bool);
@@ -63,12 +59,8 @@ pub(super) fn cgroups(cx: &Context) -> Vec<Finding> {
             let remedy = "boot with `systemd.unified_cgroup_hierarchy=1`, or set failCgroupV1: false in kubelet.config";
             findings.push(Finding::failure(CHECK, "this machine uses cgroup v1, which the kubelet refuses", remedy));
         } else {
-            let remedy = "boot with `systemd.unified_cgroup_hierarchy=1` for cgroup v2 where you can";
-            findings.push(Finding::warning(
-                CHECK,
-                "this machine uses cgroup v1, which Kubernetes is about to drop",
-                remedy,
-            ));
+            let remedy = "if possible, boot with `systemd.unified_cgroup_hierarchy=1` for cgroup v2";
+            findings.push(Finding::warning(CHECK, "this machine uses cgroup v1, which Kubernetes will remove", remedy));
         }
     }
     findings
@@ -79,7 +71,7 @@ pub(super) fn memory(cx: &Context) -> Vec<Finding> {
 }
 
 pub(super) fn memory_finding(bytes: u64, role: Role) -> Option<Finding> {
-    let what = || format!("{} MiB of memory, and a master needs {}", bytes / MIB, MASTER_MEMORY / MIB);
+    let what = || format!("{} MiB of memory, but a master needs {}", bytes / MIB, MASTER_MEMORY / MIB);
     (bytes < MASTER_MEMORY && role != Role::Worker)
         .then(|| Finding::failure("memory", what(), "give the machine more memory, or a larger flavour"))
 }
@@ -87,7 +79,7 @@ pub(super) fn memory_finding(bytes: u64, role: Role) -> Option<Finding> {
 pub(super) fn processors(cx: &Context) -> Vec<Finding> {
     match kernel::processors(&cx.files) {
         Ok(Some(n)) if n < MASTER_PROCESSORS && cx.node.role != Role::Worker => {
-            let what = format!("{n} processor, and a master needs {MASTER_PROCESSORS}");
+            let what = format!("{n} processor, but a master needs {MASTER_PROCESSORS}");
             vec![Finding::failure("processors", what, "give the machine more processors, or a larger flavour")]
         }
         Ok(_) => Vec::new(),
@@ -95,7 +87,7 @@ pub(super) fn processors(cx: &Context) -> Vec<Finding> {
     }
 }
 
-/// Refuses disks on which nothing can begin; warns of those that will soon be full.
+/// Refuses disks without enough space to start; warns about those that will soon be full.
 pub(super) fn disks(cx: &Context) -> Vec<Finding> {
     let mut wanted = vec![
         (Path::new("/etc/kubernetes"), MIB, 16 * MIB),
@@ -103,13 +95,13 @@ pub(super) fn disks(cx: &Context) -> Vec<Finding> {
         (Path::new("/var/lib/kubelet"), 100 * MIB, GIB),
     ];
     if cx.node.role != Role::Worker {
-        // etcd's database may grow to 2 GiB (`--quota-backend-bytes`), beside its log and a snapshot.
+        // etcd's database may grow to 2 GiB (`--quota-backend-bytes`), in addition to its log and a snapshot.
         wanted.push((&cx.cluster.etcd.data_directory, 200 * MIB, 4 * GIB));
     }
     let fetched = Path::new(FETCHED);
     let is_fetching = cx.cluster.artifacts.source == ArtifactSource::Upstream && cx.node.role == Role::FirstMaster;
     if is_fetching && !cx.files.exists(fetched.join(lock::NAME)) {
-        // About 600 MB of artifacts, and as much of downloads while they are unpacked.
+        // About 600 MB of artifacts, and the same for downloads while they are unpacked.
         wanted.push((fetched, 1200 * MIB, 2 * GIB));
     }
     wanted.into_iter().filter_map(|(path, least, enough)| disk_finding(cx, path, least, enough)).collect()
@@ -125,7 +117,7 @@ fn disk_finding(cx: &Context, path: &Path, least: u64, enough: u64) -> Option<Fi
     let remedy = format!("free some space (`df -h {}`), or mount a larger disk at {at}", room.directory.display());
     let left = |bytes: u64| if bytes < MIB { format!("{} KiB", bytes >> 10) } else { format!("{} MiB", bytes / MIB) };
     if room.nodes < 100 {
-        return Some(Finding::failure(CHECK, format!("the file system for {at} has no room for more files"), remedy));
+        return Some(Finding::failure(CHECK, format!("the file system for {at} has no free inodes"), remedy));
     }
     let what = |wish: u64, verb| format!("{} left for {at}, and {} are {verb}", left(room.bytes), left(wish));
     match room.bytes {
@@ -135,15 +127,15 @@ fn disk_finding(cx: &Context, path: &Path, least: u64, enough: u64) -> Option<Fi
     }
 }
 
-/// Programs cannot be placed in a `/usr` that is read-only, as Flatcar's.
+/// Programs cannot be installed in a read-only `/usr`, as on Flatcar.
 pub(super) fn read_only(cx: &Context) -> Vec<Finding> {
     const CHECK: &str = "read-only";
     let missing = cx.cluster.artifacts.binaries.iter().map(|binary| &binary.to).filter(|path| !cx.files.exists(path));
     let directories: BTreeSet<&Path> = missing.filter_map(|path| path.parent()).collect();
     let looks = directories.into_iter().filter_map(|directory| match disk::room(&cx.files, directory) {
         Ok(room) if room.read_only => {
-            let what = format!("{} is read-only, and programs are to be placed there", directory.display());
-            let remedy = "bake the programs into the machine's image and set artifacts.source: image; or use another distribution (nodeinit does not \
+            let what = format!("{} is read-only, but programs must be installed there", directory.display());
+            let remedy = "add the programs to the machine image and set artifacts.source: image; or use another distribution (nodeinit does not \
                           support Flatcar)";
             Some(Finding::failure(CHECK, what, remedy))
         }
@@ -160,13 +152,13 @@ pub(super) fn swap(cx: &Context) -> Vec<Finding> {
         Ok(areas) => areas,
         Err(e) => return vec![Finding::blind(CHECK, &e)],
     };
-    // Off switches it off later; keep has the kubelet's consent, or validation would have refused it.
+    // `off` disables it later; with `keep`, validation has checked that the kubelet accepts swap.
     if cx.cluster.os.swap != Swap::Refuse {
         return Vec::new();
     }
     let devices: Vec<String> = areas.iter().map(|a| a.device.display().to_string()).collect();
-    let what = format!("swap is on ({}), and os.swap is refuse", devices.join(", "));
-    vec![Finding::failure(CHECK, what, "run `swapoff -a` and take it from /etc/fstab, or set os.swap: off")]
+    let what = format!("swap is on ({}), but os.swap is `refuse`", devices.join(", "));
+    vec![Finding::failure(CHECK, what, "run `swapoff -a` and remove it from /etc/fstab, or set os.swap: off")]
 }
 
 pub(super) fn modules(cx: &Context) -> Vec<Finding> {
@@ -186,7 +178,7 @@ pub(super) fn modules(cx: &Context) -> Vec<Finding> {
     }
     let filters = ["nf_tables", "ip_tables"].map(|name| kernel::module(&cx.files, name));
     let no_trace = filters.iter().all(|found| matches!(found, Ok(Module::Missing)));
-    // A container shows neither; then only kube-proxy can tell.
+    // In a container, neither is visible; then only kube-proxy can tell.
     if no_trace && cx.files.exists("/sys/module") {
         findings.push(Finding::warning(
             CHECK,

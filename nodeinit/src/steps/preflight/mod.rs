@@ -1,4 +1,4 @@
-//! Whether this machine is fit: every check at once, every problem in one report with its remedy. Changes nothing.
+//! Preflight checks: runs all checks in parallel and reports every problem with its fix. Changes nothing.
 //!
 //! Source of most checks: `cmd/kubeadm/app/preflight/checks.go`.
 
@@ -29,7 +29,7 @@ use std::time::UNIX_EPOCH;
 
 pub use inputs::{images_of, sysctls_of};
 
-/// What to do where `artifacts.source` names nothing.
+/// Hint if `artifacts.source` does not exist.
 const ABSENT: &str =
     "copy it there, or fetch it: `nodeinit artifacts fetch --to DIR`, then `nodeinit artifacts bundle` for one file";
 
@@ -39,11 +39,11 @@ const ABSENT: &str =
 pub enum Level {
     /// The cluster would not come up, or would break.
     Failure,
-    /// It works, but somebody should know.
+    /// It works, but the operator should know.
     Warning,
 }
 
-/// Something that is not as it should be.
+/// A problem that a check found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// The check that found it, such as `ports`.
@@ -57,7 +57,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Whether the machine cannot be used as it is.
+    /// Whether the problem prevents `up`.
     #[must_use]
     pub fn is_failure(&self) -> bool {
         self.level == Level::Failure
@@ -71,32 +71,33 @@ impl Finding {
         Self { level: Level::Warning, ..Self::failure(check, what, remedy) }
     }
 
-    /// A check that could not look.
+    /// Returns the failure of a check that could not run.
     fn blind(check: &'static str, error: &dyn std::error::Error) -> Self {
         let cause = error.source().map_or_else(String::new, |source| format!(": {source}"));
         Self::failure(check, format!("{error}{cause}"), "run as root, with /proc and /sys mounted")
     }
 }
 
-/// All findings.
+/// The result of all checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// What the checks found, failures first.
+    /// The findings, failures first.
     pub findings: Vec<Finding>,
 }
 
 impl Report {
-    /// The findings that prevent `up`.
+    /// Returns the findings that prevent `up`.
     pub fn failures(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|f| f.level == Level::Failure)
     }
 
-    /// The findings that do not.
+    /// Returns the findings that do not prevent `up`.
     pub fn warnings(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|f| f.level == Level::Warning)
     }
 
-    /// The exit code of a run that stops here. A clock may be set, and a server may answer, at any moment; the rest needs the operator.
+    /// Returns the exit code of a run that stops here. A wrong clock or a silent server may recover on its own; other problems need the
+    /// operator.
     #[must_use]
     pub fn exit(&self) -> Exit {
         let may_pass = |failure: &Finding| [clocks::CHECK, clocks::SERVERS].contains(&failure.check);
@@ -107,7 +108,7 @@ impl Report {
         }
     }
 
-    /// All failures as one error; `None` where the machine is fit.
+    /// Returns all failures as one error; `None` if there are none.
     #[must_use]
     pub fn refusal(&self) -> Option<StepError> {
         let lines: Vec<String> =
@@ -126,7 +127,7 @@ impl Report {
     }
 }
 
-/// Runs all checks at once.
+/// Runs all checks in parallel.
 pub async fn report(cx: &Context) -> Report {
     let local = async {
         let cx = cx.clone();
@@ -149,7 +150,7 @@ pub async fn report(cx: &Context) -> Report {
     Report { findings }
 }
 
-/// containerd. Where nodeinit manages it, the step `containerd` does the rest.
+/// Checks containerd. If nodeinit manages it, the step `containerd` does the rest.
 async fn runtime(cx: &Context) -> Vec<Finding> {
     let duty = containerd::duty(cx);
     if duty != Duty::Check {
@@ -159,7 +160,7 @@ async fn runtime(cx: &Context) -> Vec<Finding> {
     [answers, settings, programs::unmanaged(cx)].concat()
 }
 
-/// The checks that read files, and no more.
+/// Runs the checks that only read files.
 fn local(cx: &Context) -> Vec<Finding> {
     let checks: [fn(&Context) -> Vec<Finding>; 22] = [
         machine::root,
@@ -188,7 +189,7 @@ fn local(cx: &Context) -> Vec<Finding> {
     checks.into_iter().flat_map(|check| check(cx)).collect()
 }
 
-/// Refuses a machine that is not fit.
+/// Step `preflight`: refuses a machine that fails a check.
 #[derive(Debug)]
 pub struct Preflight;
 
@@ -221,5 +222,5 @@ impl Step for Preflight {
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "tests make a fake machine's files")]
+#[allow(clippy::disallowed_methods, reason = "tests create the files of a fake machine")]
 mod tests;

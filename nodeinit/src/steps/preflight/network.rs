@@ -1,4 +1,4 @@
-//! Ports, the machine's own address, names.
+//! Checks ports, the machine's own address and names.
 
 use super::Finding;
 use crate::{
@@ -12,7 +12,7 @@ use nodeinit_config::cluster::Role;
 use std::{net::IpAddr, time::Duration};
 use tokio::net::lookup_host;
 
-/// What listens where. Source: kubeadm's `constants.go`.
+/// The ports and their components. Source: kubeadm's `constants.go`.
 const MASTER_PORTS: [(u16, &str); 8] = [
     (6443, "kube-apiserver"),
     (2379, "etcd"),
@@ -25,14 +25,14 @@ const MASTER_PORTS: [(u16, &str); 8] = [
 ];
 const WORKER_PORTS: [(u16, &str); 2] = [(10248, "kubelet"), (10250, "kubelet")];
 
-/// The kernel cuts a process' name to so many bytes (TASK_COMM_LEN, less the end).
+/// The kernel truncates process names to this many bytes (TASK_COMM_LEN without the final zero).
 const PROCESS_NAME: usize = 15;
 
-/// A vxlan packet's own part; and the least that IPv6, and so a pod's network, must carry (RFC 8200, section 5).
+/// The VXLAN header, and the minimum MTU of IPv6 and therefore of a pod network (RFC 8200, section 5).
 const VXLAN: u32 = 50;
 const LEAST_MTU: u32 = 1280;
 
-/// How long a name may take to be resolved. A name server that is down must not hold up the bootstrap.
+/// Limit for resolving a name. A name server that is down must not delay the bootstrap.
 const NAME_LIMIT: Duration = Duration::from_secs(1);
 
 pub(super) fn ports(cx: &Context) -> Vec<Finding> {
@@ -42,16 +42,16 @@ pub(super) fn ports(cx: &Context) -> Vec<Finding> {
         Ok(listeners) => listeners,
         Err(e) => return vec![Finding::blind("ports", &e)],
     };
-    let is_begun = cx.journal.state().units.contains("kubelet.service");
+    let is_started = cx.journal.state().units.contains("kubelet.service");
     let foreign = listeners.into_iter().filter_map(|listener| {
         let (_, component) = wanted.iter().find(|(port, _)| *port == listener.port)?;
-        (!(is_begun && is_named(&listener, component))).then(|| taken(&listener, component))
+        (!(is_started && is_named(&listener, component))).then(|| taken(&listener, component))
     });
     foreign.collect()
 }
 
-/// Who listens on these ports. A socket without a process is that of one which is just ending, such as a kubelet that a
-/// killed run was restarting: it is given a second.
+/// Returns the listeners on these ports. A socket without a process belongs to a process that is just stopping, such as a kubelet that
+/// a killed run was restarting: this waits a second for it.
 fn settled(cx: &Context, ports: &[u16]) -> Result<Vec<Listener>, FileError> {
     for _ in 0..10 {
         let listeners = net::listeners(&cx.files, ports)?;
@@ -72,16 +72,14 @@ fn taken(Listener { port, process }: &Listener, component: &str) -> Finding {
     let (by, remedy) = match process {
         Some(p) => (
             format!("{} (process {})", p.name, p.pid),
-            format!("stop it: `systemctl status {}` tells its service", p.pid),
+            format!("stop it: `systemctl status {}` shows its service", p.pid),
         ),
-        None => {
-            ("a process that cannot be seen".into(), format!("find it with `ss -lntp 'sport = {port}'` and stop it"))
-        }
+        None => ("an unknown process".into(), format!("find it with `ss -lntp 'sport = {port}'` and stop it")),
     };
-    Finding::failure("ports", format!("port {port} is needed by {component} and taken by {by}"), remedy)
+    Finding::failure("ports", format!("port {port}, which {component} needs, is in use by {by}"), remedy)
 }
 
-/// The node's address must be this machine's, and its packets large enough.
+/// The node's address must be on this machine, with a sufficient MTU.
 pub(super) fn address(cx: &Context) -> Vec<Finding> {
     let address = cx.node.address;
     let interface = match net::interface_of(address) {
@@ -96,18 +94,16 @@ pub(super) fn address(cx: &Context) -> Vec<Finding> {
     };
     match net::mtu(&cx.files, &interface) {
         Ok(Some(mtu)) if mtu < LEAST_MTU + VXLAN => {
-            let what = format!(
-                "{interface} carries packets of {mtu} bytes, and a pod network in vxlan needs {}",
-                LEAST_MTU + VXLAN
-            );
-            vec![Finding::warning("mtu", what, "raise the MTU of the interface and of the network below it")]
+            let what =
+                format!("{interface} has an MTU of {mtu} bytes, but a VXLAN pod network needs {}", LEAST_MTU + VXLAN);
+            vec![Finding::warning("mtu", what, "raise the MTU of the interface and of the underlying network")]
         }
         Ok(_) => Vec::new(),
         Err(e) => vec![Finding::blind("mtu", &e)],
     }
 }
 
-/// The machine's own name and the endpoint's, where they are names.
+/// Checks that the machine's name and the endpoint's name resolve.
 pub(super) async fn names(cx: &Context) -> Vec<Finding> {
     let (own, endpoint) = tokio::join!(own_name(cx), endpoint_name(cx));
     own.into_iter().chain(endpoint).collect()
@@ -115,15 +111,15 @@ pub(super) async fn names(cx: &Context) -> Vec<Finding> {
 
 async fn own_name(cx: &Context) -> Option<Finding> {
     let name = &cx.node.name;
-    // Not to be resolved at all is fine: the masters' components do not use it.
+    // A name that does not resolve is fine: the masters' components do not use it.
     let addresses = resolve(cx, name).await.filter(|found| !found.is_empty())?;
     let is_own =
         |ip: &IpAddr| ip.is_loopback() || *ip == cx.node.address || net::interface_of(*ip).is_ok_and(|i| i.is_some());
     if addresses.iter().any(is_own) {
         return None;
     }
-    let what = format!("{name} is resolved to {}, which is not this machine", list(&addresses));
-    let remedy = format!("correct the DNS record, or add `{} {name}` to /etc/hosts", cx.node.address);
+    let what = format!("{name} resolves to {}, which is not this machine", list(&addresses));
+    let remedy = format!("fix the DNS record, or add `{} {name}` to /etc/hosts", cx.node.address);
     Some(Finding::warning("names", what, remedy))
 }
 
@@ -133,10 +129,10 @@ async fn endpoint_name(cx: &Context) -> Option<Finding> {
         return None;
     }
     let what = format!("controlPlane.endpoint {endpoint} cannot be resolved here");
-    Some(Finding::warning("names", what, "workers and people need it: make its DNS record, or an entry in /etc/hosts"))
+    Some(Finding::warning("names", what, "workers and users need it: create its DNS record, or an entry in /etc/hosts"))
 }
 
-/// The addresses of a name, from `/etc/hosts` and else from the resolver; `None` where it is not resolved in time.
+/// Returns the addresses of a name, from `/etc/hosts` or else from the resolver; `None` if it does not resolve in time.
 async fn resolve(cx: &Context, name: &str) -> Option<Vec<IpAddr>> {
     let hosts = cx.files.read_text("/etc/hosts").ok().flatten().unwrap_or_default();
     let listed: Vec<IpAddr> = hosts

@@ -1,4 +1,4 @@
-//! Whether a master reaches the ports of the other machines. Each master looks when it is brought up, so that both directions are tried.
+//! Checks that a master reaches the ports of the other machines. Each master checks when it runs `up`, so both directions are tested.
 
 use super::Finding;
 use crate::context::Context;
@@ -14,19 +14,19 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// The ports at which a master asks other machines. Source: "Ports and Protocols" in the documentation of Kubernetes.
+/// The ports of other machines to which a master connects. Source: "Ports and Protocols" in the documentation of Kubernetes.
 const OF_MASTERS: [(u16, &str); 4] = [(2379, "etcd"), (2380, "etcd"), (6443, "kube-apiserver"), (10250, "kubelet")];
 const OF_WORKERS: [(u16, &str); 1] = [(10250, "kubelet")];
 
-/// How long a machine may take to accept or to refuse a connection, and how long all of them together.
+/// Limit for one machine to accept or refuse a connection, and for all of them together.
 const LIMIT: Duration = Duration::from_secs(1);
 const ALL_LIMIT: Duration = Duration::from_secs(3);
 
-/// So many machines are tried at once, at up to five ports each: a process may have 1024 files open.
+/// Number of machines that are tested at once, at up to five ports each: a process may have 1024 open files.
 const AT_ONCE: usize = 64;
 
-/// Warns of each machine that is up and cannot be reached at a port. A machine that has not booted yet is no reason to warn, and
-/// one that is not tried in time is left out.
+/// Warns about each machine that is up and cannot be reached at a port. A machine that has not booted yet is no reason to warn, and
+/// one that is not tested in time is left out.
 pub(super) async fn reachable(cx: &Context) -> Vec<Finding> {
     if cx.node.role == Role::Worker {
         return Vec::new();
@@ -52,7 +52,7 @@ async fn look(cx: &Context, machine: &Machine, address: IpAddr, ports: &[(u16, &
 async fn is_open(address: IpAddr, port: u16) -> bool {
     match timeout(LIMIT, TcpStream::connect(SocketAddr::new(address, port))).await {
         Ok(Ok(_)) => true,
-        // Any other failure says nothing about the way there.
+        // Any other failure says nothing about the connection.
         Ok(Err(e)) => !matches!(
             e.kind(),
             ErrorKind::HostUnreachable
@@ -66,7 +66,7 @@ async fn is_open(address: IpAddr, port: u16) -> bool {
 
 fn unreachable(name: &str, address: IpAddr, closed: &[(u16, &str)]) -> Finding {
     let ports: Vec<String> = closed.iter().map(|(port, program)| format!("{port} ({program})")).collect();
-    let what = format!("{name} ({address}) is up, but from here its TCP ports {} cannot be reached", ports.join(", "));
-    let remedy = "open them to this machine in the firewall of that machine, in the security group, and in what is between the two";
+    let what = format!("{name} ({address}) is up, but this machine cannot reach its TCP ports {}", ports.join(", "));
+    let remedy = "open them for this machine in that machine's firewall, in its security group, and in any firewall between the two";
     Finding::warning("peers", what, remedy)
 }

@@ -1,4 +1,4 @@
-//! containerd, the kubelet, and the files that they come from.
+//! Checks containerd, the kubelet, and their sources.
 
 use super::{ABSENT, Finding, release};
 use crate::{
@@ -37,8 +37,7 @@ pub(super) async fn runtime(cx: &Context) -> Vec<Finding> {
             )]
         }
         Err(e @ CriError::Refused { .. }) => {
-            let remedy =
-                "take `cri` from disabled_plugins in /etc/containerd/config.toml, then `systemctl restart containerd`";
+            let remedy = "remove `cri` from disabled_plugins in /etc/containerd/config.toml, then `systemctl restart containerd`";
             vec![Finding::failure(CHECK, e.to_string(), remedy)]
         }
         Err(e) => vec![Finding::failure(
@@ -49,13 +48,13 @@ pub(super) async fn runtime(cx: &Context) -> Vec<Finding> {
     };
     let imports = cx.cluster.artifacts.source != ArtifactSource::Image && !cx.cluster.artifacts.images.is_empty();
     if imports && findings.is_empty() && !is_installed("ctr") {
-        let what = "`ctr` is not installed, and images are to be imported with it";
+        let what = "`ctr`, which imports the images, is not installed";
         findings.push(Finding::failure(CHECK, what, "install containerd with its tools"));
     }
     findings
 }
 
-/// The file with the logins of registries. Where nodeinit manages containerd, the check of its configuration reads it.
+/// Checks the file with the logins of registries. If nodeinit manages containerd, the check of its configuration reads the file.
 pub(super) fn logins(cx: &Context) -> Vec<Finding> {
     const CHECK: &str = "registry-auth";
     let Some(path) = &cx.cluster.registry_auth else { return Vec::new() };
@@ -72,18 +71,20 @@ pub(super) fn logins(cx: &Context) -> Vec<Finding> {
     }
 }
 
-/// Settings of containerd that have no effect on this machine.
+/// Warns about settings of containerd that have no effect on this machine.
 pub(super) fn unmanaged(cx: &Context) -> Vec<Finding> {
     let settings = containerd::settings(cx);
     if settings.is_empty() {
         return Vec::new();
     }
-    let what =
-        format!("nodeinit does not manage containerd on this machine, so it gets nothing of {}", settings.join(", "));
+    let what = format!(
+        "nodeinit does not manage containerd on this machine, so these settings have no effect: {}",
+        settings.join(", ")
+    );
     vec![Finding::warning("containerd", what, "set containerRuntime.manage: true, or configure containerd yourself")]
 }
 
-/// The rule that keeps pods from the metadata service is set with `nft`.
+/// The rule that blocks the metadata service for pods needs `nft`.
 pub(super) fn nft(cx: &Context) -> Vec<Finding> {
     if cx.cluster.network.pods_may_read_metadata || is_installed("nft") {
         return Vec::new();
@@ -91,26 +92,26 @@ pub(super) fn nft(cx: &Context) -> Vec<Finding> {
     let remedy = "install nftables, or set `network.podsMayReadMetadata: true`, which lets every pod read this machine's user-data";
     vec![Finding::failure(
         "nftables",
-        "`nft` is not installed; it keeps pods from the cloud's metadata service",
+        "`nft`, which blocks the cloud's metadata service for pods, is not installed",
         remedy,
     )]
 }
 
-/// The kubelet that will run must be of the configured version. One that comes from a bundle or a
-/// mirror is looked at once it is in place.
+/// The kubelet must have the configured version. One from a bundle or a
+/// mirror is checked after it is installed.
 pub(super) async fn kubelet(cx: &Context) -> Vec<Finding> {
     const CHECK: &str = "kubelet";
     let place = kubelet_path(&cx.cluster);
     let path: PathBuf = match &cx.cluster.artifacts.source {
         ArtifactSource::Image => place.clone(),
-        // What is fetched is looked at once it is in place.
+        // A fetched kubelet is checked after it is installed.
         ArtifactSource::Upstream if !fetched::missing(cx).await.is_ok_and(|missing| missing.is_empty()) => {
             return Vec::new();
         }
         source @ (ArtifactSource::Directory(_) | ArtifactSource::Upstream) => {
             let directory = source.directory().unwrap_or(Path::new("/"));
             let listed = cx.cluster.artifacts.binaries.iter().find(|b| b.to == place);
-            // The step that places it looks at its version.
+            // The step that installs it checks its version.
             if listed.is_some_and(|b| is_lent(cx, &b.path)) {
                 return Vec::new();
             }
@@ -128,25 +129,25 @@ pub(super) async fn kubelet(cx: &Context) -> Vec<Finding> {
             vec![Finding::failure(
                 CHECK,
                 what,
-                "set artifacts.source to `upstream` with internet access, else to a directory, a bundle or a mirror; or bake the kubelet into the image",
+                "set artifacts.source to `upstream` with internet access, else to a directory, a bundle or a mirror; or add the kubelet to the machine image",
             )]
         }
-        // A directory may be mounted so that nothing in it can be run: the kubelet is looked at again once in place.
+        // The directory may be mounted `noexec`: the kubelet is checked again after it is installed.
         Err(CommandError::Start { .. }) if path != place => Vec::new(),
         Err(e) => {
             let what = format!("the kubelet at {} does not run: {e}", path.display());
-            vec![Finding::failure(CHECK, what, "it is damaged or for another architecture: copy it again")]
+            vec![Finding::failure(CHECK, what, "it is damaged or built for another architecture: copy it again")]
         }
     }
 }
 
-/// Whether this machine gets the artifact from the first master. A list that cannot be read is reported where it is needed.
+/// Whether this machine gets the artifact from the first master. The step that needs an unreadable list reports it.
 fn is_lent(cx: &Context, path: &str) -> bool {
     source::lent(cx, path).is_ok_and(|lent| lent.is_some_and(|lent| lent.files.contains_key(path)))
 }
 
-/// What the configuration names must be in the directory or the bundle, unless it is in place already. A bundle must be for this
-/// configuration and this machine.
+/// The artifacts of the configuration must be in the directory or the bundle, unless they are installed already. A bundle must be for
+/// this configuration and this machine.
 pub(super) fn artifacts(cx: &Context) -> Vec<Finding> {
     const CHECK: &str = "artifacts";
     if cx.cluster.artifacts.source == ArtifactSource::Upstream {
@@ -157,7 +158,7 @@ pub(super) fn artifacts(cx: &Context) -> Vec<Finding> {
         Ok(None) => return Vec::new(),
         Err(e) => return vec![Finding::failure(CHECK, e.to_string(), e.advice().unwrap_or_default())],
     };
-    // A directory's kubelet is looked at by itself.
+    // Another check covers the kubelet of a directory.
     let is_known = |to: &Path| matches!(source, Local::Directory(..)) && to == kubelet_path(&cx.cluster);
     let runtime = if containerd::duty(cx) == Duty::Install { &cx.cluster.artifacts.runtime[..] } else { &[] };
     let binaries = &cx.cluster.artifacts.binaries;
@@ -171,9 +172,9 @@ pub(super) fn artifacts(cx: &Context) -> Vec<Finding> {
     let finding = |binary: &Binary| {
         let remedy = if runtime.contains(binary) {
             "containerd is not installed on this machine: install it (Debian: `apt install containerd`), or set containerRuntime.manage: true \
-             and run `nodeinit artifacts fetch`; add what it lacks to a bundle with `nodeinit artifacts bundle`"
+             and run `nodeinit artifacts fetch`; add the missing artifacts to a bundle with `nodeinit artifacts bundle`"
         } else {
-            "put it there, or correct artifacts in the configuration"
+            "copy it there, or fix `artifacts` in the configuration"
         };
         Finding::failure(CHECK, format!("{} is missing", source.name(&binary.path)), remedy)
     };

@@ -1,4 +1,4 @@
-//! What protects this machine, and can stop a cluster: firewalls, SELinux, AppArmor.
+//! Checks protections of this machine that can break a cluster: firewalls, SELinux, AppArmor.
 
 use super::Finding;
 use crate::{
@@ -7,14 +7,14 @@ use crate::{
 };
 use nodeinit_config::cluster::Role;
 
-/// The TCP ports at which other machines ask. Source: "Ports and Protocols" in the documentation of Kubernetes.
+/// The TCP ports to which other machines connect. Source: "Ports and Protocols" in the documentation of Kubernetes.
 const MASTER_PORTS: [&str; 3] = ["6443", "2379-2380", "10250"];
 const WORKER_PORTS: [&str; 1] = ["10250"];
 
 /// The UDP port of flannel's VXLAN. Source: `backend/vxlan` of flannel, Linux' default.
 const VXLAN_PORT: &str = "8472";
 
-/// Where SELinux keeps the modules of the policy that is in use; `container` is of container-selinux.
+/// Where SELinux keeps the modules of the active policy; `container` is from container-selinux.
 const CONTAINER_POLICIES: [&str; 3] = [
     "/var/lib/selinux/targeted/active/modules/200/container",
     "/var/lib/selinux/targeted/active/modules/100/container",
@@ -25,9 +25,9 @@ fn ports(cx: &Context) -> &'static [&'static str] {
     if cx.node.role == Role::Worker { &WORKER_PORTS } else { &MASTER_PORTS }
 }
 
-/// As kubeadm does, warns only: it cannot be told which ports its zones open. Source: `FirewalldCheck` in kubeadm's `checks.go`.
+/// Warns only, as kubeadm does: it is unknown which ports its zones open. Source: `FirewalldCheck` in kubeadm's `checks.go`.
 pub(super) async fn firewalld(cx: &Context) -> Vec<Finding> {
-    // Where systemd does not answer, other checks say so.
+    // Other checks report a systemd that does not answer.
     if !systemd::unit(&cx.commands, "firewalld.service").await.is_ok_and(|unit| unit.active) {
         return Vec::new();
     }
@@ -83,7 +83,7 @@ pub(super) fn apparmor(cx: &Context) -> Vec<Finding> {
     }
 }
 
-/// Whether the kernel says yes in this file.
+/// Whether this file of the kernel contains a true value.
 fn is_one(cx: &Context, path: &str) -> Result<bool, FileError> {
     Ok(cx.files.read_text(path)?.is_some_and(|text| ["1", "Y"].contains(&text.trim())))
 }

@@ -1,4 +1,4 @@
-//! Whether what is on this machine belongs to the configured release of Kubernetes: the kubelet, containerd, the images.
+//! Checks that the kubelet, containerd and the images match the configured release of Kubernetes.
 
 use super::Finding;
 use crate::{
@@ -23,7 +23,7 @@ const DEFAULTS: &str = "/etc/default/kubelet";
 
 const RESTART: &str = "in /etc/containerd/config.toml, then `systemctl restart containerd`";
 
-/// What asks containerd. Whether it answers at all is another check's matter.
+/// Runs the checks that ask containerd. Another check reports a containerd that does not answer.
 pub(super) async fn runtime(cx: &Context) -> Vec<Finding> {
     let socket = cx.files.real(Path::new(SOCKET));
     let ask = async {
@@ -37,7 +37,7 @@ pub(super) async fn runtime(cx: &Context) -> Vec<Finding> {
     let mut findings = containerd_version(&cx.cluster.release, &version);
     let sandbox = match config["sandboxImage"].as_str() {
         Some(image) => Some(image.to_owned()),
-        // From containerd 2.0 on its status does not have it.
+        // The status lacks it since containerd 2.0.
         None => pinned(&cx.commands).await,
     };
     if let Some(image) = sandbox {
@@ -51,31 +51,31 @@ fn containerd_version(release: &Release, version: &str) -> Vec<Finding> {
     let name = release.name();
     let (least, recommended) = (release.least_containerd, release.recommended_containerd);
     if found < least {
-        let what = format!("containerd is {version}, and Kubernetes {name} needs {}.{} or newer", least.0, least.1);
+        let what = format!("containerd is {version}, but Kubernetes {name} needs {}.{} or newer", least.0, least.1);
         return vec![Finding::failure(CHECK, what, "install a newer containerd")];
     }
     if found < recommended {
         let (major, minor) = recommended;
         let what =
-            format!("containerd is {version}, and a release after Kubernetes {name} needs {major}.{minor} or newer");
+            format!("containerd is {version}, but a release after Kubernetes {name} needs {major}.{minor} or newer");
         return vec![Finding::warning(CHECK, what, "install a newer containerd before that upgrade")];
     }
     Vec::new()
 }
 
-/// `(1, 6)` of `1.6.20~ds1` or `v1.6.20`; `None` where it is not understood.
+/// Parses `1.6.20~ds1` or `v1.6.20` to `(1, 6)`.
 fn minor(version: &str) -> Option<ContainerdVersion> {
     let mut parts = version.trim_start_matches('v').split('.').map_while(|part| part.parse().ok());
     Some((parts.next()?, parts.next()?))
 }
 
-/// The sandbox image of the configuration file of containerd 2.
+/// Returns the sandbox image from the configuration of containerd 2.
 async fn pinned(commands: &Commands) -> Option<String> {
     let dump = commands.run(&["containerd", "config", "dump"], Duration::from_secs(10)).await.ok()?;
     pinned_in(&dump)
 }
 
-/// `sandbox` of the table `pinned_images` in a configuration as TOML.
+/// Returns `sandbox` of the table `pinned_images` in a TOML configuration.
 fn pinned_in(dump: &str) -> Option<String> {
     let lines = dump.lines().map(str::trim).skip_while(|line| !line.ends_with(".pinned_images]")).skip(1);
     let mut table = lines.take_while(|line| !line.starts_with('['));
@@ -83,7 +83,7 @@ fn pinned_in(dump: &str) -> Option<String> {
     Some(value.trim().trim_matches(['\'', '"']).to_owned())
 }
 
-/// containerd starts every pod with this image, whatever the kubelet's flags are.
+/// containerd starts every pod with this image, regardless of the kubelet's flags.
 async fn pause(cx: &Context, image: &str) -> Option<Finding> {
     let wanted = cx.cluster.image(KubernetesImage::Pause);
     if image == wanted {
@@ -96,30 +96,29 @@ async fn pause(cx: &Context, image: &str) -> Option<Finding> {
     Some(other_pause(&cx.cluster.release, image, &wanted, comes, offline))
 }
 
-/// `comes`: the image is on this machine, or nodeinit imports it. `offline`: nodeinit brings the images, so that nothing is pulled.
+/// `comes`: the image is on this machine, or nodeinit imports it. `offline`: nodeinit imports all images, so containerd pulls nothing.
 fn other_pause(release: &Release, image: &str, wanted: &str, comes: bool, offline: bool) -> Finding {
     let set = format!("set sandbox_image = {wanted:?} (containerd 2: pinned_images.sandbox) {RESTART}");
     let what = format!(
-        "containerd starts every pod with {image}, and the pause image of Kubernetes {} is {wanted}",
+        "containerd starts every pod with {image}, but the pause image of Kubernetes {} is {wanted}",
         release.name()
     );
     match (comes, offline) {
         (true, _) => Finding::warning(CHECK, what, set),
         (false, false) => Finding::warning(CHECK, format!("{what}; {image} is not on this machine"), set),
         (false, true) => {
-            let what =
-                format!("{what}; {image} is not on this machine and not in artifacts.images, so that no pod starts");
+            let what = format!("{what}; {image} is neither on this machine nor in artifacts.images, so no pod starts");
             Finding::failure(CHECK, what, format!("{set}; or add the archive of {image} to artifacts.images"))
         }
     }
 }
 
-/// What reads files only.
+/// Runs the checks that only read files.
 pub(super) fn local(cx: &Context) -> Vec<Finding> {
     [other_images(cx), control_plane(cx), kubelet_flags(cx)].concat()
 }
 
-/// Images of Kubernetes that `artifacts.images` lists in another version only.
+/// Reports images of Kubernetes that `artifacts.images` lists only in another version.
 fn other_images(cx: &Context) -> Vec<Finding> {
     let listed = &cx.cluster.artifacts.images;
     let wanted = KubernetesImage::ALL.map(|image| cx.cluster.image(image));
@@ -129,34 +128,34 @@ fn other_images(cx: &Context) -> Vec<Finding> {
     let finding = |wanted: &String| {
         let other = listed.iter().find(|each| name(&each.image) == name(wanted))?;
         let version = cx.cluster.version;
-        let what = format!("artifacts.images brings {}, and Kubernetes {version} uses {wanted}", other.image);
-        Some(Finding::failure(CHECK, what, "bring the image of that version, or change kubernetes.version"))
+        let what = format!("artifacts.images lists {}, but Kubernetes {version} uses {wanted}", other.image);
+        Some(Finding::failure(CHECK, what, "provide the image of that version, or change kubernetes.version"))
     };
     missing.filter_map(finding).collect()
 }
 
-/// An image without its tag.
+/// Returns an image's name without its tag.
 fn name(image: &str) -> &str {
     image.rsplit_once(':').map_or(image, |(name, _)| name)
 }
 
-/// Static pods of another version of Kubernetes. `up` does not upgrade.
+/// Warns about static pods of another version of Kubernetes. `up` does not upgrade.
 fn control_plane(cx: &Context) -> Vec<Finding> {
     let components = [KubernetesImage::ApiServer, KubernetesImage::ControllerManager, KubernetesImage::Scheduler];
     let finding = |component: KubernetesImage| {
         let path = Path::new(paths::STATIC_PODS).join(format!("{}.yaml", component.file()));
-        // A file that cannot be read or understood is replaced by its step, or is its error.
+        // The step of the component replaces or reports an invalid file.
         let pod = yaml::document(&cx.files.read_text(&path).ok()??).ok()?;
         let found = pod.pointer("/spec/containers/0/image").and_then(Value::as_str)?;
         let wanted = cx.cluster.image(component);
         let differs = found != wanted && name(found) == name(&wanted);
-        let what = format!("{} runs {found}, and kubernetes.version is {}", path.display(), cx.cluster.version);
-        differs.then(|| Finding::warning(CHECK, what, "set kubernetes.version to the version that the cluster has"))
+        let what = format!("{} runs {found}, but kubernetes.version is {}", path.display(), cx.cluster.version);
+        differs.then(|| Finding::warning(CHECK, what, "set kubernetes.version to the version of the cluster"))
     };
     components.into_iter().filter_map(finding).collect()
 }
 
-/// Flags that the machine's owner gives the kubelet, and that the kubelet of this release exits for.
+/// Reports flags in `/etc/default/kubelet` that this release of the kubelet rejects.
 fn kubelet_flags(cx: &Context) -> Vec<Finding> {
     let text = cx.files.read_text(DEFAULTS).ok().flatten().unwrap_or_default();
     let lines = text.lines().map(str::trim).filter(|line| line.starts_with("KUBELET_EXTRA_ARGS"));
@@ -164,23 +163,26 @@ fn kubelet_flags(cx: &Context) -> Vec<Finding> {
     let flags = words.filter_map(|word| word.strip_prefix("--"));
     let finding = |flag: &str| {
         let lost = cx.cluster.release.lost(Program::Kubelet, flag)?;
-        let what = format!("{DEFAULTS} gives the kubelet --{flag}, which Kubernetes {} removed: it exits", lost.by);
+        let what = format!(
+            "{DEFAULTS} sets the kubelet's flag --{flag}, which Kubernetes {} removed: the kubelet would exit",
+            lost.by
+        );
         Some(Finding::failure(CHECK, what, lost.remedy.clone()))
     };
     flags.filter_map(finding).collect()
 }
 
-/// The kubelet at `path` is of this version.
+/// Checks that the kubelet at `path` has the configured version.
 pub(super) async fn kubelet(cx: &Context, path: &Path) -> Result<Option<Finding>, crate::host::commands::CommandError> {
     let found = artifacts::kubelet_version(&cx.commands, &cx.files.real(path)).await?;
     let wanted = cx.cluster.version.to_string();
-    let remedy = "bring the kubelet of that version (artifacts in the configuration), or change kubernetes.version";
-    let what = format!("the kubelet at {} is {found}, and kubernetes.version is {wanted}", path.display());
+    let remedy = "provide the kubelet of that version (`artifacts` in the configuration), or change kubernetes.version";
+    let what = format!("the kubelet at {} is {found}, but kubernetes.version is {wanted}", path.display());
     Ok((found != wanted).then(|| Finding::failure(CHECK, what, remedy)))
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "tests make a fake machine's files")]
+#[allow(clippy::disallowed_methods, reason = "tests create the files of a fake machine")]
 mod tests {
     use super::*;
     use crate::{context::testing::context_of, steps::preflight::Level};
@@ -205,11 +207,11 @@ mod tests {
             assert_eq!(level(fit), None, "{fit}");
         }
         let found = containerd_version(&newest(), "1.5.9").remove(0).what;
-        assert_eq!(found, "containerd is 1.5.9, and Kubernetes 1.37 needs 1.6 or newer");
+        assert_eq!(found, "containerd is 1.5.9, but Kubernetes 1.37 needs 1.6 or newer");
     }
 
     #[test]
-    fn another_pause_image_is_refused_where_it_can_come_from_nowhere() {
+    fn another_pause_image_is_refused_if_it_has_no_source() {
         let finding = |comes, offline| other_pause(&newest(), "r.io/pause:3.10.1", "r.io/pause:3.10.2", comes, offline);
         assert_eq!(finding(true, true).level, Level::Warning);
         assert_eq!(finding(false, false).level, Level::Warning);
@@ -240,7 +242,7 @@ mod tests {
         assert_eq!(
             found(old),
             [
-                "artifacts.images brings registry.k8s.io/pause:3.10.1, and Kubernetes v1.37.1 uses registry.k8s.io/pause:3.10.2"
+                "artifacts.images lists registry.k8s.io/pause:3.10.1, but Kubernetes v1.37.1 uses registry.k8s.io/pause:3.10.2"
             ]
         );
         let both = format!("{old}, {{path: b.tar, image: \"registry.k8s.io/pause:3.10.2\"}}");
@@ -258,11 +260,11 @@ mod tests {
         std::fs::write(manifests.join("kube-controller-manager.yaml"), pod("example.org/own:v1")).unwrap();
         let found: Vec<String> = control_plane(&cx).into_iter().map(|finding| finding.what).collect();
         assert_eq!(found.len(), 1, "{found:?}");
-        assert!(found[0].ends_with("runs registry.k8s.io/kube-apiserver:v1.36.4, and kubernetes.version is v1.37.1"));
+        assert!(found[0].ends_with("runs registry.k8s.io/kube-apiserver:v1.36.4, but kubernetes.version is v1.37.1"));
     }
 
     #[test]
-    fn flags_of_the_owner_that_the_kubelet_refuses_are_named() {
+    fn kubelet_flags_that_the_release_removed_are_named() {
         let (dir, cx) = context_of(HEAD);
         std::fs::create_dir_all(dir.path().join("etc/default")).unwrap();
         let text = "# --boot-id-file=x\nKUBELET_EXTRA_ARGS=\"--v=2 --pod-infra-container-image=x --housekeeping-interval=10s\"\n";
@@ -271,7 +273,7 @@ mod tests {
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(
             found[0].what,
-            "/etc/default/kubelet gives the kubelet --pod-infra-container-image, which Kubernetes 1.35 removed: it exits"
+            "/etc/default/kubelet sets the kubelet's flag --pod-infra-container-image, which Kubernetes 1.35 removed: the kubelet would exit"
         );
     }
 }

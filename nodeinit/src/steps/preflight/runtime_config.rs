@@ -1,4 +1,4 @@
-//! Settings of containerd that would keep every pod from starting.
+//! Checks settings of containerd that would keep every pod from starting.
 
 use super::{Finding, release};
 use crate::{
@@ -17,35 +17,35 @@ use std::path::Path;
 /// The check's name.
 pub(in crate::steps) const CHECK: &str = "containerd-config";
 
-/// Where CNI plugins are placed by us and by flannel.
+/// Where nodeinit and flannel install CNI plugins.
 const PLUGINS: &str = "/opt/cni/bin";
 
-/// Which settings of containerd are not suitable.
+/// The unsuitable settings of containerd.
 pub(in crate::steps) async fn settings(cx: &Context) -> Vec<Finding> {
     let (config, release) = tokio::join!(check(cx), release::runtime(cx));
     [config, release].concat()
 }
 
-/// Looks at the configuration that containerd runs with. Whether containerd answers at all is another check's matter.
+/// Checks the configuration that containerd runs with. Another check reports a containerd that does not answer.
 async fn check(cx: &Context) -> Vec<Finding> {
     let ask = async { Cri::connect(cx.files.real(Path::new(SOCKET))).await?.config().await };
     ask.await.map_or_else(|_| Vec::new(), |config| findings(&config, &cx.cluster))
 }
 
-/// Why nodeinit cannot write it.
+/// Returns the finding for a configuration that nodeinit cannot write.
 pub(super) fn obstacle(error: &StepError) -> Finding {
     let all: Vec<String> = [error.to_string()].into_iter().chain(error.causes()).collect();
     Finding::failure(CHECK, all.join(": "), error.advice().unwrap_or_default())
 }
 
-/// `SystemdCgroup` of the runtime that pods get.
+/// `SystemdCgroup` of the default runtime.
 pub(in crate::steps) fn systemd_cgroup(config: &Value) -> Option<bool> {
     let runtime = config.pointer("/containerd/defaultRuntimeName").and_then(Value::as_str).unwrap_or("runc");
     let options = config.pointer(&format!("/containerd/runtimes/{runtime}/options"))?;
     Some(options["SystemdCgroup"].as_bool().unwrap_or(false))
 }
 
-/// `config` is the answer of the CRI's `Status`, of containerd's `CriConfig`; what it does not tell is not judged.
+/// `config` is containerd's `CriConfig` from the CRI call `Status`; values that are missing in it are not checked.
 fn findings(config: &Value, cluster: &Cluster) -> Vec<Finding> {
     let remedy = |set: String| format!("set {set} in /etc/containerd/config.toml, then `systemctl restart containerd`");
     let mut findings = Vec::new();
@@ -84,7 +84,8 @@ fn findings(config: &Value, cluster: &Cluster) -> Vec<Finding> {
     }
     let plugins = config.pointer("/cni/binDir").and_then(Value::as_str);
     if let Some(directory) = plugins.filter(|directory| *directory != PLUGINS && cluster.addons.cni == Cni::Flannel) {
-        let what = format!("containerd looks for CNI plugins in {directory}, and flannel puts its own into {PLUGINS}");
+        let what =
+            format!("containerd looks for CNI plugins in {directory}, but flannel installs its plugins in {PLUGINS}");
         findings.push(Finding::failure(CHECK, what, remedy(format!("the cni section's bin_dir = {PLUGINS:?}"))));
     }
     findings
@@ -104,14 +105,14 @@ mod tests {
     }
 
     #[test]
-    fn a_fitting_configuration_is_silent() {
+    fn a_suitable_configuration_has_no_findings() {
         let (_dir, cx) = context();
         assert!(findings(&config(true, "/opt/cni/bin"), &cx.cluster).is_empty());
-        assert!(findings(&Value::Null, &cx.cluster).is_empty(), "what is not told is not judged");
+        assert!(findings(&Value::Null, &cx.cluster).is_empty(), "missing values are not checked");
     }
 
     #[test]
-    fn what_an_imported_file_overrides_is_named() {
+    fn overrides_by_an_imported_file_are_named() {
         let (_dir, cx) = crate::context::testing::context_of(
             "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nimages: {mirrors: [{registry: docker.io, urls: [\"https://m\"]}]}\n",
         );
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn debians_own_configuration_is_refused_with_all_that_is_wrong() {
+    fn the_configuration_of_debian_is_refused_with_every_problem() {
         let (_dir, cx) = context();
         let found = findings(&config(false, "/usr/lib/cni"), &cx.cluster);
         let levels: Vec<Level> = found.iter().map(|f| f.level).collect();

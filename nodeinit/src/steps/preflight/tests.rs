@@ -1,4 +1,4 @@
-//! Checks on a directory that stands for a machine.
+//! Checks on a directory that represents a machine.
 
 use super::*;
 use crate::{
@@ -39,8 +39,8 @@ async fn every_problem_is_in_one_report_with_its_remedy() {
     assert_eq!(error.exit, Exit::Unfit);
     let text = error.to_string();
     for part in [
-        "1 processor, and a master needs 2",
-        "switched off: cpuset, pids",
+        "1 processor, but a master needs 2",
+        "disabled: cpuset, pids",
         "/etc/kubernetes/manifests/old.yaml",
         "/var/lib/etcd/member",
         "no module overlay",
@@ -74,23 +74,23 @@ fn firewalls_and_selinux_are_named_with_the_commands_that_let_kubernetes_work() 
     assert!(firewall.what.starts_with("ufw is enabled") && firewall.remedy.contains("`ufw allow 2379:2380/tcp`"));
     assert!(selinux.remedy.contains("container-selinux"), "{}", selinux.remedy);
     put(&dir, &[("var/lib/selinux/targeted/active/modules/200/container/cil", "")]);
-    let [again] = &protections()[..] else { panic!("SELinux is still named") };
+    let [again] = &protections()[..] else { panic!("SELinux is still reported") };
     assert_eq!(again, firewall);
 }
 
 #[test]
-fn what_we_made_ourselves_is_no_leftover() {
+fn files_of_nodeinit_are_not_leftovers() {
     let (dir, cx) = context();
     cx.journal.intend(vec![Record::Tree { path: "/etc/kubernetes".into(), before: None }]).unwrap();
     put(&dir, &[("etc/kubernetes/manifests/etcd.yaml", ""), ("etc/kubernetes/admin.conf", "")]);
     assert_eq!(whats(&leftovers::leftovers(&cx)), "");
     put(&dir, &[("etc/cni/net.d/10-other.conflist", "{}")]);
-    assert!(whats(&leftovers::leftovers(&cx)).starts_with("leftovers Warning: other pod networks"));
+    assert!(whats(&leftovers::leftovers(&cx)).starts_with("leftovers Warning: this machine has other pod network"));
 }
 
 #[test]
 fn a_taken_port_names_its_process_and_our_own_is_fine() {
-    // The only port of a component that a test may listen on without being in the way of a real cluster is a free one.
+    // The test listens on a free port, so that it does not disturb a real cluster.
     let Ok(socket) = std::net::TcpListener::bind("127.0.0.1:10259") else { return };
     let (dir, cx) = context();
     let machine = crate::host::files::Files::of_machine();
@@ -101,19 +101,19 @@ fn a_taken_port_names_its_process_and_our_own_is_fine() {
     let found = network::ports(&cx);
     assert!(
         whats(&found).contains(&format!(
-            "port 10259 is needed by kube-scheduler and taken by kube-scheduler (process {process})"
+            "port 10259, which kube-scheduler needs, is in use by kube-scheduler (process {process})"
         )),
         "{}",
         whats(&found)
     );
     cx.journal.intend(vec![Record::Unit { name: "kubelet.service".into() }]).unwrap();
     let found = network::ports(&cx);
-    assert!(!whats(&found).contains("10259"), "our own scheduler is no stranger");
+    assert!(!whats(&found).contains("10259"), "the running scheduler is accepted");
     drop(socket);
 }
 
 #[tokio::test]
-async fn a_clock_behind_the_accepted_time_is_refused_with_both_times_until_it_is_set() {
+async fn a_clock_behind_the_accepted_time_is_refused_with_both_times() {
     let (_dir, mut cx) = context();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     cx.journal.intend(vec![Record::Clock { time: now }]).unwrap();
@@ -121,8 +121,8 @@ async fn a_clock_behind_the_accepted_time_is_refused_with_both_times_until_it_is
     cx.clock = Clock::behind(Duration::from_secs(3600));
     let findings = clocks::accepted(&cx).await;
     let found = whats(&findings);
-    assert!(found.contains("clock Failure: this machine's clock says"), "{found}");
-    assert!(found.contains("and an earlier run accepted"), "{found}");
+    assert!(found.contains("clock Failure: this machine's clock shows"), "{found}");
+    assert!(found.contains("but an earlier run accepted"), "{found}");
     assert_eq!(Report { findings: findings.clone() }.exit(), Exit::TryAgain);
     let needs_operator = [findings, vec![Finding::failure("root", "", "")]].concat();
     assert_eq!(Report { findings: needs_operator }.exit(), Exit::Unfit);
@@ -139,7 +139,7 @@ async fn a_synchronized_clock_disproves_a_later_recorded_time() {
 }
 
 #[tokio::test]
-async fn a_time_that_preflight_refused_locks_nothing_out() {
+async fn a_time_that_preflight_refused_is_not_recorded() {
     let (_dir, cx) = context();
     let ahead = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs() + 5 * 365 * 24 * 3600;
     let run = Record::Run { command: "up".into(), version: "0".into(), time: ahead };
@@ -149,7 +149,7 @@ async fn a_time_that_preflight_refused_locks_nothing_out() {
 }
 
 #[test]
-fn swap_is_judged_by_what_is_configured() {
+fn swap_is_checked_against_the_configuration() {
     let judge = |swap: &str, kubelet: &str| {
         let head = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\n";
         let (dir, cx) = context_of(&format!("{head}os: {{swap: {swap}}}\nkubelet: {{config: {{{kubelet}}}}}\n"));
@@ -157,7 +157,7 @@ fn swap_is_judged_by_what_is_configured() {
         whats(&machine::swap(&cx))
     };
     assert_eq!(judge("off", ""), "");
-    assert!(judge("refuse", "").contains("swap is on (/dev/sda2), and os.swap is refuse"));
+    assert!(judge("refuse", "").contains("swap is on (/dev/sda2), but os.swap is `refuse`"));
     assert_eq!(judge("keep", "failSwapOn: false"), "");
 }
 
@@ -192,10 +192,7 @@ async fn archives_and_sysctls_are_checked_before_anything_changes() {
     let saved = r#"[{"Config":"c","RepoTags":["d:1"],"Layers":[]}]"#;
     put(&dir, &[("opt/k/images/d.tar", &tar("manifest.json", saved))]);
     let sysctls = whats(&inputs::sysctls(&cx));
-    assert_eq!(
-        sysctls,
-        "sysctls Failure: os.sysctls: vm.swappiness is \"low\", and the kernel takes only numbers there\n"
-    );
+    assert_eq!(sysctls, "sysctls Failure: os.sysctls: vm.swappiness is \"low\", but the kernel accepts only numbers\n");
     let found: Vec<Finding> =
         inputs::archives(&cx.files, &cx.cluster, Role::Master).into_iter().map(|(_, finding)| finding).collect();
     let images = whats(&found);

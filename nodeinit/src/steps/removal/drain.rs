@@ -1,4 +1,4 @@
-//! Takes a node's pods off it, as `kubectl drain` does. Source: `k8s.io/kubectl/pkg/drain`.
+//! Drains a node, as `kubectl drain` does. Source: `k8s.io/kubectl/pkg/drain`.
 
 use crate::{
     api::kube::{
@@ -14,20 +14,20 @@ use nodeinit_base::Wait;
 use serde_json::json;
 use std::{collections::BTreeMap, ops::ControlFlow, time::Duration};
 
-/// Nothing further is scheduled to the node.
+/// Marks the node as unschedulable.
 ///
 /// # Errors
-/// Where the API refuses.
+/// If the API refuses.
 pub async fn cordon(client: &KubeClient, node: &str) -> Result<(), StepError> {
     let patched = client.merge(&format!("/api/v1/nodes/{node}"), &json!({"spec": {"unschedulable": true}})).await;
     patched.map(drop).map_err(|e| StepError::caused(format!("cannot cordon {node}"), e))
 }
 
-/// Evicts all pods but those of DaemonSets and the static ones, and waits until they are gone. PodDisruptionBudgets are
-/// honoured: what they hold back is tried again until the deadline.
+/// Evicts all pods except those of DaemonSets and static pods, and waits until they are gone. It respects PodDisruptionBudgets
+/// and retries the pods that they protect until the deadline.
 ///
 /// # Errors
-/// Where pods of no controller would be lost without `force`; and at the deadline those that did not go, each with its
+/// If pods without a controller would be lost and `force` is not set; or if pods are left at the deadline, each with its
 /// reason.
 pub async fn drain(cx: &Context, client: &KubeClient, name: &str, force: bool) -> Result<(), StepError> {
     let pods = pods(client, name).await.map_err(|e| StepError::caused(format!("cannot list the pods of {name}"), e))?;
@@ -36,7 +36,7 @@ pub async fn drain(cx: &Context, client: &KubeClient, name: &str, force: bool) -
         let what = format!("no controller recreates these pods of {name} elsewhere: {}", alone.join(", "));
         return Err(StepError::new(what).hint("delete them yourself, or add --force"));
     }
-    cx.report.note("drain", format!("{} pods are evicted from {name}", pods.len()));
+    cx.report.note("drain", format!("evicting {} pods from {name}", pods.len()));
     let limit = cx.cluster.timeouts.node;
     let look = async || match round(client, name).await {
         Ok(left) if left.is_empty() => ControlFlow::Break(()),
@@ -45,7 +45,7 @@ pub async fn drain(cx: &Context, client: &KubeClient, name: &str, force: bool) -
         }
         Err(e) => ControlFlow::Continue(e.to_string()),
     };
-    let wait = Wait::new(format!("the end of the pods of {name}"), limit).at_most_every(Duration::from_millis(500));
+    let wait = Wait::new(format!("the pods of {name} to stop"), limit).at_most_every(Duration::from_millis(500));
     wait.until(look).await.map_err(|late| {
         StepError::from(late).exit(Exit::TryAgain).hint(format!(
             "{name} takes no new pods (`kubectl uncordon {name}` undoes that); delete or fix the pods named above, then try again"
@@ -53,15 +53,15 @@ pub async fn drain(cx: &Context, client: &KubeClient, name: &str, force: bool) -
     })
 }
 
-/// Evicts those that are not going yet; those that are left, with why.
+/// Evicts the pods that are not terminating yet; returns those that are left, with the reason.
 async fn round(client: &KubeClient, node: &str) -> Result<BTreeMap<String, String>, ApiError> {
-    // A dead node's kubelet confirms nothing; its pods go with the node. That it is dead is seen only after a while.
+    // The kubelet of a dead node confirms nothing; its pods are deleted with the node. The control plane notices after a while.
     let alive = client.find::<Node>(&format!("/api/v1/nodes/{node}")).await?.is_some_and(|node| node.is_ready());
     let mut left = BTreeMap::new();
     for pod in pods(client, node).await? {
         let going = pod.metadata.deletion_timestamp.is_some();
         if going && alive {
-            left.insert(shown(&pod), "is ending".into());
+            left.insert(shown(&pod), "is terminating".into());
         }
         if going {
             continue;
@@ -73,7 +73,7 @@ async fn round(client: &KubeClient, node: &str) -> Result<BTreeMap<String, Strin
             "metadata": {"name": name, "namespace": namespace},
         });
         match client.create(&format!("/api/v1/namespaces/{namespace}/pods/{name}/eviction"), &eviction).await {
-            Ok(_) => left.insert(shown(&pod), "is ending".into()),
+            Ok(_) => left.insert(shown(&pod), "is terminating".into()),
             Err(e) if e.is_not_found() => None,
             // Its PodDisruptionBudget does not allow it now.
             Err(ApiError::Refused { status: StatusCode::TOO_MANY_REQUESTS, message, .. }) => {
@@ -85,8 +85,8 @@ async fn round(client: &KubeClient, node: &str) -> Result<BTreeMap<String, Strin
     Ok(left)
 }
 
-/// The pods that must go: not those of DaemonSets, which ignore that a node is cordoned, nor static ones, which are the
-/// machine's own.
+/// Returns the pods to evict: not those of DaemonSets, which ignore that a node is cordoned, nor static ones, which belong to
+/// the machine.
 async fn pods(client: &KubeClient, node: &str) -> Result<Vec<Pod>, ApiError> {
     let mut pods = pods_on(client, node).await?;
     pods.retain(must_go);

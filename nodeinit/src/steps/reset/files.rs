@@ -1,4 +1,4 @@
-//! The files: trees, files, directories, and last the journal.
+//! Removes directory trees, files, directories and, last, the journal.
 
 use crate::{
     context::{Context, blocking},
@@ -22,22 +22,22 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Step `remove-files`: trees, files and directories of ours; a file that was there before is put back. etcd data that was
-/// moved aside stays, unless it is to be removed, too.
-pub struct Files {
-    /// Whether etcd data that was moved aside is removed.
+/// Step `remove-files`: removes the trees, files and directories of nodeinit, and restores files that it replaced. etcd data that was
+/// moved aside stays, unless its removal is requested, too.
+pub struct RemoveFiles {
+    /// Whether to remove etcd data that was moved aside.
     pub remove_aside: bool,
 }
 
-impl Files {
-    /// The etcd data that stays.
+impl RemoveFiles {
+    /// Returns the etcd data that stays.
     fn kept(&self, cx: &Context) -> Result<Vec<PathBuf>, StepError> {
         if self.remove_aside { Ok(Vec::new()) } else { aside::paths(cx) }
     }
 }
 
 #[async_trait(?Send)]
-impl Step for Files {
+impl Step for RemoveFiles {
     fn id(&self) -> StepId {
         StepId::RemoveFiles
     }
@@ -54,15 +54,17 @@ impl Step for Files {
             for tree in trees(&cx).into_keys() {
                 match in_trees.iter().filter(|path| path.starts_with(&tree)).count() {
                     0 => {}
-                    n => changes.push(format!("remove what came into {} ({n} entries)", tree.display())),
+                    n => changes.push(format!("remove new entries in {} ({n})", tree.display())),
                 }
             }
             let elsewhere = |path: &Path| !in_trees.iter().any(|removed| path.starts_with(removed));
             for (path, fate) in own_files(&cx, elsewhere)? {
                 match fate {
                     Fate::Remove => changes.push(format!("remove {}", path.display())),
-                    Fate::PutBack(_) => changes.push(format!("put {} back as it was", path.display())),
-                    Fate::Keep => changes.push(format!("keep {}: it was changed since", path.display())),
+                    Fate::PutBack(_) => changes.push(format!("restore the original {}", path.display())),
+                    Fate::Keep => {
+                        changes.push(format!("keep {}: it was changed after nodeinit wrote it", path.display()))
+                    }
                 }
             }
             if !changes.is_empty() {
@@ -102,7 +104,7 @@ fn remove(cx: &Context, kept: &[PathBuf]) -> Result<(), StepError> {
         directories.extend(tree.ancestors().filter(|path| made.iter().any(|made| path.starts_with(made))));
     }
     for path in directories.into_iter().rev() {
-        // Where somebody else put something in, the directory is no longer ours alone.
+        // A directory with files of others stays.
         let _ = cx.files.remove_directory(path);
     }
     Ok(())
@@ -111,7 +113,7 @@ fn remove(cx: &Context, kept: &[PathBuf]) -> Result<(), StepError> {
 /// Why etcd data that was moved aside stays.
 const KEPT: &str = "etcd data that was moved aside; `nodeinit etcd aside remove` deletes it";
 
-/// What appeared in our trees since they were claimed, without what is kept.
+/// Returns what appeared in nodeinit's trees since they were claimed, without what is kept.
 fn in_trees(cx: &Context, kept: &[PathBuf]) -> Result<Vec<PathBuf>, StepError> {
     let mut paths = Vec::new();
     for (tree, before) in trees(cx) {
@@ -123,7 +125,7 @@ fn in_trees(cx: &Context, kept: &[PathBuf]) -> Result<Vec<PathBuf>, StepError> {
     Ok(paths)
 }
 
-/// The path itself, or, where something kept is below it, all else that is.
+/// Returns the path itself, or, if something below it is kept, everything else below it.
 fn around(cx: &Context, path: PathBuf, kept: &[PathBuf]) -> Result<Vec<PathBuf>, StepError> {
     if kept.contains(&path) {
         return Ok(Vec::new());
@@ -138,16 +140,16 @@ fn around(cx: &Context, path: PathBuf, kept: &[PathBuf]) -> Result<Vec<PathBuf>,
     Ok(paths)
 }
 
-/// Removes a path and everything below it, but nothing behind a mount: that is somebody else's.
+/// Removes a path and everything below it, but does not cross mounts.
 fn remove_tree(cx: &Context, path: &Path) -> Result<(), StepError> {
     Ok(cx.files.remove_tree(path)?)
 }
 
-/// Step `forget`: the journal itself.
-pub struct Journal;
+/// Step `forget`: removes the journal.
+pub struct RemoveJournal;
 
 #[async_trait(?Send)]
-impl Step for Journal {
+impl Step for RemoveJournal {
     fn id(&self) -> StepId {
         StepId::Forget
     }
@@ -164,7 +166,7 @@ impl Step for Journal {
         let cx = cx.clone();
         blocking(move || {
             let directory = Path::new(JOURNAL).parent().unwrap_or(Path::new("/var/lib/nodeinit"));
-            // The journal goes last: killed before, the next reset still knows everything.
+            // The journal is removed last: if this run is killed before, the next reset still knows everything.
             for name in cx.files.list(directory)?.iter().filter(|name| !JOURNAL.ends_with(name.as_str())) {
                 remove_tree(&cx, &directory.join(name))?;
             }
@@ -181,7 +183,7 @@ mod tests {
     use crate::{context::testing::context_of, engine::journal::Record, host::files::NewFile};
     use std::{fs, os::unix::fs::PermissionsExt};
 
-    /// A cluster's data, live and moved aside, in a directory whose parent `up` made as well.
+    /// Returns a machine with live and moved-aside data in a directory whose parent `up` created, too.
     async fn with_data() -> (tempfile::TempDir, Context) {
         let config = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\n";
         let (dir, cx) = context_of(&format!("{config}etcd: {{dataDirectory: /data/etcd}}\n"));
@@ -197,7 +199,7 @@ mod tests {
     #[tokio::test]
     async fn etcd_data_that_was_moved_aside_stays() {
         let (_dir, cx) = with_data().await;
-        let files = Files { remove_aside: false };
+        let files = RemoveFiles { remove_aside: false };
         let State::Needed(changes) = files.check(&cx).await.unwrap() else { panic!("nothing to do") };
         assert_eq!(changes.len(), 3, "{changes:?}");
         assert!(changes[2].starts_with("keep /data/etcd/member.aside-20260131T120000Z: "), "{changes:?}");
@@ -210,12 +212,12 @@ mod tests {
     #[tokio::test]
     async fn etcd_data_that_was_moved_aside_is_removed_on_request() {
         let (_dir, cx) = with_data().await;
-        let files = Files { remove_aside: true };
+        let files = RemoveFiles { remove_aside: true };
         remove(&cx, &files.kept(&cx).unwrap()).unwrap();
         assert!(!cx.files.exists("/data"));
     }
 
-    /// Every file below `directory` with its mode and its content, and every directory.
+    /// Lists every file below `directory` with its mode and content, and every directory.
     fn tree(cx: &Context, directory: &str) -> Vec<String> {
         let mut found = Vec::new();
         for name in cx.files.list(directory).unwrap() {
@@ -232,10 +234,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_nodeinit_wrote_goes_and_everything_else_is_as_before() {
+    async fn files_of_nodeinit_are_removed_and_everything_else_is_restored() {
         let (_dir, cx) =
             context_of("apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\n");
-        let files = Files { remove_aside: false };
+        let files = RemoveFiles { remove_aside: false };
         let directory = |path: &str| fs::create_dir_all(cx.files.real(Path::new(path))).unwrap();
         directory("/etc/kubernetes/manifests");
         cx.files.write(&[NewFile { mode: 0o640, ..NewFile::public("/etc/theirs", b"theirs") }]).unwrap();
@@ -255,21 +257,23 @@ mod tests {
         cx.files.write(&[NewFile::private(temporary(Path::new("/etc/theirs")), "half a fi")]).unwrap();
 
         let State::Needed(changes) = files.check(&cx).await.unwrap() else { panic!("nothing to do") };
-        for change in
-            ["put /etc/theirs back as it was", "remove /etc/new/deep/ours", "keep /opt/changed: it was changed since"]
-        {
+        for change in [
+            "restore the original /etc/theirs",
+            "remove /etc/new/deep/ours",
+            "keep /opt/changed: it was changed after nodeinit wrote it",
+        ] {
             assert!(changes.iter().any(|found| found == change), "{change}: {changes:?}");
         }
         remove(&cx, &[]).unwrap();
         assert_eq!(tree(&cx, "/etc"), before);
-        assert_eq!(cx.files.list("/var/lib").unwrap(), ["nodeinit"], "a tree that was not there before is gone");
+        assert_eq!(cx.files.list("/var/lib").unwrap(), ["nodeinit"], "a tree created by nodeinit is removed");
         assert_eq!(tree(&cx, "/opt"), ["/opt/changed 644 changed by somebody else"]);
         remove(&cx, &[]).unwrap();
         assert_eq!(tree(&cx, "/etc"), before, "an interrupted reset runs again");
     }
 
     #[tokio::test]
-    async fn of_a_directory_that_others_use_too_only_what_is_ours_is_removed() {
+    async fn in_a_shared_directory_only_files_of_nodeinit_are_removed() {
         let config = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\n\
             etcd: {dataDirectory: /srv/data}\napiServer: {extraArgs: {audit-log-path: /var/log/audit.log}}\n";
         let (_dir, cx) = context_of(config);
@@ -304,7 +308,7 @@ mod tests {
         assert_eq!(cx.files.list("/srv/data").unwrap(), ["photos"]);
     }
 
-    /// Claims `/data/etcd`, fills it, puts a file of others into its parent, and removes what is ours.
+    /// Claims `/data/etcd`, fills it, puts a file of others into its parent, and runs the removal.
     async fn left_in_the_parent(claim: Option<Record>) -> Vec<String> {
         let (_dir, cx) = match claim {
             None => with_data().await,
@@ -322,7 +326,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_others_put_into_a_parent_that_we_made_stays() {
+    async fn files_of_others_in_a_parent_that_nodeinit_created_stay() {
         assert_eq!(left_in_the_parent(None).await, ["photos"]);
         let older = Record::Tree { path: "/data".into(), before: None };
         assert_eq!(left_in_the_parent(Some(older)).await, ["photos"], "older versions claimed the outermost parent");

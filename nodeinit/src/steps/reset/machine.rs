@@ -1,4 +1,4 @@
-//! The running machine: services, pods, mounts, the pod network.
+//! Resets the running machine: services, pods, mounts, the pod network.
 
 use crate::{
     api::cri::{self, Cri, Sandbox},
@@ -21,15 +21,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// One command may take this long, and tries to remove a pod again as long from the first pod on; each pod has `LEAST`.
+/// Limit for one command, and for retries over all pods, counted from the first pod; each pod gets at least `LEAST`.
 const LIMIT: Duration = Duration::from_secs(60);
 const LEAST: Duration = Duration::from_secs(10);
 
-/// Step `stop-kubelet`: it would start again what is removed.
-pub struct Kubelet;
+/// Step `stop-kubelet`: stops the kubelet first, because it would restart removed pods.
+pub struct StopKubelet;
 
 #[async_trait(?Send)]
-impl Step for Kubelet {
+impl Step for StopKubelet {
     fn id(&self) -> StepId {
         StepId::StopKubelet
     }
@@ -51,16 +51,16 @@ impl Step for Kubelet {
     }
 }
 
-/// The units that we started, without containerd, which removes the pods.
+/// Returns the units that nodeinit started, without containerd, which removes the pods.
 fn units(cx: &Context) -> impl Iterator<Item = String> + use<> {
     cx.journal.state().units.into_iter().filter(|unit| unit != containerd::UNIT)
 }
 
-/// Step `remove-pods`: every pod of the kubelet that we started.
-pub struct Pods;
+/// Step `remove-pods`: removes every pod of the kubelet that nodeinit started.
+pub struct RemovePods;
 
 #[async_trait(?Send)]
-impl Step for Pods {
+impl Step for RemovePods {
     fn id(&self) -> StepId {
         StepId::RemovePods
     }
@@ -89,7 +89,7 @@ impl Step for Pods {
     }
 }
 
-/// Removes a pod, trying again `until` then: a runtime that just reads a new configuration of its network refuses at first.
+/// Removes a pod, with retries until `until`: a runtime that is reading a new network configuration refuses at first.
 async fn remove(cri: &Cri, pod: &Sandbox, until: Instant) -> Result<(), StepError> {
     let attempt = async || match cri.remove_sandbox(&pod.id).await {
         Ok(()) => ControlFlow::Break(()),
@@ -97,7 +97,7 @@ async fn remove(cri: &Cri, pod: &Sandbox, until: Instant) -> Result<(), StepErro
     };
     let limit = until.saturating_duration_since(Instant::now()).max(LEAST);
     let wait = Wait::new(format!("the removal of the pod {}/{}", pod.namespace, pod.pod), limit);
-    let hint = "see `journalctl -u containerd`; if it has no pod network (`cni plugin not initialized`), put the file of the network back into \
+    let hint = "see `journalctl -u containerd`; if it has no pod network (`cni plugin not initialized`), restore the file of the network in \
                 /etc/cni/net.d and restart containerd; then run `nodeinit reset` again";
     wait.at_most_every(Duration::from_secs(1)).until(attempt).await.map_err(|late| StepError::from(late).hint(hint))
 }
@@ -110,16 +110,16 @@ async fn sandboxes() -> Result<(Cri, Vec<Sandbox>), StepError> {
     };
     find.await.map_err(|e| {
         let hint = "start it (`systemctl start containerd`), then run `nodeinit reset` again";
-        StepError::caused("the pods of this machine cannot be removed", e).exit(Exit::TryAgain).hint(hint)
+        StepError::caused("cannot remove the pods of this machine", e).exit(Exit::TryAgain).hint(hint)
     })
 }
 
-/// Step `unmount`: what the kubelet and the runtime mounted below directories that are ours. Done before anything is
-/// removed there, so that nothing behind a mount is touched.
-pub struct Mounts;
+/// Step `unmount`: unmounts what the kubelet and the runtime mounted below nodeinit's directories. It runs before anything is
+/// removed there, so that nothing behind a mount is deleted.
+pub struct Unmount;
 
 #[async_trait(?Send)]
-impl Step for Mounts {
+impl Step for Unmount {
     fn id(&self) -> StepId {
         StepId::Unmount
     }
@@ -141,7 +141,7 @@ impl Step for Mounts {
     }
 }
 
-/// The mounts below what is ours in our trees, innermost first. A tree that is itself a mount was there before us; one may be a
+/// Returns the mounts below nodeinit's trees, innermost first. A tree that is itself a mount existed before; a tree may be a
 /// symbolic link.
 fn mounts(cx: &Context) -> Result<Vec<PathBuf>, StepError> {
     let trees: Vec<(PathBuf, PathBuf, Vec<String>)> =
@@ -166,18 +166,18 @@ fn unescape(text: &str) -> PathBuf {
     PathBuf::from(plain)
 }
 
-/// Step `remove-network`: interfaces of the pod network that were not there before, the virtual address, and the chains of kube-proxy
-/// and the pod network in iptables.
-pub struct Network;
+/// Step `remove-network`: removes new interfaces of the pod network, the virtual address, and the iptables chains of kube-proxy and the
+/// pod network.
+pub struct RemoveNetwork;
 
-/// Interfaces that flannel and the bridge plugin make.
+/// Interfaces that flannel and the bridge plugin create.
 const INTERFACES: [&str; 4] = ["cni0", "flannel.1", "flannel-v6.1", "kube-ipvs0"];
 
-/// Chains of the kubelet, kube-proxy, the CNI plugins and flannel begin with these.
+/// Prefixes of the chains of the kubelet, kube-proxy, the CNI plugins and flannel.
 const CHAINS: [&str; 3] = ["KUBE-", "CNI-", "FLANNEL-"];
 
 #[async_trait(?Send)]
-impl Step for Network {
+impl Step for RemoveNetwork {
     fn id(&self) -> StepId {
         StepId::RemoveNetwork
     }
@@ -188,7 +188,7 @@ impl Step for Network {
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
         let mut changes: Vec<String> = interfaces(cx)?.iter().map(|i| format!("delete interface {i}")).collect();
-        changes.extend(virtual_address::held(cx)?.map(|(address, on)| format!("take {address} from {on}")));
+        changes.extend(virtual_address::held(cx)?.map(|(address, on)| format!("remove {address} from {on}")));
         for family in ["iptables", "ip6tables"] {
             if foreign_rules(cx, family).await?.is_some() {
                 changes.push(format!("remove the chains of Kubernetes from {family}"));
@@ -218,7 +218,7 @@ fn interfaces(cx: &Context) -> Result<Vec<String>, StepError> {
     Ok(now.into_iter().filter(|name| INTERFACES.contains(&name.as_str()) && !before.contains(name)).collect())
 }
 
-/// The rules without those of Kubernetes, or `None` where there are none of Kubernetes, or no such program.
+/// Returns the rules without those of Kubernetes; `None` if there are none of Kubernetes, or no such program.
 async fn foreign_rules(cx: &Context, family: &str) -> Result<Option<String>, StepError> {
     if cx.journal.state().units.is_empty() {
         return Ok(None);
@@ -235,8 +235,8 @@ async fn foreign_rules(cx: &Context, family: &str) -> Result<Option<String>, Ste
     Ok(Some(rules.lines().filter(|line| !is_of_kubernetes(line)).map(|line| format!("{line}\n")).collect()))
 }
 
-/// Whether a line of `iptables-save` declares a chain of Kubernetes, is a rule in one, or leads to one. What a comment says does
-/// not count.
+/// Whether a line of `iptables-save` declares a chain of Kubernetes, is a rule in one, or jumps to one. Comments do not
+/// count.
 fn is_of_kubernetes(line: &str) -> bool {
     let is_chain = |name: &str| CHAINS.iter().any(|prefix| name.starts_with(prefix));
     if let Some(declared) = line.strip_prefix(':') {
@@ -259,7 +259,7 @@ fn is_of_kubernetes(line: &str) -> bool {
     false
 }
 
-/// The words of a rule. Source: iptables `libxtables/xtables.c`, `xtables_save_string`: quotes, and a backslash before `"`, `\` and `'`.
+/// Splits a rule into words. Source: iptables `libxtables/xtables.c`, `xtables_save_string`: quotes, and a backslash before `"`, `\` and `'`.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut quoted) = (Vec::new(), String::new(), false);
     let mut characters = line.chars();
@@ -282,7 +282,7 @@ mod tests {
     use crate::{context::testing::context, engine::journal::Record, host::files::NewFile};
 
     #[test]
-    fn only_chains_make_a_rule_one_of_kubernetes() {
+    fn a_rule_belongs_to_kubernetes_by_its_chains_only() {
         for ours in [
             ":KUBE-SERVICES - [0:0]",
             "-A KUBE-SERVICES -j ACCEPT",
@@ -313,7 +313,7 @@ mod tests {
             .intend(vec![Record::Tree { path: "/var/lib/kubelet".into(), before: Some(vec!["nfs".into()]) }])
             .unwrap();
         std::fs::create_dir_all(dir.path().join("proc/self")).unwrap();
-        // The last one was there before us.
+        // The last one existed before.
         let paths = ["/", "/data/kubelet/pods/volume", "/data/kubelet", "/data/kubelet/nfs/volume"];
         let table: String = paths.iter().map(|path| format!("1 0 8:1 /x {path} rw - ext4 /dev/a rw\n")).collect();
         cx.files.write(&[NewFile::public("/proc/self/mountinfo", table)]).unwrap();

@@ -1,10 +1,10 @@
-//! Undoes what the journal says was made on this machine, and nothing else. What undoes one step is in that step's file; here is the rest.
+//! Undoes the changes that the journal records, and nothing else. The undo code of one step is in that step's file; the rest is here.
 
 mod files;
 mod machine;
 
-pub use files::{Files, Journal};
-pub use machine::{Kubelet, Mounts, Network, Pods};
+pub use files::{RemoveFiles, RemoveJournal};
+pub use machine::{RemoveNetwork, RemovePods, StopKubelet, Unmount};
 
 use crate::{
     context::Context,
@@ -17,10 +17,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The directories to empty, each with the names that stay.
+/// Returns the directories to empty, each with the names that stay.
 ///
-/// Older versions claimed the outermost directory that was missing (`/data` for `/data/etcd`), where others may have put files
-/// since: of such a record, only the directories that Kubernetes fills are emptied.
+/// Older versions claimed the outermost missing directory (`/data` for `/data/etcd`), in which others may have put files
+/// since: for such a record, only the directories that Kubernetes fills are emptied.
 fn trees(cx: &Context) -> BTreeMap<PathBuf, Vec<String>> {
     let mut filled = kubelet::trees(cx);
     filled.push(source::DOWNLOADS.into());
@@ -38,8 +38,8 @@ fn trees(cx: &Context) -> BTreeMap<PathBuf, Vec<String>> {
     trees
 }
 
-/// Whether a name in one of these directories is ours. Users may place etcd's data and the audit log in a directory that others
-/// use as well, such as `/var/log`.
+/// Whether a name in one of these directories belongs to nodeinit. Users may place etcd's data and the audit log in a shared
+/// directory such as `/var/log`.
 fn is_ours(cx: &Context, tree: &Path, name: &str) -> bool {
     if tree == cx.cluster.etcd.data_directory {
         return aside::is_ours(name);
@@ -49,13 +49,13 @@ fn is_ours(cx: &Context, tree: &Path, name: &str) -> bool {
         let is_file = cx.files.is_file(&path) && cx.files.link_target(&path).is_none();
         return is_file && is_audit_log(&log, name);
     }
-    // Not a directory of a former configuration: what was ours in it is not known.
+    // In a directory of a former configuration, it is unknown which files were nodeinit's.
     kubelet::trees(cx).iter().any(|filled| filled == tree)
         || tree == Path::new(source::DOWNLOADS)
         || containerd::TREES.iter().any(|filled| tree == Path::new(filled))
 }
 
-/// Whether a file beside the audit log is that log or one that the API server has renamed, and perhaps compressed:
+/// Whether a file is the audit log, or a rotated log that the API server has renamed and perhaps compressed:
 /// `audit-2026-01-31T12-00-00.000.log.gz`. Source: lumberjack, `backupName`.
 fn is_audit_log(log: &Path, name: &str) -> bool {
     let part = |part: Option<&OsStr>| part.and_then(OsStr::to_str).unwrap_or_default().to_owned();

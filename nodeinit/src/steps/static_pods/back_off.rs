@@ -11,16 +11,16 @@ use crate::{
 use nodeinit_config::Component;
 use std::time::{Duration, Instant, SystemTime};
 
-/// The pause between two looks: each costs something.
+/// Pause between two polls.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// A container that has been down for this long is in back-off: the kubelet restarts one that is not at once.
+/// A container that has been down for this long is in back-off: otherwise the kubelet restarts it at once.
 const BACK_OFF_AFTER: Duration = Duration::from_millis(1500);
 
 /// A kubelet that has not started a pod within this time holds it back.
 const HELD_BACK_AFTER: Duration = Duration::from_secs(60);
 
-/// The least time between two restarts; each restart doubles it, at most four times.
+/// The minimum time between two restarts; each restart doubles it, at most four times.
 const PATIENCE: Duration = Duration::from_secs(8);
 
 /// Takes a container out of the kubelet's restart back-off.
@@ -62,7 +62,7 @@ impl BackOffWatch {
 
 /// The restarts of the kubelet so far.
 struct Restarts {
-    /// When the watch began.
+    /// When the watch started.
     began: Instant,
     latest: Option<Instant>,
     count: u32,
@@ -75,7 +75,7 @@ impl Restarts {
         self.latest.is_some_and(|at| now.saturating_duration_since(at) < patience)
     }
 
-    /// Why the kubelet must be restarted, if its container has been `down` for a time, or does not exist (`None`).
+    /// Returns why the kubelet must be restarted if the container has been `down` for a time, or does not exist (`None`).
     fn reason(&self, now: Instant, down: Option<Duration>) -> Option<&'static str> {
         let waited = now.saturating_duration_since(self.latest.unwrap_or(self.began));
         match down {
@@ -91,7 +91,7 @@ impl Restarts {
     }
 }
 
-/// How long the component's latest container has been down; `None` if it runs, or there is none.
+/// Returns how long the component's latest container has been down; `None` if it runs, or there is none.
 async fn down_for(component: Component) -> Option<Duration> {
     let latest = containers(component).await.ok()?.into_iter().next()?;
     if latest.state != ContainerState::Exited {
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_kubelet_is_restarted_for_a_pod_that_it_does_not_start_and_ever_less_often() {
+    fn the_kubelet_is_restarted_for_a_pod_that_it_does_not_start_with_growing_pauses() {
         let began = Instant::now();
         let at = |seconds: u64| began + Duration::from_secs(seconds);
         let down = |milliseconds| Some(Duration::from_millis(milliseconds));

@@ -1,20 +1,20 @@
-//! Whether a new API server verifies kubelets.
+//! Decides whether a new API server verifies kubelets.
 
 use crate::{context::Context, render::kubeadm_config, steps::cluster};
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use nodeinit_config::cluster::Role;
 use std::time::Duration;
 
-/// An API server answers within this time.
+/// Limit for an API server to answer.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// The same for those that the first master asks.
+/// The same for requests of the first master.
 const FIRST_LIMIT: Duration = Duration::from_secs(1);
 
-/// Whether the first API server of this machine verifies kubelets: if the others of its cluster do, or there is no cluster yet. One that
-/// did so earlier than the others would lose `kubectl logs`, and nobody would have looked at the kubelets.
+/// Whether the first API server of this machine verifies kubelets: if the others of its cluster do, or if there is no cluster yet.
+/// Otherwise, `kubectl logs` could fail through this API server, because nothing has checked the kubelets' certificates.
 pub(super) async fn from_the_start(cx: &Context) -> bool {
-    // The first master of a new cluster must not wait for machines that are off; the others know that there is a cluster.
+    // The first master of a new cluster must not wait for machines that are off; on other masters, a cluster exists.
     let limit = if cx.node.role == Role::FirstMaster { FIRST_LIMIT } else { LIMIT };
     let others = cx.cluster.masters.iter().filter(|master| master.name != cx.node.name);
     let mut answers: FuturesUnordered<_> = others
@@ -28,7 +28,7 @@ pub(super) async fn from_the_start(cx: &Context) -> bool {
     decide(known.as_deref(), cx.node.role)
 }
 
-/// The same by `kubeadm-config`. A further master whose cluster does not answer begins without; a first one begins a cluster.
+/// Decides from `kubeadm-config`. A further master whose cluster does not answer starts without verification; a first one starts a cluster.
 fn decide(known: Option<&str>, role: Role) -> bool {
     match known {
         Some(config) => config.is_empty() || kubeadm_config::verifies_kubelets(config),
@@ -45,10 +45,10 @@ mod tests {
         let with = "apiServer: {extraArgs: [{name: kubelet-certificate-authority, value: /etc/kubernetes/pki/ca.crt}]}";
         for role in [Role::FirstMaster, Role::Master] {
             assert!(decide(Some(with), role));
-            assert!(decide(Some(""), role), "the cluster is being made");
+            assert!(decide(Some(""), role), "the cluster is being created");
             assert!(!decide(Some("apiServer: {extraArgs: [{name: profiling, value: \"false\"}]}"), role));
         }
         assert!(decide(None, Role::FirstMaster), "there is no other");
-        assert!(!decide(None, Role::Master), "the step looks at the kubelets later");
+        assert!(!decide(None, Role::Master), "the step checks the kubelets later");
     }
 }

@@ -1,4 +1,4 @@
-//! What has to happen to the tokens of the secrets bundle and to those of workers that have joined; pure.
+//! Decides about the tokens of the secrets bundle and those of workers that have joined. Pure.
 
 use super::{
     Live,
@@ -21,51 +21,51 @@ impl Given {
     }
 }
 
-/// What the decision is made from.
+/// The input of the decision.
 pub(super) struct Seen<'a> {
-    /// `None`: there is no ledger yet.
+    /// `None` if there is no ledger yet.
     pub(super) ledger: Option<&'a Ledger>,
     /// Whether an earlier run on this machine issued the bundle's tokens.
     pub(super) ran_before: bool,
     /// The Secrets of workers' tokens.
     pub(super) live: &'a [Live],
-    /// The tokens that this run issued to machines that it brings up. A machine that was reset or rebuilt needs its new
+    /// The tokens that this run issued to the machines that it starts. A machine that was reset or rebuilt needs its new
     /// token although its old Node is Ready: the control plane notices only after 40 s.
     pub(super) issued: &'a BTreeSet<String>,
-    /// The nodes that are Ready.
+    /// The Ready nodes.
     pub(super) ready: &'a BTreeSet<String>,
     /// The bundle's tokens.
     pub(super) given: &'a [Given],
-    /// RFC 3339 in UTC.
+    /// The current time, RFC 3339 in UTC.
     pub(super) now: &'a str,
-    /// When a token expires that becomes valid now.
+    /// The expiry of a token that becomes valid now.
     pub(super) until: &'a str,
 }
 
-/// What has to be done, in this order: write `changes`, create and delete Secrets, record those that were created.
+/// The work, in this order: write `changes`, create and delete Secrets, record those that were created.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Decision {
     pub(super) changes: Vec<Change>,
-    /// Tokens to create, where the ledger has them as pending then.
+    /// Tokens to create, if the ledger then has them as pending.
     pub(super) create: Vec<Given>,
     /// The IDs of Secrets to delete.
     pub(super) delete: Vec<String>,
-    /// The same as sentences.
-    pub(super) told: Vec<String>,
+    /// A description of each change.
+    pub(super) messages: Vec<String>,
 }
 
 impl Decision {
     pub(super) fn of(seen: &Seen<'_>) -> Self {
         let mut decision = Self::default();
         if seen.ledger.is_none() {
-            decision.told.push("create the ledger of bootstrap tokens".into());
+            decision.messages.push("create the ledger of bootstrap tokens".into());
         }
         seen.live.iter().filter(|live| !seen.issued.contains(&live.id)).for_each(|live| decision.end(seen, live));
         seen.given.iter().for_each(|given| decision.begin(seen, given));
         decision
     }
 
-    /// A Secret that is there may have to go.
+    /// Decides whether to delete an existing Secret.
     fn end(&mut self, seen: &Seen<'_>, live: &Live) {
         let known = seen.ledger.and_then(|ledger| ledger.entries.get(&live.id));
         let (state, why) = match &live.worker {
@@ -84,10 +84,10 @@ impl Decision {
         };
         self.changes.push(Change::Close(live.id.clone(), live.worker.clone(), state));
         self.delete.push(live.id.clone());
-        self.told.push(format!("delete the bootstrap token {}: it {why}", live.id));
+        self.messages.push(format!("delete the bootstrap token {}: it {why}", live.id));
     }
 
-    /// A token of the bundle may have to become valid.
+    /// Decides whether a token of the bundle becomes valid.
     fn begin(&mut self, seen: &Seen<'_>, given: &Given) {
         let (id, worker) = (given.id(), &given.worker);
         let whose = worker.as_ref().map_or_else(String::new, |worker| format!(" of {worker}"));
@@ -99,19 +99,19 @@ impl Decision {
                     true => self.changes.push(Change::Created(id.into())),
                     false => self.create.push(given.clone()),
                 }
-                self.told.push(format!("finish issuing the bootstrap token {id}{whose}"));
+                self.messages.push(format!("finish issuing the bootstrap token {id}{whose}"));
             }
             Some(_) => {}
             // Deleted just now.
             None if self.delete.iter().any(|deleted| deleted == id) => {}
-            // The earlier version kept no ledger: it made all of them valid.
+            // The earlier version kept no ledger: it issued all tokens.
             None if seen.ledger.is_none() && seen.ran_before => {
                 self.changes.push(Change::Close(id.into(), worker.clone(), State::Expired));
-                self.told.push(format!("record that the bootstrap token {id}{whose} was valid before"));
+                self.messages.push(format!("record that the bootstrap token {id}{whose} was valid before"));
             }
             None if has_joined => {
                 self.changes.push(Change::Close(id.into(), worker.clone(), State::Used));
-                self.told
+                self.messages
                     .push(format!("record that the bootstrap token {id}{whose} is not needed: the worker has joined"));
             }
             None => {
@@ -119,7 +119,7 @@ impl Decision {
                 let entry = Entry { worker: worker.clone(), state, time: seen.until.into(), origin };
                 self.changes.push(Change::Open(id.into(), entry));
                 self.create.push(given.clone());
-                self.told.push(format!("issue the bootstrap token {id}{whose}"));
+                self.messages.push(format!("issue the bootstrap token {id}{whose}"));
             }
         }
     }
@@ -184,7 +184,7 @@ mod tests {
         let first = decide(None, false, &[], &[], &given);
         assert_eq!(first.changes, [open(Some("w1"), "aaaaaa"), open(None, "bbbbbb")]);
         assert_eq!((first.create.as_slice(), first.delete.len()), (&given[..], 0));
-        // Whatever became of it, and although its Secret is gone.
+        // In every state, and although its Secret is gone.
         for state in [State::Valid, State::Used, State::Expired, State::Revoked] {
             for time in [BEFORE, UNTIL] {
                 let known = ledger(&[("aaaaaa", "w1", state, time), ("bbbbbb", "w1", state, time)]);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_go_when_their_worker_is_ready() {
+    fn tokens_are_deleted_when_their_worker_is_ready() {
         let live = [live("w1", "aaaaaa"), live("w2", "bbbbbb")];
         let known = ledger(&[("aaaaaa", "w1", State::Valid, UNTIL), ("bbbbbb", "w2", State::Valid, UNTIL)]);
         let decision = decide(Some(&known), true, &live, &["w1"], &[]);
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_this_run_issued_to_a_machine_whose_old_node_is_ready_stays() {
+    fn a_token_that_this_run_issued_stays_although_the_old_node_is_ready() {
         let known = ledger(&[("aaaaaa", "w1", State::Valid, UNTIL), (ISSUED, "w1", State::Valid, UNTIL)]);
         let live = [live("w1", "aaaaaa"), live("w1", ISSUED)];
         assert_eq!(decide(Some(&known), true, &live, &["w1"], &[]).delete, ["aaaaaa"]);
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_version_issued_does_not_become_valid_again() {
+    fn a_token_of_an_earlier_version_does_not_become_valid_again() {
         let given = [given("w1", "aaaaaa"), given("w2", "bbbbbb")];
         // Its Secrets have the label and no annotation.
         let decision = decide(None, true, &[live("-", "aaaaaa"), live("-", "cccccc")], &[], &given);

@@ -1,4 +1,4 @@
-//! The ledger: which token IDs were ever valid, for whom, and what became of them.
+//! The ledger: which token IDs were ever valid, for which worker, and their current state.
 //!
 //! Kubernetes deletes the Secret of an expired token, so the Secrets alone do not tell whether an ID was valid before. The
 //! ledger is the ConfigMap `kube-system/nodeinit-tokens`, one entry per ID. It never contains the secret part of a token.
@@ -24,13 +24,13 @@ use tokio::sync::Mutex;
 const NAME: &str = "nodeinit-tokens";
 const CONFIG_MAPS: &str = "/api/v1/namespaces/kube-system/configmaps";
 
-/// How long the ledger keeps all that it knows of a closed token.
+/// How long the ledger keeps the details of a closed token.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// The ledger stays smaller than this; a ConfigMap may have 1 MiB.
+/// Maximum size of the ledger; a ConfigMap may have 1 MiB.
 const LARGEST: usize = 800_000;
 
-/// What became of a token.
+/// The state of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// Its Secret is about to be created; a run that was killed here may complete it, with the same expiry.
@@ -67,7 +67,7 @@ impl fmt::Display for State {
     }
 }
 
-/// Where a token's secret part is from.
+/// The origin of a token's secret part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The secrets bundle, which keeps it.
@@ -76,16 +76,16 @@ pub enum Origin {
     Random,
 }
 
-/// One token of the ledger, as text `WORKER STATE TIME ORIGIN`; only `STATE` of one of the bundle that was closed long ago.
+/// One token of the ledger, as text `WORKER STATE TIME ORIGIN`; only `STATE` for a token of the bundle that was closed long ago.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The only worker that may join with it; `None`: any machine.
     pub worker: Option<String>,
-    /// What became of it.
+    /// Its state.
     pub state: State,
-    /// Of an open token: when it expires. Of any other: since when it is closed. RFC 3339 in UTC; empty: no longer known.
+    /// The expiry of an open token, or when a closed one was closed. RFC 3339 in UTC; empty if no longer known.
     pub time: String,
-    /// Where its secret part is from.
+    /// The origin of its secret part.
     pub origin: Origin,
 }
 
@@ -102,7 +102,7 @@ impl Entry {
         format!("{worker} {} {} {origin}", self.state, self.time)
     }
 
-    /// What cannot be read counts as revoked: its ID is never valid again.
+    /// Parses an entry. An invalid one counts as revoked: its ID is never valid again.
     fn parse(text: &str) -> Self {
         let state = |text: &str| State::ALL.into_iter().find(|known| known.to_string() == text);
         let read = || {
@@ -141,7 +141,7 @@ pub enum Change {
     Open(String, Entry),
     /// The Secret of a pending token exists.
     Created(String),
-    /// Closes a token. One that the ledger does not know gets an entry, for this worker.
+    /// Closes a token. A token without an entry gets one, for this worker.
     Close(String, Option<String>, State),
     /// The same for all tokens of a worker.
     CloseAllOf(String, State),
@@ -164,17 +164,17 @@ impl Ledger {
         }
     }
 
-    /// Reads it; `None` where no token was ever recorded.
+    /// Reads the ledger; `None` if no token was ever recorded.
     ///
     /// # Errors
-    /// [`ApiError`] where the API refuses.
+    /// If the API refuses.
     pub async fn read(cx: &Context) -> Result<Option<Self>, StepError> {
         let found = client(cx)?.find(&format!("{CONFIG_MAPS}/{NAME}")).await;
         let found = found.map_err(|e| StepError::caused(format!("cannot read ConfigMap kube-system/{NAME}"), e))?;
         Ok(found.as_ref().map(Self::of))
     }
 
-    /// The ledger after these changes at the time `now`. `bundle`: the IDs of the secrets bundle, where it is known.
+    /// Returns the ledger after these changes at the time `now`. `bundle`: the IDs of the secrets bundle, if known.
     fn after(&self, changes: &[Change], now: SystemTime, bundle: Option<&BTreeSet<String>>) -> Self {
         let mut entries = self.entries.clone();
         let today = date(now);
@@ -205,7 +205,7 @@ impl Ledger {
         Self { version: self.version.clone(), entries }
     }
 
-    /// The merge patch from here to `after`, which fails where somebody else was faster; `None`: nothing differs.
+    /// Returns the merge patch to `after`, which fails if somebody else has changed the ledger; `None` if nothing differs.
     fn patch(&self, after: &Self) -> Option<Value> {
         let gone =
             self.entries.keys().filter(|id| !after.entries.contains_key(*id)).map(|id| (id.clone(), Value::Null));
@@ -218,8 +218,8 @@ impl Ledger {
 /// Shortens tokens that were closed before `oldest`, and removes what no longer protects anything:
 ///
 /// - Random tokens that were closed before `oldest`: nothing stores their secret part, so nothing can create them again.
-/// - Where the ledger is too large, the oldest closed entries: random ones, then those of machines whose token the secrets
-///   bundle no longer has. Only an older bundle could make one of these valid once more. An ID of `bundle` always stays.
+/// - If the ledger is too large, the oldest closed entries: random ones, then those of machines whose token the secrets
+///   bundle no longer contains. Only an older bundle could make one of these valid again. An ID of `bundle` always stays.
 fn shrink(entries: &mut BTreeMap<String, Entry>, oldest: &str, bundle: Option<&BTreeSet<String>>) {
     let is_old = |entry: &Entry| !entry.state.is_open() && entry.time.as_str() <= oldest;
     entries.retain(|_, entry| entry.origin == Origin::Bundle || !is_old(entry));
@@ -246,10 +246,10 @@ fn shrink(entries: &mut BTreeMap<String, Entry>, oldest: &str, bundle: Option<&B
     }
 }
 
-/// Writes changes, and returns the ledger as it is then. Other masters and commands may write at the same time.
+/// Writes changes and returns the resulting ledger. Other masters and commands may write at the same time.
 ///
 /// # Errors
-/// Where the API refuses until the deadline.
+/// If the API refuses until the deadline.
 pub async fn write(cx: &Context, changes: &[Change], bundle: Option<&BTreeSet<String>>) -> Result<Ledger, StepError> {
     let api = client(cx)?;
     let path = format!("{CONFIG_MAPS}/{NAME}");
@@ -273,16 +273,16 @@ pub async fn write(cx: &Context, changes: &[Change], bundle: Option<&BTreeSet<St
     };
     let attempt = async || match once().await {
         Ok(after) => ControlFlow::Break(Ok(after)),
-        // A conflict among others: the next attempt reads what the other one wrote.
+        // For example a conflict: the next attempt reads what the other writer wrote.
         Err(e) if e.is_passing() => ControlFlow::Continue(e.to_string()),
         Err(e) => ControlFlow::Break(Err(e)),
     };
-    let wait = Wait::new(format!("writing ConfigMap kube-system/{NAME}"), cx.cluster.timeouts.control_plane);
+    let wait = Wait::new(format!("ConfigMap kube-system/{NAME} to be written"), cx.cluster.timeouts.control_plane);
     let written = wait.at_most_every(Duration::from_millis(500)).until(attempt).await?;
     written.map_err(|e| StepError::caused(format!("cannot write ConfigMap kube-system/{NAME}"), e))
 }
 
-/// Writes the changes of many concurrent tasks with few requests: what is asked for during one write goes into the next.
+/// Writes the changes of many concurrent tasks with few requests: changes that arrive during one write go into the next.
 #[derive(Default)]
 pub struct Batch {
     next: Cell<u64>,
@@ -305,7 +305,7 @@ impl Batch {
             return Ok(());
         }
         let mut batch = self.waiting.take();
-        // A task that took it and was then dropped, or failed, has not written it.
+        // A task that took it and then failed or was dropped has not written it.
         if !batch.iter().any(|(other, _)| *other == number) {
             batch.push((number, change));
         }
@@ -358,7 +358,7 @@ mod tests {
         let changes = [
             Change::CloseAllOf("w1".into(), State::Used),
             Change::Created("cccccc".into()),
-            // What is closed stays as it is, and an ID keeps its entry.
+            // A closed token stays closed, and an ID keeps its entry.
             Change::Close("aaaaaa".into(), None, State::Revoked),
             Change::Open("aaaaaa".into(), entry("w3", State::Valid, 9, Origin::Random)),
         ];
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn it_stays_below_the_size_of_a_config_map_and_keeps_what_the_bundle_has() {
+    fn the_ledger_fits_into_a_config_map_and_keeps_the_tokens_of_the_bundle() {
         let many = |first: u32, origin| {
             (first..first + 9_000).map(move |n| {
                 let worker = format!("worker-with-a-rather-long-name-{n:06}");
@@ -404,7 +404,7 @@ mod tests {
         let size = |ledger: &Ledger| ledger.entries.iter().map(|(id, entry)| entry.size(id)).sum::<usize>();
         let count = |ledger: &Ledger, origin| ledger.entries.values().filter(|entry| entry.origin == origin).count();
         assert!(size(&before) > 1 << 20);
-        // Without the bundle, what was one of its tokens stays.
+        // Without the bundle, its former tokens stay.
         let random_go = before.after(&[], at(26), None);
         assert!(size(&random_go) <= LARGEST && count(&random_go, Origin::Bundle) == 9_000);
         let twice = many(18_000, Origin::Bundle).chain(random_go.entries).collect();

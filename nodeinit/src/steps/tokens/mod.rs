@@ -37,28 +37,28 @@ use nodeinit_config::{Secret, Trust};
 use serde_json::Value;
 use std::{collections::BTreeSet, ops::ControlFlow, sync::PoisonError, time::Duration};
 
-/// How long a token is valid that is handed over at once.
+/// How long a token is valid that is delivered immediately.
 pub const DELIVERED: Duration = Duration::from_secs(3600);
 /// How long a token of the secrets bundle is valid: its machine may be created later.
 const OF_BUNDLE: Duration = Duration::from_secs(24 * 3600);
 
-/// Tokens are Secrets of this type. Source: `k8s.io/cluster-bootstrap/token/api`.
+/// Tokens are Secrets of the type in this selector. Source: `k8s.io/cluster-bootstrap/token/api`.
 const SECRETS: &str = "/api/v1/namespaces/kube-system/secrets";
 const OF_TYPE: &str = "fieldSelector=type%3Dbootstrap.kubernetes.io%2Ftoken";
 
-/// The steps of earlier versions, which issued the bundle's tokens without a ledger.
+/// The steps of earlier versions that issued the bundle's tokens without a ledger.
 const EARLIER: [&str; 2] = ["bootstrap-token", "worker-tokens"];
 
 /// The Secret of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Live {
-    /// Six characters; not secret.
+    /// Its ID: six characters; not secret.
     pub id: String,
     /// The only worker that may join with it.
     pub worker: Option<String>,
     /// When it expires, RFC 3339 in UTC; empty: never.
     pub expires: String,
-    /// For humans.
+    /// A description for humans.
     pub description: String,
 }
 
@@ -82,7 +82,7 @@ impl Live {
     }
 }
 
-/// A new token; it is valid once it is issued.
+/// Generates a token, which becomes valid when it is issued.
 fn random() -> Result<Secret<String>, StepError> {
     random::bootstrap_token().map(Secret::new).map_err(|e| StepError::caused("cannot generate a bootstrap token", e))
 }
@@ -94,7 +94,7 @@ fn id(token: &Secret<String>) -> &str {
 /// Creates a token and returns it with its expiry. Earlier tokens of the same worker are revoked.
 ///
 /// # Errors
-/// Where the API refuses.
+/// If the API refuses.
 pub async fn create(
     cx: &Context,
     worker: Option<&str>,
@@ -118,10 +118,10 @@ pub async fn create(
     Ok((token, until))
 }
 
-/// The tokens of the cluster, by any creator.
+/// Lists the tokens of the cluster, by any creator.
 ///
 /// # Errors
-/// Where the API refuses.
+/// If the API refuses.
 pub async fn list(cx: &Context) -> Result<Vec<Live>, StepError> {
     let secrets = client(cx)?.get(&format!("{SECRETS}?{OF_TYPE}")).await;
     Ok(Live::all(&secrets.map_err(|e| StepError::caused("cannot list the bootstrap tokens", e))?))
@@ -130,7 +130,7 @@ pub async fn list(cx: &Context) -> Result<Vec<Live>, StepError> {
 /// Revokes a token, and returns whether there was one.
 ///
 /// # Errors
-/// Where the API refuses.
+/// If the API refuses.
 pub async fn revoke(cx: &Context, id: &str) -> Result<bool, StepError> {
     let (api, path) = (client(cx)?, path(id));
     let cannot = |e| StepError::caused(format!("cannot delete the bootstrap token {id}"), e);
@@ -144,7 +144,7 @@ pub async fn revoke(cx: &Context, id: &str) -> Result<bool, StepError> {
 /// Revokes all tokens of a worker, and returns how many the cluster had.
 ///
 /// # Errors
-/// Where the API refuses.
+/// If the API refuses.
 pub async fn revoke_all_of(cx: &Context, worker: &str) -> Result<usize, StepError> {
     let found = client(cx)?.get(&of_worker(worker)).await;
     let found =
@@ -154,14 +154,14 @@ pub async fn revoke_all_of(cx: &Context, worker: &str) -> Result<usize, StepErro
     Ok(Live::all(&found).len())
 }
 
-/// Deletes the tokens of workers that have joined, and returns what it did, as sentences.
+/// Deletes the tokens of workers that have joined, and returns a description of each change.
 ///
 /// # Errors
-/// Where the API refuses.
+/// If the API refuses.
 pub async fn delete_spent(cx: &Context) -> Result<Vec<String>, StepError> {
     let decision = decision(cx, &[]).await?;
     carry_out(cx, &decision, None).await?;
-    Ok(decision.told)
+    Ok(decision.messages)
 }
 
 async fn carry_out(cx: &Context, decision: &Decision, bundle: Option<&BTreeSet<String>>) -> Result<(), StepError> {
@@ -172,7 +172,7 @@ async fn carry_out(cx: &Context, decision: &Decision, bundle: Option<&BTreeSet<S
         deleted.map_err(|e| StepError::caused(format!("cannot delete the bootstrap token {id}"), e))
     };
     stream::iter(&decision.delete).map(delete).buffer_unordered(AT_ONCE).try_collect::<()>().await?;
-    // Another master may have been faster: what counts is in the ledger.
+    // Another master may have been faster: the ledger decides.
     let pending = decision.create.iter().filter_map(|given| {
         let entry = ledger.entries.get(given.id()).filter(|entry| entry.state == ledger::State::Pending)?;
         Some((given, entry.time.as_str()))
@@ -194,10 +194,10 @@ async fn carry_out(cx: &Context, decision: &Decision, bundle: Option<&BTreeSet<S
 pub struct Fleet(Batch);
 
 impl Fleet {
-    /// Issues a new token to a worker, beside those that it has: a run that was cut off may still use an earlier one.
+    /// Issues an additional token to a worker: an interrupted run may still use an earlier one.
     ///
     /// # Errors
-    /// Where the API refuses.
+    /// If the API refuses.
     pub async fn issue(&self, cx: &Context, worker: &str) -> Result<Secret<String>, StepError> {
         let (token, until) = (random()?, date(cx.clock.now() + DELIVERED));
         let (state, origin) = (ledger::State::Valid, Origin::Random);
@@ -211,7 +211,7 @@ impl Fleet {
     /// Deletes the tokens of a worker that has joined.
     ///
     /// # Errors
-    /// Where the API refuses.
+    /// If the API refuses.
     pub async fn used(&self, cx: &Context, worker: &str) -> Result<(), StepError> {
         self.0.write(cx, Change::CloseAllOf(worker.to_owned(), ledger::State::Used)).await?;
         delete_all_of(cx, worker).await
@@ -235,7 +235,7 @@ async fn delete_all_of(cx: &Context, worker: &str) -> Result<(), StepError> {
     deleted.map_err(|e| StepError::caused(format!("cannot delete the bootstrap tokens of worker {worker}"), e))
 }
 
-/// Creates the Secret of a token. One that exists stays as it is.
+/// Creates the Secret of a token. An existing one stays as it is.
 async fn post(
     cx: &Context,
     token: &Secret<String>,
@@ -259,19 +259,21 @@ async fn post(
         Err(e) if e.is_passing() => ControlFlow::Continue(e.to_string()),
         Err(e) => ControlFlow::Break(Err(e)),
     };
-    let wait = Wait::new(format!("creating the bootstrap token {id}"), cx.cluster.timeouts.control_plane);
+    let wait = Wait::new(format!("the bootstrap token {id} to be created"), cx.cluster.timeouts.control_plane);
     let created = wait.at_most_every(Duration::from_secs(1)).until(attempt).await?;
     created.map_err(|e| StepError::caused(format!("cannot create the bootstrap token {id}"), e))
 }
 
-/// What a worker must know to trust this cluster.
+/// Returns what a worker needs to trust this cluster.
 ///
 /// # Errors
-/// Where there is no CA yet.
+/// If there is no CA yet.
 pub fn trust(cx: &Context) -> Result<Trust, StepError> {
     let path = certificate_path(Ca::Kubernetes.base());
     let Some(ca) = cx.files.read_text(&path)? else {
-        return Err(StepError::new(format!("{} is missing", path.display())).hint("run `nodeinit up`: it makes it"));
+        return Err(
+            StepError::new(format!("{} is missing", path.display())).hint("run `nodeinit up`, which creates it")
+        );
     };
     let certificate = Certificate::from_pem(ca.as_bytes())
         .map_err(|e| StepError::caused(format!("cannot use {}", path.display()), e))?;
@@ -279,7 +281,7 @@ pub fn trust(cx: &Context) -> Result<Trust, StepError> {
     Ok(Trust { endpoints, ca_certificate: ca, ca_pin: format!("sha256:{}", hex(&certificate.pin)) })
 }
 
-/// The tokens of the secrets bundle.
+/// Returns the tokens of the secrets bundle.
 fn given(cx: &Context) -> Result<Vec<Given>, StepError> {
     let Some(bundle) = bundle::read(&cx.files, cx.clock.now())? else { return Ok(Vec::new()) };
     let any = bundle.bootstrap_tokens.into_iter().map(|token| Given { worker: None, token });
@@ -317,7 +319,7 @@ fn ready_nodes(list: List<Node>) -> BTreeSet<String> {
     list.items.into_iter().filter(Node::is_ready).map(|node| node.metadata.name).collect()
 }
 
-/// Step `tokens`: each token of the secrets bundle becomes valid once, and those of workers that have joined are deleted.
+/// Step `tokens`: issues each token of the secrets bundle once, and deletes those of workers that have joined.
 pub struct Tokens;
 
 #[async_trait(?Send)]
@@ -334,7 +336,7 @@ impl Step for Tokens {
         if ready(cx).await.is_continue() {
             return Ok(State::needed(self.title()));
         }
-        Ok(State::of(decision(cx, &given(cx)?).await?.told))
+        Ok(State::of(decision(cx, &given(cx)?).await?.messages))
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {

@@ -1,5 +1,5 @@
 //! The SSH client against OpenSSH's own server, which runs as a child of the test on loopback.
-#![allow(clippy::unwrap_used, reason = "a test ends where something is not as it expects")]
+#![allow(clippy::unwrap_used, reason = "a test panics on an unexpected value")]
 #![allow(clippy::disallowed_methods, reason = "a test starts sshd, and writes its files")]
 
 mod machine;

@@ -1,48 +1,48 @@
-//! The macros that declare keys, and how a declared value is read.
+//! The macros that declare keys, and the traits that read declared values.
 //!
-//! `keys!` declares the keys of a map. From it follow the struct, its reader, the places of its keys, and [`Field`]s, from which follow
-//! the check, the defaults, the JSON Schema, the template, the reference and what each machine receives. An entry has this form; what is
-//! in brackets is optional, in this order:
+//! `keys!` declares the keys of a map. It generates the struct, its reader, the places of its keys, and [`Field`]s, from which the check,
+//! the defaults, the JSON Schema, the template, the reference and the projections are derived. An entry has this form; parts in brackets
+//! are optional, in this order:
 //!
 //! ```text
 //! /// The description.
-//! "key" field: Type [as Form] [= "default" or required] [, else "what holds without it" [(reader)]] [, example "…"]
+//! "key" field: Type [as Form] [= "default" or required] [, else "the effective default" [(reader)]] [, example "…"]
 //!     [, reserved KEYS], to all|masters|workers|nobody [, immutable] [=> rule];
 //! ```
 //!
-//! `Form` says how the value is written where the type does not: `String as Label`. `reader` gives the value of a key that is not written,
-//! from the whole configuration. `rule` checks a value that has the right form against others.
+//! `Form` is the format of the value if the type does not determine it: `String as Label`. `reader` computes the value of a missing key
+//! from the configuration. `rule` checks a value in the right format against others.
 
 pub(crate) mod place;
 
 use crate::{
     model::{field::Kind, format::Format, release::Releases, versions::KubernetesVersion},
     problem::{Findings, Flaw},
-    text::tree::{Node, Value},
+    text::tree::{Value, YamlNode},
 };
 use ipnet::IpNet;
 use place::Place;
 use serde_json::{Map, Value as Json};
 use std::{collections::BTreeMap, marker::PhantomData, path::PathBuf};
 
-/// Where the rules put what they find.
+/// The findings of the rules.
 pub(crate) struct Verdict<'r> {
     pub(crate) errors: Findings,
     pub(crate) warnings: Findings,
     pub(crate) releases: &'r Releases,
 }
 
-/// How a value is written.
+/// The form in which a value is written.
 pub(crate) trait Form: Sized {
-    /// What it is read as.
+    /// The type of the parsed value.
     type Value;
-    /// What may be written.
+    /// The allowed values.
     const KIND: Kind;
-    /// The value at `place`, written or not. `None`: it is missing, or was reported as wrong.
+    /// Reads the value at `place`, written or not. `None` if it is missing, or was reported as wrong.
     fn read(place: &Place<'_, Self>) -> Option<Self::Value>;
-    /// Applies the rules of the keys in it.
+    /// Applies the rules of its keys.
     fn check(_place: &Place<'_, Self>, _verdict: &mut Verdict<'_>) {}
-    /// Collects the values in it that cannot change in place, by path.
+    /// Collects its values that cannot change in place, by path.
     fn immutable(_place: &Place<'_, Self>, _values: &mut BTreeMap<String, String>) {}
 }
 
@@ -71,7 +71,7 @@ impl Form for bool {
     }
 }
 
-/// Without an entry: empty.
+/// Empty if there is no entry.
 impl<F: Form> Form for Vec<F> {
     type Value = Vec<F::Value>;
     const KIND: Kind = Kind::List(&F::KIND);
@@ -86,7 +86,7 @@ impl<F: Form> Form for Vec<F> {
     }
 }
 
-/// A map whose keys are the user's. Without an entry: empty.
+/// A map whose keys the user chooses. Empty if there is no entry.
 pub(crate) struct Dict<K, V>(PhantomData<(K, V)>);
 
 impl<K: Text, V: Text> Form for Dict<K, V> {
@@ -100,17 +100,17 @@ impl<K: Text, V: Text> Form for Dict<K, V> {
     }
 }
 
-/// Any map, handed on as it is.
+/// Any map, passed on unchanged.
 impl Form for Map<String, Json> {
     type Value = Self;
     const KIND: Kind = Kind::Free { reserved: &[] };
 
     fn read(place: &Place<'_, Self>) -> Option<Self> {
-        Some(place.written().map(Node::json_map).unwrap_or_default())
+        Some(place.written().map(YamlNode::json_map).unwrap_or_default())
     }
 }
 
-/// How a struct holds a value: as it is, or as an `Option` where it may be missing.
+/// How a struct holds a value: directly, or as an `Option` if it may be missing.
 pub(crate) trait Entry {
     type Form: Form;
     type Value;
@@ -135,7 +135,7 @@ impl<F: Form> Entry for Option<F> {
     }
 }
 
-/// A value that cannot change in place, as the journal of a machine records it.
+/// A value that cannot change in place, in the form that the journal records.
 pub(crate) trait Shown {
     fn shown(&self) -> String;
 }
@@ -158,7 +158,7 @@ impl Shown for PathBuf {
     }
 }
 
-/// The same kind of map, without keys that are not the user's to set; each has the reason.
+/// Returns the same kind of map without the keys that nodeinit manages, each with the reason.
 pub(crate) const fn reserving(kind: Kind, reserved: &'static [(&'static str, &'static str)]) -> Kind {
     match kind {
         Kind::Dict { keys, values, .. } => Kind::Dict { keys, values, reserved },
@@ -272,7 +272,7 @@ macro_rules! keys {
     };
 }
 
-/// A value that is one of a few words, each with its meaning.
+/// Declares a value that is one of a few words, each with its meaning.
 macro_rules! choice {
     (
         $(#[$attribute:meta])*

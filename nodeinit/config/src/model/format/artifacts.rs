@@ -16,7 +16,7 @@ pub static REPOSITORY: Format =
     Format::new("a registry's folder", "registry.k8s.io", repository).pattern("^[a-z0-9][a-zA-Z0-9./:_-]*$");
 /// The full name of an image.
 pub static IMAGE: Format = Format::new("an image's full name", "registry.k8s.io/pause:3.10.1", image);
-/// A path below something.
+/// A relative path.
 pub static RELATIVE_PATH: Format = Format::new("a path below the source", "bin/kubelet", relative).pattern("^[^/]");
 /// The source of artifacts.
 pub static SOURCE: Format = Format::new("a source", "https://mirror.example.org/k8s", |t| source(t).map(drop))
@@ -69,7 +69,7 @@ fn relative(text: &str) -> Result<(), Flaw> {
 }
 
 pub(crate) fn source(text: &str) -> Result<ArtifactSource, Flaw> {
-    let remedy = "write `upstream`, `image`, the absolute path of a directory or of a bundle (.tar), or a mirror's http:// or https:// address";
+    let remedy = "write `upstream`, `image`, the absolute path of a directory or of a bundle (.tar), or the http:// or https:// URL of a mirror";
     match text {
         "image" => Ok(ArtifactSource::Image),
         "upstream" => Ok(ArtifactSource::Upstream),
@@ -85,7 +85,7 @@ pub(crate) fn source(text: &str) -> Result<ArtifactSource, Flaw> {
     }
 }
 
-/// An ed25519 public key as `ssh-ed25519 BASE64`, without the comment. Every such key begins with its type and its length.
+/// Returns an ed25519 public key as `ssh-ed25519 BASE64`, without the comment. Every such key starts with its type and its length.
 pub(crate) fn bundle_key(text: &str) -> Result<String, Flaw> {
     let mut words = text.split_whitespace();
     let (kind, key) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -98,7 +98,7 @@ pub(crate) fn bundle_key(text: &str) -> Result<String, Flaw> {
         fits,
         text,
         "an ed25519 public key",
-        "write the line of the key's file .pub; `ssh-keygen -t ed25519` makes a key",
+        "write the line of the key's .pub file; `ssh-keygen -t ed25519` creates a key",
     )?;
     Ok(format!("{kind} {key}"))
 }

@@ -24,7 +24,7 @@ pub static PEM_CERTIFICATE: Format = Format::new(
 )
 .pattern("-----BEGIN CERTIFICATE-----");
 
-/// A SHA-256 digest from its 64 hexadecimal digits.
+/// Parses a SHA-256 digest from its 64 hexadecimal digits.
 #[must_use]
 pub fn digest(text: &str) -> Option<[u8; 32]> {
     sha256(text).ok()
@@ -58,7 +58,7 @@ fn pem_certificate(text: &str) -> Result<(), Flaw> {
         fits,
         text,
         "a certificate as PEM",
-        "write the certificate itself, from -----BEGIN CERTIFICATE----- on, not a path",
+        "write the certificate itself, which starts with -----BEGIN CERTIFICATE-----, not a path",
     )
 }
 

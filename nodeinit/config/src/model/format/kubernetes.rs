@@ -42,7 +42,7 @@ pub static PROXY_MODE: Format = Format::new("a mode of kube-proxy", "iptables", 
 /// A flag's name.
 pub static FLAG: Format = Format::new("a flag's name", "max-pods", flag).pattern("^[a-z0-9][a-z0-9-]*$");
 /// A flag's value.
-pub static ARGUMENT: Format = Format::new("a text or a number", "100", argument).loose();
+pub static ARGUMENT: Format = Format::new("a string or a number", "100", argument).loose();
 
 pub(crate) fn taint(text: &str) -> Result<Taint, Flaw> {
     let remedy = "write key=value:Effect or key:Effect; effects are NoSchedule, PreferNoSchedule and NoExecute";
@@ -86,14 +86,14 @@ fn proxy_mode(text: &str) -> Result<(), Flaw> {
 fn flag(text: &str) -> Result<(), Flaw> {
     if text.starts_with('-') {
         let remedy = format!("write {}", text.trim_start_matches('-'));
-        return Err(Flaw::new(format!("{text:?}: flags are written without dashes in front"), remedy));
+        return Err(Flaw::new(format!("{text:?}: flags are written without leading dashes"), remedy));
     }
     let body = text.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-'));
     verdict(!text.is_empty() && body, text, "a flag's name", "use a-z, 0-9 and `-`, as in max-requests-inflight")
 }
 
 fn argument(text: &str) -> Result<(), Flaw> {
-    verdict(!text.chars().any(char::is_control), text, "a value of one line", "leave out control characters")
+    verdict(!text.chars().any(char::is_control), text, "a value of one line", "remove the control characters")
 }
 
 #[cfg(test)]

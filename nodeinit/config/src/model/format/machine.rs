@@ -4,13 +4,13 @@ use super::Format;
 use crate::{model::names::verdict, problem::Flaw};
 use std::path::PathBuf;
 
-/// A path from the root.
+/// An absolute path.
 pub static ABSOLUTE_PATH: Format =
     Format::new("an absolute path", "/opt/kubernetes", |t| absolute(t).map(drop)).pattern("^/");
 /// A file of the machine on which the provisioner runs.
 pub static LOCAL_PATH: Format = Format::new("a path", "./nodeinit", local_path);
-/// A user of a machine.
-pub static USER: Format = Format::new("a user's name", "debian", user).pattern("^[a-z_][a-z0-9_-]{0,31}$");
+/// A login name.
+pub static USER: Format = Format::new("a user name", "debian", user).pattern("^[a-z_][a-z0-9_-]{0,31}$");
 /// A line of an SSH public key.
 pub static HOST_KEY: Format = Format::new(
     "an SSH host key",
@@ -18,11 +18,11 @@ pub static HOST_KEY: Format = Format::new(
     |t| host_key(t).map(drop),
 )
 .pattern("^(ssh-ed25519|ecdsa-sha2-nistp(256|384|521)|ssh-rsa) [A-Za-z0-9+/]+=*( .*)?$");
-/// A kernel setting.
+/// A kernel parameter.
 pub static SYSCTL: Format =
-    Format::new("a kernel setting's name", "vm.swappiness", sysctl).pattern("^[a-z0-9][A-Za-z0-9._/-]*$");
+    Format::new("the name of a kernel parameter", "vm.swappiness", sysctl).pattern("^[a-z0-9][A-Za-z0-9._/-]*$");
 /// A kernel module.
-pub static MODULE: Format = Format::new("a kernel module's name", "ip_vs", module).pattern("^[A-Za-z0-9_-]+$");
+pub static MODULE: Format = Format::new("the name of a kernel module", "ip_vs", module).pattern("^[A-Za-z0-9_-]+$");
 
 pub(crate) fn absolute(text: &str) -> Result<PathBuf, Flaw> {
     let fits = text.starts_with('/') && !has_odd_parts(&text[1..]);
@@ -36,16 +36,16 @@ pub(super) fn has_odd_parts(path: &str) -> bool {
 
 fn local_path(text: &str) -> Result<(), Flaw> {
     let fits = !text.is_empty() && !text.contains(char::is_control);
-    verdict(fits, text, "a path", "write where the file is")
+    verdict(fits, text, "a path", "write the path of the file")
 }
 
 fn user(text: &str) -> Result<(), Flaw> {
     let start = text.starts_with(|c: char| c.is_ascii_lowercase() || c == '_');
     let body = text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b'-'));
-    verdict(start && body && text.len() <= 32, text, "a user's name", "use a-z, 0-9, `_` and `-`, such as debian")
+    verdict(start && body && text.len() <= 32, text, "a user name", "use a-z, 0-9, `_` and `-`, such as debian")
 }
 
-/// The key's type and its base64, without the comment.
+/// Returns the key's type and its base64, without the comment.
 pub(crate) fn host_key(text: &str) -> Result<String, Flaw> {
     let mut words = text.split_whitespace();
     let (kind, key) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -68,10 +68,20 @@ pub(crate) fn host_key(text: &str) -> Result<String, Flaw> {
 fn sysctl(text: &str) -> Result<(), Flaw> {
     let body = text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'/' | b'-'));
     let parts = text.split(['.', '/']).all(|part| !part.is_empty());
-    verdict(body && parts, text, "a kernel setting's name", "write it as `sysctl` prints it, such as vm.swappiness")
+    verdict(
+        body && parts,
+        text,
+        "the name of a kernel parameter",
+        "write it as `sysctl` prints it, such as vm.swappiness",
+    )
 }
 
 fn module(text: &str) -> Result<(), Flaw> {
     let body = text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
-    verdict(!text.is_empty() && body, text, "a kernel module's name", "write it as `lsmod` prints it, such as ip_vs")
+    verdict(
+        !text.is_empty() && body,
+        text,
+        "the name of a kernel module",
+        "write it as `lsmod` prints it, such as ip_vs",
+    )
 }

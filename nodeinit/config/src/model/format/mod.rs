@@ -1,4 +1,4 @@
-//! The formats of single values: each with its check, an example, and what JSON Schema can say about it.
+//! The formats of single values, each with its check, an example, and a pattern for the JSON Schema.
 
 mod artifacts;
 mod cloud;
@@ -21,13 +21,13 @@ use crate::problem::Flaw;
 /// The format of a single value.
 #[derive(Debug)]
 pub struct Format {
-    /// What it is, such as "an address range".
+    /// Its description, such as "an address range".
     pub name: &'static str,
-    /// A good value.
+    /// A valid value.
     pub example: &'static str,
-    /// An expression of ECMA-262 that every good value matches, where one is short enough to help.
+    /// An ECMA-262 regular expression that every valid value matches, if a short one exists.
     pub pattern: Option<&'static str>,
-    /// Numbers and booleans are accepted too, as they are written.
+    /// Whether numbers and booleans are accepted, too.
     pub loose: bool,
     check: fn(&str) -> Result<(), Flaw>,
 }
@@ -47,7 +47,7 @@ impl Format {
         self
     }
 
-    /// Whether a value is good.
+    /// Whether a value is valid.
     #[must_use]
     pub fn accepts(&self, text: &str) -> bool {
         self.check(text).is_ok()
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_example_is_good() {
+    fn every_example_is_valid() {
         let formats = [
             &LABEL,
             &SUBDOMAIN,

@@ -23,30 +23,32 @@ pub static CIDR: Format =
     Format::new("an address range", "10.244.0.0/16", |t| cidr(t).map(drop)).pattern("^[^/]+/[0-9]+$");
 /// A TCP port.
 pub static PORT: Format = Format::new("a port", "22", |t| port(t).map(drop)).pattern("^[0-9]{1,5}$").loose();
-/// What machines may use of each other.
+/// A protocol with its ports.
 pub static OPENING: Format = Format::new("a protocol and its ports", "tcp/179", |t| opening(t).map(drop))
     .pattern("^[a-z0-9-]+(/[0-9]+(-[0-9]+)?)?$");
-/// An address in the web.
+/// An HTTP(S) URL.
 pub static URL: Format =
     Format::new("an HTTP(S) URL", "https://mirror.example.org/nodeinit", url).pattern("^https?://.+");
 /// A server of artifacts.
 pub static HOST: Format = Format::new("a host, with its port if it is not 443", "registry.k8s.io", host)
     .pattern("^[a-z0-9][a-z0-9.-]*(:[0-9]{1,5})?$");
-/// What is reached without a proxy.
+/// A destination without a proxy.
 pub static NO_PROXY: Format =
     Format::new("a host, a domain or a network", ".example.org", no_proxy).pattern(r"^[A-Za-z0-9.:*/\[\]_-]+$");
 
 pub(crate) fn address(text: &str) -> Result<IpAddr, Flaw> {
-    let wrong = |what| Flaw::new(format!("{text:?} is {what}"), "write an address that other machines reach");
+    let wrong = |what| Flaw::new(format!("{text:?} is {what}"), "write an address that other machines can reach");
     let address: IpAddr = text.parse().map_err(|_| match text.contains('/') {
-        true => Flaw::new(format!("{text:?} is an address range, not an address"), "leave out what begins with `/`"),
+        true => Flaw::new(format!("{text:?} is an address range, not an address"), "remove the part from `/` on"),
         false => Flaw::new(format!("{text:?} is not an IP address"), "write one such as 10.0.0.11 or fd00::11"),
     })?;
     match address {
         a if a.is_loopback() => Err(wrong("a loopback address")),
         a if a.is_unspecified() => Err(wrong("the unspecified address")),
         a if a.is_multicast() => Err(wrong("a multicast address")),
-        IpAddr::V4(a) if a.is_link_local() || a.is_broadcast() => Err(wrong("no address of a single reachable host")),
+        IpAddr::V4(a) if a.is_link_local() || a.is_broadcast() => {
+            Err(wrong("not the address of a single reachable host"))
+        }
         IpAddr::V6(a) if a.is_unicast_link_local() => Err(wrong("a link-local address")),
         IpAddr::V6(a) if a.to_ipv4_mapped().is_some() => Err(wrong("an IPv4-mapped address, which Kubernetes refuses")),
         a => Ok(a),
@@ -64,14 +66,14 @@ pub(crate) fn cidr(text: &str) -> Result<IpNet, Flaw> {
     let net: IpNet = text.parse().map_err(|_| match text.parse::<IpAddr>() {
         Ok(address) => {
             let bits = if address.is_ipv4() { 32 } else { 128 };
-            let remedy = format!("add its size, as in {text}/{bits} for this address alone");
+            let remedy = format!("add the prefix length, such as {text}/{bits} for this address only");
             Flaw::new(format!("{text:?} is an address, not an address range"), remedy)
         }
         Err(_) => Flaw::new(format!("{text:?} is not an address range"), remedy),
     })?;
     let (address, size) = text.split_once('/').unwrap_or_default();
     if address.parse::<IpAddr>().is_err() || number(size).is_none() {
-        return Err(Flaw::new(format!("{text:?} has a number with a zero in front"), "write it without the zero"));
+        return Err(Flaw::new(format!("{text:?} has a number with a leading zero"), "write it without the zero"));
     }
     if matches!(net.addr(), IpAddr::V6(a) if a.to_ipv4_mapped().is_some()) {
         let what = format!("{text:?} is an IPv4-mapped address range, which Kubernetes refuses");
@@ -80,7 +82,7 @@ pub(crate) fn cidr(text: &str) -> Result<IpNet, Flaw> {
     match net.trunc() == net {
         true => Ok(net),
         false => {
-            let what = format!("{text:?} has bits set behind the first {}", net.prefix_len());
+            let what = format!("{text:?} has bits set after the first {}", net.prefix_len());
             Err(Flaw::new(what, format!("write {}", net.trunc())))
         }
     }
@@ -105,12 +107,12 @@ pub(crate) fn endpoint(text: &str) -> Result<Endpoint, Flaw> {
     if port == 0 {
         return Err(wrong("has no port between 1 and 65535"));
     }
-    // Four numbers are a mistyped address rather than a name.
+    // Four numbers are a mistyped address, not a name.
     let mistyped = host.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     match host.parse::<IpAddr>() {
         Ok(_) => address(host).map(drop)?,
         Err(_) if names::is_subdomain(host) && !mistyped => {}
-        Err(_) => return Err(wrong("names no host: neither an address nor a DNS name")),
+        Err(_) => return Err(wrong("has no valid host: neither an address nor a DNS name")),
     }
     Ok(Endpoint { host: host.to_owned(), port })
 }

@@ -4,12 +4,12 @@ use super::Format;
 use crate::{model::names::verdict, problem::Flaw};
 use std::time::Duration;
 
-/// Words for the operator.
+/// A hint for the operator.
 pub static SENTENCE: Format = Format::new("a sentence", "remove the flag", sentence);
-/// A number of things.
+/// A count.
 pub static COUNT: Format =
     Format::new("a number from 1 to 1000", "50", |t| count(t).map(drop)).pattern("^[0-9]+$").loose();
-/// A length of time.
+/// A duration.
 pub static DURATION: Format =
     Format::new("a duration", "90s", |t| duration(t).map(drop)).pattern("^([0-9]+(h|m|s|ms))+$");
 
@@ -18,11 +18,11 @@ fn sentence(text: &str) -> Result<(), Flaw> {
 }
 
 pub(crate) fn count(text: &str) -> Result<usize, Flaw> {
-    let wrong = || Flaw::new(format!("{text:?} is not such a number"), "write a number from 1 to 1000");
+    let wrong = || Flaw::new(format!("{text:?} is not a number from 1 to 1000"), "write a number from 1 to 1000");
     text.parse().ok().filter(|count| (1..=1000).contains(count)).ok_or_else(wrong)
 }
 
-/// Longer waits are mistakes.
+/// The maximum: longer waits are mistakes.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
 pub(crate) fn duration(text: &str) -> Result<Duration, Flaw> {
@@ -30,7 +30,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, Flaw> {
     // No wait takes days.
     let read = nodeinit_base::duration::parse(text).filter(|_| !text.contains('d'));
     match read.ok_or_else(wrong)? {
-        Duration::ZERO => Err(Flaw::new(format!("{text:?} leaves no time at all"), "write at least 1s")),
+        Duration::ZERO => Err(Flaw::new(format!("{text:?} is zero"), "write at least 1s")),
         total if total > LONGEST => Err(Flaw::new(format!("{text:?} is longer than a day"), "write at most 24h")),
         total => Ok(total),
     }
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_of_time() {
+    fn durations() {
         assert_eq!(duration("90s"), Ok(Duration::from_secs(90)));
         assert_eq!(duration("1h30m"), Ok(Duration::from_secs(5400)));
         assert_eq!(duration("250ms"), Ok(Duration::from_millis(250)));

@@ -1,4 +1,4 @@
-//! The section `openstack`: what the provisioner makes. No machine ever gets it.
+//! The section `openstack`: the resources that the provisioner creates. No machine receives it.
 
 mod network;
 mod rules;
@@ -16,7 +16,7 @@ use network::NetworkKeys;
 use std::{net::IpAddr, path::PathBuf, time::Duration};
 
 keys! {
-    /// Where and how the cluster's machines are made.
+    /// Where and how the cluster's machines are created.
     #[derive(Eq)]
     pub struct OpenStack {
         /// The cloud's name in `clouds.yaml`.
@@ -29,10 +29,10 @@ keys! {
         "image" image: String as CloudName = required, to nobody;
         /// Flavor of machines that set none, by name or id.
         "flavor" flavor: Option<String> as Option<CloudName>,
-            else "none; needed unless every machine has its own", example "m1.medium", to nobody;
+            else "none; required unless every machine sets one", example "m1.medium", to nobody;
         /// Keypair for SSH access.
         "keypair" keypair: Option<String> as Option<CloudName>, else "none", example "operator", to nobody;
-        /// Zones over which masters and workers are spread in turn.
+        /// Zones to which masters and workers are assigned in turn.
         "availabilityZones" availability_zones: Vec<String> as Vec<CloudName>,
             else "the cloud's choice", example "[nova-1, nova-2, nova-3]", to nobody;
         /// Placement of masters relative to each other, and of workers.
@@ -48,17 +48,17 @@ keys! {
             else "the only external network that the project sees", example "public", to nobody;
         /// Which machines get a floating IP. The load balancer's is `loadBalancer.floatingIP`.
         "floatingIPs" floating_ips: FloatingIps = "none", to nobody;
-        /// The balancer in front of the API servers.
+        /// The load balancer in front of the API servers.
         "loadBalancer" load_balancer: LoadBalancer, to nobody;
-        /// A machine with a floating IP that is no node, through which all others are reached: where it is described, if only by `bastion:
-        /// {}`, it alone takes SSH from `access.ssh`, and machines take it from the bastion.
+        /// A machine with a floating IP that is not a node and is the jump host to all others. If this section exists, even as `bastion: {}`,
+        /// `access.ssh` applies to the bastion only, and the other machines accept SSH from the bastion.
         "bastion" bastion: Option<Bastion>, else "none", example "{flavor: m1.small}", to nobody;
         /// External access, as security group rules.
         "access" access: Access, to nobody;
         /// Additional source addresses that a machine may use, besides its own and `controlPlane.virtualAddress`.
         "allowedAddressPairs" allowed_address_pairs: Vec<IpNet>,
-            else "none for flannel, whose packets travel as the machines' own; `network.podCIDR` where another pod network is brought", example "[10.244.0.0/16]", to nobody;
-        /// How a machine gets nodeinit; by default it is in the image.
+            else "none with flannel, whose packets have the machines' addresses; `network.podCIDR` with another pod network", example "[10.244.0.0/16]", to nobody;
+        /// How machines get nodeinit; by default it is in the image.
         "binary" binary: BinaryDelivery, to nobody;
         /// Maximum number of resources created, and of requests sent, in parallel.
         "parallel" parallel: usize = "10", to nobody;
@@ -68,13 +68,13 @@ keys! {
 }
 
 choice! {
-    /// How machines of a kind keep apart.
+    /// The placement of machines of one kind.
     pub enum AntiAffinity {
-        /// on different hypervisors where that is possible
+        /// on different hypervisors if possible
         "soft" Soft,
-        /// on different hypervisors, or not at all
+        /// on different hypervisors, otherwise creation fails
         "hard" Hard,
-        /// wherever there is room
+        /// on any hypervisor
         "none" None,
     }
 }
@@ -82,7 +82,7 @@ choice! {
 choice! {
     /// Which machines get a floating IP.
     pub enum FloatingIps {
-        /// machines are reached through `bastion` or `ssh.jumpHost`, or directly
+        /// none; use `bastion`, `ssh.jumpHost` or a direct route
         "none" None,
         /// the first master only
         "first-master" FirstMaster,
@@ -92,7 +92,7 @@ choice! {
 }
 
 keys! {
-    /// The disk that a machine boots from.
+    /// The boot disk of a machine.
     #[derive(Eq)]
     pub struct Volume {
         /// Size in GiB.
@@ -103,7 +103,7 @@ keys! {
 }
 
 keys! {
-    /// The balancer in front of the API servers.
+    /// The load balancer in front of the API servers.
     #[derive(Eq)]
     pub struct LoadBalancer {
         /// Whether Octavia balances the API servers. Without it, set `controlPlane.virtualAddress` or `controlPlane.endpoint`.
@@ -118,7 +118,7 @@ keys! {
 }
 
 keys! {
-    /// The machine between the operator and all others.
+    /// The jump host between the operator and all other machines.
     #[derive(Eq)]
     pub struct Bastion {
         /// Its name, different from every machine's.
@@ -133,7 +133,7 @@ keys! {
 }
 
 keys! {
-    /// Who may connect.
+    /// External access.
     #[derive(Default, Eq)]
     pub struct Access {
         /// Ranges with SSH access to the machines, or to the bastion if there is one. Masters always reach the other machines.
@@ -145,12 +145,12 @@ keys! {
         /// Ranges with access to services of type NodePort, TCP and UDP.
         "nodePorts" node_ports: Vec<IpNet>, else "nobody", example "[192.0.2.0/24]", to nobody;
         /// Further protocols and ports between machines of the cluster, for example for your own pod network; `any` allows everything.
-        "betweenNodes" between_nodes: Vec<Opening>, else "what the built-in addons need", example "[udp/4789, tcp/179]", to nobody;
+        "betweenNodes" between_nodes: Vec<Opening>, else "the ports of the built-in addons", example "[udp/4789, tcp/179]", to nobody;
     }
 }
 
 keys! {
-    /// How nodeinit comes to a machine.
+    /// How machines get nodeinit.
     #[derive(Default, Eq)]
     pub struct BinaryDelivery {
         /// URLs of the program, tried in turn. Machines verify `sha256` before they run it.
@@ -164,12 +164,12 @@ keys! {
 }
 
 keys! {
-    /// How long the cloud may take.
+    /// Deadlines for the cloud.
     #[derive(Copy, Eq)]
     pub struct CloudTimeouts {
         /// For one request, including retries after 409, 500, 503 or no answer.
         "request" request: Duration = "2m", to nobody;
-        /// Until a volume holds its image.
+        /// Until a volume contains its image.
         "volume" volume: Duration = "10m", to nobody;
         /// Until a server is ACTIVE.
         "server" server: Duration = "10m", to nobody;

@@ -10,13 +10,13 @@ use std::net::IpAddr;
 keys! {
     /// `openstack.network` as it is written.
     pub(crate) struct NetworkKeys as CloudNetwork, by network {
-        /// An existing network, by name or id; with `create`, the name of the one that is made.
-        "name" name: Option<String> as Option<CloudName>, else "the cluster's name, for one that is made", example "private", to nobody;
-        /// The subnet of an existing network, by name or id; with `create`, the name of the one that is made.
+        /// An existing network, by name or id; with `create`, the name of the new one.
+        "name" name: Option<String> as Option<CloudName>, else "the cluster's name for a new network", example "private", to nobody;
+        /// The subnet of an existing network, by name or id; with `create`, the name of the new one.
         "subnet" subnet: Option<String> as Option<CloudName>,
-            else "the only subnet of the network; the cluster's name, for one that is made", example "private-v4", to nobody;
+            else "the only subnet of the network; the cluster's name for a new subnet", example "private-v4", to nobody;
         /// Create a network, a subnet and a router to the external network.
-        "create" create: Option<Create>, else "the network is there already", example "{cidr: 10.0.0.0/24}", to nobody;
+        "create" create: Option<Create>, else "none: the network exists", example "{cidr: 10.0.0.0/24}", to nobody;
     }
 }
 
@@ -24,13 +24,13 @@ keys! {
     /// `openstack.network.create` as it is written.
     pub(crate) struct Create {
         /// The machines' addresses.
-        "cidr" cidr: IpNet, else "none; needed for a network that is made", example "10.0.0.0/24", to nobody;
+        "cidr" cidr: IpNet, else "none; required for a new network", example "10.0.0.0/24", to nobody;
         /// The router's address.
         "gateway" gateway: Option<IpAddr>, else "the first address", example "10.0.0.1", to nobody;
         /// First address of the allocation pool.
-        "firstAddress" first_address: Option<IpAddr>, else "the first that is free", example "10.0.0.100", to nobody;
+        "firstAddress" first_address: Option<IpAddr>, else "the first free address", example "10.0.0.100", to nobody;
         /// Last address of the allocation pool.
-        "lastAddress" last_address: Option<IpAddr>, else "the last of the range", example "10.0.0.200", to nobody;
+        "lastAddress" last_address: Option<IpAddr>, else "the last address of the range", example "10.0.0.200", to nobody;
         /// Whether the cloud serves DHCP in the subnet. Without it, machines read their address from the configuration drive.
         "dhcp" dhcp: bool, else "true" (|_| Some(true)), example "false", to nobody;
         /// The machines' name servers.
@@ -38,26 +38,26 @@ keys! {
         /// Whether to create a router to the external network. Floating IPs need one.
         "router" router: bool, else "true" (|_| Some(true)), example "false", to nobody;
         /// Create a second network with this range for the bastion and the load balancer, which have external access; the machines stay in
-        /// the first one. A router connects both; it has the first address.
-        "publicCIDR" public_cidr: Option<IpNet>, else "none: all are in one network", example "10.0.1.0/24", to nobody;
+        /// the first one. A router connects both networks; it has the first address of this range.
+        "publicCIDR" public_cidr: Option<IpNet>, else "none: one network for all", example "10.0.1.0/24", to nobody;
     }
 }
 
 /// The machines' network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CloudNetwork {
-    /// One that is there.
+    /// An existing network.
     Existing {
         /// Name or id.
         network: String,
-        /// Name or id. `None`: the only one.
+        /// Name or id. `None` for the only one.
         subnet: Option<String>,
     },
-    /// One that is made.
+    /// A new network.
     Made(MadeNetwork),
 }
 
-/// A network that is made, with a subnet and a router.
+/// A new network, with a subnet and a router.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MadeNetwork {
     /// Its name. Default: the cluster's.
@@ -66,9 +66,9 @@ pub struct MadeNetwork {
     pub subnet: Option<String>,
     /// The machines' addresses.
     pub cidr: IpNet,
-    /// The router's address: the first, where none is written.
+    /// The router's address. Default: the first.
     pub gateway: IpAddr,
-    /// What the cloud may give out, first and last. Empty: all that is free.
+    /// The first and last address that the cloud may assign. Empty: all free addresses.
     pub pools: Vec<(IpAddr, IpAddr)>,
     /// Default true.
     pub dhcp: bool,
@@ -76,7 +76,7 @@ pub struct MadeNetwork {
     pub dns_servers: Vec<IpAddr>,
     /// A router to the external network. Default true.
     pub router: bool,
-    /// `publicCIDR`: a second network, of the bastion and the balancer. `None`: they are among the machines.
+    /// `publicCIDR`: a second network for the bastion and the load balancer. `None`: they are in the machines' network.
     pub public: Option<IpNet>,
 }
 
@@ -106,7 +106,7 @@ fn network(keys: NetworkKeys) -> Option<CloudNetwork> {
 }
 
 impl Place<'_, Create> {
-    /// The router's address in the range `cidr`: what is written, or the first.
+    /// Returns the router's address in the range `cidr`: the configured one, or the first.
     pub(super) fn gateway_of(&self, cidr: IpNet) -> Option<IpAddr> {
         self.gateway().value().or_else(|| cidr.hosts().next())
     }

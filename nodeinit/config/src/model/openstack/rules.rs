@@ -1,4 +1,4 @@
-//! What must be in the section `openstack`, and what must fit the machines.
+//! The rules for the section `openstack` and its relation to the machines.
 
 use super::{FloatingIps, OpenStack, network::Create};
 use crate::{
@@ -24,31 +24,30 @@ pub(crate) fn check(section: &Place<'_, OpenStack>, verdict: &mut Verdict<'_>) {
     if id.written().is_none() {
         let fresh = fresh_cluster_id();
         let remedy =
-            format!("write `clusterID: {fresh}`, which is new; it marks everything that belongs to this cluster");
+            format!("write `clusterID: {fresh}`, which was just generated; it marks all resources of this cluster");
         errors.add(section.at(), &id.path, "missing", remedy);
     }
     if section.image().written().is_none() {
-        errors.add(section.at(), &section.image().path, "missing", "name the image that machines boot from");
+        errors.add(section.at(), &section.image().path, "missing", "set the boot image of the machines");
     }
     if let Some(text) = id.value().filter(|id| is_documented(id)) {
-        let what =
-            format!("{text} is from the documentation: every cluster that copied it would own the others' machines");
-        id.report(errors, what, format!("write `clusterID: {}`, which is new", fresh_cluster_id()));
+        let what = format!("{text} is from the documentation: clusters that copied it would share their resources");
+        id.report(errors, what, format!("write `clusterID: {}`, which was just generated", fresh_cluster_id()));
     }
     if section.flavor().written().is_none() {
         for machine in machines.iter().filter(|machine| machine.flavor().written().is_none()) {
-            let what = "missing: nothing says how large this machine is";
-            let remedy = "write it, or `openstack.flavor` for all";
+            let what = "missing: this machine has no flavor";
+            let remedy = "set it, or set `openstack.flavor` for all machines";
             errors.add(machine.at(), &machine.flavor().path, what, remedy);
         }
     }
     if all.masters().items().is_empty() {
-        let what = "missing: a cluster in a cloud needs a list of them";
-        errors.add(section.at(), &all.masters().path, what, "name at least one");
+        let what = "missing: a cluster in a cloud needs masters";
+        errors.add(section.at(), &all.masters().path, what, "list at least one");
     }
     let names = machines.iter().map(Place::<Machine>::name).chain([section.bastion().name()]);
     for name in names.filter(|name| name.value().as_deref() == Some("api")) {
-        let what = "the floating IP of the API servers' balancer is marked `api`, and a machine's with its name";
+        let what = "the name `api` is reserved for the floating IP of the load balancer";
         name.report(errors, what, "choose another name");
     }
     network(section, &machines, errors);
@@ -58,12 +57,12 @@ pub(crate) fn check(section: &Place<'_, OpenStack>, verdict: &mut Verdict<'_>) {
     reachability(section, &mut verdict.warnings);
 }
 
-/// Keys of machines that mean nothing without a cloud.
+/// Warns about keys of machines that have no effect without a cloud.
 fn without(machines: &[Place<'_, Machine>], warnings: &mut Findings) {
     for machine in machines {
         for key in [machine.flavor(), machine.availability_zone()].iter().filter(|key| key.written().is_some()) {
             let what = "no effect: there is no section `openstack`";
-            key.report(warnings, what, "leave it out, or describe the cloud");
+            key.report(warnings, what, "remove it, or add the section `openstack`");
         }
     }
 }
@@ -74,7 +73,7 @@ fn network(section: &Place<'_, OpenStack>, machines: &[Place<'_, Machine>], erro
     if !made.is_written() {
         if network.name().written().is_none() {
             let remedy =
-                "write `network: {name: NAME}` for one that is there, or `network: {create: {cidr: 10.0.0.0/24}}`";
+                "write `network: {name: NAME}` for an existing network, or `network: {create: {cidr: 10.0.0.0/24}}`";
             errors.add(section.at(), &network.path, "missing: the machines need a network", remedy);
         }
         return;
@@ -82,7 +81,7 @@ fn network(section: &Place<'_, OpenStack>, machines: &[Place<'_, Machine>], erro
     let (own, public) = (made.cidr(), made.public_cidr());
     let Some(cidr) = own.value() else {
         if own.written().is_none() {
-            let remedy = "write it: the machines' addresses, such as 10.0.0.0/24";
+            let remedy = "set the range of the machines' addresses, such as 10.0.0.0/24";
             errors.add(made.at(), &own.path, "missing", remedy);
         }
         return;
@@ -93,7 +92,7 @@ fn network(section: &Place<'_, OpenStack>, machines: &[Place<'_, Machine>], erro
             && overlap(net, range)
         {
             let what = format!("{net} overlaps {} {range}", other.path);
-            here.report(errors, what, "choose ranges that share no address");
+            here.report(errors, what, "choose ranges that do not overlap");
         }
     };
     for range in [all.network().pod_cidr(), all.network().service_cidr()] {
@@ -103,19 +102,19 @@ fn network(section: &Place<'_, OpenStack>, machines: &[Place<'_, Machine>], erro
     apart(&public, &own);
     if let Some(net) = public.value() {
         if net.addr().is_ipv4() != cidr.addr().is_ipv4() {
-            let what = format!("{net} and {} {cidr} are of different families", own.path);
+            let what = format!("{net} and {} {cidr} are in different address families", own.path);
             public.report(errors, what, "use IPv4 for both, or IPv6 for both");
         }
         if made.router().value() == Some(false) {
-            let what = format!("without a router nothing leads from {} to the machines", public.path);
-            made.router().report(errors, what, "leave one of the two out");
+            let what = format!("without a router, there is no route from {} to the machines", public.path);
+            made.router().report(errors, what, "remove one of the two");
         }
     }
     let mut inside = |place: &Place<'_, IpAddr>, range: &Place<'_, IpNet>| {
         if let (Some(address), Some(net)) = (place.value(), range.value())
             && !net.contains(&address)
         {
-            let what = format!("{address} lies outside of {} {net}", range.path);
+            let what = format!("{address} is outside {} {net}", range.path);
             place.report(errors, what, "choose an address of that range");
         }
     };
@@ -130,7 +129,7 @@ fn network(section: &Place<'_, OpenStack>, machines: &[Place<'_, Machine>], erro
     taken(section, (&made, cidr), machines, errors);
 }
 
-/// The gateway's and the balancer's address are nobody else's.
+/// Checks that no machine has the address of the gateway or the load balancer.
 fn taken(
     section: &Place<'_, OpenStack>,
     (made, cidr): (&Place<'_, Create>, IpNet),
@@ -143,7 +142,7 @@ fn taken(
     let mut refuse = |place: &Place<'_, IpAddr>, others: [Option<(IpAddr, &str)>; 2]| {
         let Some(own) = place.value() else { return };
         for (_, whose) in others.into_iter().flatten().filter(|(address, _)| *address == own) {
-            place.report(errors, format!("{own} is {whose}'s address"), "give each its own");
+            place.report(errors, format!("{own} is {whose}'s address"), "use different addresses");
         }
     };
     refuse(&section.load_balancer().address(), [gateway, second]);
@@ -152,7 +151,7 @@ fn taken(
     machines.iter().for_each(|machine| refuse(&machine.address(), [gateway, balancer]));
 }
 
-/// Machines' addresses in the range from which the cloud takes what nobody has written: it may be faster.
+/// Warns about machines' addresses in the allocation pool: the cloud may assign them to something else first.
 fn given_out(section: &Place<'_, OpenStack>, machines: &[Place<'_, Machine>], warnings: &mut Findings) {
     let made = section.network().create();
     let Some((cidr, at)) = made.cidr().read() else { return };
@@ -160,7 +159,7 @@ fn given_out(section: &Place<'_, OpenStack>, machines: &[Place<'_, Machine>], wa
     let balancer_takes = balancer.enabled().value() == Some(true) && balancer.address().written().is_none();
     let bastion_takes = bastion.written().is_some() && bastion.address().written().is_none();
     let taker = balancer_takes.then_some("the balancer").or(bastion_takes.then_some("the bastion"));
-    // What is in the second network takes no address of the first.
+    // Resources in the second network take no address of the first one.
     let taker = taker.filter(|_| made.public_cidr().written().is_none());
     let (written_first, written_last) = (made.first_address().read(), made.last_address().value());
     if written_first.is_none() && written_last.is_none() && taker.is_none() {
@@ -180,24 +179,24 @@ fn given_out(section: &Place<'_, OpenStack>, machines: &[Place<'_, Machine>], wa
     };
     let taker = taker.unwrap_or("something else");
     let what = format!("the cloud assigns {first} to {last} automatically: {taker} may get the address of {shown}");
-    let remedy = "write `firstAddress` and `lastAddress` of a range apart from the machines' addresses";
+    let remedy = "set `firstAddress` and `lastAddress` to a range without the machines' addresses";
     warnings.add(at, &made.path, what, remedy);
 }
 
-/// The bastion is a machine beside the others, and the only way in.
+/// The bastion differs from all other machines and is the only SSH access.
 fn bastion(section: &Place<'_, OpenStack>, machines: &[Place<'_, Machine>], errors: &mut Findings) {
     let (all, own) = (section.all(), section.bastion());
     if own.written().is_none() {
         return;
     }
     if section.flavor().written().is_none() && own.flavor().written().is_none() {
-        let what = "missing: nothing says how large the bastion is";
-        errors.add(own.at(), &own.flavor().path, what, "write it, or `openstack.flavor` for all");
+        let what = "missing: the bastion has no flavor";
+        errors.add(own.at(), &own.flavor().path, what, "set it, or set `openstack.flavor` for all machines");
     }
     let (name, address) = (own.name(), own.address());
     let mut same_address = |other: &Place<'_, IpAddr>, whose: &str| {
         if let Some(text) = address.value().filter(|text| Some(*text) == other.value()) {
-            address.report(errors, format!("{text} is {whose}'s address"), "give each its own");
+            address.report(errors, format!("{text} is {whose}'s address"), "use different addresses");
         }
     };
     for machine in machines {
@@ -208,21 +207,21 @@ fn bastion(section: &Place<'_, OpenStack>, machines: &[Place<'_, Machine>], erro
     same_address(&virtual_address, &virtual_address.path);
     for machine in machines {
         if let Some(text) = name.value().filter(|text| Some(text) == machine.name().value().as_ref()) {
-            name.report(errors, format!("{text} is {}'s name", machine.path), "give each its own");
+            name.report(errors, format!("{text} is {}'s name", machine.path), "use different names");
         }
     }
     let jump = all.ssh().jump_host();
     if jump.address().written().is_some() {
-        let what = "a second way in: machines are reached through `openstack.bastion`";
-        jump.report(errors, what, "leave one of the two out");
+        let what = "not allowed with `openstack.bastion`, which is the jump host already";
+        jump.report(errors, what, "remove one of the two");
     }
 }
 
 fn binary(section: &Place<'_, OpenStack>, errors: &mut Findings) {
     let (urls, digest) = (section.binary().urls(), section.binary().sha256());
     if !urls.items().is_empty() && digest.written().is_none() {
-        let what = "missing: nothing that is fetched is run unchecked";
-        errors.add(urls.at(), &digest.path, what, "write what `sha256sum nodeinit` prints");
+        let what = "missing: downloads must be verified";
+        errors.add(urls.at(), &digest.path, what, "set the digest that `sha256sum nodeinit` prints");
     }
 }
 
@@ -230,19 +229,19 @@ fn reachability(section: &Place<'_, OpenStack>, warnings: &mut Findings) {
     let (balancer, access, all) = (section.load_balancer(), section.access(), section.all());
     let is_public = balancer.enabled().value() == Some(true) && balancer.floating_ip().value() == Some(true);
     if is_public && access.api().items().is_empty() {
-        let what = "missing: the balancer has a floating IP, and nobody may use it";
-        warnings.add(section.at(), &access.api().path, what, "name the address ranges of those who may");
+        let what = "missing: the load balancer has a floating IP, but no address range has access";
+        warnings.add(section.at(), &access.api().path, what, "set the address ranges that may connect");
     }
     let floating = section.floating_ips();
     let is_floating = floating.value().is_some_and(|which| which != FloatingIps::None);
-    // Into a network that is made there is no other way, which `provisioner plan` tells.
+    // For a new network there is no other access, which `provisioner plan` reports.
     let is_made = section.network().create().cidr().written().is_some();
     let has_jump_host = all.ssh().jump_host().address().written().is_some();
     if access.ssh().items().is_empty() && !has_jump_host {
-        let what = "missing: nobody outside of the cluster reaches a machine by SSH, so that no secret can be brought";
-        warnings.add(section.at(), &access.ssh().path, what, "name the address range that you come from");
+        let what = "missing: no address range has external SSH access, so secrets cannot be delivered";
+        warnings.add(section.at(), &access.ssh().path, what, "set your own address range");
     } else if !is_floating && !is_made && section.bastion().written().is_none() && !has_jump_host {
-        let what = "there is neither a floating IP for the first master, nor a bastion, nor a jump host";
+        let what = "no SSH access: there is neither a floating IP for the first master, nor a bastion, nor a jump host";
         let remedy = "set `openstack.floatingIPs: first-master`, `openstack.bastion` or `ssh.jumpHost`, unless there is a route from here";
         warnings.add(section.at(), &floating.path, what, remedy);
     }
@@ -261,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_missing_is_told_at_once() {
+    fn all_missing_keys_are_reported_together() {
         let found = problems("{}");
         for key in ["openstack.clusterID", "openstack.image", "masters[0].flavor", "openstack.network"] {
             assert!(found.iter().any(|p| p.starts_with(&format!("{key}: missing"))), "{key} in {found:#?}");
@@ -270,7 +269,7 @@ mod tests {
             found.iter().find_map(|p| p.split_once("clusterID: ").and_then(|(_, p)| p.split_once("clusterID: ")));
         let uuid = proposed.and_then(|(_, rest)| rest.split_once('`')).map(|(uuid, _)| uuid).unwrap();
         assert!(crate::format::UUID.accepts(uuid), "{uuid}");
-        assert!(!problems("{}").iter().any(|p| p.contains(uuid)), "not fresh");
+        assert!(!problems("{}").iter().any(|p| p.contains(uuid)), "a new ID each time");
     }
 
     #[test]
@@ -284,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_must_fit() {
+    fn addresses_must_match_the_network() {
         let section = |network: &str| {
             format!(
                 "{{clusterID: c7d0bd8a-6f0d-4b5e-9a53-0b3d6f1f2a10, image: i, flavor: f, loadBalancer: {{address: 10.0.0.11}}, network: {network}}}"
@@ -292,7 +291,7 @@ mod tests {
         };
         let all = |network: &str| problems(&section(network)).join("\n");
         assert!(all("{create: {cidr: 10.0.0.0/24}}").contains("masters[0].address: 10.0.0.11 is the balancer's"));
-        assert!(all("{create: {cidr: 10.1.0.0/24}}").contains("masters[0].address: 10.0.0.11 lies outside"));
+        assert!(all("{create: {cidr: 10.1.0.0/24}}").contains("masters[0].address: 10.0.0.11 is outside"));
         assert!(all("{create: {cidr: 10.244.0.0/24}}").contains("overlaps network.podCIDR"));
         assert!(all("{create: {cidr: 10.0.0.0/24, gateway: 10.0.0.11}}").contains("is the gateway's"));
         assert!(all("{create: {dhcp: false}}").contains("create.cidr: missing"));
@@ -300,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn machines_are_apart_from_what_the_cloud_gives_out() {
+    fn machines_in_the_allocation_pool_cause_a_warning() {
         let warned = |create: &str, balancer: &str| {
             let text = format!(
                 "{GOOD}openstack: {{clusterID: c7d0bd8a-6f0d-4b5e-9a53-0b3d6f1f2a10, image: i, flavor: f, \
@@ -327,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bastion_is_beside_the_machines_and_the_only_way_in() {
+    fn a_bastion_is_a_separate_machine_and_the_only_jump_host() {
         let cloud = "clusterID: c7d0bd8a-6f0d-4b5e-9a53-0b3d6f1f2a10, image: i, network: {create: {cidr: 10.0.0.0/24}}";
         let found = |bastion: &str, more: &str| {
             let found =
@@ -338,7 +337,7 @@ mod tests {
         assert!(found("{}", "").contains("openstack.bastion.flavor: missing"));
         assert!(found("{flavor: f, name: m1}", "").contains("openstack.bastion.name: m1 is masters[0]'s name"));
         for (address, what) in [
-            ("10.0.1.5", "10.0.1.5 lies outside of openstack.network.create.cidr 10.0.0.0/24"),
+            ("10.0.1.5", "10.0.1.5 is outside openstack.network.create.cidr 10.0.0.0/24"),
             ("10.0.0.1", "10.0.0.1 is the gateway's address"),
             ("10.0.0.9", "10.0.0.9 is the balancer's address"),
             ("10.0.0.11", "10.0.0.11 is masters[0]'s address"),
@@ -346,17 +345,17 @@ mod tests {
             let found = found(&format!("{{flavor: f, address: {address}}}"), "");
             assert!(found.contains(&format!("openstack.bastion.address: {what}")), "{found}");
         }
-        assert!(found("{flavor: f, name: api}", "").contains("openstack.bastion.name: the floating IP"));
+        assert!(found("{flavor: f, name: api}", "").contains("openstack.bastion.name: the name `api` is reserved"));
         let both = found("{flavor: f}", "ssh: {jumpHost: {address: 192.0.2.1}}");
-        assert!(both.starts_with("ssh.jumpHost: a second way in"), "{both}");
+        assert!(both.starts_with("ssh.jumpHost: not allowed with `openstack.bastion`"), "{both}");
     }
 
     #[test]
-    fn a_bastion_is_there_where_it_is_described() {
+    fn a_bastion_exists_if_it_is_configured() {
         let cluster = |bastion: &str| {
             let cloud = "clusterID: c7d0bd8a-6f0d-4b5e-9a53-0b3d6f1f2a10, image: i, flavor: f, network: {name: n}";
             let loaded = load(&[Layer::file("x", format!("{GOOD}openstack: {{{cloud}{bastion}}}\n"))]).unwrap();
-            // What is shown means the same.
+            // The shown configuration has the same meaning.
             let again = load(&[Layer::file("x", loaded.text())]).unwrap();
             assert_eq!(again.cluster, loaded.cluster);
             loaded.cluster.openstack.unwrap().bastion.map(|bastion| bastion.name)
@@ -367,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_network_is_apart_and_holds_bastion_and_balancer() {
+    fn a_second_network_is_separate_and_contains_bastion_and_load_balancer() {
         let found = |create: &str, more: &str| {
             let cloud = "clusterID: c7d0bd8a-6f0d-4b5e-9a53-0b3d6f1f2a10, image: i, flavor: f";
             problems(&format!("{{{cloud}, network: {{create: {{cidr: 10.0.0.0/24, {create}}}}}, {more}}}")).join("\n")
@@ -377,10 +376,10 @@ mod tests {
         for (create, more, what) in [
             ("publicCIDR: 10.0.0.128/25", "", "publicCIDR: 10.0.0.128/25 overlaps openstack.network.create.cidr"),
             ("publicCIDR: 10.96.1.0/24", "", "publicCIDR: 10.96.1.0/24 overlaps network.serviceCIDR"),
-            ("publicCIDR: fd00::/64", "", "are of different families"),
-            ("publicCIDR: 10.0.1.0/24, router: false", "", "create.router: without a router nothing leads"),
-            (second, "bastion: {address: 10.0.0.5}", "10.0.0.5 lies outside of openstack.network.create.publicCIDR"),
-            (second, "loadBalancer: {address: 10.0.0.9}", "loadBalancer.address: 10.0.0.9 lies outside"),
+            ("publicCIDR: fd00::/64", "", "are in different address families"),
+            ("publicCIDR: 10.0.1.0/24, router: false", "", "create.router: without a router, there is no route"),
+            (second, "bastion: {address: 10.0.0.5}", "10.0.0.5 is outside openstack.network.create.publicCIDR"),
+            (second, "loadBalancer: {address: 10.0.0.9}", "loadBalancer.address: 10.0.0.9 is outside"),
             (second, "bastion: {address: 10.0.1.1}", "10.0.1.1 is the gateway's address"),
         ] {
             assert!(found(create, more).contains(what), "{what}: {}", found(create, more));
@@ -388,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_fetched_has_a_digest() {
+    fn a_download_needs_a_digest() {
         assert!(
             problems("{binary: {urls: [\"https://a/b\"]}}").iter().any(|p| p.starts_with("openstack.binary.sha256"))
         );

@@ -1,4 +1,4 @@
-"""What tests ask of the cloud and do to it: cloud.sh, whose usage says what each verb does. Goes past the front door, so that nothing here is counted."""
+"""The verbs of cloud.sh (see its usage) that need Python. They bypass the front door, so their requests are not counted."""
 
 import os
 import shutil
@@ -30,7 +30,7 @@ def fail(text):
 
 
 def everything(tenant, *kinds):
-    """Kind, id and name of all that the project has, but for what the lab itself put there; in an order in which it can be deleted."""
+    """Lists kind, id and name of the project's objects, except those of the lab, in an order in which they can be deleted."""
     mine = {"project_id": tenant.current_project_id}
     find = {
         "loadbalancer": lambda: tenant.load_balancer.load_balancers(),
@@ -58,7 +58,7 @@ def objects():
 
 
 def patiently(action, *arguments, **options):
-    """Deletion is refused while something else is still being deleted."""
+    """Repeats a deletion that is refused until a dependent object is deleted."""
     for tries in range(60):
         try:
             return action(*arguments, **options)
@@ -69,12 +69,12 @@ def patiently(action, *arguments, **options):
 
 
 def sweep():
-    """Deletes all that the project has, whatever state it is in, and what the hypervisor keeps of servers that no project has."""
+    """Deletes all objects of the project in any state, and the hypervisor's files of servers that no project has."""
     tenant, admin = cloud(TENANT), cloud("admin")
     found = list(everything(tenant))
     if found:
         clear(tenant, admin, found)
-    # Nova deletes a server of a hypervisor that is just starting without it; the guest would keep its address.
+    # Nova deletes a server without a hypervisor that is still starting; the guest would keep its address.
     servers = {one.id for one in admin.compute.servers(details=False, all_projects=True)}
     for id_ in set(os.listdir(INSTANCES)) - servers:
         shutil.rmtree(os.path.join(INSTANCES, id_), ignore_errors=True)
@@ -126,7 +126,7 @@ def database(statement, *arguments):
 
 
 def userdata():
-    """NAME and user-data in Base64 of each server, as Nova has them."""
+    """Prints NAME and user-data in Base64 of each server, as stored by Nova."""
     admin = cloud("admin")
     project = admin.identity.find_project(TENANT).id
     for server in admin.compute.servers(all_projects=True):
@@ -160,7 +160,7 @@ def quota(*settings):
 
 
 def used(service, key, project):
-    """How many of these the project has now."""
+    """Returns the number of these objects in the project."""
     tenant = cloud(TENANT)
     if service == "compute":
         names = {"instances": "totalInstancesUsed", "cores": "totalCoresUsed", "ram": "totalRAMUsed", "server_groups": "totalServerGroupsUsed"}
@@ -176,7 +176,7 @@ def used(service, key, project):
 
 
 def state(kind, name, wanted):
-    """Puts a server, a volume or a load balancer into a state."""
+    """Sets the state of a server, a volume or a load balancer."""
     if kind not in ("server", "volume", "loadbalancer"):
         fail(f"the state of a {kind} cannot be set")
     found = [one for one in everything(cloud(TENANT), kind) if name in one[1:]]
@@ -192,7 +192,7 @@ def state(kind, name, wanted):
 
 
 def catalogue(type_, switch):
-    """Takes a service out of the catalogue that tokens bring, or puts it back."""
+    """Removes a service from the catalogue in tokens, or adds it again."""
     admin = cloud("admin")
     service = next((one for one in admin.identity.services() if one.type == type_), None)
     if not service or switch not in ("on", "off"):
@@ -201,13 +201,13 @@ def catalogue(type_, switch):
 
 
 def disks():
-    """Waits until Cinder's scheduler knows where it can put volumes: before that, a volume ends in ERROR."""
+    """Waits until Cinder's scheduler knows a backend: before that, a volume ends in ERROR."""
     admin = cloud("admin")
     until(180, lambda: list(admin.block_storage.backend_pools()), "Cinder's scheduler knows no place for volumes")
 
 
 def strangers(cluster):
-    """One of everything that belongs to somebody else and whose name contains the cluster's; what is printed is what must be left at the end."""
+    """Creates one object of each kind for another user, with names that contain the cluster's name, and prints what must be left at the end."""
     tenant = cloud(TENANT)
     before = set(everything(tenant))
     image, flavor = tenant.image.find_image("nodeinit-image"), tenant.compute.find_flavor("nodeinit-node")

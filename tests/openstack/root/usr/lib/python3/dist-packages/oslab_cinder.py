@@ -1,4 +1,4 @@
-"""Cinder volumes as sparse files, with the image's bytes in them; attaching one does nothing."""
+"""Cinder volumes as sparse files with the content of the image; attaching a volume does nothing."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""What is to fail in the services themselves: cloud.sh fail."""
+"""Faults inside the services: cloud.sh fail."""
 
 import pathlib
 import re
@@ -7,7 +7,7 @@ FAULTS = pathlib.Path("/oslab/faults")
 
 
 def strikes(kind, name):
-    """Is a server or volume of this name to fail? FAULTS/<kind> holds a regular expression for the whole name."""
+    """Returns whether a server or volume of this name must fail. FAULTS/<kind> contains a regular expression for the whole name."""
     try:
         return bool(re.fullmatch((FAULTS / kind).read_text().strip(), name or ""))
     except FileNotFoundError:

@@ -1,6 +1,6 @@
-"""The cloud's front door: clients reach each API through it, the services reach each other without it.
+"""The front door of the cloud, a proxy: clients reach each API through it; services connect to each other directly.
 
-It writes a line for each call to CALLS, and answers in a service's stead as the files in FAULTS say.
+It writes a line for each request to CALLS, and answers in place of a service according to the files in FAULTS.
 """
 
 import http.client
@@ -22,9 +22,9 @@ lock = threading.Lock()
 
 
 def fault(service, method, path):
-    """What is to be done to this call instead of answering it: a status, "lost", "reset" or "hang", and for how long; None for nothing.
+    """Returns the fault for this request and its duration: a status, "lost", "reset" or "hang"; None without a fault.
 
-    A fault is a file SERVICE.N with {"does", "method", "path", "times", "until"}; one that has been done often enough is removed.
+    A fault is a file SERVICE.N with {"does", "method", "path", "times", "until"}; a fault that has occurred often enough is removed.
     """
     for file in sorted(FAULTS.glob(f"{service}.*")):
         with lock:
@@ -88,7 +88,7 @@ class Door(http.server.BaseHTTPRequestHandler):
         return self.rfile.read(int(self.headers.get("Content-Length") or 0))
 
     def pass_on(self, port, body, answer):
-        """Lets the service answer; with `answer` false it has done its work and the client never hears of it."""
+        """Forwards the request to the service; with `answer` false, the client does not get the answer."""
         headers = {name: value for name, value in self.headers.items() if name.lower() not in HOP_BY_HOP | {"content-length"}}
         if body or self.command in ("POST", "PUT", "PATCH"):
             headers["Content-Length"] = str(len(body))
@@ -98,7 +98,7 @@ class Door(http.server.BaseHTTPRequestHandler):
             response = connection.getresponse()
             content = response.read()
         except (OSError, http.client.HTTPException) as error:
-            self.drop()  # what a client sees of a service that is down is a connection that ends
+            self.drop()  # for a client, a stopped service closes the connection
             return f"- {type(error).__name__}"
         finally:
             connection.close()
@@ -106,7 +106,7 @@ class Door(http.server.BaseHTTPRequestHandler):
             self.drop()
             return f"{response.status} lost"
         back = [(name, value) for name, value in response.getheaders() if name.lower() not in HOP_BY_HOP | {"content-length"}]
-        if self.server.tls:  # services know of no TLS; their links are to lead back here
+        if self.server.tls:  # services do not know about TLS; their links must point to this server
             here = f"127.0.0.1:{self.server.server_address[1]}"
             content = content.replace(f"http://{here}".encode(), f"https://{here}".encode())
             back = [(name, value.replace(f"http://{here}", f"https://{here}")) for name, value in back]
@@ -151,13 +151,13 @@ class Server(http.server.ThreadingHTTPServer):
         self.tls = tls
 
     def finish_request(self, request, client_address):
-        """In a thread of its own: a client that is slow to say hello keeps nobody waiting."""
+        """Runs in a separate thread, so that a slow handshake does not delay other clients."""
         if self.tls:
             request = self.tls.wrap_socket(request, server_side=True)
         super().finish_request(request, client_address)
 
     def handle_error(self, request, client_address):
-        pass  # a client that went away, or does not trust us
+        pass  # the client has closed the connection, or does not trust the certificate
 
 
 def main():

@@ -1,12 +1,12 @@
-"""Security groups and port security as nftables' rules, from what Neutron has in its database.
+"""Security groups and port security as nftables rules, created from Neutron's database.
 
-Frames between guests pass the machine's forward hook (br_netfilter), what the machine itself sends them its output hook. Only IPv4 is looked at.
+Frames between guests pass the forward hook of the machine (br_netfilter); packets from the machine pass the output hook. Only IPv4 is supported.
 """
 
 import collections
 import socket
 
-LAB = "10.77.0.2"  # where the lab's own SSH comes from; no group stops it
+LAB = "10.77.0.2"  # the source of the lab's SSH, which no group blocks
 PORTS = """SELECT id, device_id, ip_address FROM neutron.ports JOIN neutron.ipallocations ON id=port_id
            JOIN neutron.portsecuritybindings USING (port_id) WHERE device_owner LIKE 'compute:%' AND port_security_enabled ORDER BY id"""
 NAMED = {"tcp", "udp", "sctp", "dccp", "udplite"}
@@ -18,7 +18,7 @@ def rows(cursor, query):
 
 
 def match(rule, addresses_of):
-    """What a rule of a group lets through, as nftables says it; None for one that can match nothing here."""
+    """Returns a rule of a group in the syntax of nftables, or None if it cannot match any packet."""
     far = "saddr" if rule["direction"] == "ingress" else "daddr"
     parts = []
     if rule["remote_group_id"]:
@@ -44,7 +44,7 @@ def chain(name, lines):
 
 
 def base(hook, priority, direction, map_):
-    """The chain at which packets of one direction come in: each guest's address leads to its groups."""
+    """Returns the base chain of one direction, which selects the groups by the address of the guest."""
     address = "daddr" if direction == "ingress" else "saddr"
     lines = [f"type filter hook {hook} priority {priority};", f"ip saddr {LAB} accept", f"ip daddr {LAB} accept",
              "ct state established,related accept"]
@@ -54,7 +54,7 @@ def base(hook, priority, direction, map_):
 
 
 def guards(ports, own):
-    """Port security: no address leaves a guest but its port's own and the port's allowed pairs."""
+    """Returns the rules of port security: a guest may send only from its port's address and the port's allowed pairs."""
     text = ""
     for port in ports:
         card = f"vb-vm-{port['device_id'][:8]}"
@@ -63,7 +63,7 @@ def guards(ports, own):
         except OSError:
             continue
         allowed = ", ".join(["0.0.0.0", *sorted(own[port["id"]])])
-        # The index stands for the card: one that came back needs its chain anew.
+        # The index identifies the interface: a new interface needs a new chain.
         text += chain(f"card-{index}", [f'type filter hook ingress device "{card}" priority 0;',
                                         f"ether type ip ip saddr != {{ {allowed} }} counter drop",
                                         f"ether type arp arp saddr ip != {{ {allowed} }} counter drop"])
@@ -71,7 +71,7 @@ def guards(ports, own):
 
 
 def rules(cursor):
-    """The whole of both tables."""
+    """Returns both tables."""
     ports = rows(cursor, PORTS)
     own, groups_of, addresses_of = (collections.defaultdict(set) for _ in range(3))
     for port in ports:

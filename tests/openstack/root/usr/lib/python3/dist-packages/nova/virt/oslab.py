@@ -1,4 +1,4 @@
-"""Nova's fake hypervisor, with what a guest would read from it and write to it as files."""
+"""Nova's fake hypervisor, which exchanges data with guests through files."""
 
 import os
 import shutil
@@ -14,10 +14,10 @@ INSTANCES = "/oslab/instances"
 
 
 class Driver(fake.FakeDriver):
-    """Keeps each server's side of the guest in INSTANCES/<id>, as long as the server lives.
+    """Keeps the files of each server in INSTANCES/<id> until the server is deleted.
 
-    config-drive: what a guest reads; console.log: what a guest writes; name, address, host: the server's, for whoever boots it;
-    power: "on", "off" or "reset" (power cut, then on), and the time, so that each order differs from the one before.
+    config-drive: read by the guest; console.log: written by the guest; name, address, host: of the server, for guests.sh;
+    power: "on", "off" or "reset" (power cut, then on), and the time, so that each order differs from the previous one.
     """
 
     def init_host(self, host):
