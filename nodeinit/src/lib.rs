@@ -23,7 +23,7 @@ mod steps;
 // For the tests of the whole, the benchmarks and the documentation. What is not listed is dead if this crate does not use it.
 pub use api::kube::KubeClient;
 pub use host::{archive::index as image_index, section::Section};
-pub use join::{Join, JoinError, Joined, MachineIdentity, Trust};
+pub use join::{JoinError, JoinRequest, Joined, MachineIdentity, Trust};
 pub use pki::{
     Key,
     bundle::{generate as generate_secrets, parse as parse_secrets},

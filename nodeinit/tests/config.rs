@@ -123,7 +123,11 @@ fn questions_are_asked_on_a_terminal_and_an_interrupt_writes_nothing() {
 }
 
 /// What `config init` prints on a pseudo terminal, of util-linux's script. Each text is typed when what is beside it was printed.
-#[allow(clippy::disallowed_methods, reason = "the program under test ends by itself")]
+#[allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test panics on an unexpected value; the program ends on its own"
+)]
 fn on_a_terminal(directory: &Path, dialogue: &[(&str, &str)]) -> String {
     let command = format!("exec {} config {}", env!("CARGO_BIN_EXE_nodeinit"), INIT.join(" "));
     let mut script = Command::new("timeout");

@@ -92,7 +92,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand status" -s w -l watch 
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand status" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand status" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand timeline" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text for a terminal'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand timeline" -s o -l output -d 'Format of the timeline' -r -f -a "text\t'Plain text for a terminal'
 svg\t'An SVG picture'
 html\t'An HTML page with the picture and a table'
 json\t'One JSON object with the run and its steps'"

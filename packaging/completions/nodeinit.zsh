@@ -107,11 +107,11 @@ json\:"One JSON object per line"))' \
 ;;
 (timeline)
 _arguments "${_arguments_options[@]}" : \
-'-o+[Output format]:OUTPUT:((text\:"Plain text for a terminal"
+'-o+[Format of the timeline]:OUTPUT:((text\:"Plain text for a terminal"
 svg\:"An SVG picture"
 html\:"An HTML page with the picture and a table"
 json\:"One JSON object with the run and its steps"))' \
-'--output=[Output format]:OUTPUT:((text\:"Plain text for a terminal"
+'--output=[Format of the timeline]:OUTPUT:((text\:"Plain text for a terminal"
 svg\:"An SVG picture"
 html\:"An HTML page with the picture and a table"
 json\:"One JSON object with the run and its steps"))' \

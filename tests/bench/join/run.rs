@@ -2,7 +2,7 @@
 
 use futures_util::{StreamExt, stream};
 use nodeinit::{
-    BootstrapToken, Join, JoinError, Joined, Key, KubeClient, MachineIdentity, NODE_TOKEN_GROUP, Trust,
+    BootstrapToken, JoinError, JoinRequest, Joined, Key, KubeClient, MachineIdentity, NODE_TOKEN_GROUP, Trust,
     WORKER_TOKEN_GROUP, bootstrap_token, random_bootstrap_token,
 };
 use nodeinit_config::{Secret, cluster::Endpoint};
@@ -49,7 +49,7 @@ async fn measure(directory: &Path, address: &str, count: usize, group: &'static 
         let (trust, endpoint) = (&trust, &endpoint);
         async move {
             let machine = MachineIdentity { id: worker.name.clone(), system_uuid: None };
-            let join = Join {
+            let join = JoinRequest {
                 node: &worker.name,
                 endpoints: endpoint,
                 trust,

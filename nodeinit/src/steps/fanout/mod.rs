@@ -34,7 +34,6 @@ use nodeinit_ssh::{CONNECTIONS, LockWait, Target, run_limit};
 use remote::{Ended, Remote};
 use std::{
     cell::{Cell, RefCell},
-    net::SocketAddr,
     rc::Rc,
     time::Duration,
 };
