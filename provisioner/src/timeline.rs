@@ -1,6 +1,7 @@
 //! What took how long: a picture in text for the end of an `apply`, and the record from which `timeline` draws past runs.
 
-use crate::{error::Error, output::write_private};
+use crate::error::Error;
+use nodeinit_base::atomic_file;
 use nodeinit_protocol::{
     Event, Line,
     run::{self, Header, LARGEST, Recorder, Run, newest},
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 use std::{
     cell::RefCell,
     fs::{File, OpenOptions},
-    io::ErrorKind,
+    io::{self, ErrorKind},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
     time::Duration,
@@ -105,14 +106,14 @@ impl Record {
 
     fn open(&self) -> Result<Recorder<File>, Error> {
         let text = content(&self.path)?;
-        if text.len() > LARGEST {
-            write_private(&self.path, &String::from_utf8_lossy(newest(&text)))?;
-        }
-        let file = OpenOptions::new().create(true).append(true).mode(0o600).open(&self.path);
-        let file = file.map_err(|e| Error::Refused {
+        let failed = |e: io::Error| Error::Refused {
             what: format!("cannot write the record of runs {}: {e}", self.path.display()),
             remedy: "make it writable, or move it away".to_owned(),
-        })?;
+        };
+        if text.len() > LARGEST {
+            atomic_file::write_private(&self.path, newest(&text)).map_err(failed)?;
+        }
+        let file = OpenOptions::new().create(true).append(true).mode(0o600).open(&self.path).map_err(failed)?;
         Ok(Recorder::new(file, &text, &self.header))
     }
 }
