@@ -311,7 +311,7 @@ fn a_killed_fetch_is_resumed() {
     let operator = Operator::new(&slow.url(), "");
     let mut child = operator.command(&[]).stdout(Stdio::null()).spawn().unwrap();
     let part = operator.path(&format!(".downloads/{}.part", sha256_hex(&kubelet())));
-    let begun = Instant::now();
+    let started = Instant::now();
     while part.metadata().map_or(0, |m| m.len()) < 700_000 {
         assert!(started.elapsed() < Duration::from_secs(30), "no part came");
         thread::sleep(Duration::from_millis(20));

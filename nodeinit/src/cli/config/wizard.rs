@@ -303,7 +303,7 @@ mod tests {
         let cluster = draft.unwrap_or_else(|e| panic!("{e}\n{printed}")).cluster().clone();
         for part in [
             "name: \"A B\" is not a DNS label",
-            "needs its SHA-256",
+            "artifacts from a mirror need a SHA-256",
             "network.podCIDR: 10.96.0.0/16 overlaps network.serviceCIDR 10.96.0.0/12",
             "masters[0].address: \"10.0.0.300\" is not an IP address",
             "\"10.0.0.1\" names no machine: write NAME=ADDRESS",

@@ -57,7 +57,7 @@ async fn every_problem_is_in_one_report_with_its_remedy() {
 #[test]
 fn a_master_with_little_memory_is_refused() {
     let found = |mebibytes: u64, role| whats(machine::memory_finding(mebibytes << 20, role).as_slice());
-    assert_eq!(found(1000, Role::Master), "memory Failure: 1000 MiB of memory, and a master needs 1700\n");
+    assert_eq!(found(1000, Role::Master), "memory Failure: 1000 MiB of memory, but a master needs 1700\n");
     assert_eq!(found(1000, Role::FirstMaster), found(1000, Role::Master));
     assert_eq!(found(1000, Role::Worker) + &found(1700, Role::Master), "");
 }
