@@ -6,7 +6,9 @@ use std::{env, io};
 
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=proto");
-    prost_build::Config::new().btree_map(["."]).compile_protos(&["proto/cri.proto", "proto/images.proto"], &["proto"])?;
+    prost_build::Config::new()
+        .btree_map(["."])
+        .compile_protos(&["proto/cri.proto", "proto/images.proto"], &["proto"])?;
     println!("cargo::rerun-if-changed=release.ld");
     if env::var("PROFILE").is_ok_and(|profile| profile == "release") {
         let directory = env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
