@@ -271,13 +271,16 @@ impl Delivery<'_> {
         let timeouts = &self.loaded.cluster.timeouts;
         waited.iter().for_each(|worker| self.output.begin(worker, "joins until its node is Ready"));
         self.end_ready(&mut waited, &ready);
+        if waited.is_empty() {
+            return Ok(());
+        }
         let look = async || {
-            if waited.is_empty() {
-                return ControlFlow::Break(Ok(()));
-            }
             match machine.ready_nodes().await {
                 Ok(ready) => self.end_ready(&mut waited, &ready),
                 Err(error) => return ControlFlow::Break(Err(error)),
+            }
+            if waited.is_empty() {
+                return ControlFlow::Break(Ok(()));
             }
             ControlFlow::Continue(
                 "not Ready: `journalctl -u nodeinit` and the console of that server tell why".to_owned(),
