@@ -29,7 +29,7 @@ pub async fn active(client: &Client, id: &str, limit: Duration) -> Result<(), Er
             "ACTIVE" => ControlFlow::Break(Ok(())),
             "ERROR" => ControlFlow::Break(Err(Error::Fault {
                 thing: part.to_string(),
-                fault: "its provisioning_status is ERROR; Octavia tells no reason".to_owned(),
+                fault: "its provisioning_status is ERROR; Octavia gives no reason".to_owned(),
             })),
             state => ControlFlow::Continue(state.to_owned()),
         }

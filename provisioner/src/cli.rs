@@ -56,7 +56,7 @@ enum Command {
     /// Write the configuration of a new cluster, with a new cluster ID; on a terminal, ask for each missing value
     #[command(after_help = example!("provisioner init --name demo --image debian-12 --flavor m1.medium --access 192.0.2.0/24"))]
     Init(init::Init),
-    /// Show what `apply` would create, change and delete; exit codes: 0 no changes, 2 changes, 3 only an unhealthy server, 78 a conflict
+    /// Show what `apply` would create, change and delete; exit codes: 0 no changes, 2 changes, 3 no changes but an unhealthy server, 78 a conflict
     #[command(after_help = example!("provisioner plan --config cluster.yaml"))]
     Plan(Source),
     /// Create missing resources, repair drift, and bring up the cluster on its machines; show the plan and ask first
@@ -71,7 +71,7 @@ enum Command {
         #[arg(long)]
         resources_only: bool,
     },
-    /// Draw when each part of a past run began and ended, in the cloud and on all machines
+    /// Draw a timeline of a past run: when each part started and ended, in the cloud and on all machines
     #[command(after_help = example!("provisioner timeline -o svg >timeline.svg"))]
     Timeline(timeline::Timeline),
     /// Delete the cluster's resources; show them and ask first
@@ -134,7 +134,7 @@ struct Source {
 /// Files on the operator's machine.
 #[derive(Args, Default)]
 struct Operator {
-    /// Where to write the administrator's kubeconfig; by default CLUSTER.kubeconfig
+    /// Where to write the administrator's kubeconfig; by default NAME.kubeconfig, where NAME is the cluster's name
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// Manage the resources only, not the machines
@@ -170,7 +170,7 @@ pub fn command() -> clap::Command {
     Cli::command()
 }
 
-/// Reads the command line, runs the command, and tells its failure.
+/// Reads the command line, runs the command, and reports its error.
 #[must_use]
 pub fn run() -> ExitCode {
     let parsed = command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
@@ -254,7 +254,7 @@ fn read(files: &[PathBuf]) -> Result<Loaded, Error> {
     let layer = |path: &PathBuf| {
         let bytes = std::fs::read(path).map_err(|e| Error::Configuration {
             what: format!("cannot read {}: {e}", path.display()),
-            remedy: "name it with --config".to_owned(),
+            remedy: "pass the configuration file with --config".to_owned(),
         })?;
         Ok(Layer::file(path.display().to_string(), bytes))
     };

@@ -35,7 +35,7 @@ pub fn find(name: Option<&str>, variables: Variables<'_>) -> Result<Cloud, Error
         Some(name) => files::entry(&name, variables)?,
         None => environment::entry(variables).ok_or_else(|| {
             wrong(
-                "nothing says how to get into the cloud",
+                "there are no settings for the login to the cloud",
                 "set `openstack.cloud`, or OS_CLOUD for an entry of clouds.yaml, or source the project's openrc file",
             )
         })?,
@@ -53,8 +53,8 @@ fn cloud(entry: &Map<String, Value>) -> Result<Cloud, Error> {
     let verified = entry.get("verify").is_none_or(|v| *v != json!(false));
     if !verified || entry.get("insecure").is_some_and(|v| *v == json!(true)) {
         return Err(wrong(
-            "the cloud's entry says that TLS is not to be verified, which is not done here",
-            "name the authority's certificate with `cacert` (OS_CACERT) and leave `verify` out",
+            "the cloud's entry disables TLS verification, which the provisioner does not support",
+            "set `cacert` (OS_CACERT) to the CA's certificate file and remove `verify`",
         ));
     }
     let base = url.trim_end_matches('/');
@@ -102,7 +102,7 @@ fn identity(kind: Option<&str>, auth: &Map<String, Value>) -> Result<Value, Erro
         }
         Some(other) => {
             return Err(wrong(
-                format!("the way in `{other}` is not known here"),
+                format!("the authentication type `{other}` is not supported"),
                 "use password, v3applicationcredential or v3token as `auth_type`",
             ));
         }

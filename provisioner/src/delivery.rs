@@ -151,7 +151,7 @@ impl Delivery<'_> {
         let host_keys = self.host_keys(&[first]).await?;
         let mut machine = FirstMaster::reach(self, &self.inputs(), &host_keys).await?;
         machine.remove(name, role, force).await?;
-        self.tell(&format!("{name} is drained, and no {role} of the cluster any more"));
+        self.tell(&format!("{name} is drained and is no longer a {role} of the cluster"));
         Ok(())
     }
 
@@ -269,7 +269,7 @@ impl Delivery<'_> {
         ready: BTreeSet<String>,
     ) -> Result<(), Error> {
         let timeouts = &self.loaded.cluster.timeouts;
-        waited.iter().for_each(|worker| self.output.begin(worker, "joins until its node is Ready"));
+        waited.iter().for_each(|worker| self.output.begin(worker, "joins the cluster and becomes Ready"));
         self.end_ready(&mut waited, &ready);
         if waited.is_empty() {
             return Ok(());
@@ -283,7 +283,7 @@ impl Delivery<'_> {
                 return ControlFlow::Break(Ok(()));
             }
             ControlFlow::Continue(
-                "not Ready: `journalctl -u nodeinit` and the console of that server tell why".to_owned(),
+                "not Ready: for the cause, see `journalctl -u nodeinit` on that server, or its console".to_owned(),
             )
         };
         let wait = Wait::new("the workers' nodes to be Ready", timeouts.join + timeouts.node).first_pause(LOOK);

@@ -31,7 +31,7 @@ pub enum Error {
     #[error("{0}")]
     Api(#[from] ApiError),
     /// A wait came to its end.
-    #[error("{thing}: waited {seconds} s until {what}; last seen: {last}")]
+    #[error("{thing}: timed out after {seconds} s waiting until {what}; last state: {last}")]
     Deadline {
         /// Such as `server/m1`.
         thing: String,
@@ -43,7 +43,7 @@ pub enum Error {
         last: String,
     },
     /// The cloud made it, and could not.
-    #[error("{thing}: the cloud could not make it: {fault}")]
+    #[error("{thing}: the cloud could not create it: {fault}")]
     Fault {
         /// Such as `server/m1`.
         thing: String,
@@ -67,7 +67,7 @@ pub enum Error {
         remedy: String,
     },
     /// Some of it failed; each failure was told when it happened.
-    #[error("{failed} of {all} failed or were not started; the others are done")]
+    #[error("{failed} of {all} operations failed or were not started; the others are done")]
     Partly {
         /// How many failed.
         failed: usize,
@@ -129,7 +129,9 @@ impl Error {
             Self::Deadline { .. } => {
                 Some("run it again to resume; to wait longer, increase `openstack.timeouts`".to_owned())
             }
-            Self::Fault { .. } => Some("run it again: it deletes and recreates what failed".to_owned()),
+            Self::Fault { .. } => {
+                Some("run the same command again, which deletes and recreates the failed resource".to_owned())
+            }
             Self::Machine { .. } => Some(
                 "fix the cause (`journalctl -t nodeinit` on the machine shows it, too), then run it again to resume"
                     .to_owned(),
@@ -138,8 +140,10 @@ impl Error {
                 "compare the key with the machine itself (`ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub` there) and write it \
                  under `hostKeys` of {machine} in the configuration, or under `hostKeys: {{{machine}: [...]}}` in the secrets bundle"
             )),
-            Self::Unhealthy { .. } => Some("repair each as reported above, then run it again".to_owned()),
-            Self::Partly { .. } => Some("run it again to resume".to_owned()),
+            Self::Unhealthy { .. } => {
+                Some("repair each unhealthy machine as reported above, then run the same command again".to_owned())
+            }
+            Self::Partly { .. } => Some("run the same command again to resume".to_owned()),
             _ => None,
         }
     }

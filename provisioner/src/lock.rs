@@ -139,8 +139,7 @@ async fn remove_abandoned(
         if told.is_none_or(|told| told.elapsed() >= times.tell) {
             told = Some(Instant::now());
             tell(&format!(
-                "{} holds the cluster's lock; no heartbeat for {} s, after {} s without one it is taken over \
-                 (at once with --break-lock, if you know that it is dead)",
+                "{} holds the cluster's lock, but sent no heartbeat for {} s; after {} s without a heartbeat, this run takes over the lock (if you know that the other run is dead, use --break-lock to take it over at once)",
                 shown(&lock),
                 silent.as_secs(),
                 times.silence.as_secs()
@@ -284,7 +283,7 @@ fn held(lock: &Found) -> Error {
 fn lost(what: String) -> Error {
     Error::Busy {
         what: format!("{what}; this run stopped, because two runs must not change one cluster"),
-        remedy: "run it again when no other run is at work: it continues where it stopped".to_owned(),
+        remedy: "run the same command again when no other run is active; it continues where it stopped".to_owned(),
     }
 }
 
@@ -397,7 +396,10 @@ mod tests {
         let said = taken_from(ELSEWHERE, 1, false).unwrap_err();
         assert!(said.contains("process 12 on debian (run abc)"), "{said}");
         let told = taken_from(ELSEWHERE, 0, false).unwrap();
-        assert!(told.len() >= 3 && told[0].contains("holds the cluster's lock; no heartbeat for 0 s"), "{told:?}");
+        assert!(
+            told.len() >= 3 && told[0].contains("holds the cluster's lock, but sent no heartbeat for 0 s"),
+            "{told:?}"
+        );
         assert!(told[0].contains("--break-lock") && told.last().unwrap().contains(": no heartbeat for"), "{told:?}");
         assert_eq!(taken_from(ELSEWHERE, 5, true).unwrap().len(), 1);
 

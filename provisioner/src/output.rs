@@ -157,7 +157,7 @@ impl Output {
     pub fn tell_timeline(&self) {
         let seconds = self.begun.get().elapsed().as_secs_f64();
         self.tell(
-            &self.timeline.text(&format!("{seconds:6.1} s  in all")),
+            &self.timeline.text(&format!("{seconds:6.1} s  in total")),
             || json!({ "event": "timeline", "seconds": seconds, "rows": self.timeline.rows() }),
         );
     }
@@ -221,7 +221,7 @@ pub fn failure(format: Format, error: &Error) {
 pub fn write_private(path: &Path, text: &str) -> Result<(), Error> {
     atomic_file::write_private(path, text.as_bytes()).map_err(|e| Error::Refused {
         what: format!("cannot write {}: {e}", path.display()),
-        remedy: "make room, or name another place".to_owned(),
+        remedy: "free some space, or use another path".to_owned(),
     })
 }
 

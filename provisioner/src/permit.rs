@@ -112,7 +112,7 @@ pub async fn current(client: &Client, group: &Found) -> Result<Found, Error> {
     let (service, path, key) = collection(Kind::SecurityGroup);
     let mut answer = client.get(service, &format!("{path}/{}", group.id)).await?;
     let found = Found::new(group.part.clone(), answer[key].take());
-    found.ok_or_else(|| Error::Defect(format!("{}: the answer has no id", group.part)))
+    found.ok_or_else(|| Error::Defect(format!("{}: the cloud's answer contains no ID", group.part)))
 }
 
 /// Writes the state unless it is there already, and returns the group with it.
@@ -128,7 +128,7 @@ pub async fn write(client: &Client, group: &Found, permission: &Permission) -> R
     if !permission.follows(&now) {
         return Err(Error::Refused {
             what: format!(
-                "the masters' security group says `{}`, which cannot become `{}`",
+                "the description of the masters' security group is `{}`, which must not change to `{}`",
                 now.word(),
                 permission.word()
             ),

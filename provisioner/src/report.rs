@@ -45,9 +45,8 @@ pub fn plan(plan: &Plan, output: &Output) {
     let (delete, keep) = (count(|a| matches!(a, Action::Delete(_))), count(|a| *a == Action::Keep));
     let refuse = count(Action::is_conflict) + plan.obstacles.len();
     let unhealthy = count(|a| matches!(a, Action::Unhealthy { .. }));
-    let mut summary = format!(
-        "{create} to create, {change} to change, {delete} to delete, {keep} as they should be, {refuse} in the way"
-    );
+    let mut summary =
+        format!("{create} to create, {change} to change, {delete} to delete, {keep} unchanged, {refuse} in conflict");
     if unhealthy > 0 {
         summary += &format!(", {unhealthy} unhealthy");
     }
@@ -79,7 +78,7 @@ fn told(item: &Item) -> (&'static str, String) {
         Action::Change(fixes) => ("change", fixes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),
         Action::Replace(why) => ("replace", why.clone()),
         Action::Delete(why) => ("delete", why.clone()),
-        Action::Left => ("left", "in no configuration any more; left alone".to_owned()),
+        Action::Left => ("left", "no longer in the configuration; not changed".to_owned()),
         Action::Unhealthy { what, remedy } => ("UNHEALTHY", format!("{what}; {remedy}")),
         Action::Refuse { what, remedy } => ("REFUSED", format!("{what}; {remedy}")),
         Action::Duplicate { what, remedy } => ("DUPLICATE", format!("{what}; {remedy}")),
@@ -138,7 +137,7 @@ pub fn status(ours: &[Found], output: &Output) {
         });
     }
     if all.is_empty() {
-        output.text("nothing of this cluster is there");
+        output.text("this cluster has no resources in the cloud");
     }
 }
 

@@ -98,7 +98,8 @@ impl Secrets {
         let bundle = Bundle::parse(text).map_err(|e| e.to_string())?;
         let Encryption::Key(_) = bundle.encryption else { return Err("encryptionKey is missing".to_owned()) };
         let ssh = bundle.ssh_key.clone().ok_or("sshKey is missing")?;
-        let ca_pin = pin(&bundle.authorities.kubernetes.certificate).ok_or("the cluster's CA is no certificate")?;
+        let ca_pin =
+            pin(&bundle.authorities.kubernetes.certificate).ok_or("the cluster's CA is not a valid certificate")?;
         let token_key = match &bundle.worker_token_key {
             Some(key) => key.clone(),
             // Only for a look: `open` adds the key before a token is given to anyone.
@@ -222,12 +223,13 @@ fn pin(certificate: &str) -> Option<String> {
 fn wrong(path: &Path, what: &str) -> Error {
     Error::Configuration {
         what: format!("{}: {what}", path.display()),
-        remedy: "name the cluster's bundle with --secrets; `nodeinit secrets inspect` tells what is in one".to_owned(),
+        remedy: "pass the cluster's bundle with --secrets; `nodeinit secrets inspect` shows the content of a bundle"
+            .to_owned(),
     }
 }
 
 /// The nodeinit that is to be handed out, else the one beside this program, else the shell's.
-#[allow(clippy::disallowed_methods, reason = "it makes some keys and ends; nothing in it waits")]
+#[allow(clippy::disallowed_methods, reason = "this future only generates keys: it never waits and completes at once")]
 fn generate(path: &Path, nodeinit: Option<&Path>) -> Result<(), Error> {
     let beside = std::env::current_exe().ok().map(|own| own.with_file_name("nodeinit")).filter(|path| path.exists());
     let program = nodeinit.map(Path::to_owned).or(beside).unwrap_or_else(|| PathBuf::from("nodeinit"));
@@ -238,7 +240,7 @@ fn generate(path: &Path, nodeinit: Option<&Path>) -> Result<(), Error> {
         Err(e) => e.to_string(),
     };
     Err(Error::Configuration {
-        what: format!("there is no {}, and {} cannot make it: {why}", path.display(), program.display()),
+        what: format!("{} does not exist, and {} cannot generate it: {why}", path.display(), program.display()),
         remedy: format!("run `nodeinit secrets generate --file {}`", path.display()),
     })
 }

@@ -203,7 +203,7 @@ impl Timeline {
             count => format!("{} ({count})", row.bar.step),
         };
         let bars = rows.iter().map(|row| Bar { step: step(row), ..row.bar.clone() }).collect();
-        Chart { title: format!("{title}, of which"), bars }.text().trim_end().to_owned()
+        Chart { title: format!("{title}; from these:"), bars }.text().trim_end().to_owned()
     }
 
     /// The same for programs.
@@ -238,7 +238,7 @@ mod tests {
         add(&timeline, "server/m1", "creating", 10, 25);
         add(&timeline, "volume/m1", "creating", 0, 10);
         add(&timeline, "server/m2", "creating", 12, 30);
-        add(&timeline, "m1", "boots until its console shows its SSH host keys", 25, 40);
+        add(&timeline, "m1", "boots and shows its SSH host keys on its console", 25, 40);
         let text = timeline.text("40.0 s in all");
         let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("  ")).collect();
         assert_eq!(lines.len(), 3, "{text}");
@@ -268,7 +268,7 @@ mod tests {
         let run = |time| {
             let timeline = Timeline::default();
             timeline.record(file.clone(), header(time));
-            add(&timeline, "m1", "answers SSH when it lets us in", 0, 1);
+            add(&timeline, "m1", "accepts an SSH login", 0, 1);
             timeline
         };
         run(1);

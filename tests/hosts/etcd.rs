@@ -306,7 +306,7 @@ pub(crate) fn obstacles_to_etcd_membership_are_reported_or_repaired() {
     // It has the data of a member that was removed: the data is moved aside, reported, and kept by a reset.
     let former = masters.id(2);
     masters.host(0).must(&format!("etcdctl member remove {former}"));
-    masters.host(2).up().says(&[&format!("moved the data of etcd member {former} aside")]);
+    masters.host(2).up().says(&[&format!("etcd member {former} was removed from the cluster; moved its data aside")]);
     masters.are(&[0, 1, 2]);
     let aside = masters.aside(2);
     assert_eq!(aside.len(), 1, "{aside:?}");

@@ -19,7 +19,7 @@ pub struct Wait {
 
 /// A wait that timed out.
 #[derive(Debug, thiserror::Error)]
-#[error("timed out after {} s waiting for {what}; last seen: {seen}", .limit.as_secs())]
+#[error("timed out after {} s waiting for {what}; last state: {seen}", .limit.as_secs())]
 pub struct WaitError {
     /// What was waited for.
     pub what: String,

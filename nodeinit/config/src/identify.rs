@@ -17,8 +17,7 @@ pub struct Local {
 pub enum UnknownMachine {
     /// No entry has its name or one of its addresses.
     #[error(
-        "this machine matches no entry in `masters` or `workers`: its host name is {host_name}, its addresses are {}; \
-         the configuration lists {}; add it there, or set its host name to its `name`",
+        "this machine matches no entry in `masters` or `workers`: its host name is {host_name}, its addresses are {}; the configuration lists {}; add this machine there, or set its host name to the `name` of its entry",
         list(.addresses), list(.configured)
     )]
     NotListed {

@@ -141,7 +141,7 @@ fn address_ranges() {
         ),
         (
             "network: {serviceCIDR: 10.0.0.0/29}\n",
-            "10.0.0.0/29 is too small: the cluster's DNS has its tenth address; use /28 or larger",
+            "10.0.0.0/29 is too small: the cluster DNS needs the tenth address of this range; use /28 or larger",
         ),
         ("network: {serviceCIDR: 11.0.0.0/8}\n", "11.0.0.0/8 is larger than kube-apiserver allows; use /12 or smaller"),
         ("network: {podCIDR: 10.1.0.0/25}\n", "10.1.0.0/25 is too small: each node takes a /24 of it"),
@@ -153,11 +153,11 @@ fn address_ranges() {
         ),
         (
             "controlPlane: {virtualAddress: 10.0.0.2}\nmasters: [{name: a, address: 10.0.0.2}]\n",
-            "controlPlane.virtualAddress: 10.0.0.2 belongs to a machine: it is masters[0].address",
+            "controlPlane.virtualAddress: 10.0.0.2 is already the address of a machine, at masters[0].address",
         ),
         (
             "controlPlane: {virtualAddress: 10.0.0.2}\nworkers: [{name: a, ssh: {address: 10.0.0.2}}]\n",
-            "controlPlane.virtualAddress: 10.0.0.2 belongs to a machine: it is workers[0].ssh.address",
+            "controlPlane.virtualAddress: 10.0.0.2 is already the address of a machine, at workers[0].ssh.address",
         ),
         (
             "controlPlane: {virtualAddress: 10.96.0.9}\n",
@@ -270,7 +270,10 @@ fn artifacts_and_host() {
             "etcd: {extraArgs: {listen-metrics-urls: \"http://10.0.0.1:2381\"}}\n".to_owned(),
             "write http://10.0.0.1:2381,http://127.0.0.1:2381",
         ),
-        ("etcd: {dataDirectory: /}\n".to_owned(), "\"/\" cannot be a directory for etcd only"),
+        (
+            "etcd: {dataDirectory: /}\n".to_owned(),
+            "\"/\" is used by other programs, too; etcd needs a directory of its own",
+        ),
     ] {
         let found = only(&text);
         assert!(found.contains(expected), "{text:?} gave {found}");

@@ -36,7 +36,7 @@ pub enum BundleError {
     #[error("encryptionKey: not 32 bytes in base64")]
     EncryptionKey,
     /// The encryption configuration.
-    #[error("encryptionConfiguration: not base64 of a text")]
+    #[error("encryptionConfiguration: not base64-encoded text")]
     EncryptionConfiguration,
     /// The key for workers' tokens.
     #[error("workerTokenKey: not 32 bytes in base64")]

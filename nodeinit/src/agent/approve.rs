@@ -180,11 +180,15 @@ impl Rules {
         let Some(secret) = secret else {
             return match request.groups.iter().any(|group| group == WORKER_TOKEN_GROUP) {
                 true => Verdict::Deny("its token was revoked or has expired; the machine needs a new one".into()),
-                false => Verdict::Leave("it is for Kubernetes' own approver: the token is not one of a worker".into()),
+                false => Verdict::Leave(
+                    "Kubernetes' own approver handles this request: its token is not a worker token".into(),
+                ),
             };
         };
         let Some(label) = secret["metadata"]["labels"][WORKER_LABEL].as_str() else {
-            return Verdict::Leave("it is for Kubernetes' own approver: the token is not one of a worker".into());
+            return Verdict::Leave(
+                "Kubernetes' own approver handles this request: its token is not a worker token".into(),
+            );
         };
         let judged = || {
             let node = request.node()?;
@@ -228,7 +232,7 @@ impl Rules {
                 let unknown: Vec<String> = unknown.iter().map(ToString::to_string).collect();
                 let unknown = unknown.join(", ");
                 Verdict::Leave(plain(&format!(
-                    "{user} requests {unknown}, which is not known to belong to it; if it does, run `nodeinit certs approve {user}`"
+                    "{user} requests {unknown}, which is not a known name or address of this node; if it is correct, run `nodeinit certs approve {user}`"
                 )))
             }
         }

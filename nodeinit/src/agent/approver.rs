@@ -128,7 +128,9 @@ impl<'a> Approver<'a> {
                 continue;
             }
             let verdict = match self.rules.serving(&request, &nodes) {
-                Verdict::Leave(_) => Verdict::Approve(format!("{node} may serve as {}", request.names())),
+                Verdict::Leave(_) => {
+                    Verdict::Approve(format!("{node} may have a serving certificate for {}", request.names()))
+                }
                 other => other,
             };
             self.write(&request, verdict.clone()).await?;
@@ -141,7 +143,7 @@ impl<'a> Approver<'a> {
     async fn settle(&self, mut request: Request) {
         sleep(self.patience.mul_f64(1.0 - nodeinit_base::backoff::random() / 4.0)).await;
         let mut is_fresh = self.patience.is_zero();
-        let mut last = Verdict::Leave("it was not checked".into());
+        let mut last = Verdict::Leave("the certificate request was not checked".into());
         for pause in PAUSES {
             let looked = async {
                 let _place = self.places.acquire().await;

@@ -66,7 +66,7 @@ pub enum DownloadError {
         limit: u64,
     },
     /// The deadline passed. What has come so far is kept for the next try.
-    #[error("{url} was not downloaded within {} s, {bytes} bytes of it are here; last: {last}", .limit.as_secs())]
+    #[error("{url} was not downloaded within {} s; {bytes} bytes arrived; last error: {last}", .limit.as_secs())]
     TimedOut {
         /// The address.
         url: String,
@@ -300,7 +300,7 @@ impl<'a> Retries<'a> {
 }
 
 fn silent() -> Ended {
-    Ended::Broken(format!("nothing came for {} s", STALL.as_secs()))
+    Ended::Broken(format!("no data arrived for {} s", STALL.as_secs()))
 }
 
 fn refused(url: &str, status: StatusCode) -> Ended {

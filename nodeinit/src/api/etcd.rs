@@ -89,7 +89,7 @@ pub enum EtcdError {
         words: String,
     },
     /// The keys to etcd.
-    #[error("the keys to etcd cannot be used: {0}")]
+    #[error("cannot use the etcd client certificate and key: {0}")]
     Keys(String),
 }
 

@@ -101,7 +101,7 @@ impl<'a> Repository<'a> {
             return Err(unusable(self.url, "the registry asks for a token and does not name a token server"));
         };
         if self.url.starts_with("https://") && !realm.starts_with("https://") {
-            return Err(unusable(realm, "the token server is not encrypted, and the registry is"));
+            return Err(unusable(realm, "the registry uses TLS, but its token server does not"));
         }
         let name = self.url.split_once("/v2/").map_or("", |(_, name)| name);
         let scope = parameter("scope").map_or_else(|| format!("repository:{name}:pull"), str::to_owned);

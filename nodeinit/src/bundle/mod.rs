@@ -133,7 +133,7 @@ impl Index {
         for entry in &index.artifacts {
             if !paths.insert(&entry.path) || !is_digest(&entry.sha256) || entry.size > LARGEST {
                 return Err(format!(
-                    "its index describes {} twice, without a SHA-256 or larger than 4 GiB",
+                    "its index has an invalid entry for {}: a duplicate, no SHA-256, or a size of more than 4 GiB",
                     entry.path
                 ));
             }
@@ -169,7 +169,7 @@ impl Bundle {
         let mut file = files.open(path)?;
         let mut member = |limit| text(&mut file, limit).map_err(failed("read", path));
         let Some((_, index)) = member(LARGEST_INDEX)?.filter(|(name, _)| name == INDEX) else {
-            let what = format!("{} is no bundle: its first member is not {INDEX}", path.display());
+            let what = format!("{} is not a bundle: its first file is not {INDEX}", path.display());
             return Err(StepError::new(what).hint("`nodeinit artifacts bundle` writes a bundle"));
         };
         let cut = || damaged(format!("its index is not followed by {SUM}"));
@@ -180,18 +180,19 @@ impl Bundle {
             let read = FileSignature::verify(&text, NAMESPACE, &index)
                 .map_err(|e| damaged(format!("its signature cannot be used: {e}")))?;
             if read.text() != text {
-                return Err(damaged("its signature is not written as ssh-keygen does".into()));
+                return Err(damaged("its signature is not in the format of ssh-keygen".into()));
             }
             signature = Some(read);
             next = member(LARGEST_TEXT)?.ok_or_else(cut)?;
         }
         if next != (SUM.to_owned(), sum(&index)) {
-            return Err(damaged(format!("its index does not have the SHA-256 that {SUM} has")));
+            return Err(damaged(format!("the SHA-256 of its index differs from the one in {SUM}")));
         }
         let start = file.stream_position().map_err(failed("read", path))?;
         let index = Index::read(&index).map_err(|what| {
-            StepError::new(format!("the bundle {} cannot be used: {what}", path.display()))
-                .hint("write it with the nodeinit that reads it: `nodeinit artifacts bundle`")
+            StepError::new(format!("the bundle {} cannot be used: {what}", path.display())).hint(
+                "write the bundle again with the same version of nodeinit that reads it: `nodeinit artifacts bundle`",
+            )
         })?;
         Ok(Self { path: path.to_path_buf(), index, signature, file: files.real(path), start })
     }
@@ -207,10 +208,10 @@ impl Bundle {
             Some(signature) if signature.key() == key => Ok(()),
             Some(signature) => {
                 let found = signature.fingerprint();
-                Err(StepError::new(format!("the bundle {path} is signed by {found}, and {wanted} must have signed it"))
-                    .hint("do not use it before you know who made it; if that key is the right one, name it instead"))
+                Err(StepError::new(format!("the bundle {path} is signed by {found}, but must be signed by {wanted}"))
+                    .hint("do not use this bundle until you know who made it; if you trust the key that signed it, configure that key (artifacts.bundleKey or --public-key)"))
             }
-            None => Err(StepError::new(format!("the bundle {path} is not signed, and {wanted} must have signed it"))
+            None => Err(StepError::new(format!("the bundle {path} is not signed, but must be signed by {wanted}"))
                 .hint("write it again with --sign-key or --signature: `nodeinit artifacts bundle --help`")),
         }
     }
@@ -248,22 +249,22 @@ pub fn open_for(files: &Files, cluster: &Cluster, path: &Path) -> Result<Bundle,
             "the bundle {} is for Kubernetes {found}, and kubernetes.version is {version}",
             path.display()
         ))
-        .hint(format!("bring the bundle of {version}, or set `kubernetes: {{version: {found}}}`")));
+        .hint(format!("provide a bundle for {version}, or set `kubernetes: {{version: {found}}}`")));
     }
     if index.architecture != facts::architecture() {
         let (found, here) = (&index.architecture, facts::architecture());
         return Err(StepError::new(format!(
-            "the bundle {} is for machines of {found}, and this machine is {here}",
+            "the bundle {} is for the architecture {found}, but this machine has {here}",
             path.display()
         ))
-        .hint(format!("write one on a machine of {here}")));
+        .hint(format!("write a bundle on a machine with the architecture {here}")));
     }
     Ok(bundle)
 }
 
 /// There is no such bundle.
 pub(crate) fn missing(path: &Path) -> StepError {
-    StepError::new(format!("the bundle {} is missing, or no file", path.display()))
+    StepError::new(format!("the bundle {} does not exist, or is not a file", path.display()))
         .hint("put it there, or correct the path (artifacts.source in the configuration)")
 }
 

@@ -159,7 +159,7 @@ fn only_a_bundle_of_this_version_and_processor_is_used() {
         "the bundle /b.tar is for Kubernetes v1.35.8, and kubernetes.version is v1.36.4"
     );
     let other = Index { architecture: "s390x".into(), ..index.clone() };
-    assert!(reason(&other, &cluster()).contains("for machines of s390x, and this machine is "));
+    assert!(reason(&other, &cluster()).contains("for the architecture s390x, but this machine has "));
     let mut signed = cluster();
     signed.artifacts.bundle_key = Some(signature(&index).key().to_owned());
     assert!(reason(&index, &signed).contains("is not signed"));

@@ -47,10 +47,10 @@ fn read(bundle: &Bundle) -> io::Result<Vec<String>> {
             return Ok(wrong);
         }
         if found != entry.sha256 {
-            wrong.push(format!("{path} has the SHA-256 {found}, and its index has {}", entry.sha256));
+            wrong.push(format!("{path} has the SHA-256 {found}, but the index lists {}", entry.sha256));
         }
         if rest.iter().any(|&byte| byte != 0) {
-            wrong.push(format!("something is written behind {path}"));
+            wrong.push(format!("there is unexpected data after {path}"));
         }
     }
     let mut end = Vec::new();

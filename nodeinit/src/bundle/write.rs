@@ -33,7 +33,7 @@ pub fn write(
     let parent = files.open(directory)?;
     // Two at once would write to the same temporary file.
     let _alone = Flock::lock(parent, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| {
-        let what = format!("another nodeinit writes a bundle into {}", directory.display());
+        let what = format!("another nodeinit process is writing a bundle into {}", directory.display());
         StepError::caused(what, errno).exit(Exit::TryAgain).hint("wait until it has ended, then try again")
     })?;
     let result = write_temporary(files, to, index, signature, from).and_then(|()| {
@@ -76,8 +76,8 @@ fn write_temporary(
         }
     }
     if !wrong.is_empty() {
-        let what = format!("not as {} has it: {}", crate::fetch::lock::NAME, wrong.join(", "));
-        return Err(StepError::new(what).hint("fetch again what was changed: `nodeinit artifacts fetch --to DIR`"));
+        let what = format!("these files differ from the digests in {}: {}", crate::fetch::lock::NAME, wrong.join(", "));
+        return Err(StepError::new(what).hint("fetch the changed files again: `nodeinit artifacts fetch --to DIR`"));
     }
     tar.into_inner().and_then(|file| file.sync_all()).map_err(failed("write", to))?;
     Ok(())

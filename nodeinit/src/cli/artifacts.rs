@@ -38,7 +38,7 @@ const LAYER_HEAD: &str = "# Written by `nodeinit artifacts`; use it with `nodein
 pub(super) enum Artifacts {
     /// List each program and image that a cluster with this configuration needs, and its source
     List(Wanted),
-    /// Fetch them into a directory that serves as artifacts.source; an interrupted fetch resumes
+    /// Fetch the programs and images that a cluster needs into a directory that serves as artifacts.source; an interrupted fetch resumes
     Fetch(Fetch),
     /// Export the artifacts of this master to a directory that serves as artifacts.source
     Export(export::Export),
@@ -52,10 +52,10 @@ pub(super) enum Artifacts {
 
 #[derive(Args)]
 pub(super) struct Fetch {
-    /// The directory; it keeps the digests in artifacts.lock, and later fetches accept no others
+    /// The directory; its file artifacts.lock records the digests, and later fetches accept only these digests
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
-    /// Read the logins of registries from a file as `docker login` writes it, mode 0600
+    /// Read the logins of registries from a file in the format of `docker login`, with mode 0600
     #[arg(long, value_name = "FILE")]
     registry_auth: Option<PathBuf>,
     #[command(flatten)]

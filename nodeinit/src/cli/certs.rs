@@ -26,7 +26,7 @@ pub(super) enum Certs {
     Check(Check),
     /// Renew certificates for their existing keys, with the CAs on this machine
     Renew(Renew),
-    /// Approve a node's pending serving certificate requests that contain names unknown to the agent; on a master
+    /// Approve a node's pending requests for serving certificates that contain names unknown to the agent; run this on a master
     Approve(Approve),
 }
 

@@ -101,7 +101,7 @@ async fn validate(args: &Validate) -> Result<Exit, StepError> {
     Ok(exit)
 }
 
-/// What a good configuration lacks: a machine; and where this is one of its machines, what it names there.
+/// What a valid configuration can still lack: a machine; and, on a machine that it lists, the files that it refers to.
 async fn of_this_machine(loaded: &Loaded) -> Vec<Problem> {
     let (files, cluster) = (Files::of_machine(), &loaded.cluster);
     if let Some(none) = loaded.no_machines() {

@@ -21,7 +21,7 @@ use std::io::IsTerminal;
 pub(super) enum Etcd {
     /// List members: voters, leader, health
     Members(Common),
-    /// Remove a member whose machine is gone, such as one that was added and never started
+    /// Remove a member whose machine is gone, or a member that was added but never started
     Remove(RemoveMember),
     /// Shrink the members' databases, one member at a time, the leader last
     Defrag(Defrag),

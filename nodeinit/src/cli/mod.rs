@@ -62,7 +62,7 @@ enum Command {
     Preflight(Common),
     /// Show steps, component health, nodes and certificate expiry
     Status(status::Status),
-    /// Draw when each step of a past run started and ended, on all machines of the run
+    /// Draw a timeline of a past run: when each step started and ended, on all machines of the run
     Timeline(timeline::Timeline),
     /// Undo everything that nodeinit did on this machine
     Reset(reset::Reset),

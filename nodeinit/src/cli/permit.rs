@@ -19,7 +19,7 @@ pub(super) struct Permits {
     /// Do not ask for confirmation to discard the former cluster
     #[arg(long, requires = "new_cluster")]
     yes: bool,
-    /// Read the provisioner's permit to bootstrap etcd from standard input, one line of JSON
+    /// Read a permit from standard input (one line of JSON): with it, the provisioner allows this machine to bootstrap etcd
     #[arg(long, conflicts_with = "new_cluster", hide_short_help = true)]
     permit_stdin: bool,
 }

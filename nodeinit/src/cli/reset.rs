@@ -54,7 +54,7 @@ async fn attempt(args: &Reset) -> Result<Exit, (String, StepError)> {
     match outcome.failure {
         Some(failure) => Err(failure),
         None => {
-            cx.report.note("reset", format!("{} is in its state before nodeinit", cx.node.name));
+            cx.report.note("reset", format!("{} is back in the state that it had before nodeinit", cx.node.name));
             Ok(Exit::Done)
         }
     }

@@ -153,7 +153,7 @@ impl From<JournalError> for StepError {
         match error {
             JournalError::File(error) => error.into(),
             damaged => Self::new(damaged.to_string()).hint(
-                "restore the journal from a backup; or delete that line, and `reset` does not undo what it recorded",
+                "restore the journal from a backup, or delete that line; `reset` then cannot undo the change that the line recorded",
             ),
         }
     }

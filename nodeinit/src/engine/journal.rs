@@ -354,7 +354,7 @@ pub enum JournalError {
     #[error(transparent)]
     File(#[from] FileError),
     /// A line in its middle is not a record.
-    #[error("{JOURNAL}:{line} is damaged: {reason}; `reset` can no longer undo what it recorded")]
+    #[error("{JOURNAL}:{line} is damaged: {reason}; `reset` can no longer undo the change that this line recorded")]
     Damaged {
         /// The line's number.
         line: usize,

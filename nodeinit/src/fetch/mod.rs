@@ -316,7 +316,7 @@ impl Fetch {
         let digest = sha256_hex(&text);
         if let Some(named) = image.reference.strip_prefix("sha256:").filter(|named| *named != digest) {
             return Err(StepError::new(format!(
-                "its manifest has the SHA-256 {digest}, but its name contains {named}"
+                "the image's manifest has the SHA-256 {digest}, but the image's name contains {named}"
             )));
         }
         if let Some(pinned) = self.lock.borrow().pinned(&image.name).filter(|pinned| *pinned != digest) {
@@ -553,7 +553,7 @@ fn unavailable(error: DownloadError) -> StepError {
              the same command again, which resumes"
         }
         DownloadError::TimedOut { .. } => {
-            "run the same command again, which resumes; timeouts.download limits each download"
+            "run the same command again, which resumes; if a download needs more time, increase timeouts.download"
         }
         DownloadError::Digest { .. } | DownloadError::TooLarge { .. } => DAMAGED,
         DownloadError::Ask(AskError::Untrusted { .. }) => {
@@ -561,7 +561,7 @@ fn unavailable(error: DownloadError) -> StepError {
         }
         DownloadError::Refused { status, .. } | DownloadError::Ask(AskError::Denied { status, .. }) => match *status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
-                "add a login for this registry to the file of images.registryAuthFile (`nodeinit artifacts fetch`: --registry-auth); if there is one, check its rights"
+                "add a login for this registry to the file of images.registryAuthFile (`nodeinit artifacts fetch`: --registry-auth); if the file has a login already, check that this login may pull the image"
             }
             StatusCode::PROXY_AUTHENTICATION_REQUIRED => "add user and password of the proxy to HTTPS_PROXY",
             StatusCode::NOT_FOUND => "check that this release exists, and that a configured mirror has this artifact",

@@ -117,8 +117,7 @@ impl Obstacle {
             Self::Forbidden(_) => "run `nodeinit up` on the first master, which binds the tokens' group to its roles",
             Self::Busy(_) => "check that the API server and etcd are healthy: `nodeinit status` on a master",
             Self::Unsigned(_) => {
-                "see `kubectl get csr` on a master: a pending request needs nodeinit's agent (`systemctl status nodeinit-agent` on a \
-                 master), an approved one a kube-controller-manager that has the CA's key"
+                "see `kubectl get csr` on a master: if the request is pending, check nodeinit's agent (`systemctl status nodeinit-agent` on a master); if it is approved, check that a kube-controller-manager has the CA's key"
             }
         }
     }
@@ -158,8 +157,8 @@ impl JoinError {
     #[must_use]
     pub fn remedy(&self) -> String {
         match self {
-            Self::NoTrust => "copy both from a master: `nodeinit token create --worker NAME --output json`".into(),
-            Self::Ca(_) => "set it to the text of /etc/kubernetes/pki/ca.crt of a master".into(),
+            Self::NoTrust => "copy join.caCertificate or join.caPins from a master: `nodeinit token create --worker NAME --output json`".into(),
+            Self::Ca(_) => "set join.caCertificate to the content of /etc/kubernetes/pki/ca.crt of a master".into(),
             Self::Pin { .. } => "one of the two belongs to another cluster: copy both from a master".into(),
             Self::Taken { node, .. } => {
                 format!("rename this machine; or, if the other machine is gone for good: `kubectl delete node {node}`")

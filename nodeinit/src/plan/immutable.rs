@@ -46,7 +46,7 @@ pub fn refuse_changes(now: &BTreeMap<String, String>, before: &BTreeMap<String, 
     if changed.is_empty() {
         return Ok(());
     }
-    let what = format!("the configuration changes what cannot be changed in place: {}", changed.join("; "));
+    let what = format!("the configuration changes values that cannot change in place: {}", changed.join("; "));
     let hint = "restore the previous values, or reset this machine: `nodeinit reset`, then `nodeinit up`";
     Err(StepError::new(what).exit(Exit::BadConfig).hint(hint))
 }

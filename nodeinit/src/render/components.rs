@@ -40,7 +40,7 @@ pub(super) fn extra_args(cluster: &Cluster, component: Component) -> BTreeMap<St
 }
 
 impl Renderer<'_> {
-    /// Returns the same, with the flag that makes the API server verify kubelets if it does.
+    /// Returns the same flags; if the API server verifies kubelets, also the flag for that.
     pub(super) fn extra_args(&self, component: Component) -> BTreeMap<String, String> {
         let mut args = extra_args(self.cluster, component);
         if component == Component::ApiServer && self.verify_kubelets {

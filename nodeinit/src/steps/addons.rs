@@ -161,7 +161,8 @@ pub async fn remove(cx: &Context, name: &str) -> Result<usize, StepError> {
         false => Inventory::of(name, Vec::new()),
     };
     if known.objects.is_empty() {
-        let error = StepError::new(format!("nothing was applied as addon {name}"));
+        let error =
+            StepError::new(format!("the addon {name} has no objects in the cluster: nodeinit did not apply it"));
         return Err(error.hint("see `nodeinit addons list`"));
     }
     let limit = cx.cluster.timeouts.node;

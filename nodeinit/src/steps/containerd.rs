@@ -346,8 +346,7 @@ async fn refuse_another_cgroup_driver(cx: &Context, files: &[NewFile]) -> Result
         Err(e) => {
             let what = "containerd does not answer while containers run: nodeinit cannot tell whether their cgroup driver would change";
             return Err(StepError::caused(what, e).exit(Exit::TryAgain).hint(
-                "see `journalctl -u containerd`; make it answer (`systemctl restart containerd`) or reboot this machine, then run \
-                 `nodeinit up` again",
+                "see `journalctl -u containerd`; restart containerd (`systemctl restart containerd`) or reboot this machine, then run `nodeinit up` again",
             ));
         }
     };

@@ -157,8 +157,9 @@ fn compare(
         };
     }
     if let Some((name, _)) = published.iter().find(|(_, digest)| *digest != own) {
-        let published =
-            format!("; if the keys of {name} have changed since its last `nodeinit up`, run that there first");
+        let published = format!(
+            "; if the keys on {name} changed after its last `nodeinit up`, first run `nodeinit up` on that master"
+        );
         return differs(name, COPY.to_owned() + &published);
     }
     if !published.is_empty() {

@@ -94,7 +94,7 @@ fn open_etcd_directory(cx: &Context) -> Result<Option<PathBuf>, StepError> {
         other => {
             let why = other.map_or("another user owns it".to_owned(), |name| format!("it also holds {name}"));
             let text = format!(
-                "others can read {}, and its mode stays because {why}: use a separate directory for etcd",
+                "other users can read {}, and nodeinit does not change its mode because {why}: use a separate directory for etcd",
                 path.display()
             );
             cx.report.note("kubelet-config", text);
@@ -147,7 +147,7 @@ pub(super) fn reason_to_restart<'a>(
 ) -> Option<String> {
     let since = since?;
     if since > SystemTime::now() {
-        return Some(format!("restart {unit}: it started under a clock that was ahead"));
+        return Some(format!("restart {unit}: it started while the clock was ahead"));
     }
     let is_newer = |path: &&PathBuf| {
         let modified = cx.files.metadata(path).ok().and_then(|found| found.modified().ok());
@@ -269,7 +269,7 @@ mod tests {
         let reason = reason_to_restart(&cx, UNIT, ago(60), &files).unwrap();
         assert_eq!(reason, "restart kubelet.service: /var/lib/kubelet/config.yaml is newer");
         let reason = reason_to_restart(&cx, UNIT, ahead, &files).unwrap();
-        assert_eq!(reason, "restart kubelet.service: it started under a clock that was ahead");
+        assert_eq!(reason, "restart kubelet.service: it started while the clock was ahead");
     }
 
     #[tokio::test]

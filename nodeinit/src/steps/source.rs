@@ -367,7 +367,7 @@ fn unavailable(error: DownloadError) -> StepError {
         DownloadError::Task(error) => error,
         DownloadError::TimedOut { .. } => StepError::caused(what, error)
             .exit(Exit::TryAgain)
-            .hint("run `nodeinit up` again to resume; `timeouts.download` limits each download"),
+            .hint("run `nodeinit up` again to resume; if a download needs more time, increase `timeouts.download`"),
         DownloadError::Digest { .. } => StepError::caused(what, error).hint(
             "the file on the mirror is not the expected one: replace the file there, or fix its sha256 in the configuration",
         ),

@@ -21,14 +21,12 @@ impl fmt::Debug for ClientKey {
 pub enum ClientKeyError {
     /// Not a private key in OpenSSH's format.
     #[error(
-        "it is no private key in OpenSSH's own format (`-----BEGIN OPENSSH PRIVATE KEY-----`); \
-         `ssh-keygen -p -N '' -f FILE` writes a key of another format in it"
+        "it is not a private key in OpenSSH format (`-----BEGIN OPENSSH PRIVATE KEY-----`); convert it with `ssh-keygen -p -N '' -f FILE`"
     )]
     Format,
     /// It needs a passphrase.
     #[error(
-        "it has a passphrase, and nobody is there to type it; make a key without one for this purpose: \
-         `ssh-keygen -t ed25519 -N '' -f FILE`"
+        "it has a passphrase, and nodeinit cannot ask for it; create a key without a passphrase: `ssh-keygen -t ed25519 -N '' -f FILE`"
     )]
     Passphrase,
     /// Its type.

@@ -43,7 +43,7 @@ pub enum SshError {
         source: io::Error,
     },
     /// The jump host gave no way to it.
-    #[error("the jump host {via} gives no way to {name} at {address}: {reason}")]
+    #[error("the jump host {via} cannot connect to {name} at {address}: {reason}")]
     NoTunnel {
         /// The machine.
         name: String,
@@ -65,7 +65,7 @@ pub enum SshError {
         name: String,
     },
     /// What is sent cannot be read on this machine.
-    #[error("cannot read on this machine what {name} gets")]
+    #[error("cannot read the local content for {name}")]
     Input {
         /// The other machine.
         name: String,
@@ -98,9 +98,7 @@ pub enum SshError {
     },
     /// No key of the machine is known.
     #[error(
-        "no host key of {name} is known, and nothing was sent to it; it shows {fingerprint}. If its console shows that, \
-         too (`ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub`), write `hostKeys: [{line}]` under it, or trust what \
-         a host shows at first with `ssh.trustOnFirstUse: true`"
+        "no host key of {name} is known, and nothing was sent to it; it shows {fingerprint}. If its console shows the same fingerprint (`ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub`), add `hostKeys: [{line}]` to the machine's entry, or accept unknown host keys at the first contact with `ssh.trustOnFirstUse: true`"
     )]
     UnknownHostKey {
         /// The machine.
@@ -121,7 +119,9 @@ pub enum SshError {
         line: String,
     },
     /// All known host keys are of types that are not checked.
-    #[error("of {name} only a host key of the type {kind} is known; add its /etc/ssh/ssh_host_ed25519_key.pub")]
+    #[error(
+        "for {name}, only a host key of the type {kind} is known; add the content of its /etc/ssh/ssh_host_ed25519_key.pub to `hostKeys`"
+    )]
     OldHostKey {
         /// The machine.
         name: String,
@@ -130,7 +130,7 @@ pub enum SshError {
     },
     /// Our key is not accepted.
     #[error(
-        "{name} does not let {user} in with the key `{public}`; it belongs in {user}'s ~/.ssh/authorized_keys there"
+        "{name} refuses the login of {user} with the key `{public}`; add the key to {user}'s ~/.ssh/authorized_keys on that machine"
     )]
     Refused {
         /// The machine.
@@ -141,7 +141,7 @@ pub enum SshError {
         public: String,
     },
     /// Our key is accepted, but something else is wanted, too.
-    #[error("{name} wants more than a key of {user}: {methods}")]
+    #[error("{name} requires more than a key to log in as {user}: {methods}")]
     NotEnough {
         /// The machine.
         name: String,
@@ -184,7 +184,7 @@ pub enum SshError {
     },
     /// The connection is there, but nothing more is started on it.
     #[error(
-        "{name} starts no further command on this connection: {reason}; it allows a certain number at once (`MaxSessions`)"
+        "{name} refuses another command on this connection: {reason}; its SSH server limits the sessions of one connection (`MaxSessions`)"
     )]
     Busy {
         /// The machine.

@@ -229,7 +229,7 @@ impl Session {
                     ChannelOpenFailure::AdministrativelyProhibited => {
                         "its SSH server forbids forwarding (`AllowTcpForwarding`)".into()
                     }
-                    ChannelOpenFailure::ConnectFailed => "it cannot connect to it".into(),
+                    ChannelOpenFailure::ConnectFailed => "the jump host cannot connect to the machine".into(),
                     other => format!("{other:?}"),
                 },
             }),

@@ -19,7 +19,7 @@ pub struct FileSignature {
 #[derive(Debug, thiserror::Error)]
 pub enum SignatureError {
     /// Not a signature.
-    #[error("it is no signature of `ssh-keygen -Y sign` (`-----BEGIN SSH SIGNATURE-----`)")]
+    #[error("it is not a signature from `ssh-keygen -Y sign` (`-----BEGIN SSH SIGNATURE-----`)")]
     Format,
     /// Its key.
     #[error("its key is of the type {0}, and must be of the type ed25519")]

@@ -36,7 +36,8 @@ impl Apply<'_> {
         };
         let made = |part: &Part| self.made.get(part);
         let body = self.context(&made).create(want, user_data.as_deref());
-        let mut body = body.ok_or_else(|| Error::Defect(format!("{part}: something that it needs is not there")))?;
+        let mut body =
+            body.ok_or_else(|| Error::Defect(format!("{part}: a resource that it depends on does not exist")))?;
         if part.kind == Kind::Server {
             if let Some(id) = self.token_id(&part.name) {
                 body["server"]["metadata"][TOKEN] = json!(id);
@@ -86,8 +87,8 @@ impl Apply<'_> {
         let made = |part: &Part| self.made.get(part);
         let context = self.context(&made);
         let bodies: Option<Vec<Value>> = wants.iter().map(|want| context.create(want, None)).collect();
-        let bodies =
-            bodies.ok_or_else(|| Error::Defect(format!("{}: something that it needs is not there", wants[0].part)))?;
+        let bodies = bodies
+            .ok_or_else(|| Error::Defect(format!("{}: a resource that it depends on does not exist", wants[0].part)))?;
         let (_, path, key) = collection(kind);
         let parts: Vec<Part> = wants.iter().map(|want| want.part.clone()).collect();
         let found = self.post(kind, &parts, path, &json!({ format!("{key}s"): bodies })).await?;
@@ -161,7 +162,7 @@ impl Apply<'_> {
         let id = |kind: Kind| {
             let part = Part::new(kind, crate::resources::desired::API);
             let found = self.made.get(&part);
-            found.map(|found| found.id.clone()).ok_or_else(|| Error::Defect(format!("{part} is not there")))
+            found.map(|found| found.id.clone()).ok_or_else(|| Error::Defect(format!("{part} does not exist")))
         };
         let mut path = path.to_owned();
         match kind {
@@ -184,5 +185,5 @@ fn read(parts: &[Part], key: &str, answer: &mut Value) -> Result<Vec<Found>, Err
         parts.iter().zip(bodies).map(|(part, body)| Found::new(part.clone(), body)).collect();
     found
         .filter(|found| found.len() == parts.len())
-        .ok_or_else(|| Error::Defect(format!("{}: the answer has no id", parts[0])))
+        .ok_or_else(|| Error::Defect(format!("{}: the cloud's answer contains no ID", parts[0])))
 }

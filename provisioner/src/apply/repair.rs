@@ -57,7 +57,8 @@ impl Apply<'_> {
     async fn update(&self, want: &Want, found: &Found) -> Result<Found, Error> {
         let made = |part: &Part| self.made.get(part);
         let body = self.context(&made).update(want, Some(found));
-        let body = body.ok_or_else(|| Error::Defect(format!("{}: what is wrong cannot be changed", want.part)))?;
+        let body = body
+            .ok_or_else(|| Error::Defect(format!("{}: no update exists for the property that differs", want.part)))?;
         let (service, path, key) = collection(want.part.kind);
         let mut answer = self
             .client
@@ -69,7 +70,7 @@ impl Apply<'_> {
     /// Puts the router's port into the router.
     async fn attach(&self, port: &Found) -> Result<(), Error> {
         let router = Part::new(Kind::Router, API);
-        let router = self.made.get(&router).ok_or_else(|| Error::Defect(format!("{router} is not there")))?;
+        let router = self.made.get(&router).ok_or_else(|| Error::Defect(format!("{router} does not exist")))?;
         let path = format!("/routers/{}/add_router_interface", router.id);
         let body = json!({ "port_id": port.id });
         match self.client.send(Method::PUT, Service::Network, &path, Some(&body)).await {
@@ -93,7 +94,7 @@ impl Apply<'_> {
             Kind::Balancer => format!("{path}/{}?cascade=true", found.id),
             Kind::Member => {
                 let pool = Part::new(Kind::Pool, API);
-                let pool = self.snapshot.find(&pool).ok_or_else(|| Error::Defect(format!("{pool} is not there")))?;
+                let pool = self.snapshot.find(&pool).ok_or_else(|| Error::Defect(format!("{pool} does not exist")))?;
                 format!("{path}/{}/members/{}", pool.id, found.id)
             }
             _ => format!("{path}/{}", found.id),

@@ -61,7 +61,7 @@ impl Apply<'_> {
     /// Until the balancer takes changes again.
     pub(super) async fn balancer_settled(&self) -> Result<(), Error> {
         let part = Part::new(Kind::Balancer, API);
-        let found = self.made.get(&part).ok_or_else(|| Error::Defect(format!("{part} is not there")))?;
+        let found = self.made.get(&part).ok_or_else(|| Error::Defect(format!("{part} does not exist")))?;
         self.balancer_active(&found).await
     }
 

@@ -49,7 +49,7 @@ pub(super) async fn run(args: &Arguments, verbosity: Verbosity) -> Result<ExitCo
     create(&session, &work).await
 }
 
-/// What is made, and how.
+/// Which resources `apply` creates, and how.
 pub(super) struct Work<'a> {
     /// Files on the operator's machine.
     pub(super) operator: &'a Operator,
@@ -67,7 +67,7 @@ impl Work<'_> {
     }
 }
 
-/// Makes all, or one machine `only`.
+/// Creates all resources, or those of one machine (`only`).
 pub(super) async fn create(session: &Session, work: &Work<'_>) -> Result<ExitCode, Error> {
     let (operator, alone) = (work.operator, work.alone());
     let mut begun = Instant::now();
@@ -110,7 +110,7 @@ pub(super) async fn create(session: &Session, work: &Work<'_>) -> Result<ExitCod
     }
     session.output.tell_timeline();
     if unhealthy.is_empty() {
-        session.output.tell("all is as it should be", || json!({ "event": "finished" }));
+        session.output.tell("everything matches the configuration; nothing to do", || json!({ "event": "finished" }));
     }
     session.told();
     let rest = match is_closed && !operator.resources_only {
@@ -148,7 +148,7 @@ fn unhealthy(cluster: &Cluster, found: &[Found], only: Option<&str>) -> (Vec<Str
     (told.map(|server| format!("{} ({})", server.part.name, server.state())).collect(), is_closed)
 }
 
-/// Somebody else may have worked until the lock was ours, so that what is ours is looked at again.
+/// Another run may have changed the resources before this run got the lock, so this run reads them again.
 async fn locked(
     session: &Session,
     secrets: &Secrets,
@@ -207,12 +207,12 @@ pub(super) fn delivery<'s>(
     }
 }
 
-/// The nodeinit that machines get, where it lies on this side.
+/// The local path of the nodeinit program that is sent to the machines.
 fn program(loaded: &Loaded) -> Option<&Path> {
     loaded.cluster.openstack.as_ref()?.binary.file.as_deref()
 }
 
-/// Leaves what is not this machine's as it is.
+/// Does not change resources that do not belong to this machine.
 fn restrict(plan: &mut Plan, only: Option<&str>) {
     let Some(name) = only else { return };
     let own = plan.items.iter().filter(|item| item.part.name == name).filter_map(|item| item.want.as_ref());

@@ -27,9 +27,7 @@ pub(super) fn bundle(source: &Source, name: &str, out: Option<&Path>) -> Result<
             tell(&format!("the secrets of {name} are in {}", file.display()));
         }
         (Some(text), None) => output::line(text.expose().trim_end()),
-        (None, _) => {
-            tell(&format!("{name} needs no secrets of its own: the first master brings it all of them over SSH"))
-        }
+        (None, _) => tell(&format!("{name} needs no secrets file: the first master sends it all secrets over SSH")),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -39,7 +37,7 @@ fn write_new(path: &Path, text: &str) -> Result<(), Error> {
     if path.exists() && !std::fs::read_to_string(path).is_ok_and(|there| there == text) {
         return Err(Error::Refused {
             what: format!("{} exists and is not overwritten", path.display()),
-            remedy: "name another file, or move this one away".to_owned(),
+            remedy: "pass another file with --out, or move this one away".to_owned(),
         });
     }
     write_private(path, text)

@@ -41,12 +41,15 @@ pub(super) async fn run(args: &Arguments, verbosity: Verbosity) -> Result<ExitCo
     let unread = session.client.unread();
     if !unread.is_empty() {
         let reasons: Vec<String> = unread.iter().map(|(what, why)| format!("{what}: {why}")).collect();
-        let text = format!("nothing else of this cluster is left, as far as it could be read: {}", reasons.join("; "));
+        let text = format!(
+            "no other resources of this cluster were found, but these could not be read: {}",
+            reasons.join("; ")
+        );
         session.output.tell(&text, || json!({ "event": "finished", "unread": unread }));
         session.told();
         return Ok(ExitCode::from(PARTLY));
     }
-    session.output.tell("nothing of this cluster is left", || json!({ "event": "finished" }));
+    session.output.tell("no resources of this cluster are left", || json!({ "event": "finished" }));
     session.told();
     Ok(ExitCode::SUCCESS)
 }
@@ -55,6 +58,6 @@ pub(super) async fn run(args: &Arguments, verbosity: Verbosity) -> Result<ExitCo
 fn confirmed(session: &Session, count: usize) -> Result<bool, Error> {
     confirm::needs_terminal("destroy")?;
     let name = &session.loaded.cluster.name;
-    let question = format!("delete these {count} for good? type the cluster's name ({name}):");
+    let question = format!("delete these {count} resources permanently? type the cluster's name ({name}):");
     Ok(confirm::answer(&question).is_some_and(|answer| answer == *name))
 }

@@ -76,8 +76,9 @@ pub(super) fn run(args: &Init) -> Result<ExitCode, Error> {
 }
 
 fn answer(question: &str) -> Result<String, Error> {
-    confirm::answer(&format!("{question}:"))
-        .ok_or_else(|| Error::Usage("the answers end here; nothing was written".to_owned()))
+    confirm::answer(&format!("{question}:")).ok_or_else(|| {
+        Error::Usage("standard input ended before all questions were answered; nothing was written".to_owned())
+    })
 }
 
 /// The file's text. `answers`: name, image, flavor and address range.

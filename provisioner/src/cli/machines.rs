@@ -82,7 +82,7 @@ async fn remove(session: &Session, named: &Named, role: Role, force: bool) -> Re
         let lock = session.lock(named.break_lock).await?;
         session.output.live(lock.hold(leave(session, named, role, force, &ours))).await?;
     }
-    let gone = format!("nothing of {} is left; take it out of `{role}s` too", named.name);
+    let gone = format!("no resources of {} are left; also remove it from `{role}s` in the configuration", named.name);
     session.output.tell(&gone, || json!({ "event": "finished" }));
     session.told();
     Ok(ExitCode::SUCCESS)
@@ -114,12 +114,13 @@ async fn leave(session: &Session, named: &Named, role: Role, force: bool, ours: 
 fn fits(cluster: &Cluster, name: &str, role: Role) -> Result<(), Error> {
     let bastion = cluster.openstack.as_ref().and_then(|cloud| cloud.bastion.as_ref());
     if bastion.is_some_and(|bastion| bastion.name == name) {
-        return Err(Error::Usage(format!("{name} is the bastion and no node: `apply` creates it")));
+        return Err(Error::Usage(format!(
+            "{name} is the bastion, not a node: use `provisioner apply`, which creates it"
+        )));
     }
     match userdata::role(cluster, name) {
         Some(Role::FirstMaster) => Err(Error::Usage(format!(
-            "{name} is the first master, with which the cluster begins and through which all others come and go: `apply` \
-             creates it, `destroy` deletes it with all the rest"
+            "{name} is the first master, which starts the cluster and adds and removes all other machines: only `apply` creates it, and only `destroy` deletes it, together with the whole cluster"
         ))),
         Some(other) if other != role => {
             Err(Error::Usage(format!("{name} is a {other}: use `provisioner {other} add` and `{other} remove`")))

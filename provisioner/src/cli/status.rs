@@ -25,8 +25,8 @@ async fn ask(session: &Session, ours: &[Found]) -> Result<State, Error> {
     // Nothing is made for a look.
     if !session.secrets.exists() {
         return Err(Error::Refused {
-            what: format!("there is no {}, which opens the machines", session.secrets.display()),
-            remedy: "name the cluster's bundle with --secrets".to_owned(),
+            what: format!("there is no {}, which contains the SSH key for the machines", session.secrets.display()),
+            remedy: "pass the cluster's secrets bundle with --secrets".to_owned(),
         });
     }
     let secrets = Secrets::read(&session.secrets)?;

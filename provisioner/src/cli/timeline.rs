@@ -38,8 +38,7 @@ pub(super) fn run(args: &Timeline) -> Result<ExitCode, Error> {
     let Some(run) = runs.iter().rev().nth(args.run as usize - 1) else {
         return Err(Error::Usage(match runs.len() {
             0 => format!(
-                "no run is on record in {}; `apply`, `destroy`, `add` and `remove` record those that change something, in the \
-                 directory in which they run",
+                "no run is recorded in {}; `apply`, `destroy`, `add` and `remove` record each run that changes something, in their working directory",
                 path.display()
             ),
             count => format!("there is no run {}; the oldest on record is {count}", args.run),

@@ -18,7 +18,10 @@ pub(super) fn entry(name: &str, variables: Variables<'_>) -> Result<Map<String, 
     let known = clouds.get("clouds").and_then(Value::as_object);
     let Some(mut entry) = known.and_then(|known| known.get(name)).cloned() else {
         let names: Vec<&str> = known.map(|known| known.keys().map(String::as_str).collect()).unwrap_or_default();
-        return Err(wrong(format!("{} has no cloud {name}", path.display()), format!("it has: {}", names.join(", "))));
+        return Err(wrong(
+            format!("{} has no cloud {name}", path.display()),
+            format!("use one of the clouds in that file: {}", names.join(", ")),
+        ));
     };
     let mut secure = places("OS_CLIENT_SECURE_FILE", "secure", variables);
     // A clouds.yaml named by hand has its secrets beside it.
@@ -30,7 +33,10 @@ pub(super) fn entry(name: &str, variables: Variables<'_>) -> Result<Map<String, 
     }
     match entry {
         Value::Object(entry) => Ok(entry),
-        _ => Err(wrong(format!("{}: the entry of {name} is no map", path.display()), "write its `auth:`")),
+        _ => Err(wrong(
+            format!("{}: the entry of {name} is not a map", path.display()),
+            "write a map with the key `auth:` there",
+        )),
     }
 }
 
@@ -52,11 +58,14 @@ fn first(places: &[PathBuf]) -> Result<Option<(PathBuf, Value)>, Error> {
         match std::fs::read_to_string(path) {
             Ok(text) => {
                 let read = nodeinit_config::yaml::document(&text);
-                let read = read.map_err(|e| wrong(format!("{}: {e}", path.display()), "fix the file"))?;
+                let read = read
+                    .map_err(|e| wrong(format!("{}: {e}", path.display()), "correct the YAML syntax of this file"))?;
                 return Ok(Some((path.clone(), read)));
             }
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-            Err(e) => return Err(wrong(format!("cannot read {}: {e}", path.display()), "see who may read it")),
+            Err(e) => {
+                return Err(wrong(format!("cannot read {}: {e}", path.display()), "check the permissions of this file"));
+            }
         }
     }
     Ok(None)

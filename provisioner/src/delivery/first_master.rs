@@ -61,13 +61,13 @@ impl<'a> FirstMaster<'a> {
         let cluster = &work.loaded.cluster;
         let first = &cluster.masters[0];
         let key = ClientKey::parse(work.secrets.ssh_key.expose()).map_err(|e| Error::Configuration {
-            what: format!("the SSH key of the secrets bundle: {e}"),
+            what: format!("cannot use the SSH key of the secrets bundle: {e}"),
             remedy: "make another bundle with `nodeinit secrets generate`".to_owned(),
         })?;
         let keys = host_keys.get(&first.name).cloned().unwrap_or_default();
         let target = Target::machine(first, &cluster.ssh, address(work, first, inputs)?, keys);
         let way = Way { key, target, jump: jump_host(work, inputs, host_keys)? };
-        work.output.begin(&first.name, "answers SSH when it lets us in");
+        work.output.begin(&first.name, "accepts an SSH login");
         let session = connect(&way, work.patience).await;
         work.output.end(&first.name);
         Ok(Self { session: session?, work, way })
@@ -91,7 +91,7 @@ impl<'a> FirstMaster<'a> {
             Some(file) => {
                 let executable = File::open(file).and_then(Executable::read).map_err(|e| Error::Configuration {
                     what: format!("openstack.binary: cannot read {}: {e}", file.display()),
-                    remedy: "build nodeinit, or name where it is".to_owned(),
+                    remedy: "build nodeinit, or set `openstack.binary` to its path".to_owned(),
                 })?;
                 Some(executable)
             }
@@ -133,7 +133,7 @@ impl<'a> FirstMaster<'a> {
         };
         let wait = Wait::new(&thing, self.work.loaded.cluster.timeouts.download).first_pause(LOOK);
         wait.until(look).await.unwrap_or_else(|late| {
-            let what = "it is there, from the image or `openstack.binary`".to_owned();
+            let what = "nodeinit is on the machine, from the image or `openstack.binary`".to_owned();
             Err(Error::Deadline { thing, what, seconds: late.limit.as_secs(), last: late.seen })
         })
     }
@@ -219,7 +219,7 @@ impl<'a> FirstMaster<'a> {
                     let waited = locked.pause(holder, |note| self.work.tell(&note)).await;
                     waited.map_err(|late| Error::Deadline {
                         thing: format!("nodeinit on {}", self.name()),
-                        what: "another run of it there ends".to_owned(),
+                        what: "the other nodeinit run on that machine ends".to_owned(),
                         seconds: late.limit.as_secs(),
                         last: late.seen,
                     })?;
@@ -352,7 +352,7 @@ fn jump_host(
     let Some(bastion) = &work.cloud.bastion else { return Ok(None) };
     let address = inputs.bastion.ok_or_else(|| Error::Refused {
         what: format!("{} has no floating IP", bastion.name),
-        remedy: "run `provisioner apply` again: it is missing".to_owned(),
+        remedy: "run `provisioner apply` again, which creates the missing floating IP".to_owned(),
     })?;
     Ok(Some(Target {
         name: bastion.name.clone(),
@@ -370,7 +370,7 @@ fn address(work: &Delivery<'_>, machine: &Machine, inputs: &Inputs) -> Result<st
         [machine.ssh.address, floating.copied(), machine.address, inputs.addresses.get(&machine.name).copied()];
     addresses.into_iter().flatten().next().ok_or_else(|| Error::Refused {
         what: format!("{} has no address", machine.name),
-        remedy: "run `provisioner apply` again: its port is missing".to_owned(),
+        remedy: "run `provisioner apply` again, which creates the missing port".to_owned(),
     })
 }
 
@@ -381,7 +381,7 @@ async fn connect(way: &Way, limit: Duration) -> Result<Session, Error> {
     way.connect(limit, trust).await.map_err(|error| match error {
         NotReached::Late(late) => Error::Deadline {
             thing: format!("SSH to {} at {}", way.target.name, way.target.address),
-            what: "it lets us in (see its security group and floating IP, or describe a bastion or `ssh.jumpHost`)"
+            what: "it accepts an SSH login (check its security group and floating IP, or configure a bastion or `ssh.jumpHost`)"
                 .to_owned(),
             seconds: late.limit.as_secs(),
             last: late.seen,

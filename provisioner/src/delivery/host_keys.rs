@@ -82,7 +82,9 @@ pub(super) async fn renew(work: &Delivery<'_>, name: &str) -> Option<Vec<String>
             (Some(machine::host_keys(&log)).filter(is_new)?, "its console shows")
         }
     };
-    work.tell(&format!("{name} has another host key than the pinned one; {whence} another, which replaces it"));
+    work.tell(&format!(
+        "the host key of {name} differs from the pinned one; {whence} a new host key, which replaces the pinned one"
+    ));
     write_private(&work.known_hosts, &merged(&text, &[(server, keys.clone())])).ok()?;
     Some(keys)
 }
@@ -99,7 +101,10 @@ pub(super) async fn keep(work: &Delivery<'_>, host_keys: &HostKeys) {
         let path = format!("/servers/{}/metadata", server.id);
         if let Err(error) = work.client.send(Method::POST, Service::Compute, &path, Some(&body)).await {
             let file = work.known_hosts.display();
-            work.tell(&format!("the host key of {} is in {file} only: {error}", server.part.name));
+            work.tell(&format!(
+                "the host key of {} was saved only in {file}, not in the metadata of its server: {error}",
+                server.part.name
+            ));
         }
     });
     join_all(writes).await;
@@ -137,7 +142,7 @@ async fn on_console(work: &Delivery<'_>, server: &Found) -> Result<Vec<String>, 
     if server.state() != "ACTIVE" {
         return Err(unknown(format!("no host key of {name} is known, and its server is {}", server.state()), 75));
     }
-    work.output.begin(name, "boots until its console shows its SSH host keys");
+    work.output.begin(name, "boots and shows its SSH host keys on its console");
     let keys =
         shown_keys(work, server).await.map_err(|why| unknown(format!("no host key of {name} is known: {why}"), 75));
     work.output.end(name);
@@ -157,7 +162,10 @@ async fn shown_keys(work: &Delivery<'_>, server: &Found) -> Result<Vec<String>, 
         backoff.grow_to(pause(begun.elapsed()));
         if !backoff.pause().await {
             let last = log.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("an empty console");
-            return Err(format!("its console showed none within {} s; it ends with: {last}", limit.as_secs()));
+            return Err(format!(
+                "its console showed no host key within {} s; the last console line is: {last}",
+                limit.as_secs()
+            ));
         }
     }
 }

@@ -148,15 +148,15 @@ impl ApiError {
             Self::Console { source, .. } if !source.may_heal() => {
                 "write the SSH host key of the machine under its `hostKeys` in the configuration"
             }
-            Self::Regions(_) => "name one as `region_name` in clouds.yaml, or as OS_REGION_NAME",
+            Self::Regions(_) => "set `region_name` in clouds.yaml, or OS_REGION_NAME, to one of them",
             Self::Untrusted { .. } => "set `cacert` to the CA's certificate in clouds.yaml (OS_CACERT)",
             Self::Redirected { .. } => {
-                "name the service's own address: `auth_url` in clouds.yaml (OS_AUTH_URL), or the endpoint in the cloud's catalogue"
+                "correct the URL of the service, so that it does not redirect: `auth_url` in clouds.yaml (OS_AUTH_URL), or the endpoint in the cloud's catalogue"
             }
             Self::NoService { service: "load-balancer", .. } => {
                 "set `openstack.loadBalancer.enabled: false` and `controlPlane.virtualAddress`"
             }
-            error if error.may_heal() => "run it again to resume",
+            error if error.may_heal() => "run the same command again to resume",
             _ => return None,
         };
         Some(hint.to_owned())
@@ -240,6 +240,6 @@ mod tests {
         }
         let source = Box::new(answer("post compute /servers/x/action", 503));
         let busy = ApiError::Console { server: "server/m1".to_owned(), source };
-        assert_eq!(busy.hint().unwrap(), "run it again to resume");
+        assert_eq!(busy.hint().unwrap(), "run the same command again to resume");
     }
 }

@@ -85,7 +85,7 @@ mod tests {
         }
         let Err(Error::Partly { failed: 10, all: 40, causes }) = causes.outcome(40) else { panic!("10 failed") };
         let told: Vec<String> = causes.iter().map(ToString::to_string).collect();
-        assert_eq!(told, ["volume/w1, volume/w2, volume/w3 and 2 more: the cloud could not make it: no space"]);
+        assert_eq!(told, ["volume/w1, volume/w2, volume/w3 and 2 more: the cloud could not create it: no space"]);
         assert!(Causes::default().outcome(40).is_ok());
     }
 }

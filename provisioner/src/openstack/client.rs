@@ -234,8 +234,10 @@ impl Client {
         let what = "get compute /".to_owned();
         let (body, _) = answer(what.clone(), request).await?;
         let newest = body["version"]["version"].as_str().and_then(|text| text.strip_prefix("2.")?.parse::<u64>().ok());
-        let newest =
-            newest.ok_or(ApiError::Unreadable { request: what, cause: "it names no microversion".to_owned() })?;
+        let newest = newest.ok_or(ApiError::Unreadable {
+            request: what,
+            cause: "its version document contains no microversion".to_owned(),
+        })?;
         self.nova.store(newest.min(NOVA), Ordering::Relaxed);
         Ok(())
     }

@@ -30,7 +30,7 @@ pub(super) fn http(cloud: &Cloud) -> Result<reqwest::Client, Error> {
     if let Some(path) = &cloud.ca_file {
         let wrong = |what: String| Error::Configuration {
             what,
-            remedy: "name a file of PEM certificates as `cacert` (OS_CACERT)".to_owned(),
+            remedy: "set `cacert` (OS_CACERT) to a file with PEM certificates".to_owned(),
         };
         let pem = std::fs::read(path).map_err(|e| wrong(format!("cannot read {}: {e}", path.display())))?;
         let certificates =
@@ -39,7 +39,9 @@ pub(super) fn http(cloud: &Cloud) -> Result<reqwest::Client, Error> {
             builder = builder.add_root_certificate(certificate);
         }
     }
-    builder.build().map_err(|e| Error::Defect(format!("no HTTP client: {}", nodeinit_base::with_causes(&e))))
+    builder
+        .build()
+        .map_err(|e| Error::Defect(format!("cannot create the HTTP client: {}", nodeinit_base::with_causes(&e))))
 }
 
 /// Follows a redirect that stays with the service. The HTTP client would send the token, and the password in a login, to any

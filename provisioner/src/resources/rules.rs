@@ -73,7 +73,7 @@ impl Rule {
 
     /// Whether a rule that is there says the same.
     pub fn is(&self, body: &Value, group: Option<&str>, subnet: Option<IpNet>) -> bool {
-        let wanted = self.content(group.unwrap_or("not made yet"), subnet);
+        let wanted = self.content(group.unwrap_or("not created yet"), subnet);
         // A range of everything may be told as none.
         let range =
             |value: &Value| value.as_str().filter(|range| !matches!(*range, "0.0.0.0/0" | "::/0")).map(str::to_owned);

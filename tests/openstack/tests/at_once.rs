@@ -47,7 +47,7 @@ fn a_run_on_another_machine() {
     group(&["set", "nodeinit-lock", "--description", &elsewhere.replace(" beat=", " beat=9")]);
     let ended = running.wait().exits(75);
     ended.says(&[
-        "holds the cluster's lock; no heartbeat for",
+        "holds the cluster's lock, but sent no heartbeat for",
         "another run holds the cluster's lock: ",
         " on elsewhere",
     ]);

@@ -49,7 +49,7 @@ fn there_and_back(cloud: &Cloud) {
     assert_eq!(cloud.writes(&mark), [""; 0], "the second apply wrote");
     cloud.all_is_well();
 
-    cloud.run("destroy --yes").exits(0).says(&["nothing of this cluster is left"]);
+    cloud.run("destroy --yes").exits(0).says(&["no resources of this cluster are left"]);
     assert_eq!(cloud.objects(), [""; 0]);
 }
 

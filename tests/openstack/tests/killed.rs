@@ -44,6 +44,6 @@ fn killed_after_each_writing_request() {
     // With several requests at the same time.
     let killed = killed_all_the_way(&cloud, "destroy --yes");
     assert!(killed > 3, "destroy was killed only {killed} times");
-    cloud.run("destroy --yes").exits(0).says(&["nothing of this cluster is left"]);
+    cloud.run("destroy --yes").exits(0).says(&["no resources of this cluster are left"]);
     assert_eq!(cloud.objects(), [""; 0]);
 }

@@ -40,7 +40,7 @@ fn user_data_that_is_too_long() {
     let cloud = Cloud::empty();
     let long: String = (0..400).map(|n| format!("  - another-name-of-the-api-{n}.example.org\n")).collect();
     cloud.configure(&format!("controlPlane:\n  certSANs:\n{long}"));
-    is_told(&cloud, &["the user-data of t1 has ", " bytes, and may have 16384"]);
+    is_told(&cloud, &["the user-data of t1 has ", " bytes, but the maximum is 16384"]);
 }
 
 #[test]

@@ -9,9 +9,9 @@ fn a_server_and_a_volume_that_cannot_be_made() {
     cloud.verb(&["fail", "volume", ".*t1"]);
     let failed = cloud.run("apply --yes --resources-only").exits(3);
     failed.says(&[
-        "FAILED   volume/t1: volume/t1: the cloud could not make it: it is in the state error",
+        "FAILED   volume/t1: volume/t1: the cloud could not create it: it is in the state error",
         "FAILED   server/t1: not started: volume/t1 failed",
-        "FAILED   server/t4: server/t4: the cloud could not make it: ",
+        "FAILED   server/t4: server/t4: the cloud could not create it: ",
         "told to fail",
         "run it again",
     ]);

@@ -6,9 +6,14 @@ use nodeinit_tests::Cloud;
 fn what_is_under_way_stands_at_the_foot() {
     let cloud = Cloud::empty();
     let apply = cloud.on_a_terminal("apply --yes --resources-only").exits(0);
-    apply.says(&["s  … server/t1: creating", "created  server/t1", "\x1b[1A\x1b[J", "all is as it should be"]);
+    apply.says(&[
+        "s  … server/t1: creating",
+        "created  server/t1",
+        "\x1b[1A\x1b[J",
+        "everything matches the configuration; nothing to do",
+    ]);
     let destroy = cloud.on_a_terminal("destroy --yes").exits(0);
-    destroy.says(&["s  … server/t1: deleting", "deleted  server/t1", "nothing of this cluster is left"]);
+    destroy.says(&["s  … server/t1: deleting", "deleted  server/t1", "no resources of this cluster are left"]);
     assert_eq!(cloud.objects(), [""; 0]);
 }
 
@@ -22,7 +27,10 @@ fn apply_shows_the_plan_and_asks() {
     assert_eq!(cloud.writes(&mark), [""; 0], "something was written");
     cloud.answering("y", "apply --resources-only").exits(0).says(&["created  server/t1"]);
     // Nothing is to be done, and nothing is asked.
-    cloud.on_a_terminal("apply --resources-only").exits(0).says(&["all is as it should be"]);
+    cloud
+        .on_a_terminal("apply --resources-only")
+        .exits(0)
+        .says(&["everything matches the configuration; nothing to do"]);
     let drawn = cloud.run("timeline").exits(0);
     drawn.says(&["provisioner apply on ", ", cluster trial, ", "\ncloud\n", "server/t1"]);
     cloud.run("timeline -o svg").exits(0).says(&["<svg ", "cloud resources"]);

@@ -40,7 +40,7 @@ fn the_whole_way() {
     machines_show_no_secret(&cloud, &secrets);
     tokens_are_spent(&cloud, &tokens);
 
-    cloud.run("destroy --yes").exits(0).says(&["nothing of this cluster is left"]);
+    cloud.run("destroy --yes").exits(0).says(&["no resources of this cluster are left"]);
     assert_eq!(cloud.objects(), strangers);
 }
 

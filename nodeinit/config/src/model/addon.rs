@@ -1,6 +1,6 @@
 //! The optional addons.
 
-/// Declares the addons. What an addon is, and which images it has, its manifest says: `manifests/addons/NAME/NAME.yaml`.
+/// Declares the addons. The manifest `manifests/addons/NAME/NAME.yaml` describes each addon and lists its images.
 macro_rules! addons {
     ($($name:literal $key:literal $addon:ident,)+) => {
         /// The optional addons; each is off by default.
@@ -76,7 +76,7 @@ impl Addon {
         self.licensed_images().map(|(image, _)| image)
     }
 
-    /// Each image with the licence in the comment behind it, as SPDX has it.
+    /// Each image, with its SPDX license identifier from the comment after it.
     pub(crate) fn licensed_images(self) -> impl Iterator<Item = (&'static str, Option<&'static str>)> {
         let written = self.manifest().lines().filter_map(|line| line.trim().strip_prefix("image: "));
         written.map(|image| image.split_once(" # ").map_or((image, None), |(image, license)| (image, Some(license))))

@@ -109,7 +109,10 @@ pub enum Cni {
 impl Form for Cni {
     type Value = Self;
     const KIND: Kind = Kind::ChoiceOrGroup(
-        &[("flannel", "the default, with VXLAN"), ("none", "you install one; nodes stay NotReady until then")],
+        &[
+            ("flannel", "the default, with VXLAN"),
+            ("none", "you install a pod network yourself; nodes stay NotReady until then"),
+        ],
         OwnCni::KEYS,
     );
 

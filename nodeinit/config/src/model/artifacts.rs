@@ -34,7 +34,7 @@ keys! {
         /// The digest of the file `SHA256SUMS` of a mirror. That file has the digest of each artifact that is not in `sha256`.
         "sha256sums" sha256sums: Option<[u8; 32]>,
             else "none", example "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", to all;
-        /// The public key that must have signed the bundle. Nothing of a bundle without its signature is used. See `docs/how-to/air-gap.md`.
+        /// The public key that must have signed the bundle. nodeinit uses no file from a bundle without this signature. See `docs/how-to/air-gap.md`.
         "bundleKey" bundle_key: Option<String> as Option<BundleKey>,
             else "none", example "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKSJP7bvRVpAlmJMb4lLdWVlqsA4FxgYDbSw1LRxlPyo", to all;
         /// Programs that are installed on the machine.
@@ -47,7 +47,7 @@ keys! {
         /// path becomes the folder of its images. See `docs/reference/artifacts.md`.
         "mirrors" mirrors: BTreeMap<String, String> as Dict<Host, Url>,
             example "{registry.k8s.io: \"https://mirror.example.org/k8s\"}", to all;
-        /// A CA that downloads trust in addition to those of the machine, such as the CA of a mirror or of a proxy.
+        /// An additional CA for downloads, besides the CAs of the machine, such as the CA of a mirror or a proxy.
         "caCertificate" ca_certificate: Option<String> as Option<PemCertificate>,
             else "only the machine's CAs", example "\"-----BEGIN CERTIFICATE-----\\nMIIB\\n-----END CERTIFICATE-----\\n\"", to all;
     }
@@ -217,7 +217,7 @@ pub(crate) fn digests(all: &Place<'_, Document>, artifacts: &Artifacts, errors: 
     for entry in digests.entries().iter().filter(|e| !image && listed.iter().all(|(path, _)| *path != e.key)) {
         let unpinned = listed.iter().filter(|(_, digest)| digest.is_none()).map(|(path, _)| *path);
         let remedy = nearest(&entry.key, unpinned)
-            .map_or("write the path of one of artifacts.binaries or artifacts.images".to_owned(), |path| {
+            .map_or("use the `path` of an entry in artifacts.binaries or artifacts.images".to_owned(), |path| {
                 format!("did you mean `{path}`?")
             });
         errors.add(entry.at, &below(&digests.path, &entry.key), "there is no artifact with this path", remedy);

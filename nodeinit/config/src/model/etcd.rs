@@ -22,7 +22,7 @@ fn own_directory(place: &Place<'_, PathBuf>, verdict: &mut Verdict<'_>) {
     let Some(directory) = place.value() else { return };
     // The root itself is a component, too.
     if directory.components().count() < 3 {
-        let what = format!("{directory:?} cannot be a directory for etcd only");
+        let what = format!("{directory:?} is used by other programs, too; etcd needs a directory of its own");
         place.report(&mut verdict.errors, what, "use a separate directory, such as /var/lib/etcd");
     }
 }
@@ -34,7 +34,7 @@ fn metrics_address(place: &Place<'_, Dict<FlagName, Argument>>, verdict: &mut Ve
     let health = ["http://127.0.0.1:2381", "http://0.0.0.0:2381", "http://[::]:2381", "http://:2381"];
     let Some(urls) = place.value().and_then(|mut flags| flags.remove(METRICS)) else { return };
     if !urls.split(',').any(|url| health.contains(&url.trim_end_matches('/'))) {
-        let what = "nodeinit checks etcd's health at 127.0.0.1:2381, where etcd would not listen";
+        let what = "with this value, etcd does not listen at 127.0.0.1:2381, where nodeinit checks its health";
         place.value_of(METRICS).report(&mut verdict.errors, what, format!("write {urls},http://127.0.0.1:2381"));
     }
 }

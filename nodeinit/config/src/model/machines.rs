@@ -150,7 +150,7 @@ pub(super) fn virtual_address(place: &Place<'_, IpAddr>, verdict: &mut Verdict<'
     }
     for machine in masters.iter().chain(&workers) {
         for own in [machine.address(), machine.ssh().address()].iter().filter(|own| own.value() == Some(address)) {
-            let what = format!("{address} belongs to a machine: it is {}", own.path);
+            let what = format!("{address} is already the address of a machine, at {}", own.path);
             place.report(errors, what, "choose a free address of the masters' network");
         }
     }

@@ -62,7 +62,7 @@ fn service_range(place: &Place<'_, IpNet>, verdict: &mut Verdict<'_>) {
     let Some(net) = place.value() else { return };
     let bits = net.max_prefix_len() - net.prefix_len();
     if bits < 4 {
-        let what = format!("{net} is too small: the cluster's DNS has its tenth address");
+        let what = format!("{net} is too small: the cluster DNS needs the tenth address of this range");
         place.report(&mut verdict.errors, what, format!("use /{} or larger", net.max_prefix_len() - 4));
     } else if bits > SERVICE_BITS {
         let what = format!("{net} is larger than kube-apiserver allows");
@@ -82,7 +82,9 @@ fn pod_range(place: &Place<'_, IpNet>, verdict: &mut Verdict<'_>) {
         place.report(errors, what, format!("use /{} or smaller", mask - NODE_BITS));
     } else if wanted > 1 << (mask - net.prefix_len()) {
         let has = 1 << (mask - net.prefix_len());
-        let what = format!("{net} is too small: it has a /{mask} for {has} of {wanted} nodes");
+        let what = format!(
+            "{net} is too small: each node needs a /{mask}; the range has enough for {has} nodes, but the cluster has {wanted}"
+        );
         place.report(errors, what, "use a larger range");
     }
     if all.addons().fixed().cni().value() == Some(Cni::Flannel) && net.addr().is_ipv6() {

@@ -26,7 +26,7 @@ pub fn template(layers: &[Layer]) -> Result<String, Problems> {
     let mut out = vec![
         "# A cluster of nodeinit. `nodeinit config validate` checks this file, `nodeinit config show` prints it with"
             .into(),
-        "# all defaults. A line with `# ` in front shows a key and its default; without a value, the key has none."
+        "# all defaults. A line that starts with `# ` shows a key and its default; a key without a value has no default."
             .into(),
     ];
     for field in CLUSTER {

@@ -97,7 +97,7 @@ impl KubeClient {
         let bad = |what| move |reason: String| ApiError::Kubeconfig { what, reason };
         let parsed = yaml::document(kubeconfig).map_err(|e| bad("YAML")(e.to_string()))?;
         let part = |list: &str, kind: &str, key: &'static str| {
-            let text = parsed[list][0][kind][key].as_str().ok_or_else(|| bad(key)("there is none".into()))?;
+            let text = parsed[list][0][kind][key].as_str().ok_or_else(|| bad(key)("it is missing".into()))?;
             BASE64_STANDARD.decode(text).map_err(|e| bad(key)(e.to_string()))
         };
         let authority = part("clusters", "cluster", "certificate-authority-data")?;

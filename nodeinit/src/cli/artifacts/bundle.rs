@@ -60,7 +60,7 @@ pub(super) fn write(args: &Write) -> Result<(), StepError> {
         (None, None) => {
             return Err(StepError::new("cannot write the bundle: artifacts.source is not a directory")
                 .exit(Exit::Usage)
-                .hint("pass the directory that `nodeinit artifacts fetch` filled with --from DIR"));
+                .hint("use --from DIR to pass the directory that `nodeinit artifacts fetch` filled"));
         }
     };
     let to = absolute(&args.output)?;
@@ -145,8 +145,7 @@ fn entries(files: &Files, cluster: &Cluster, from: &Path, other_version: bool) -
     let directory = from.display();
     let what = format!("{directory} is not complete for Kubernetes {}: {}", cluster.version, lists.join("; "));
     Err(StepError::new(what).hint(format!(
-        "run `nodeinit artifacts fetch --to {directory}` with the same configuration, or use the configuration of the directory \
-         with `--config {directory}/artifacts.yaml`; add the digest of your own program to artifacts.sha256"
+        "run `nodeinit artifacts fetch --to {directory}` with the same configuration, or pass the directory's own configuration with `--config {directory}/artifacts.yaml`; for a program that nodeinit cannot fetch, add its digest to artifacts.sha256"
     )))
 }
 
@@ -217,7 +216,7 @@ pub(super) fn verify(args: &Verify) -> Result<(), StepError> {
     let proof = match (&key, &bundle.signature) {
         (Some(key), _) => format!("signed by {}", fingerprint(key).unwrap_or_default()),
         (None, Some(signature)) => format!(
-            "only the integrity was verified, not the author: it is signed by {}; pass the key that you trust with --public-key",
+            "only the integrity was verified, not the author: it is signed by {}; to verify the author, use --public-key with a key that you trust",
             signature.fingerprint()
         ),
         (None, None) => "only the integrity was verified, not the author: it is not signed".to_owned(),

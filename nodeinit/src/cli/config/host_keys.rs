@@ -25,7 +25,9 @@ pub(super) async fn read(
         let fingerprint = fingerprint(&key).unwrap_or_else(|| key.clone());
         let kind = if key.starts_with("ecdsa-") { "ecdsa" } else { "ed25519" };
         terminal.say(&format!("{name} at {} shows the host key {fingerprint}", target.address))?;
-        terminal.say(&format!("  its console prints it with: ssh-keygen -lf /etc/ssh/ssh_host_{kind}_key.pub"))?;
+        terminal.say(&format!(
+            "  to print the fingerprint on the machine's console: ssh-keygen -lf /etc/ssh/ssh_host_{kind}_key.pub"
+        ))?;
         if terminal.confirm(&format!("Does the console of {name} print the same fingerprint?"), false)? {
             confirmed.insert(name.clone(), key);
         }

@@ -25,7 +25,7 @@ use std::{
 /// The usual private key of an administrator.
 const KEY: &str = "/root/.ssh/id_ed25519";
 
-/// What a file says even where nothing is chosen: a later nodeinit with another default must not change the cluster.
+/// The values that the file always contains, even defaults: a later nodeinit with another default must not change the cluster.
 const WRITTEN_OUT: [&str; 4] = ["name", "network.podCIDR", "network.serviceCIDR", "artifacts.source"];
 
 #[derive(Args)]
@@ -54,7 +54,7 @@ pub(crate) struct Init {
     /// Set a key to a YAML value, such as network.podCIDR=10.1.0.0/16; repeatable
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Write every key, those that were not set as comments
+    /// Write every key; keys that are not set appear as comments
     #[arg(long)]
     full: bool,
     /// Do not ask; without a terminal, nothing is asked anyway
@@ -144,7 +144,7 @@ fn settings(args: &Init) -> Result<Vec<Setting>, StepError> {
     Ok(settings)
 }
 
-/// The options over what a file says anyway.
+/// The options, merged over the values that the file always contains.
 fn first_draft(files: &Files, settings: &[Setting]) -> Result<Draft, StepError> {
     let defaults = Draft::new(Vec::new())?;
     let mut layers = load::releases(files)?;

@@ -32,7 +32,8 @@ impl<'t> Terminal<'t> {
         write!(self.output, "{}", visible(&prompt)).and_then(|()| self.output.flush()).map_err(lost)?;
         let mut answer = String::new();
         if self.input.read_line(&mut answer).map_err(lost)? == 0 {
-            let error = StepError::new("the answers end here; nothing was written").exit(Exit::Usage);
+            let error = StepError::new("standard input ended before all questions were answered; nothing was written")
+                .exit(Exit::Usage);
             return Err(error.hint("answer every question, or add --yes to keep the defaults"));
         }
         Ok(answer.trim().to_owned())

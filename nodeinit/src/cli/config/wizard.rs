@@ -97,7 +97,7 @@ const QUESTIONS: [Question; 14] = [
     },
     Question {
         path: "masters",
-        text: "Further masters, as NAME=ADDRESS with spaces between them; three masters in all survive the loss of one",
+        text: "Further masters, as NAME=ADDRESS with spaces between them; a cluster with three masters in total survives the loss of one",
         applies: always,
         enter: Enter::Unset("none"),
         settings: append,
@@ -134,7 +134,7 @@ const QUESTIONS: [Question; 14] = [
         path: "ssh.keyFile",
         text: "Private key on the first master that logs in to the other machines",
         applies: reaches_others,
-        enter: Enter::Answers(|_, here| here.key.map(str::to_owned), "that of the secrets bundle"),
+        enter: Enter::Answers(|_, here| here.key.map(str::to_owned), "the key in the secrets bundle"),
         settings: text,
     },
 ];
@@ -200,8 +200,10 @@ pub(super) async fn ask(
         return Ok(());
     }
     let names: Vec<&str> = unknown.iter().map(|target| target.name.as_str()).collect();
-    let question =
-        format!("Read the SSH host keys of {} now, for you to compare with their consoles?", names.join(", "));
+    let question = format!(
+        "Read the SSH host keys of {} now, so that you can compare them with the machines' consoles?",
+        names.join(", ")
+    );
     if terminal.confirm(&question, true)? {
         host_keys::keep(draft, &host_keys::read(&unknown, terminal).await?)?;
     }

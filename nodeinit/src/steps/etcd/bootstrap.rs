@@ -107,8 +107,7 @@ fn decide(here: &Here, permit: Permit, known: &Known, moment: bool) -> Verdict {
             format!(
                 "the etcd at {address} has a certificate of another CA than this machine's: a cluster exists already"
             ),
-            "to bring this machine back into it: `nodeinit reset`, put that cluster's secrets at \
-             /etc/nodeinit/secrets.yaml, then `nodeinit up`; to start a new cluster: reset the other masters",
+            "to bring this machine back into that cluster: run `nodeinit reset`, copy that cluster's secrets to /etc/nodeinit/secrets.yaml, then run `nodeinit up`; to start a new cluster: reset the other masters",
         );
     }
     if permit == Permit::Operator {
@@ -118,7 +117,8 @@ fn decide(here: &Here, permit: Permit, known: &Known, moment: bool) -> Verdict {
         return match known.masters.is_empty() {
             false => Verdict::Decided(Action::Join),
             true => refuse(
-                "this machine's etcd was healthy, and its data is gone, and with it all objects of the cluster".into(),
+                "this machine's etcd was healthy before, but its data is gone, so all objects of the cluster are lost"
+                    .into(),
                 "put the data back into etcd's data directory, then run `nodeinit up`; or start an empty cluster with \
                  `nodeinit up --new-cluster`",
             ),
@@ -166,9 +166,7 @@ fn foreign(here: &Here, known: &Known) -> Option<Verdict> {
     Some(Verdict::Refuse {
         what: format!("{name} belongs to another cluster: it holds {}", held.join(", ")),
         hint: format!(
-            "to bring this machine into that cluster: `nodeinit reset`, put its secrets at /etc/nodeinit/secrets.yaml, then \
-             `nodeinit up`; if {name} is to be part of the new one: `nodeinit reset` on {name}, and see `nodeinit etcd aside \
-             list` there"
+            "to bring this machine into that cluster: run `nodeinit reset`, copy that cluster's secrets to /etc/nodeinit/secrets.yaml, then run `nodeinit up`; to make {name} part of the new cluster: run `nodeinit reset` on {name}, and check `nodeinit etcd aside list` there"
         ),
     })
 }
@@ -176,7 +174,7 @@ fn foreign(here: &Here, known: &Known) -> Option<Verdict> {
 /// Lists the masters that had an etcd, and those that do not answer.
 fn traces(known: &Known) -> Option<String> {
     let traces = |report: &Result<evidence::Evidence, String>| match report {
-        Ok(report) => report.traces().map(|traces| format!("holds {traces}, and no etcd answers for a quorum")),
+        Ok(report) => report.traces().map(|traces| format!("holds {traces}, but no etcd member with a quorum answers")),
         Err(_) => None,
     };
     known.masters.values().any(|report| traces(report).is_some()).then(|| {
@@ -455,7 +453,10 @@ mod tests {
         else {
             panic!()
         };
-        assert_eq!(seen, "m2 does not answer: no route to host; m3 holds etcd data, and no etcd answers for a quorum");
+        assert_eq!(
+            seen,
+            "m2 does not answer: no route to host; m3 holds etcd data, but no etcd member with a quorum answers"
+        );
         let Verdict::Wait(seen) = decide(&given(), Permit::None, &others([prepared(), silent()]), true) else {
             panic!()
         };

@@ -61,7 +61,7 @@ pub(super) fn next(own: &Own, members: &Members) -> Next {
         } else {
             let (id, urls) = (elsewhere.id, elsewhere.peer_urls.join(", "));
             rejected(format!(
-                "the etcd data on this machine is a copy of that of member {} ({id:x}), which is at {urls}",
+                "the etcd data on this machine is a copy of the data of member {} ({id:x}), which runs at {urls}",
                 elsewhere.shown()
             ))
         };
@@ -91,9 +91,7 @@ pub(super) fn next(own: &Own, members: &Members) -> Next {
 }
 
 /// Hint for data that this machine can neither use nor safely move aside.
-pub(super) const REJECTED: &str = "nothing was changed: this data may be the only copy of a cluster. If it may be needed, copy the \
-    directory `etcd.dataDirectory` to a safe place first; then `nodeinit reset` deletes it here, and `nodeinit up` lets this \
-    machine join the other masters";
+pub(super) const REJECTED: &str = "nothing was changed: this data may be the only copy of a cluster. If you may need it, first copy the directory `etcd.dataDirectory` to a safe place; then run `nodeinit reset`, which deletes the data here, and `nodeinit up`, which joins this machine to the other masters";
 
 fn rejected(what: String) -> Next {
     Next::Refuse { what, hint: REJECTED.into() }
@@ -104,7 +102,10 @@ fn as_member(own: &Own, member: &Member) -> Next {
     let started = !member.name.is_empty();
     if started && member.name != own.name {
         return Next::Refuse {
-            what: format!("etcd has a member {} at {}, the address of {}", member.name, own.peer_url, own.name),
+            what: format!(
+                "etcd has a member {} at {}, but the configuration gives this address to {}",
+                member.name, own.peer_url, own.name
+            ),
             hint: format!(
                 "fix the name or the address in the configuration; if {0} is gone for good: `nodeinit master remove {0}`",
                 member.name

@@ -101,8 +101,7 @@ impl Health {
         match self.needed.saturating_sub(self.answering.len()) {
             0 => (
                 format!("etcd has no leader, although {found}"),
-                "if this lasts for more than some seconds, the members cannot reach each other: check port 2380 between \
-                 the masters, their clocks and their disks (/var/log/pods/kube-system_etcd-*)"
+                "if this lasts for more than a few seconds, the members cannot reach each other: check port 2380 between the masters, their clocks and their disks (logs: /var/log/pods/kube-system_etcd-*)"
                     .to_owned(),
             ),
             more => {

@@ -51,9 +51,7 @@ pub fn keep_quorum(view: &View, member: &Member) -> Result<(), StepError> {
     let Some(loss) = view.loss_of_quorum(member.id) else { return Ok(()) };
     let what = format!("without {} etcd would lose its quorum: {loss}", member.shown());
     Err(StepError::new(what).exit(Exit::TryAgain).hint(
-        "bring the other masters up first, or remove those that are gone for good; with --force etcd is asked all the same, \
-         and refuses as long as it sees it likewise: where it does not, nothing in the cluster can be changed any more, and \
-         etcd's data has to be restored from your own backup unless enough members come back",
+        "start the other masters first, or remove those that are gone for good. With --force, nodeinit asks etcd anyway, and etcd refuses if it also expects to lose its quorum. If etcd does not refuse, the cluster becomes read-only; unless enough members come back, you must restore etcd's data from your own backup",
     ))
 }
 

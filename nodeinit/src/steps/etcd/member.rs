@@ -260,8 +260,7 @@ impl<'a> Joining<'a> {
             Ok(Past::Removed) => {}
             Ok(Past::Unknown) => {
                 let what = format!(
-                    "the etcd data on this machine belongs to another cluster: it is that of member {id:x}, which the cluster \
-                     of the other masters never had, although it has the same cluster ID ({:x})",
+                    "the etcd data on this machine belongs to another cluster: it is the data of member {id:x}, which the other masters' cluster never had, although both clusters have the same ID ({:x})",
                     members.cluster_id
                 );
                 return Err(StepError::new(what).hint(decide::REJECTED));
@@ -272,7 +271,7 @@ impl<'a> Joining<'a> {
         let cx = self.cx.clone();
         let aside = blocking(move || aside::move_aside(&cx)).await?;
         let moved = format!(
-            "moved the data of etcd member {id:x} aside, which was removed from the cluster: {} in {}, {} MiB",
+            "etcd member {id:x} was removed from the cluster; moved its data aside: {} in {}, {} MiB",
             aside.name,
             self.cx.cluster.etcd.data_directory.display(),
             aside.mebibytes()
@@ -310,7 +309,7 @@ impl<'a> Joining<'a> {
             view.members.members.iter().filter(|member| member.learner).map(Member::shown).collect();
         match &added {
             Err(e) if e.refusal() == Some(Refusal::TooManyLearners) => {
-                Ok(self.wait(format!("it is the turn of {}, which cannot vote yet", learners.join(", "))))
+                Ok(self.wait(format!("{} goes first: it is not a voting member yet", learners.join(", "))))
             }
             Err(e) if e.refusal() == Some(Refusal::Unhealthy) => {
                 Ok(self.wait("etcd adds a member after all voters have been connected for 5 s".into()))

@@ -120,8 +120,7 @@ impl Fleet {
         let trust = async |target: &Target, key: &str| self.trust(cx, machine, target, key).await;
         way.connect(limit, trust).await.map_err(|error| match error {
             NotReached::Late(late) => StepError::from(late).hint(
-                "see that the machine is up, that port and address are right and that no firewall is between, \
-                 then run `nodeinit up` again",
+                "check that the machine is up, that its address and port are correct, and that no firewall blocks the connection; then run `nodeinit up` again",
             ),
             NotReached::Ssh(e) => {
                 StepError::caused(format!("{}: the SSH host-key check or login failed", machine.name), e)
@@ -179,7 +178,7 @@ pub(super) fn address(machine: &Machine) -> Option<IpAddr> {
 fn target(cx: &Context, machine: &Machine) -> Result<Target, StepError> {
     let ssh = &cx.cluster.ssh;
     let Some(address) = address(machine) else {
-        let what = format!("{} has no address, so that it cannot be reached", machine.name);
+        let what = format!("{} has no address in the configuration, so nodeinit cannot reach it", machine.name);
         return Err(StepError::new(what).exit(Exit::BadConfig).hint("write its `address`"));
     };
     let host_keys = host_keys(cx, &machine.name, &machine.host_keys)?;
@@ -237,7 +236,7 @@ pub fn read_key(files: &Files, cluster: &Cluster, now: SystemTime) -> Result<Cli
 fn read_program() -> Result<Program, StepError> {
     let running = Path::new("/proc/self/exe");
     let executable = File::open(running).and_then(Executable::read);
-    let executable = executable.map_err(|e| StepError::caused("cannot read our own program", e))?;
+    let executable = executable.map_err(|e| StepError::caused("cannot read the nodeinit program file", e))?;
     let ours = std::fs::read_link(running).unwrap_or_default();
     let usual =
         ours.parent().is_some_and(|parent| [Path::new("/usr/bin"), Path::new("/usr/local/bin")].contains(&parent));

@@ -25,7 +25,8 @@ const LACKS: &str = "lacks-artifacts";
 const OTHER: u32 = 100;
 
 /// What to do if a file cannot be written there.
-const UNWRITABLE: &str = "see that its disk is not full and that root may write there, then run `nodeinit up` again";
+const UNWRITABLE: &str =
+    "check that the machine's disk is not full and that root may write to it, then run `nodeinit up` again";
 
 /// A machine that lets us in.
 pub(super) struct Remote {
@@ -143,8 +144,7 @@ impl Remote {
                     let waited = locked.pause(holder, |note| cx.report.note(&self.step, note)).await;
                     waited.map_err(|late| {
                         StepError::from(late).hint(
-                            "find out there what that run waits for (`journalctl -t nodeinit`), end it, then run \
-                             `nodeinit up` again",
+                            "on that machine, find out what the other run waits for (`journalctl -t nodeinit`) and stop it; then run `nodeinit up` here again",
                         )
                     })?;
                 }
@@ -186,8 +186,7 @@ impl Remote {
             exit @ (Exit::Unfit | Exit::TryAgain) => exit,
             _ => Exit::Failed,
         };
-        let hint = "its messages are above and in its `journalctl -t nodeinit`; fix the cause, then run `nodeinit up` \
-                    here again";
+        let hint = "see the messages above, or run `journalctl -t nodeinit` on that machine; fix the cause, then run `nodeinit up` here again";
         StepError::new(format!("{} did not come up: {why}", self.name)).exit(exit).hint(hint)
     }
 }

@@ -78,7 +78,7 @@ fn client(cx: &Context, here: &Here, outcome: &mut Outcome) -> Result<Option<Pat
         outcome.problem(
             current,
             NEEDED,
-            "put ca.key next to ca.crt, or put the kubelet's certificate and key there, as a symbolic link",
+            "put ca.key next to ca.crt, or provide the kubelet's certificate and key yourself: one PEM file, and a symbolic link to it at this path",
         );
         return Ok(None);
     };
@@ -125,7 +125,7 @@ fn serving_link(cx: &Context, here: &Here, outcome: &mut Outcome) -> Result<Opti
         return Ok(None);
     }
     let Some(authority) = &here.authority else {
-        let remedy = "put the kubelet's certificate and key there, as a symbolic link; or set `agent.enabled: false`";
+        let remedy = "provide the kubelet's certificate and key yourself: one PEM file, and a symbolic link to it at this path; or set `agent.enabled: false`";
         outcome.problem(current, NEEDED, remedy);
         return Ok(None);
     };

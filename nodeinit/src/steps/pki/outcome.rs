@@ -37,7 +37,11 @@ impl Outcome {
         let until = certificate.not_after;
         if until.duration_since(now).is_ok_and(|left| left < SOON) {
             let (days, date) = (days_left(until, now), date(until));
-            let remedy = if certificate.is_ca { "plan a new CA" } else { "renew it with `nodeinit certs renew`" };
+            let remedy = if certificate.is_ca {
+                "plan the replacement of this CA"
+            } else {
+                "renew it with `nodeinit certs renew`"
+            };
             self.notes.push(format!("{} expires in {days} days, at {date}: {remedy}", path.display()));
         }
     }

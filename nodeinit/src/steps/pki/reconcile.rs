@@ -69,7 +69,7 @@ impl Reconcile<'_> {
             (None, None, None) if self.cluster_exists => {
                 outcome.problem(
                     &certificate_path,
-                    "is missing, and etcd holds a cluster whose machines trust it",
+                    "is missing, but etcd contains a cluster, and the machines of that cluster trust this CA",
                     RESTORE,
                 );
                 return Ok(None);
@@ -99,9 +99,7 @@ impl Reconcile<'_> {
         if let Some(given) = given
             && Certificate::from_pem(given.certificate.as_bytes())?.public_key != certificate.public_key
         {
-            let remedy = format!(
-                "remove {place} if this machine's cluster is right, or discard this machine's cluster with `nodeinit reset`"
-            );
+            let remedy = format!("to keep this machine's cluster, remove {place}; to discard it, run `nodeinit reset`");
             outcome.problem(&certificate_path, format!("differs from the CA in {place}"), remedy);
             return Ok(None);
         }
@@ -219,7 +217,7 @@ impl Reconcile<'_> {
             && Key::from_pem(given.expose().as_bytes())?.public_bytes() != key.public_bytes()
         {
             let remedy = format!(
-                "remove {place} if this machine's key is right, or discard this machine's cluster with `nodeinit reset`"
+                "to keep this machine's key, remove {place}; to discard this machine's cluster, run `nodeinit reset`"
             );
             outcome.problem(&private, format!("differs from serviceAccountKey in {place}"), remedy);
             return Ok(());

@@ -51,10 +51,12 @@ pub(super) async fn accepted(cx: &Context) -> Vec<Finding> {
     let what = format!("this machine's clock shows {}, but an earlier run accepted {}", show(now), show(then));
     if is_synchronized(cx).await {
         let what = format!("{what}; the clock is synchronized now, so it was ahead then");
-        let remedy = "check that no certificate is valid only from a later time: `nodeinit certs check`";
+        let remedy = "check that every certificate is already valid: `nodeinit certs check`";
         return vec![Finding::warning(CHECK, what, remedy)];
     }
-    let remedy = format!("{REMEDY}; if the clock is right and was ahead at that run: `nodeinit up --accept-clock`");
+    let remedy = format!(
+        "{REMEDY}; if the clock is correct now and was ahead during the earlier run, run `nodeinit up --accept-clock`"
+    );
     vec![Finding::failure(CHECK, what, remedy)]
 }
 

@@ -101,7 +101,9 @@ fn archive_problem(path: &str, archive: Option<Section>, image: &str) -> Option<
     let what = format!("the archive {path} does not contain {image}; it contains {}", names.join(", "));
     // Upstream archives name their images with the architecture.
     let remedy = match names.iter().find(|name| name.replace("-amd64:", ":") == image) {
-        Some(own) => format!("upstream's archive: retag it (`ctr -n k8s.io images tag {own} {image}`) after an import"),
+        Some(own) => format!(
+            "this archive has upstream's image name: import it, then retag the image (`ctr -n k8s.io images tag {own} {image}`)"
+        ),
         None => "provide the archive of that image, or fix artifacts.images in the configuration".to_owned(),
     };
     Some(Finding::failure(CHECK, what, remedy))

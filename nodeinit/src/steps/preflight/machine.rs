@@ -73,7 +73,7 @@ pub(super) fn memory(cx: &Context) -> Vec<Finding> {
 pub(super) fn memory_finding(bytes: u64, role: Role) -> Option<Finding> {
     let what = || format!("{} MiB of memory, but a master needs {}", bytes / MIB, MASTER_MEMORY / MIB);
     (bytes < MASTER_MEMORY && role != Role::Worker)
-        .then(|| Finding::failure("memory", what(), "give the machine more memory, or a larger flavour"))
+        .then(|| Finding::failure("memory", what(), "give the machine more memory, or a larger flavor"))
 }
 
 pub(super) fn processors(cx: &Context) -> Vec<Finding> {

@@ -107,7 +107,8 @@ impl Decision {
             // The earlier version kept no ledger: it issued all tokens.
             None if seen.ledger.is_none() && seen.ran_before => {
                 self.changes.push(Change::Close(id.into(), worker.clone(), State::Expired));
-                self.messages.push(format!("record that the bootstrap token {id}{whose} was valid before"));
+                self.messages
+                    .push(format!("record the bootstrap token {id}{whose}, which already exists in the cluster"));
             }
             None if has_joined => {
                 self.changes.push(Change::Close(id.into(), worker.clone(), State::Used));

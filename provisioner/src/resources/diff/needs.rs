@@ -38,7 +38,10 @@ pub(super) fn place(cloud: &OpenStack, snapshot: &Snapshot, wants: &[Want], obst
                         Ok(one) => (place.subnet, place.cidr) = (Some(one.named.id.clone()), Some(one.cidr)),
                         Err(error) => {
                             let there = names(inside.iter().map(|subnet| &subnet.named.name));
-                            obstacles.push(unpicked(error, format!("name one by `openstack.network.subnet`: {there}")));
+                            obstacles.push(unpicked(
+                                error,
+                                format!("set `openstack.network.subnet` to one of them: {there}"),
+                            ));
                         }
                     }
                 }
@@ -129,7 +132,11 @@ pub(super) fn missing(cloud: &OpenStack, place: &Place, items: &[Item], facts: &
         && is_read(facts::KEYPAIRS)
     {
         let what = format!("you have no keypair {keypair}");
-        say(Obstacle::new(ObstacleKind::Missing, what, format!("you have: {}", names(facts.keypairs.iter()))));
+        say(Obstacle::new(
+            ObstacleKind::Missing,
+            what,
+            format!("use one of your keypairs: {}", names(facts.keypairs.iter())),
+        ));
     }
     if place.open && cloud.load_balancer.provider.as_deref() != Some("ovn") && made(Kind::Balancer) {
         say(Obstacle::new(
@@ -225,8 +232,7 @@ pub(super) fn way_in(cluster: &Cluster, cloud: &OpenStack, items: &[Item]) -> Op
                 "{} cannot be reached: it has no floating IP, and there is neither a bastion nor a jump host",
                 first.name
             ),
-            "set `openstack.floatingIPs: first-master`, `openstack.bastion` or `ssh.jumpHost`, or its `ssh.address` \
-             where there is a route",
+            "set `openstack.floatingIPs: first-master`, `openstack.bastion` or `ssh.jumpHost`; or set the `ssh.address` of this machine if there is a route to it",
         )
     })
 }
@@ -242,7 +248,7 @@ fn unpicked(error: PickError, remedy: String) -> Obstacle {
 }
 
 fn has<'n>(all: impl Iterator<Item = &'n String>) -> String {
-    format!("it has: {}", names(all))
+    format!("use one of those that exist: {}", names(all))
 }
 
 fn names<'n>(all: impl Iterator<Item = &'n String>) -> String {

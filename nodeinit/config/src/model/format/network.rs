@@ -39,7 +39,9 @@ pub static NO_PROXY: Format =
 pub(crate) fn address(text: &str) -> Result<IpAddr, Flaw> {
     let wrong = |what| Flaw::new(format!("{text:?} is {what}"), "write an address that other machines can reach");
     let address: IpAddr = text.parse().map_err(|_| match text.contains('/') {
-        true => Flaw::new(format!("{text:?} is an address range, not an address"), "remove the part from `/` on"),
+        true => {
+            Flaw::new(format!("{text:?} is an address range, not an address"), "remove `/` and everything after it")
+        }
         false => Flaw::new(format!("{text:?} is not an IP address"), "write one such as 10.0.0.11 or fd00::11"),
     })?;
     match address {

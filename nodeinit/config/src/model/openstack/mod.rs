@@ -35,7 +35,7 @@ keys! {
         /// Zones to which masters and workers are assigned in turn.
         "availabilityZones" availability_zones: Vec<String> as Vec<CloudName>,
             else "the cloud's choice", example "[nova-1, nova-2, nova-3]", to nobody;
-        /// Placement of masters relative to each other, and of workers.
+        /// Whether masters are placed on different hypervisors; the same for workers.
         "antiAffinity" anti_affinity: AntiAffinity = "soft", to nobody;
         /// Machines read their configuration from a drive instead of the metadata service.
         "configDrive" config_drive: bool = "true", to nobody;
@@ -110,7 +110,7 @@ keys! {
         "enabled" enabled: bool = "true", to nobody;
         /// Whether it gets a floating IP for external access to the API; see `access.api`.
         "floatingIP" floating_ip: bool = "false", to nobody;
-        /// Its address in the machines' subnet, or of `network.create.publicCIDR`.
+        /// Its address: in the machines' subnet, or in `network.create.publicCIDR` if that is set.
         "address" address: Option<IpAddr>, else "the cloud's choice", example "10.0.0.10", to nobody;
         /// Octavia's driver.
         "provider" provider: Option<String> as Option<CloudName>, else "the cloud's default", example "ovn", to nobody;
@@ -123,7 +123,7 @@ keys! {
     pub struct Bastion {
         /// Its name, different from every machine's.
         "name" name: String as NodeName = "bastion", to nobody;
-        /// Its address in the machines' subnet, or of `network.create.publicCIDR`, in addition to its floating IP.
+        /// Its internal address, in addition to its floating IP: in the machines' subnet, or in `network.create.publicCIDR` if that is set.
         "address" address: Option<IpAddr>, else "the cloud's choice", example "10.0.0.5", to nobody;
         /// Its flavor, by name or id.
         "flavor" flavor: Option<String> as Option<CloudName>, else "`openstack.flavor`", example "m1.small", to nobody;
