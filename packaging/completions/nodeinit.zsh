@@ -42,7 +42,7 @@ json\:"One JSON object per line"))' \
 json\:"One JSON object per line"))' \
 '--new-cluster[Bootstrap an empty etcd even without proof that the cluster is new; an existing cluster'\''s data is lost]' \
 '--yes[Do not ask for confirmation to discard the former cluster]' \
-'(--new-cluster)--permit-stdin[Read the provisioner'\''s permit to bootstrap etcd from standard input, one line of JSON]' \
+'(--new-cluster)--permit-stdin[Read a permit from standard input (one line of JSON)\: with it, the provisioner allows this machine to bootstrap etcd]' \
 '--local[Change only this machine; on the first master, leave the other machines alone]' \
 '--accept-clock[Accept this machine'\''s clock although an earlier run recorded a later time]' \
 '(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
@@ -208,7 +208,7 @@ _arguments "${_arguments_options[@]}" : \
 '--ssh-user=[User with whom the first master logs in to the other machines]:USER:_default' \
 '--ssh-key=[Private key on the first master that logs in to the other machines]:FILE:_default' \
 '*--set=[Set a key to a YAML value, such as network.podCIDR=10.1.0.0/16; repeatable]:KEY=VALUE:_default' \
-'--full[Write every key, those that were not set as comments]' \
+'--full[Write every key; keys that are not set appear as comments]' \
 '--yes[Do not ask; without a terminal, nothing is asked anyway]' \
 '--force[Replace an existing file]' \
 '(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
@@ -336,8 +336,8 @@ json\:"One JSON object per line"))' \
 ;;
 (fetch)
 _arguments "${_arguments_options[@]}" : \
-'--to=[The directory; it keeps the digests in artifacts.lock, and later fetches accept no others]:DIR:_files' \
-'--registry-auth=[Read the logins of registries from a file as \`docker login\` writes it, mode 0600]:FILE:_files' \
+'--to=[The directory; its file artifacts.lock records the digests, and later fetches accept only these digests]:DIR:_files' \
+'--registry-auth=[Read the logins of registries from a file in the format of \`docker login\`, with mode 0600]:FILE:_files' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
 '--version=[Use this release of Kubernetes instead of kubernetes.version]:VERSION:_default' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
@@ -1718,7 +1718,7 @@ _nodeinit_commands() {
 'plan:Show what \`up\` would do, without changing anything; exit code 2 if there are changes' \
 'preflight:Report every problem of this machine with its fix; changes nothing' \
 'status:Show steps, component health, nodes and certificate expiry' \
-'timeline:Draw when each step of a past run started and ended, on all machines of the run' \
+'timeline:Draw a timeline of a past run\: when each step started and ended, on all machines of the run' \
 'reset:Undo everything that nodeinit did on this machine' \
 'agent:Approve kubelets'\'' certificate requests until stopped; the service nodeinit-agent on masters runs it' \
 'version:Print the version of nodeinit and the supported versions of Kubernetes' \
@@ -1801,7 +1801,7 @@ _nodeinit__subcmd__agent_commands() {
 _nodeinit__subcmd__artifacts_commands() {
     local commands; commands=(
 'list:List each program and image that a cluster with this configuration needs, and its source' \
-'fetch:Fetch them into a directory that serves as artifacts.source; an interrupted fetch resumes' \
+'fetch:Fetch the programs and images that a cluster needs into a directory that serves as artifacts.source; an interrupted fetch resumes' \
 'export:Export the artifacts of this master to a directory that serves as artifacts.source' \
 'bundle:Write the fetched artifacts to one file that serves as artifacts.source, with an index, digests and an optional signature' \
 'inspect:Show what a bundle contains; reads only its index' \
@@ -1829,7 +1829,7 @@ _nodeinit__subcmd__artifacts__subcmd__fetch_commands() {
 _nodeinit__subcmd__artifacts__subcmd__help_commands() {
     local commands; commands=(
 'list:List each program and image that a cluster with this configuration needs, and its source' \
-'fetch:Fetch them into a directory that serves as artifacts.source; an interrupted fetch resumes' \
+'fetch:Fetch the programs and images that a cluster needs into a directory that serves as artifacts.source; an interrupted fetch resumes' \
 'export:Export the artifacts of this master to a directory that serves as artifacts.source' \
 'bundle:Write the fetched artifacts to one file that serves as artifacts.source, with an index, digests and an optional signature' \
 'inspect:Show what a bundle contains; reads only its index' \
@@ -1893,7 +1893,7 @@ _nodeinit__subcmd__certs_commands() {
     local commands; commands=(
 'check:List this machine'\''s certificates with their expiry; exit code 1 if one has expired' \
 'renew:Renew certificates for their existing keys, with the CAs on this machine' \
-'approve:Approve a node'\''s pending serving certificate requests that contain names unknown to the agent; on a master' \
+'approve:Approve a node'\''s pending requests for serving certificates that contain names unknown to the agent; run this on a master' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit certs commands' commands "$@"
@@ -1913,7 +1913,7 @@ _nodeinit__subcmd__certs__subcmd__help_commands() {
     local commands; commands=(
 'check:List this machine'\''s certificates with their expiry; exit code 1 if one has expired' \
 'renew:Renew certificates for their existing keys, with the CAs on this machine' \
-'approve:Approve a node'\''s pending serving certificate requests that contain names unknown to the agent; on a master' \
+'approve:Approve a node'\''s pending requests for serving certificates that contain names unknown to the agent; run this on a master' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit certs help commands' commands "$@"
@@ -2019,7 +2019,7 @@ _nodeinit__subcmd__config__subcmd__validate_commands() {
 _nodeinit__subcmd__etcd_commands() {
     local commands; commands=(
 'members:List members\: voters, leader, health' \
-'remove:Remove a member whose machine is gone, such as one that was added and never started' \
+'remove:Remove a member whose machine is gone, or a member that was added but never started' \
 'defrag:Shrink the members'\'' databases, one member at a time, the leader last' \
 'alarms:List etcd'\''s alarms, or disarm those of full databases' \
 'aside:Manage etcd data on this machine that nodeinit moved aside' \
@@ -2084,7 +2084,7 @@ _nodeinit__subcmd__etcd__subcmd__defrag_commands() {
 _nodeinit__subcmd__etcd__subcmd__help_commands() {
     local commands; commands=(
 'members:List members\: voters, leader, health' \
-'remove:Remove a member whose machine is gone, such as one that was added and never started' \
+'remove:Remove a member whose machine is gone, or a member that was added but never started' \
 'defrag:Shrink the members'\'' databases, one member at a time, the leader last' \
 'alarms:List etcd'\''s alarms, or disarm those of full databases' \
 'aside:Manage etcd data on this machine that nodeinit moved aside' \
@@ -2152,7 +2152,7 @@ _nodeinit__subcmd__help_commands() {
 'plan:Show what \`up\` would do, without changing anything; exit code 2 if there are changes' \
 'preflight:Report every problem of this machine with its fix; changes nothing' \
 'status:Show steps, component health, nodes and certificate expiry' \
-'timeline:Draw when each step of a past run started and ended, on all machines of the run' \
+'timeline:Draw a timeline of a past run\: when each step started and ended, on all machines of the run' \
 'reset:Undo everything that nodeinit did on this machine' \
 'agent:Approve kubelets'\'' certificate requests until stopped; the service nodeinit-agent on masters runs it' \
 'version:Print the version of nodeinit and the supported versions of Kubernetes' \
@@ -2204,7 +2204,7 @@ _nodeinit__subcmd__help__subcmd__agent_commands() {
 _nodeinit__subcmd__help__subcmd__artifacts_commands() {
     local commands; commands=(
 'list:List each program and image that a cluster with this configuration needs, and its source' \
-'fetch:Fetch them into a directory that serves as artifacts.source; an interrupted fetch resumes' \
+'fetch:Fetch the programs and images that a cluster needs into a directory that serves as artifacts.source; an interrupted fetch resumes' \
 'export:Export the artifacts of this master to a directory that serves as artifacts.source' \
 'bundle:Write the fetched artifacts to one file that serves as artifacts.source, with an index, digests and an optional signature' \
 'inspect:Show what a bundle contains; reads only its index' \
@@ -2247,7 +2247,7 @@ _nodeinit__subcmd__help__subcmd__certs_commands() {
     local commands; commands=(
 'check:List this machine'\''s certificates with their expiry; exit code 1 if one has expired' \
 'renew:Renew certificates for their existing keys, with the CAs on this machine' \
-'approve:Approve a node'\''s pending serving certificate requests that contain names unknown to the agent; on a master' \
+'approve:Approve a node'\''s pending requests for serving certificates that contain names unknown to the agent; run this on a master' \
     )
     _describe -t commands 'nodeinit help certs commands' commands "$@"
 }
@@ -2305,7 +2305,7 @@ _nodeinit__subcmd__help__subcmd__config__subcmd__validate_commands() {
 _nodeinit__subcmd__help__subcmd__etcd_commands() {
     local commands; commands=(
 'members:List members\: voters, leader, health' \
-'remove:Remove a member whose machine is gone, such as one that was added and never started' \
+'remove:Remove a member whose machine is gone, or a member that was added but never started' \
 'defrag:Shrink the members'\'' databases, one member at a time, the leader last' \
 'alarms:List etcd'\''s alarms, or disarm those of full databases' \
 'aside:Manage etcd data on this machine that nodeinit moved aside' \

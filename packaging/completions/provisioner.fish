@@ -29,10 +29,10 @@ complete -c provisioner -n "__fish_provisioner_needs_command" -s q -l quiet -d '
 complete -c provisioner -n "__fish_provisioner_needs_command" -s h -l help -d 'Print help'
 complete -c provisioner -n "__fish_provisioner_needs_command" -s V -l version -d 'Print version'
 complete -c provisioner -n "__fish_provisioner_needs_command" -f -a "init" -d 'Write the configuration of a new cluster, with a new cluster ID; on a terminal, ask for each missing value'
-complete -c provisioner -n "__fish_provisioner_needs_command" -f -a "plan" -d 'Show what `apply` would create, change and delete; exit codes: 0 no changes, 2 changes, 3 only an unhealthy server, 78 a conflict'
+complete -c provisioner -n "__fish_provisioner_needs_command" -f -a "plan" -d 'Show what `apply` would create, change and delete; exit codes: 0 no changes, 2 changes, 3 no changes but an unhealthy server, 78 a conflict'
 complete -c provisioner -n "__fish_provisioner_needs_command" -f -a "apply" -d 'Create missing resources, repair drift, and bring up the cluster on its machines; show the plan and ask first'
 complete -c provisioner -n "__fish_provisioner_needs_command" -f -a "status" -d 'Show the resources, and each machine\'s node, etcd member and load balancer state'
-complete -c provisioner -n "__fish_provisioner_needs_command" -f -a "timeline" -d 'Draw when each part of a past run began and ended, in the cloud and on all machines'
+complete -c provisioner -n "__fish_provisioner_needs_command" -f -a "timeline" -d 'Draw a timeline of a past run: when each part started and ended, in the cloud and on all machines'
 complete -c provisioner -n "__fish_provisioner_needs_command" -f -a "destroy" -d 'Delete the cluster\'s resources; show them and ask first'
 complete -c provisioner -n "__fish_provisioner_needs_command" -f -a "userdata" -d 'Print the user-data of one machine; needs no cloud'
 complete -c provisioner -n "__fish_provisioner_needs_command" -f -a "bundle" -d 'Print the secrets of one machine, for its /etc/nodeinit/secrets.yaml; needs no cloud'
@@ -63,7 +63,7 @@ complete -c provisioner -n "__fish_provisioner_using_subcommand apply" -l config
 complete -c provisioner -n "__fish_provisioner_using_subcommand apply" -l secrets -d 'Secrets bundle; `apply` generates it for a new cluster' -r -F
 complete -c provisioner -n "__fish_provisioner_using_subcommand apply" -s o -l output -d 'Output format: text, or one JSON object per line' -r -f -a "text\t'For a terminal or a log'
 json\t'One JSON object a line'"
-complete -c provisioner -n "__fish_provisioner_using_subcommand apply" -l kubeconfig -d 'Where to write the administrator\'s kubeconfig; by default CLUSTER.kubeconfig' -r -F
+complete -c provisioner -n "__fish_provisioner_using_subcommand apply" -l kubeconfig -d 'Where to write the administrator\'s kubeconfig; by default NAME.kubeconfig, where NAME is the cluster\'s name' -r -F
 complete -c provisioner -n "__fish_provisioner_using_subcommand apply" -l resources-only -d 'Manage the resources only, not the machines'
 complete -c provisioner -n "__fish_provisioner_using_subcommand apply" -l yes -d 'Do not ask for confirmation'
 complete -c provisioner -n "__fish_provisioner_using_subcommand apply" -l break-lock -d 'Take over the cluster\'s lock; use it only if the run that holds the lock is dead'
@@ -122,7 +122,7 @@ complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fi
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from add" -l secrets -d 'Secrets bundle; `apply` generates it for a new cluster' -r -F
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from add" -s o -l output -d 'Output format: text, or one JSON object per line' -r -f -a "text\t'For a terminal or a log'
 json\t'One JSON object a line'"
-complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from add" -l kubeconfig -d 'Where to write the administrator\'s kubeconfig; by default CLUSTER.kubeconfig' -r -F
+complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from add" -l kubeconfig -d 'Where to write the administrator\'s kubeconfig; by default NAME.kubeconfig, where NAME is the cluster\'s name' -r -F
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from add" -l break-lock -d 'Take over the cluster\'s lock; use it only if the run that holds the lock is dead'
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from add" -l resources-only -d 'Manage the resources only, not the machines'
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from add" -s v -l verbose -d 'Also write debug detail to standard error, such as each request to the cloud'
@@ -132,7 +132,7 @@ complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fi
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from remove" -l secrets -d 'Secrets bundle; `apply` generates it for a new cluster' -r -F
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from remove" -s o -l output -d 'Output format: text, or one JSON object per line' -r -f -a "text\t'For a terminal or a log'
 json\t'One JSON object a line'"
-complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from remove" -l kubeconfig -d 'Where to write the administrator\'s kubeconfig; by default CLUSTER.kubeconfig' -r -F
+complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from remove" -l kubeconfig -d 'Where to write the administrator\'s kubeconfig; by default NAME.kubeconfig, where NAME is the cluster\'s name' -r -F
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from remove" -l break-lock -d 'Take over the cluster\'s lock; use it only if the run that holds the lock is dead'
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from remove" -l resources-only -d 'Manage the resources only, not the machines'
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from remove" -l force -d 'Proceed even if etcd loses quorum and unmanaged pods are deleted'
@@ -152,7 +152,7 @@ complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fi
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from add" -l secrets -d 'Secrets bundle; `apply` generates it for a new cluster' -r -F
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from add" -s o -l output -d 'Output format: text, or one JSON object per line' -r -f -a "text\t'For a terminal or a log'
 json\t'One JSON object a line'"
-complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from add" -l kubeconfig -d 'Where to write the administrator\'s kubeconfig; by default CLUSTER.kubeconfig' -r -F
+complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from add" -l kubeconfig -d 'Where to write the administrator\'s kubeconfig; by default NAME.kubeconfig, where NAME is the cluster\'s name' -r -F
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from add" -l break-lock -d 'Take over the cluster\'s lock; use it only if the run that holds the lock is dead'
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from add" -l resources-only -d 'Manage the resources only, not the machines'
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from add" -s v -l verbose -d 'Also write debug detail to standard error, such as each request to the cloud'
@@ -162,7 +162,7 @@ complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fi
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from remove" -l secrets -d 'Secrets bundle; `apply` generates it for a new cluster' -r -F
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from remove" -s o -l output -d 'Output format: text, or one JSON object per line' -r -f -a "text\t'For a terminal or a log'
 json\t'One JSON object a line'"
-complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from remove" -l kubeconfig -d 'Where to write the administrator\'s kubeconfig; by default CLUSTER.kubeconfig' -r -F
+complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from remove" -l kubeconfig -d 'Where to write the administrator\'s kubeconfig; by default NAME.kubeconfig, where NAME is the cluster\'s name' -r -F
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from remove" -l break-lock -d 'Take over the cluster\'s lock; use it only if the run that holds the lock is dead'
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from remove" -l resources-only -d 'Manage the resources only, not the machines'
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from remove" -l force -d 'Proceed even if etcd loses quorum and unmanaged pods are deleted'
@@ -181,10 +181,10 @@ complete -c provisioner -n "__fish_provisioner_using_subcommand completion" -s v
 complete -c provisioner -n "__fish_provisioner_using_subcommand completion" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c provisioner -n "__fish_provisioner_using_subcommand completion" -s h -l help -d 'Print help'
 complete -c provisioner -n "__fish_provisioner_using_subcommand help; and not __fish_seen_subcommand_from init plan apply status timeline destroy userdata bundle master worker version completion help" -f -a "init" -d 'Write the configuration of a new cluster, with a new cluster ID; on a terminal, ask for each missing value'
-complete -c provisioner -n "__fish_provisioner_using_subcommand help; and not __fish_seen_subcommand_from init plan apply status timeline destroy userdata bundle master worker version completion help" -f -a "plan" -d 'Show what `apply` would create, change and delete; exit codes: 0 no changes, 2 changes, 3 only an unhealthy server, 78 a conflict'
+complete -c provisioner -n "__fish_provisioner_using_subcommand help; and not __fish_seen_subcommand_from init plan apply status timeline destroy userdata bundle master worker version completion help" -f -a "plan" -d 'Show what `apply` would create, change and delete; exit codes: 0 no changes, 2 changes, 3 no changes but an unhealthy server, 78 a conflict'
 complete -c provisioner -n "__fish_provisioner_using_subcommand help; and not __fish_seen_subcommand_from init plan apply status timeline destroy userdata bundle master worker version completion help" -f -a "apply" -d 'Create missing resources, repair drift, and bring up the cluster on its machines; show the plan and ask first'
 complete -c provisioner -n "__fish_provisioner_using_subcommand help; and not __fish_seen_subcommand_from init plan apply status timeline destroy userdata bundle master worker version completion help" -f -a "status" -d 'Show the resources, and each machine\'s node, etcd member and load balancer state'
-complete -c provisioner -n "__fish_provisioner_using_subcommand help; and not __fish_seen_subcommand_from init plan apply status timeline destroy userdata bundle master worker version completion help" -f -a "timeline" -d 'Draw when each part of a past run began and ended, in the cloud and on all machines'
+complete -c provisioner -n "__fish_provisioner_using_subcommand help; and not __fish_seen_subcommand_from init plan apply status timeline destroy userdata bundle master worker version completion help" -f -a "timeline" -d 'Draw a timeline of a past run: when each part started and ended, in the cloud and on all machines'
 complete -c provisioner -n "__fish_provisioner_using_subcommand help; and not __fish_seen_subcommand_from init plan apply status timeline destroy userdata bundle master worker version completion help" -f -a "destroy" -d 'Delete the cluster\'s resources; show them and ask first'
 complete -c provisioner -n "__fish_provisioner_using_subcommand help; and not __fish_seen_subcommand_from init plan apply status timeline destroy userdata bundle master worker version completion help" -f -a "userdata" -d 'Print the user-data of one machine; needs no cloud'
 complete -c provisioner -n "__fish_provisioner_using_subcommand help; and not __fish_seen_subcommand_from init plan apply status timeline destroy userdata bundle master worker version completion help" -f -a "bundle" -d 'Print the secrets of one machine, for its /etc/nodeinit/secrets.yaml; needs no cloud'

@@ -74,7 +74,7 @@ _arguments "${_arguments_options[@]}" : \
 json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
-'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default CLUSTER.kubeconfig]:FILE:_files' \
+'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default NAME.kubeconfig, where NAME is the cluster'\''s name]:FILE:_files' \
 '--resources-only[Manage the resources only, not the machines]' \
 '--yes[Do not ask for confirmation]' \
 '--break-lock[Take over the cluster'\''s lock; use it only if the run that holds the lock is dead]' \
@@ -203,7 +203,7 @@ _arguments "${_arguments_options[@]}" : \
 json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
-'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default CLUSTER.kubeconfig]:FILE:_files' \
+'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default NAME.kubeconfig, where NAME is the cluster'\''s name]:FILE:_files' \
 '--break-lock[Take over the cluster'\''s lock; use it only if the run that holds the lock is dead]' \
 '--resources-only[Manage the resources only, not the machines]' \
 '(-q --quiet)-v[Also write debug detail to standard error, such as each request to the cloud]' \
@@ -223,7 +223,7 @@ _arguments "${_arguments_options[@]}" : \
 json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
-'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default CLUSTER.kubeconfig]:FILE:_files' \
+'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default NAME.kubeconfig, where NAME is the cluster'\''s name]:FILE:_files' \
 '--break-lock[Take over the cluster'\''s lock; use it only if the run that holds the lock is dead]' \
 '--resources-only[Manage the resources only, not the machines]' \
 '--force[Proceed even if etcd loses quorum and unmanaged pods are deleted]' \
@@ -294,7 +294,7 @@ _arguments "${_arguments_options[@]}" : \
 json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
-'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default CLUSTER.kubeconfig]:FILE:_files' \
+'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default NAME.kubeconfig, where NAME is the cluster'\''s name]:FILE:_files' \
 '--break-lock[Take over the cluster'\''s lock; use it only if the run that holds the lock is dead]' \
 '--resources-only[Manage the resources only, not the machines]' \
 '(-q --quiet)-v[Also write debug detail to standard error, such as each request to the cloud]' \
@@ -314,7 +314,7 @@ _arguments "${_arguments_options[@]}" : \
 json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
-'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default CLUSTER.kubeconfig]:FILE:_files' \
+'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default NAME.kubeconfig, where NAME is the cluster'\''s name]:FILE:_files' \
 '--break-lock[Take over the cluster'\''s lock; use it only if the run that holds the lock is dead]' \
 '--resources-only[Manage the resources only, not the machines]' \
 '--force[Proceed even if etcd loses quorum and unmanaged pods are deleted]' \
@@ -501,10 +501,10 @@ esac
 _provisioner_commands() {
     local commands; commands=(
 'init:Write the configuration of a new cluster, with a new cluster ID; on a terminal, ask for each missing value' \
-'plan:Show what \`apply\` would create, change and delete; exit codes\: 0 no changes, 2 changes, 3 only an unhealthy server, 78 a conflict' \
+'plan:Show what \`apply\` would create, change and delete; exit codes\: 0 no changes, 2 changes, 3 no changes but an unhealthy server, 78 a conflict' \
 'apply:Create missing resources, repair drift, and bring up the cluster on its machines; show the plan and ask first' \
 'status:Show the resources, and each machine'\''s node, etcd member and load balancer state' \
-'timeline:Draw when each part of a past run began and ended, in the cloud and on all machines' \
+'timeline:Draw a timeline of a past run\: when each part started and ended, in the cloud and on all machines' \
 'destroy:Delete the cluster'\''s resources; show them and ask first' \
 'userdata:Print the user-data of one machine; needs no cloud' \
 'bundle:Print the secrets of one machine, for its /etc/nodeinit/secrets.yaml; needs no cloud' \
@@ -540,10 +540,10 @@ _provisioner__subcmd__destroy_commands() {
 _provisioner__subcmd__help_commands() {
     local commands; commands=(
 'init:Write the configuration of a new cluster, with a new cluster ID; on a terminal, ask for each missing value' \
-'plan:Show what \`apply\` would create, change and delete; exit codes\: 0 no changes, 2 changes, 3 only an unhealthy server, 78 a conflict' \
+'plan:Show what \`apply\` would create, change and delete; exit codes\: 0 no changes, 2 changes, 3 no changes but an unhealthy server, 78 a conflict' \
 'apply:Create missing resources, repair drift, and bring up the cluster on its machines; show the plan and ask first' \
 'status:Show the resources, and each machine'\''s node, etcd member and load balancer state' \
-'timeline:Draw when each part of a past run began and ended, in the cloud and on all machines' \
+'timeline:Draw a timeline of a past run\: when each part started and ended, in the cloud and on all machines' \
 'destroy:Delete the cluster'\''s resources; show them and ask first' \
 'userdata:Print the user-data of one machine; needs no cloud' \
 'bundle:Print the secrets of one machine, for its /etc/nodeinit/secrets.yaml; needs no cloud' \

@@ -281,7 +281,7 @@ mod tests {
             |client, _| async move {
                 // What this run knows is older than what another one has written.
                 let error = write(&client, &group(""), &once).await.unwrap_err();
-                assert!(error.to_string().contains("says `etcd=bootstrapped`"), "{error}");
+                assert!(error.to_string().contains("group is `etcd=bootstrapped`"), "{error}");
                 assert!(write(&client, &group(""), &Permission::Bootstrapped).await.is_ok());
             },
         );

@@ -203,7 +203,7 @@ impl Timeline {
             count => format!("{} ({count})", row.bar.step),
         };
         let bars = rows.iter().map(|row| Bar { step: step(row), ..row.bar.clone() }).collect();
-        Chart { title: format!("{title}; from these:"), bars }.text().trim_end().to_owned()
+        Chart { title: format!("{title}:"), bars }.text().trim_end().to_owned()
     }
 
     /// The same for programs.
@@ -242,7 +242,7 @@ mod tests {
         let text = timeline.text("40.0 s in all");
         let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("  ")).collect();
         assert_eq!(lines.len(), 3, "{text}");
-        assert!(text.starts_with("40.0 s in all, of which\n") && lines[0].starts_with("  volume      "), "{text}");
+        assert!(text.starts_with("40.0 s in all:\n") && lines[0].starts_with("  volume      "), "{text}");
         assert!(lines[1].starts_with("  server (2)  ") && lines[2].starts_with("  boots "), "{text}");
         let drawn = |line: &str, mark: char| line.matches(mark).count();
         assert_eq!((drawn(lines[0], '█'), drawn(lines[1], '█'), drawn(lines[2], '░')), (12, 24, 18), "{text}");
@@ -282,7 +282,7 @@ mod tests {
         let shown: Vec<(String, String, bool)> =
             bars(&runs[0]).into_iter().map(|bar| (bar.host, bar.step, bar.failed)).collect();
         let bar = |step: &str, failed| ("m1".to_owned(), step.to_owned(), failed);
-        assert_eq!(shown, [bar("answers", false), bar("etcd", true)]);
+        assert_eq!(shown, [bar("accepts", false), bar("etcd", true)]);
         assert!(read(&directory.path().join("none")).unwrap().is_empty());
         let nowhere = Timeline::default();
         nowhere.record(directory.path().join("none/demo.runs.jsonl"), header(3));

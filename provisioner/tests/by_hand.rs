@@ -102,7 +102,7 @@ fn the_bundle_is_never_overwritten_nor_made_by_the_way() {
 
 #[test]
 fn who_is_served_by_the_first_master_needs_nothing() {
-    let says = "needs no secrets of its own: the first master brings it";
+    let says = "needs no secrets file: the first master sends it";
     for (more, machines) in [("", &["m2"][..]), ("secretsDelivery: ssh-only\n", &["m2", "w1"])] {
         let place = place(more);
         for machine in machines {

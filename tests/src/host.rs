@@ -269,7 +269,7 @@ impl Host {
             if last.code == 0 {
                 return seconds;
             }
-            assert!(seconds < limit, "timed out after {limit} s waiting for {what}; last seen: {}", last.text());
+            assert!(seconds < limit, "timed out after {limit} s waiting for {what}; last state: {}", last.text());
             thread::sleep(Duration::from_millis(100));
         }
     }

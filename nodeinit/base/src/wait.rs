@@ -111,7 +111,7 @@ mod tests {
         let wait = || Wait::new("a healthy etcd", Duration::from_secs(2));
         let error =
             wait().until(async || ControlFlow::<(), _>::Continue("connection refused".into())).await.unwrap_err();
-        assert_eq!(error.to_string(), "timed out after 2 s waiting for a healthy etcd; last seen: connection refused");
+        assert_eq!(error.to_string(), "timed out after 2 s waiting for a healthy etcd; last state: connection refused");
         let hung = wait().until(async || std::future::pending::<ControlFlow<(), String>>().await).await.unwrap_err();
         assert_eq!(hung.seen, "no answer");
     }

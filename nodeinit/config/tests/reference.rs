@@ -61,7 +61,7 @@ fn is_current(page: &str, current: &str) {
 fn reference() -> String {
     let mut out = include_str!("reference.md").to_owned();
     section("cluster.yaml", "", CLUSTER, &mut out);
-    out.push_str("\n## Keys managed by nodeinit\n\nThey cannot be overridden.\n");
+    out.push_str("\n## Keys managed by nodeinit\n\nYou cannot set these keys: nodeinit sets them itself.\n");
     reserved("", CLUSTER, &mut out);
     out
 }

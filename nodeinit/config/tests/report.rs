@@ -166,7 +166,7 @@ fn address_ranges() {
         ("controlPlane: {endpoint: 10.244.1.1}\n", "controlPlane.endpoint: 10.244.1.1 is inside network.podCIDR"),
         (
             "network: {podCIDR: 10.1.0.0/24}\nmasters: [{name: m, address: 10.0.0.1}]\nworkers: [{name: w}]\n",
-            "it has a /24 for 1 of 2 nodes; use a larger range",
+            "each node needs a /24; the range has enough for 1 nodes, but the cluster has 2; use a larger range",
         ),
     ] {
         let found = only(text);

@@ -50,7 +50,7 @@ pub enum JoinError {
     #[error("cannot create a certificate request: {0}")]
     Request(PkiError),
     /// The deadline passed.
-    #[error("timed out after {} s: {node} could not join; last seen: {}", .limit.as_secs(), list(.obstacles))]
+    #[error("timed out after {} s: {node} could not join; last state: {}", .limit.as_secs(), list(.obstacles))]
     Late {
         /// The node.
         node: String,

@@ -312,7 +312,7 @@ mod tests {
         cluster.artifacts.source = ArtifactSource::Bundle("/b.tar".into());
         let cx = Context { cluster: cluster.into(), ..cx.clone() };
         let error = run(&cx).await.unwrap_err().to_string();
-        assert!(error.contains("the bundle /b.tar is missing"), "{error}");
+        assert!(error.contains("the bundle /b.tar does not exist"), "{error}");
         write(&[kubelet]);
         let error = run(&cx).await.unwrap_err().to_string();
         assert_eq!(error, "the bundle /b.tar does not contain kubectl");

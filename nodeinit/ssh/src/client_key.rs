@@ -102,7 +102,7 @@ mod tests {
         for (arguments, wanted) in [
             (&["-t", "ed25519", "-N", "secret"][..], "passphrase"),
             (&["-t", "rsa", "-b", "1024", "-N", ""], "ssh-rsa"),
-            (&["-t", "ecdsa", "-m", "PEM", "-N", ""], "OpenSSH's own format"),
+            (&["-t", "ecdsa", "-m", "PEM", "-N", ""], "OpenSSH format"),
         ] {
             let (private, _) = made(arguments);
             let error = ClientKey::parse(&private).unwrap_err().to_string();

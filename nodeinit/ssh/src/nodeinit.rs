@@ -54,7 +54,7 @@ impl Session {
         mut each: impl FnMut(&Line),
     ) -> Result<Ran, SshError> {
         let mut holder = None;
-        let mut failures = Vec::new();
+        let mut failures = Failures::default();
         let read = |text: &str| {
             let Some(line) = Line::read(text) else { return };
             if let Some(run) = line.event.lock_holder() {
@@ -65,7 +65,7 @@ impl Session {
             }
             if let Event::Failed { step, error, .. } = &line.event {
                 let host = line.host.as_ref().map_or_else(String::new, |host| format!("{host}: "));
-                failures.push(format!("{host}{step}: {error}"));
+                failures.add(&format!("{host}{step}: {error}"));
             }
             each(&line);
         };
@@ -78,10 +78,37 @@ impl Session {
         Ok(match (Exit::of(code), holder) {
             (Exit::Done, _) => Ran::Done,
             (Exit::TryAgain, Some(holder)) => Ran::Locked { holder },
-            _ if !failures.is_empty() => Ran::Failed { code, why: failures.join("; ") },
+            _ if failures.count > 0 => Ran::Failed { code, why: failures.joined() },
             _ if stderr.trim().is_empty() => Ran::Failed { code, why: format!("exit code {code}") },
             _ => Ran::Failed { code, why: stderr.trim().to_owned() },
         })
+    }
+}
+
+/// The failed steps of a run, as far as an error quotes them: the other machine decides how much it sends.
+#[derive(Default)]
+struct Failures {
+    quoted: Vec<String>,
+    count: usize,
+}
+
+impl Failures {
+    const QUOTED: usize = 16;
+    const CHARACTERS: usize = 1000;
+
+    fn add(&mut self, failure: &str) {
+        self.count += 1;
+        if self.quoted.len() < Self::QUOTED {
+            self.quoted.push(failure.chars().take(Self::CHARACTERS).collect());
+        }
+    }
+
+    fn joined(&self) -> String {
+        let all = self.quoted.join("; ");
+        match self.count - self.quoted.len() {
+            0 => all,
+            more => format!("{all}; and {more} more"),
+        }
     }
 }
 
@@ -140,7 +167,17 @@ mod tests {
         assert_eq!(told, ["waiting up to 60 s for the end of the other nodeinit run on m2: process 12"]);
         let took = begun.elapsed().as_secs();
         assert!((50..=70).contains(&took), "{took} s");
-        let text = "timed out after 60 s waiting for the end of the other nodeinit run on m2; last seen: process 12";
+        let text = "timed out after 60 s waiting for the end of the other nodeinit run on m2; last state: process 12";
         assert_eq!(late.to_string(), text);
+    }
+
+    #[test]
+    fn an_error_quotes_a_bounded_part_of_many_failures() {
+        let mut failures = Failures::default();
+        failures.add("etcd: no");
+        assert_eq!(failures.joined(), "etcd: no");
+        (0..40).for_each(|_| failures.add(&"x".repeat(5000)));
+        let text = failures.joined();
+        assert!(text.ends_with("; and 25 more") && text.len() < 17_000, "{}", text.len());
     }
 }

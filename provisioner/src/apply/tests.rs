@@ -68,7 +68,7 @@ fn what_the_cloud_cannot_make_is_told_and_ends_only_what_needs_it() {
     };
     with_cloud(script, |client, seen| async move {
         let error = run(&client, &only(&[Kind::ServerGroup, Kind::Volume])).await.unwrap_err();
-        assert_eq!(error.to_string(), "1 of 2 failed or were not started; the others are done");
+        assert_eq!(error.to_string(), "1 of 2 operations failed or were not started; the others are done");
         assert_eq!(posts(&seen), 2);
     });
 }

@@ -70,16 +70,13 @@ impl Work<'_> {
 /// Creates all resources, or those of one machine (`only`).
 pub(super) async fn create(session: &Session, work: &Work<'_>) -> Result<ExitCode, Error> {
     let (operator, alone) = (work.operator, work.alone());
+    if !operator.resources_only {
+        program(&session.loaded).map_or(Ok(()), is_readable)?;
+    }
     let mut begun = Instant::now();
     let (snapshot, mut first) = session.plan().await?;
     restrict(&mut first, alone);
-    if first.is_blocked() {
-        report::plan(&first, &session.output);
-        return Err(Error::Configuration {
-            what: "the plan has conflicts; nothing was changed".to_owned(),
-            remedy: "fix the conflicts listed above".to_owned(),
-        });
-    }
+    is_possible(&first, session)?;
     let shown = (work.asks && !first.is_empty()).then_some(&first);
     match shown {
         Some(plan) => {
@@ -160,6 +157,7 @@ async fn locked(
     let mut plan = session.compare(&snapshot);
     restrict(&mut plan, work.alone());
     if let Some(shown) = shown {
+        is_possible(&plan, session)?;
         is_agreed(&plan, shown)?;
     }
     let parts = (&session.loaded, &session.cloud, secrets);
@@ -167,6 +165,18 @@ async fn locked(
     // Where the machines are left to the operator, nobody here knows what became of their etcd.
     let permits = !work.operator.resources_only && work.only.is_none();
     if permits { apply.permitting().run().await } else { apply.run().await }
+}
+
+/// Reports a plan with conflicts, which is not applied.
+fn is_possible(plan: &Plan, session: &Session) -> Result<(), Error> {
+    if !plan.is_blocked() {
+        return Ok(());
+    }
+    report::plan(plan, &session.output);
+    Err(Error::Configuration {
+        what: "the plan has conflicts; nothing was changed".to_owned(),
+        remedy: "fix the conflicts listed above".to_owned(),
+    })
 }
 
 /// The operator agreed to the plan that was `shown`, and to nothing beyond it.
@@ -210,6 +220,14 @@ pub(super) fn delivery<'s>(
 /// The local path of the nodeinit program that is sent to the machines.
 fn program(loaded: &Loaded) -> Option<&Path> {
     loaded.cluster.openstack.as_ref()?.binary.file.as_deref()
+}
+
+/// A program that cannot be sent is reported before anything is created.
+fn is_readable(program: &Path) -> Result<(), Error> {
+    std::fs::File::open(program).map(drop).map_err(|e| Error::Configuration {
+        what: format!("openstack.binary: cannot read {}: {e}", program.display()),
+        remedy: "build nodeinit, or set `openstack.binary` to its path".to_owned(),
+    })
 }
 
 /// Does not change resources that do not belong to this machine.

@@ -8,7 +8,7 @@ use std::{
 };
 
 /// How soon the first master must accept the login: `status` does not wait for a machine to boot.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(super) async fn run(source: &Source, resources_only: bool, verbosity: Verbosity) -> Result<ExitCode, Error> {
     let session = Session::open(source, verbosity).await?;

@@ -64,7 +64,10 @@ fn first(places: &[PathBuf]) -> Result<Option<(PathBuf, Value)>, Error> {
             }
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             Err(e) => {
-                return Err(wrong(format!("cannot read {}: {e}", path.display()), "check the permissions of this file"));
+                return Err(wrong(
+                    format!("cannot read {}: {e}", path.display()),
+                    "check the permissions of this file",
+                ));
             }
         }
     }

@@ -78,7 +78,7 @@ fn a_volume_that_stays_on_its_way() {
     cloud.verb(&["stop", "cinder-volume"]);
     let failed = cloud.run("apply --yes --resources-only").exits(3);
     failed
-        .says(&["volume/t1: waited 8 s until the volume holds its image; last seen: creating", "`openstack.timeouts`"]);
+        .says(&["volume/t1: waited 8 s until the volume holds its image; last state: creating", "`openstack.timeouts`"]);
     cloud.verb(&["start", "cinder-volume"]);
     cloud.configure("");
     cloud.apply();

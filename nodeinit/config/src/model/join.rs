@@ -11,8 +11,8 @@ keys! {
     #[derive(Default, Eq)]
     pub struct Join {
         /// The cluster's CA. With `caPins`, it must match one of them. Without it, the worker reads the ConfigMap `cluster-info` from the API
-        /// anonymously, over unverified TLS, and accepts the CA in it only if it matches one of `caPins`. Without both, the worker does not
-        /// connect.
+        /// anonymously, over unverified TLS, and accepts the CA in it only if it matches one of `caPins`. If neither is set, the worker
+        /// does not connect.
         "caCertificate" ca_certificate: Option<String> as Option<PemCertificate>,
             else "read from the API, and then compared with `caPins`", example "\"-----BEGIN CERTIFICATE-----\\nMIIB\\n-----END CERTIFICATE-----\\n\"", to all;
         /// Digests of the CA's public key, as `kubeadm token create --print-join-command` prints them. The CA must match one.

@@ -21,7 +21,7 @@ keys! {
     pub struct Network {
         /// The pods' addresses. Each node takes a /24 of it (IPv6: a /64), so the size limits the number of nodes.
         "podCIDR" pod_cidr: IpNet = "10.244.0.0/16", to all, immutable => pod_range;
-        /// The services' addresses; the first is that of the API, the tenth that of the cluster DNS.
+        /// The services' addresses. The Service of the API gets the first address, the cluster DNS the tenth.
         "serviceCIDR" service_cidr: IpNet = "10.96.0.0/12", to all, immutable => service_range;
         /// The domain of the cluster's DNS.
         "dnsDomain" dns_domain: String as Subdomain = "cluster.local", to all, immutable;

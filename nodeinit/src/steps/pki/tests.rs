@@ -253,7 +253,7 @@ async fn a_running_cluster_gets_no_new_ca() {
         cx.files.remove_file(path).unwrap();
     }
     let error = run(&Pki, &cx).await.unwrap_err();
-    assert!(error.contains("ca.crt: is missing, and etcd holds a cluster"), "{error}");
+    assert!(error.contains("ca.crt: is missing, but etcd contains a cluster"), "{error}");
     assert!(error.contains("sa.key: is missing"), "{error}");
 }
 

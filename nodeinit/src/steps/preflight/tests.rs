@@ -201,7 +201,7 @@ async fn archives_and_sysctls_are_checked_before_anything_changes() {
         "{images}"
     );
     assert!(images.contains("b.tar does not contain r.io/b:1; it contains r.io/b-amd64:1"), "{images}");
-    assert!(found.len() == 2 && found[1].remedy.starts_with("upstream's archive: retag it"), "{found:?}");
+    assert!(found.len() == 2 && found[1].remedy.starts_with("this archive has upstream's image name"), "{found:?}");
 }
 
 #[test]

@@ -174,7 +174,7 @@ fn an_error_forgets_no_key_and_names_the_setting() {
         |_| Some((200, json!({ "output": "m1 login:" }))),
         async |work| {
             let error = host_keys(work, &["m1"], &["m1"]).await.unwrap_err();
-            assert!(error.to_string().ends_with("it ends with: m1 login:"), "{error}");
+            assert!(error.to_string().ends_with("the last console line is: m1 login:"), "{error}");
             assert!(error.hint().is_some_and(|hint| hint.contains("under `hostKeys` of m1")), "{:?}", error.hint());
         },
     );

@@ -46,7 +46,7 @@ keys! {
         /// External network of floating IPs and of a new router, by name or id.
         "externalNetwork" external_network: Option<String> as Option<CloudName>,
             else "the only external network that the project sees", example "public", to nobody;
-        /// Which machines get a floating IP. The load balancer's is `loadBalancer.floatingIP`.
+        /// Which machines get a floating IP. For the load balancer, set `loadBalancer.floatingIP`.
         "floatingIPs" floating_ips: FloatingIps = "none", to nobody;
         /// The load balancer in front of the API servers.
         "loadBalancer" load_balancer: LoadBalancer, to nobody;
