@@ -676,7 +676,10 @@ fn an_incomplete_directory_is_refused_in_one_report() {
     assert!(exit == 1 && out.contains(reason) && out.contains("artifacts.yaml"), "{exit} {out}");
     fs::write(operator.path("bin/bridge"), "changed").unwrap();
     let (exit, out) = operator.bundle(&[]);
-    assert!(exit == 1 && out.contains("these files differ from the digests in artifacts.lock: bin/bridge"), "{exit} {out}");
+    assert!(
+        exit == 1 && out.contains("these files differ from the digests in artifacts.lock: bin/bridge"),
+        "{exit} {out}"
+    );
     assert!(!operator.file("b.tar").exists());
 
     // A program without a known source needs the operator's own digest.

@@ -79,7 +79,8 @@ impl Masters {
     /// A master that lost its disk joins as a new member, and the cluster keeps its data.
     #[track_caller]
     fn joins_as_a_new_member(&mut self, index: usize, former: &str) {
-        let removed = format!("the former member {} is removed: it has lost its data", self.host(index).name());
+        let removed =
+            format!("the former member {} is removed: its data is lost, as on a new disk", self.host(index).name());
         self.host(index).nodeinit("up --local").exits(0).says(&[&removed]);
         self.are(&[0, 1, 2]);
         assert_ne!(self.id(index), former);
@@ -165,7 +166,7 @@ impl Masters {
         refused.says(&[
             &former,
             "belongs to another cluster",
-            "although it has the same cluster ID",
+            "although both clusters have the same ID",
             "nothing was changed",
         ]);
         assert_eq!(before, self.host(2).must(data));

@@ -112,7 +112,7 @@ pub(crate) fn host_keys_are_enforced_and_jump_hosts_used() {
     // The machine refuses nodeinit's key.
     first.must("ssh-keygen -q -t ed25519 -N '' -f /root/.ssh/id_stranger");
     only(&format!(", hostKeys: [{}]}}\nssh: {{keyFile: /root/.ssh/id_stranger", key(worker)));
-    first.nodeinit("up").exits(3).says(&["does not let root in with the key", "authorized_keys"]);
+    first.nodeinit("up").exits(3).says(&["refuses the login of root with the key", "authorized_keys"]);
 
     // Another port and user, sudo, an ECDSA key, and a jump host, which is the only access.
     first.must("rm /root/.ssh/id_ed25519; ssh-keygen -q -t ecdsa -N '' -f /root/.ssh/id_ecdsa");

@@ -137,7 +137,7 @@ pub(crate) fn a_rebuilt_first_master_never_replaces_the_cluster() {
     // The same if no other master answers over SSH: they publish the digests of their keys.
     masters.host(1).until("the end of its own `up`", 120.0, "nodeinit phase run etcd");
     masters.host(0).configure("ssh: {port: 2222}\n");
-    let published = ["encryption.yaml differs from the file on", "have changed since its last `nodeinit up`"];
+    let published = ["encryption.yaml differs from the file on", "changed after its last `nodeinit up`"];
     masters.host(0).nodeinit("up").exits(1).says(&published);
     masters.host(0).must("rm /etc/nodeinit/conf.d/50-test.yaml");
     masters.others_keep_their_data(&[1, 2]);

@@ -36,7 +36,7 @@ pub(crate) fn a_machine_that_fails_preflight() {
     refuses(&host, &["there is no kubelet at /usr/bin/kubelet", "remedy: set artifacts.source to `upstream`"]);
     host.put("/usr/bin/kubelet", "#!/bin/sh\necho Kubernetes v1.33.0");
     host.must("chmod 755 /usr/bin/kubelet");
-    let differs = format!("/usr/bin/kubelet is v1.33.0, and kubernetes.version is {}", version());
+    let differs = format!("/usr/bin/kubelet is v1.33.0, but kubernetes.version is {}", version());
     refuses(&host, &[&differs, "remedy: provide the kubelet"]);
     // A wrong installed kubelet is replaced by the right one from the source.
     host.must("rm /etc/nodeinit/conf.d/50-test.yaml");

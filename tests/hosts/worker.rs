@@ -312,7 +312,10 @@ pub(crate) fn a_used_name_and_an_unsigned_request() {
     // The controller manager is stopped: the agent approves, but nothing signs.
     let manager = "kill -$SIGNAL $(pgrep -x kube-controller)";
     first.must(&manager.replace("$SIGNAL", "STOP"));
-    worker.nodeinit("up").exits(75).says(&["is not signed yet", "a kube-controller-manager that has the CA's key"]);
+    worker
+        .nodeinit("up")
+        .exits(75)
+        .says(&["is not signed yet", "check that a kube-controller-manager has the CA's key"]);
     worker.nodeinit("up").exits(75);
     let request = client_requests(first);
     assert_eq!(request.lines().count(), 1, "the same key asks the same: {request}");
@@ -322,7 +325,7 @@ pub(crate) fn a_used_name_and_an_unsigned_request() {
 
     // The agent is stopped, too, and then the operator denies.
     first.must("systemctl stop nodeinit-agent");
-    worker.nodeinit("up").exits(75).says(&["is not signed yet", "a pending request needs nodeinit's agent"]);
+    worker.nodeinit("up").exits(75).says(&["is not signed yet", "check nodeinit's agent"]);
     assert_eq!(first.kubectl(conditions), "");
     worker.configure("timeouts: {join: 60s}\n");
     let up = worker.start("nodeinit up");

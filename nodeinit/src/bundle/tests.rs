@@ -182,7 +182,9 @@ fn an_odd_index_is_refused() {
         assert!(Index::read(&odd.text().unwrap()).unwrap_err().contains("bin/a"));
     }
     assert!(Index::read(b"{}").is_err() && Index::read(b"").is_err());
-    assert!(Bundle::open(&files, Path::new("/from")).unwrap_err().to_string().contains("does not exist, or is not a file"));
+    assert!(
+        Bundle::open(&files, Path::new("/from")).unwrap_err().to_string().contains("does not exist, or is not a file")
+    );
     std::fs::write(files.real(Path::new(TO)), crate::host::archive::testing::tar(&[("a", b"x")])).unwrap();
     assert!(Bundle::open(&files, Path::new(TO)).unwrap_err().to_string().contains("is not a bundle"));
 }

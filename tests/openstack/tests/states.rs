@@ -77,8 +77,10 @@ fn a_volume_that_stays_on_its_way() {
     cloud.configure("openstack: {timeouts: {volume: 8s}}");
     cloud.verb(&["stop", "cinder-volume"]);
     let failed = cloud.run("apply --yes --resources-only").exits(3);
-    failed
-        .says(&["volume/t1: waited 8 s until the volume holds its image; last state: creating", "`openstack.timeouts`"]);
+    failed.says(&[
+        "volume/t1: timed out after 8 s waiting until the volume holds its image; last state: creating",
+        "`openstack.timeouts`",
+    ]);
     cloud.verb(&["start", "cinder-volume"]);
     cloud.configure("");
     cloud.apply();

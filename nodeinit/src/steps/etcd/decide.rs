@@ -211,7 +211,10 @@ mod tests {
         assert_eq!(with(data(7), namesake), Next::RemoveNamesake(7), "our own member, at a former address");
         for others in [vec![], vec![member(OWN, "m2", 12, false)]] {
             let copied = refused(with(data(1), others));
-            assert!(copied.contains("a copy of the data of member m1 (1), which runs at https://10.0.0.11:2380"), "{copied}");
+            assert!(
+                copied.contains("a copy of the data of member m1 (1), which runs at https://10.0.0.11:2380"),
+                "{copied}"
+            );
         }
     }
 
@@ -225,7 +228,10 @@ mod tests {
     #[test]
     fn what_only_the_operator_can_decide_is_refused_by_name() {
         let stranger = refused(with(Data::None, vec![member(OWN, "db7", 12, false)]));
-        assert_eq!(stranger, "etcd has a member db7 at https://10.0.0.12:2380, but the configuration gives this address to m2");
+        assert_eq!(
+            stranger,
+            "etcd has a member db7 at https://10.0.0.12:2380, but the configuration gives this address to m2"
+        );
         let other = Data::Of(Identity { member: OWN, cluster: 9 });
         assert!(refused(with(other, vec![])).contains("cluster ID is 9, that of the other masters is c1"));
         assert!(refused(with(Data::Unreadable, vec![])).contains("damaged"));
