@@ -80,10 +80,10 @@ complete -c provisioner -n "__fish_provisioner_using_subcommand status" -s v -l 
 complete -c provisioner -n "__fish_provisioner_using_subcommand status" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c provisioner -n "__fish_provisioner_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c provisioner -n "__fish_provisioner_using_subcommand timeline" -l config -d 'Configuration file, which has the cluster\'s name; may be repeated, later files override earlier ones' -r -F
-complete -c provisioner -n "__fish_provisioner_using_subcommand timeline" -s o -l output -d 'The form of the timeline' -r -f -a "text\t'Lines for a terminal'
-svg\t'A picture'
-html\t'A page with the picture and a table'
-json\t'One object with the run and its steps'"
+complete -c provisioner -n "__fish_provisioner_using_subcommand timeline" -s o -l output -d 'The form of the timeline' -r -f -a "text\t'Plain text for a terminal'
+svg\t'An SVG picture'
+html\t'An HTML page with the picture and a table'
+json\t'One JSON object with the run and its steps'"
 complete -c provisioner -n "__fish_provisioner_using_subcommand timeline" -l run -d 'Which run: 1 is the latest that changed something, 2 the one before it' -r
 complete -c provisioner -n "__fish_provisioner_using_subcommand timeline" -s v -l verbose -d 'Also write debug detail to standard error, such as each request to the cloud'
 complete -c provisioner -n "__fish_provisioner_using_subcommand timeline" -s q -l quiet -d 'Do not report progress: print only results and failures'

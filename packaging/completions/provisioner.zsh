@@ -107,14 +107,14 @@ json\:"One JSON object a line"))' \
 (timeline)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file, which has the cluster'\''s name; may be repeated, later files override earlier ones]:FILE:_files' \
-'-o+[The form of the timeline]:OUTPUT:((text\:"Lines for a terminal"
-svg\:"A picture"
-html\:"A page with the picture and a table"
-json\:"One object with the run and its steps"))' \
-'--output=[The form of the timeline]:OUTPUT:((text\:"Lines for a terminal"
-svg\:"A picture"
-html\:"A page with the picture and a table"
-json\:"One object with the run and its steps"))' \
+'-o+[The form of the timeline]:OUTPUT:((text\:"Plain text for a terminal"
+svg\:"An SVG picture"
+html\:"An HTML page with the picture and a table"
+json\:"One JSON object with the run and its steps"))' \
+'--output=[The form of the timeline]:OUTPUT:((text\:"Plain text for a terminal"
+svg\:"An SVG picture"
+html\:"An HTML page with the picture and a table"
+json\:"One JSON object with the run and its steps"))' \
 '--run=[Which run\: 1 is the latest that changed something, 2 the one before it]:N:_default' \
 '(-q --quiet)-v[Also write debug detail to standard error, such as each request to the cloud]' \
 '(-q --quiet)--verbose[Also write debug detail to standard error, such as each request to the cloud]' \

@@ -16,6 +16,7 @@ use crate::{
     userdata::{self, Inputs},
 };
 use first_master::FirstMaster;
+pub(crate) use first_master::open_program;
 use host_keys::HostKeys;
 use nodeinit_base::Wait;
 use nodeinit_config::{

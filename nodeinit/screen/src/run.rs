@@ -1,6 +1,7 @@
 //! A recorded run as a chart.
 
 use crate::chart::{Bar, Chart};
+use clap::ValueEnum;
 use nodeinit_protocol::{Event, Line, run::Run};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -8,9 +9,35 @@ use std::collections::BTreeSet;
 /// The host of what happens in the cloud, which is no machine of the cluster.
 pub const CLOUD: &str = "cloud";
 
+/// The format of a timeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Form {
+    /// Plain text for a terminal
+    Text,
+    /// An SVG picture
+    Svg,
+    /// An HTML page with the picture and a table
+    Html,
+    /// One JSON object with the run and its steps
+    Json,
+}
+
+impl Form {
+    /// Draws a run of `program`, which began at `time`.
+    #[must_use]
+    pub fn draw(self, program: &str, run: &Run, time: &str) -> String {
+        let chart = chart(program, run, time);
+        match self {
+            Self::Text => chart.text(),
+            Self::Svg => chart.svg(),
+            Self::Html => chart.html(),
+            Self::Json => format!("{}\n", object(run, &chart)),
+        }
+    }
+}
+
 /// The chart of a run of `program`, which began at `time`.
-#[must_use]
-pub fn chart(program: &str, run: &Run, time: &str) -> Chart {
+fn chart(program: &str, run: &Run, time: &str) -> Chart {
     let header = &run.header;
     let bars = bars(run);
     let seconds = bars.iter().map(|bar| bar.end).fold(0.0, f64::max);
@@ -56,8 +83,7 @@ pub fn bars(run: &Run) -> Vec<Bar> {
 }
 
 /// The run and its steps for programs.
-#[must_use]
-pub fn object(run: &Run, chart: &Chart) -> Value {
+fn object(run: &Run, chart: &Chart) -> Value {
     let steps = chart.bars.iter().map(|bar| {
         json!({
             "host": bar.host, "step": bar.step, "title": bar.title, "start": bar.start, "end": bar.end,

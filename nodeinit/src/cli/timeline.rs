@@ -9,8 +9,8 @@ use crate::{
     host::files::Files,
     pki::expiry::date,
 };
-use clap::{Args, ValueEnum};
-use nodeinit_screen::run::{chart, object};
+use clap::Args;
+use nodeinit_screen::run::Form;
 use std::time::{Duration, SystemTime};
 
 #[derive(Args)]
@@ -21,18 +21,6 @@ pub(super) struct Timeline {
     /// Which run: 1 is the latest that changed something, 2 the one before it
     #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..))]
     run: u32,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Form {
-    /// Plain text for a terminal
-    Text,
-    /// An SVG picture
-    Svg,
-    /// An HTML page with the picture and a table
-    Html,
-    /// One JSON object with the run and its steps
-    Json,
 }
 
 pub(super) fn run(args: &Timeline) -> Exit {
@@ -51,11 +39,5 @@ fn draw(args: &Timeline) -> Result<(), StepError> {
             .hint("runs of `nodeinit up` that change something are recorded"));
     };
     let time = date(SystemTime::UNIX_EPOCH + Duration::from_secs(run.header.time));
-    let chart = chart("nodeinit", run, &time);
-    print(&match args.output {
-        Form::Text => chart.text(),
-        Form::Svg => chart.svg(),
-        Form::Html => chart.html(),
-        Form::Json => format!("{}\n", object(run, &chart)),
-    })
+    print(&args.output.draw("nodeinit", run, &time))
 }

@@ -3,7 +3,7 @@
 use super::{Operator, Source, Verbosity, confirm, session::Session};
 use crate::{
     apply::Apply,
-    delivery::Delivery,
+    delivery::{Delivery, open_program},
     error::Error,
     lock, permit, report,
     resources::{
@@ -71,7 +71,8 @@ impl Work<'_> {
 pub(super) async fn create(session: &Session, work: &Work<'_>) -> Result<ExitCode, Error> {
     let (operator, alone) = (work.operator, work.alone());
     if !operator.resources_only {
-        program(&session.loaded).map_or(Ok(()), is_readable)?;
+        // A program that cannot be sent is reported before anything is created.
+        program(&session.loaded).map(open_program).transpose()?;
     }
     let mut begun = Instant::now();
     let (snapshot, mut first) = session.plan().await?;
@@ -220,14 +221,6 @@ pub(super) fn delivery<'s>(
 /// The local path of the nodeinit program that is sent to the machines.
 fn program(loaded: &Loaded) -> Option<&Path> {
     loaded.cluster.openstack.as_ref()?.binary.file.as_deref()
-}
-
-/// A program that cannot be sent is reported before anything is created.
-fn is_readable(program: &Path) -> Result<(), Error> {
-    std::fs::File::open(program).map(drop).map_err(|e| Error::Configuration {
-        what: format!("openstack.binary: cannot read {}: {e}", program.display()),
-        remedy: "build nodeinit, or set `openstack.binary` to its path".to_owned(),
-    })
 }
 
 /// Does not change resources that do not belong to this machine.

@@ -2,8 +2,8 @@
 
 use super::{FILES, read};
 use crate::{error::Error, output, timeline};
-use clap::{Args, ValueEnum};
-use nodeinit_screen::run::{chart, object};
+use clap::Args;
+use nodeinit_screen::run::Form;
 use std::{path::PathBuf, process::ExitCode};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
@@ -20,18 +20,6 @@ pub(super) struct Timeline {
     run: u32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Form {
-    /// Lines for a terminal
-    Text,
-    /// A picture
-    Svg,
-    /// A page with the picture and a table
-    Html,
-    /// One object with the run and its steps
-    Json,
-}
-
 pub(super) fn run(args: &Timeline) -> Result<ExitCode, Error> {
     let path = timeline::path(&read(&args.config)?.cluster.name);
     let runs = timeline::read(&path)?;
@@ -46,13 +34,7 @@ pub(super) fn run(args: &Timeline) -> Result<ExitCode, Error> {
     };
     let seconds = i64::try_from(run.header.time).unwrap_or_default();
     let begun = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
-    let chart = chart("provisioner", run, &begun.format(&Rfc3339).unwrap_or_default());
-    let text = match args.output {
-        Form::Text => chart.text(),
-        Form::Svg => chart.svg(),
-        Form::Html => chart.html(),
-        Form::Json => object(run, &chart).to_string(),
-    };
+    let text = args.output.draw("provisioner", run, &begun.format(&Rfc3339).unwrap_or_default());
     output::line(text.trim_end());
     Ok(ExitCode::SUCCESS)
 }

@@ -30,8 +30,10 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     convert::Infallible,
     fs::File,
+    io,
     net::SocketAddr,
     ops::ControlFlow,
+    path::Path,
     time::Duration,
 };
 use tokio::sync::Notify;
@@ -40,6 +42,21 @@ const ADMIN: &str = "/etc/kubernetes/admin.conf";
 
 /// Between two looks for the program.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// Opens the nodeinit program that is sent to the machines.
+///
+/// # Errors
+/// If it cannot be read.
+pub(crate) fn open_program(path: &Path) -> Result<File, Error> {
+    File::open(path).map_err(|e| unreadable(path, &e))
+}
+
+fn unreadable(program: &Path, error: &io::Error) -> Error {
+    Error::Configuration {
+        what: format!("openstack.binary: cannot read {}: {error}", program.display()),
+        remedy: "build nodeinit, or set `openstack.binary` to its path".to_owned(),
+    }
+}
 
 /// The first master, which lets us in.
 pub(super) struct FirstMaster<'a> {
@@ -89,11 +106,7 @@ impl<'a> FirstMaster<'a> {
     pub(super) async fn equip(&self, config: &str) -> Result<(), Error> {
         let executable = match &self.work.cloud.binary.file {
             Some(file) => {
-                let executable = File::open(file).and_then(Executable::read).map_err(|e| Error::Configuration {
-                    what: format!("openstack.binary: cannot read {}: {e}", file.display()),
-                    remedy: "build nodeinit, or set `openstack.binary` to its path".to_owned(),
-                })?;
-                Some(executable)
+                Some(open_program(file).and_then(|opened| Executable::read(opened).map_err(|e| unreadable(file, &e)))?)
             }
             None => {
                 self.wait_for_program().await?;
