@@ -197,7 +197,7 @@ async fn stopped() -> &'static str {
 }
 
 fn interrupted(cx: &Context, name: &str) -> Exit {
-    let what = format!("stopped by the signal {name}; no file is half-written");
+    let what = format!("stopped by {name}; no file is half-written");
     let error = StepError::new(what).exit(Exit::TryAgain).hint("run `nodeinit up` again to resume");
     cx.report.failed("up", &error);
     error.exit
