@@ -20,12 +20,9 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use machines::Machine;
 use nodeinit_config::{Layer, Loaded, cluster::Role, load};
-use nodeinit_protocol::version;
+use nodeinit_protocol::{Exit, version};
 use nodeinit_screen::tell;
-use std::{path::PathBuf, process::ExitCode};
-
-/// The command line requests an unsupported feature. Source: sysexits.h.
-const USAGE: u8 = 64;
+use std::path::PathBuf;
 
 /// The file of the configuration, if none is named.
 const FILES: &str = "cluster.yaml";
@@ -172,14 +169,14 @@ pub fn command() -> clap::Command {
 
 /// Reads the command line, runs the command, and reports its error.
 #[must_use]
-pub fn run() -> ExitCode {
+pub fn run() -> Exit {
     let parsed = command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
     let cli = match parsed {
         Ok(cli) => cli,
         Err(e) => {
             // Where the terminal is gone there is nobody to tell.
             let _ = e.print();
-            return if e.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS };
+            return if e.use_stderr() { Exit::Usage } else { Exit::Done };
         }
     };
     logging::start(cli.verbosity.verbose);
@@ -187,18 +184,18 @@ pub fn run() -> ExitCode {
         Ok(runtime) => runtime,
         Err(e) => {
             tell(&format!("error: cannot start: {e}"));
-            return ExitCode::FAILURE;
+            return Exit::Failed;
         }
     };
     let format = cli.command.format();
     runtime.block_on(cli.run()).unwrap_or_else(|error| {
         output::failure(format, &error);
-        error.exit_code()
+        error.exit()
     })
 }
 
 impl Cli {
-    async fn run(self) -> Result<ExitCode, Error> {
+    async fn run(self) -> Result<Exit, Error> {
         let verbosity = self.verbosity;
         match self.command {
             Command::Init(args) => init::run(&args),
@@ -213,13 +210,13 @@ impl Cli {
             Command::Worker(machine) => machines::run(&machine, Role::Worker, verbosity).await,
             Command::Version { output } => {
                 print_version(output);
-                Ok(ExitCode::SUCCESS)
+                Ok(Exit::Done)
             }
             Command::Completion { shell } => {
                 let mut script = Vec::new();
                 clap_complete::generate(shell, &mut command(), "provisioner", &mut script);
                 output::line(String::from_utf8_lossy(&script).trim_end());
-                Ok(ExitCode::SUCCESS)
+                Ok(Exit::Done)
             }
         }
     }

@@ -7,7 +7,7 @@ mod state;
 
 use crate::{
     balancer,
-    error::{Error, PARTLY},
+    error::Error,
     openstack::Client,
     output::{Output, write_private},
     permit,
@@ -23,6 +23,7 @@ use nodeinit_config::{
     Cluster, Loaded, OpenStack, Secret,
     cluster::{API_PORT, Endpoint, Machine, Role},
 };
+use nodeinit_protocol::Exit;
 use serde_json::json;
 pub use state::State;
 use std::{
@@ -107,7 +108,7 @@ impl Delivery<'_> {
             self.write_kubeconfig(&machine.admin().await?, &inputs)?;
         }
         // Where some machines failed, the others are helped on.
-        if !matches!(ended, Ok(()) | Err(Error::Machine { code: PARTLY, .. })) {
+        if !matches!(ended, Ok(()) | Err(Error::Machine { exit: Exit::Partly, .. })) {
             return ended;
         }
         if workers_self_join {

@@ -7,11 +7,8 @@ pub use api::ApiError;
 pub use causes::{Cause, Causes};
 use nodeinit_base::WaitError;
 use nodeinit_config::Problems;
-use nodeinit_protocol::event::ConfigProblem;
-use std::{fmt::Display, process::ExitCode};
-
-/// Some machines failed, the rest is healthy. Source: docs/reference/cli.md; nodeinit exits with it, too.
-pub const PARTLY: u8 = 3;
+use nodeinit_protocol::{Exit, event::ConfigProblem};
+use std::fmt::Display;
 
 /// A failure, its message and its exit code.
 #[derive(Debug, thiserror::Error)]
@@ -85,7 +82,7 @@ pub enum Error {
         /// Which, and why.
         what: String,
         /// How nodeinit there ended, or what fits.
-        code: u8,
+        exit: Exit,
     },
     /// A machine's SSH host key is unknown, or is not the pinned one.
     #[error("{what}")]
@@ -94,8 +91,8 @@ pub enum Error {
         machine: String,
         /// What is wrong.
         what: String,
-        /// As an exit code: 1, or 75 where the console may show the key later.
-        code: u8,
+        /// [`Exit::Failed`], or [`Exit::TryAgain`] where the console may show the key later.
+        exit: Exit,
     },
     /// Some servers are not ACTIVE and cannot be repaired by the provisioner; each was reported.
     #[error("{} unhealthy: {}; {rest}", if .machines.len() == 1 { "1 machine is".to_owned() } else { format!("{} machines are", .machines.len()) }, .machines.join(", "))]
@@ -164,18 +161,18 @@ impl Error {
         }
     }
 
-    /// Source: sysexits.h; docs/reference/cli.md for 2 and 3.
-    pub fn exit_code(&self) -> ExitCode {
-        ExitCode::from(match self {
-            Self::Configuration { .. } | Self::Invalid(_) | Self::Api(ApiError::Regions(_)) => 78,
-            Self::Api(error) if matches!(error.status(), Some(401 | 403)) => 77,
-            Self::Api(error) if error.may_heal() => 75,
-            Self::Deadline { .. } | Self::Busy { .. } => 75,
-            Self::Partly { .. } | Self::Unhealthy { .. } => PARTLY,
-            Self::Machine { code, .. } | Self::HostKey { code, .. } => *code,
-            Self::Usage(_) => 64,
-            Self::Defect(_) => 70,
-            Self::Api(_) | Self::Fault { .. } | Self::Refused { .. } | Self::NotBegun(_) => 1,
-        })
+    /// How the program ends with this error.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Self::Configuration { .. } | Self::Invalid(_) | Self::Api(ApiError::Regions(_)) => Exit::BadConfig,
+            Self::Api(error) if matches!(error.status(), Some(401 | 403)) => Exit::NoPermission,
+            Self::Api(error) if error.may_heal() => Exit::TryAgain,
+            Self::Deadline { .. } | Self::Busy { .. } => Exit::TryAgain,
+            Self::Partly { .. } | Self::Unhealthy { .. } => Exit::Partly,
+            Self::Machine { exit, .. } | Self::HostKey { exit, .. } => *exit,
+            Self::Usage(_) => Exit::Usage,
+            Self::Defect(_) => Exit::Defect,
+            Self::Api(_) | Self::Fault { .. } | Self::Refused { .. } | Self::NotBegun(_) => Exit::Failed,
+        }
     }
 }

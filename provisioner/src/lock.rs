@@ -244,7 +244,7 @@ async fn create(client: &Client, marker: &Marker, holder: &Holder, mark: &str) -
     let (service, path, key) = collection(Kind::Lock);
     let mut backoff = backoff::within(client.limit());
     loop {
-        match client.once(service, path, &body).await {
+        match client.post_without_retry(service, path, &body).await {
             Ok(answer) => {
                 let id = answer[key]["id"].as_str().map(str::to_owned);
                 return id.ok_or_else(|| Error::Defect("the lock has no id".to_owned()));

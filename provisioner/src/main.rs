@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    provisioner::cli::run()
+    ExitCode::from(provisioner::cli::run() as u8)
 }

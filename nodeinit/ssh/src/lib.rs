@@ -23,7 +23,7 @@ pub use content::Content;
 pub use error::{Phase, SshError};
 pub use host_key::fingerprint;
 pub use machine::{NotReached, Way};
-pub use nodeinit::{CONNECTIONS, LockWait, Ran, run_limit};
+pub use nodeinit::{BrokeTooOften, LockWait, Ran, Reconnects, run_limit};
 pub use place::{COMMAND, Executable, Placed, UPLOAD, Wanted, digest_command};
 pub use session::Session;
 pub use signature::{FileSignature, SignatureError};

@@ -1,13 +1,14 @@
 //! nodeinit on another machine: its events, and how it ended.
 
 use super::{Output, Session, SshError};
-use nodeinit_base::{Backoff, WaitError};
+use nodeinit_base::{Backoff, WaitError, with_causes};
 use nodeinit_config::cluster::Timeouts;
 use nodeinit_protocol::{Event, Exit, Line};
 use std::time::Duration;
+use thiserror::Error;
 
-/// So many times a machine is reached again after its connection broke.
-pub const CONNECTIONS: u32 = 20;
+/// So many connections to a machine may break during one run there.
+const CONNECTIONS: u32 = 20;
 
 /// Between two attempts while another nodeinit runs on the machine.
 const LOCKED_PAUSE: Duration = Duration::from_millis(500);
@@ -24,11 +25,8 @@ pub fn run_limit(timeouts: &Timeouts) -> Duration {
 pub enum Ran {
     /// It succeeded.
     Done,
-    /// Another run holds the machine's lock.
-    Locked {
-        /// Which one, in the words of nodeinit.
-        holder: String,
-    },
+    /// Another run held the machine's lock until the deadline of the [`LockWait`].
+    Locked(WaitError),
     /// It failed.
     Failed {
         /// Its exit code.
@@ -41,8 +39,8 @@ pub enum Ran {
 }
 
 impl Session {
-    /// Runs nodeinit: `command` is its path and arguments, without `--output`. `each` receives each event of the run; a run that
-    /// finds the lock taken has none.
+    /// Runs nodeinit as soon as no other run holds the machine's lock, for at most `limit`. `command` is its path and arguments,
+    /// without `--output`. `tell` receives a line when the wait for the lock begins, and `each` receives each event of the run.
     ///
     /// # Errors
     /// [`SshError`], except for a broken connection.
@@ -51,8 +49,30 @@ impl Session {
         command: &str,
         input: &[u8],
         limit: Duration,
+        lock: &mut LockWait,
+        tell: impl Fn(String),
         mut each: impl FnMut(&Line),
     ) -> Result<Ran, SshError> {
+        loop {
+            match self.attempt(command, input, limit, &mut each).await? {
+                Attempt::Ended(ran) => return Ok(ran),
+                Attempt::Locked { holder } => {
+                    if let Err(late) = lock.pause(holder, &tell).await {
+                        return Ok(Ran::Locked(late));
+                    }
+                }
+            }
+        }
+    }
+
+    /// A run that finds the lock taken has no events.
+    async fn attempt(
+        &self,
+        command: &str,
+        input: &[u8],
+        limit: Duration,
+        mut each: impl FnMut(&Line),
+    ) -> Result<Attempt, SshError> {
         let mut holder = None;
         let mut failures = Failures::default();
         let read = |text: &str| {
@@ -72,16 +92,60 @@ impl Session {
         let ended = self.lines(&format!("exec {command} --output json"), input, limit, read).await;
         let (code, stderr) = match ended {
             Ok(Output { code, stderr, .. }) => (code, stderr),
-            Err(error @ SshError::Broken { .. }) => return Ok(Ran::Lost(error)),
+            Err(error @ SshError::Broken { .. }) => return Ok(Attempt::Ended(Ran::Lost(error))),
             Err(error) => return Err(error),
         };
-        Ok(match (Exit::of(code), holder) {
-            (Exit::Done, _) => Ran::Done,
-            (Exit::TryAgain, Some(holder)) => Ran::Locked { holder },
-            _ if failures.count > 0 => Ran::Failed { code, why: failures.joined() },
-            _ if stderr.trim().is_empty() => Ran::Failed { code, why: format!("exit code {code}") },
-            _ => Ran::Failed { code, why: stderr.trim().to_owned() },
-        })
+        let why = match (Exit::of(code), holder) {
+            (Exit::Done, _) => return Ok(Attempt::Ended(Ran::Done)),
+            (Exit::TryAgain, Some(holder)) => return Ok(Attempt::Locked { holder }),
+            _ if failures.count > 0 => failures.joined(),
+            _ if stderr.trim().is_empty() => format!("exit code {code}"),
+            _ => stderr.trim().to_owned(),
+        };
+        Ok(Attempt::Ended(Ran::Failed { code, why }))
+    }
+}
+
+/// How one attempt to run nodeinit ended.
+enum Attempt {
+    Ended(Ran),
+    /// Another run holds the machine's lock: `holder`, in the words of nodeinit.
+    Locked {
+        holder: String,
+    },
+}
+
+/// Too many connections to a machine broke during one run there.
+#[derive(Debug, Error)]
+#[error("the connection to {machine} broke {CONNECTIONS} times")]
+pub struct BrokeTooOften {
+    machine: String,
+}
+
+/// Counts the broken connections of one run on a machine. The run continues there and is found again.
+#[derive(Debug)]
+pub struct Reconnects {
+    machine: String,
+    broken: u32,
+}
+
+impl Reconnects {
+    /// A count for a run on `machine`.
+    #[must_use]
+    pub fn new(machine: &str) -> Self {
+        Self { machine: machine.to_owned(), broken: 0 }
+    }
+
+    /// Counts a broken connection. Returns the line to report before the next one.
+    ///
+    /// # Errors
+    /// [`BrokeTooOften`] for the last one that is allowed.
+    pub fn count(&mut self, why: &SshError) -> Result<String, BrokeTooOften> {
+        self.broken += 1;
+        match self.broken < CONNECTIONS {
+            true => Ok(format!("{}; {} continues on its own; reconnecting", with_causes(why), self.machine)),
+            false => Err(BrokeTooOften { machine: self.machine.clone() }),
+        }
     }
 }
 
@@ -132,7 +196,7 @@ impl LockWait {
     ///
     /// # Errors
     /// [`WaitError`] at the deadline.
-    pub async fn pause(&mut self, holder: String, tell: impl FnOnce(String)) -> Result<(), WaitError> {
+    async fn pause(&mut self, holder: String, tell: impl FnOnce(String)) -> Result<(), WaitError> {
         let (what, limit) = (&self.what, self.limit);
         let backoff = self.backoff.get_or_insert_with(|| {
             tell(format!("waiting up to {} s for {what}: {holder}", limit.as_secs()));
@@ -148,6 +212,7 @@ impl LockWait {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Phase;
     use tokio::time::Instant;
 
     #[tokio::test(start_paused = true)]
@@ -169,6 +234,17 @@ mod tests {
         assert!((50..=70).contains(&took), "{took} s");
         let text = "timed out after 60 s waiting for the end of the other nodeinit run on m2; last state: process 12";
         assert_eq!(late.to_string(), text);
+    }
+
+    #[test]
+    fn a_run_may_lose_a_limited_number_of_connections() {
+        let (mut reconnects, why) =
+            (Reconnects::new("m2"), SshError::Broken { name: "m2".into(), phase: Phase::Command, source: None });
+        for _ in 1..CONNECTIONS {
+            let note = reconnects.count(&why).unwrap();
+            assert!(note.ends_with("; m2 continues on its own; reconnecting"), "{note}");
+        }
+        assert_eq!(reconnects.count(&why).unwrap_err().to_string(), "the connection to m2 broke 20 times");
     }
 
     #[test]

@@ -101,7 +101,7 @@ impl Apply<'_> {
         let (service, _, key) = collection(kind);
         let mut backoff = backoff::within(self.client.limit());
         loop {
-            let error = match self.client.once(service, path, body).await {
+            let error = match self.client.post_without_retry(service, path, body).await {
                 Ok(mut answer) => return read(parts, key, &mut answer),
                 Err(error) => error,
             };

@@ -32,7 +32,7 @@ impl Apply<'_> {
                 Fix::Update { .. } | Fix::Wait { .. } => {}
                 Fix::Act(action, _) => {
                     let path = format!("/servers/{}/action", found.id);
-                    match self.client.once(Service::Compute, &path, &json!({ *action: null })).await {
+                    match self.client.post_without_retry(Service::Compute, &path, &json!({ *action: null })).await {
                         // It has reached that state meanwhile, or is on the way there.
                         Err(error) if error.status() == Some(409) => {}
                         other => drop(other?),

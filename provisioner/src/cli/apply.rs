@@ -15,10 +15,10 @@ use crate::{
 };
 use clap::Args;
 use nodeinit_config::{Cluster, Loaded, cluster::Role};
+use nodeinit_protocol::Exit;
 use serde_json::json;
 use std::{
     path::{Path, PathBuf},
-    process::ExitCode,
     time::Instant,
 };
 
@@ -39,7 +39,7 @@ pub(super) struct Arguments {
     replace_balancer: bool,
 }
 
-pub(super) async fn run(args: &Arguments, verbosity: Verbosity) -> Result<ExitCode, Error> {
+pub(super) async fn run(args: &Arguments, verbosity: Verbosity) -> Result<Exit, Error> {
     if !args.yes {
         confirm::needs_terminal("apply")?;
     }
@@ -68,7 +68,7 @@ impl Work<'_> {
 }
 
 /// Creates all resources, or those of one machine (`only`).
-pub(super) async fn create(session: &Session, work: &Work<'_>) -> Result<ExitCode, Error> {
+pub(super) async fn create(session: &Session, work: &Work<'_>) -> Result<Exit, Error> {
     let (operator, alone) = (work.operator, work.alone());
     if !operator.resources_only {
         // A program that cannot be sent is reported before anything is created.
@@ -84,7 +84,7 @@ pub(super) async fn create(session: &Session, work: &Work<'_>) -> Result<ExitCod
             report::plan(plan, &session.output);
             if !confirm::agrees("apply these changes? [y/N]") {
                 session.output.text("nothing was changed");
-                return Ok(ExitCode::FAILURE);
+                return Ok(Exit::Failed);
             }
             begun = Instant::now();
             session.output.restart();
@@ -116,7 +116,7 @@ pub(super) async fn create(session: &Session, work: &Work<'_>) -> Result<ExitCod
         false => "the rest is up to date",
     };
     match unhealthy.is_empty() {
-        true => Ok(ExitCode::SUCCESS),
+        true => Ok(Exit::Done),
         false => Err(Error::Unhealthy { machines: unhealthy, rest }),
     }
 }

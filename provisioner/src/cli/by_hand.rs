@@ -7,18 +7,19 @@ use crate::{
     secrets::Secrets,
     userdata::{self, Inputs, UserDataError},
 };
+use nodeinit_protocol::Exit;
 use nodeinit_screen::tell;
-use std::{path::Path, process::ExitCode};
+use std::path::Path;
 
-pub(super) fn user_data(source: &Source, name: &str) -> Result<ExitCode, Error> {
+pub(super) fn user_data(source: &Source, name: &str) -> Result<Exit, Error> {
     let loaded = read(&source.config)?;
     let secrets = Secrets::existing(&source.secrets)?;
     let text = userdata::of(&loaded, name, &Inputs::default(), &secrets).map_err(wrong)?;
     output::line(text.trim_end());
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }
 
-pub(super) fn bundle(source: &Source, name: &str, out: Option<&Path>) -> Result<ExitCode, Error> {
+pub(super) fn bundle(source: &Source, name: &str, out: Option<&Path>) -> Result<Exit, Error> {
     let loaded = read(&source.config)?;
     let secrets = Secrets::existing(&source.secrets)?;
     match (userdata::secrets_of(&loaded, name, &secrets).map_err(wrong)?, out) {
@@ -29,7 +30,7 @@ pub(super) fn bundle(source: &Source, name: &str, out: Option<&Path>) -> Result<
         (Some(text), None) => output::line(text.expose().trim_end()),
         (None, _) => tell(&format!("{name} needs no secrets file: the first master sends it all secrets over SSH")),
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }
 
 /// A file that is there may be the only copy of the cluster's keys.

@@ -1,14 +1,10 @@
 //! `destroy`: shows what it deletes, asks, and deletes it.
 
 use super::{Source, Verbosity, confirm, session::Session};
-use crate::{
-    destroy,
-    error::{Error, PARTLY},
-    report,
-};
+use crate::{destroy, error::Error, report};
 use clap::Args;
+use nodeinit_protocol::Exit;
 use serde_json::json;
-use std::process::ExitCode;
 
 #[derive(Args)]
 pub(super) struct Arguments {
@@ -22,7 +18,7 @@ pub(super) struct Arguments {
     break_lock: bool,
 }
 
-pub(super) async fn run(args: &Arguments, verbosity: Verbosity) -> Result<ExitCode, Error> {
+pub(super) async fn run(args: &Arguments, verbosity: Verbosity) -> Result<Exit, Error> {
     let session = Session::open(&args.source, verbosity).await?;
     session.record("destroy");
     let ours = session.ours().await?;
@@ -32,7 +28,7 @@ pub(super) async fn run(args: &Arguments, verbosity: Verbosity) -> Result<ExitCo
     if !ours.is_empty() {
         if !doomed.is_empty() && !args.yes && !confirmed(&session, doomed.len())? {
             session.output.text("nothing was deleted");
-            return Ok(ExitCode::FAILURE);
+            return Ok(Exit::Failed);
         }
         let lock = session.lock(args.break_lock).await?;
         let output = &session.output;
@@ -47,11 +43,11 @@ pub(super) async fn run(args: &Arguments, verbosity: Verbosity) -> Result<ExitCo
         );
         session.output.tell(&text, || json!({ "event": "finished", "unread": unread }));
         session.told();
-        return Ok(ExitCode::from(PARTLY));
+        return Ok(Exit::Partly);
     }
     session.output.tell("no resources of this cluster are left", || json!({ "event": "finished" }));
     session.told();
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }
 
 /// The user types the cluster's name; without a terminal, `--yes` is required.

@@ -4,12 +4,12 @@ use super::confirm;
 use crate::{error::Error, output};
 use clap::Args;
 use nodeinit_config::{Layer, fresh_cluster_id, releases::DEFAULT, template};
+use nodeinit_protocol::Exit;
 use serde_json::Value;
 use std::{
     fs::OpenOptions,
     io::{IsTerminal, Write},
     path::PathBuf,
-    process::ExitCode,
 };
 
 #[derive(Args)]
@@ -40,7 +40,7 @@ pub(super) struct Init {
     force: bool,
 }
 
-pub(super) fn run(args: &Init) -> Result<ExitCode, Error> {
+pub(super) fn run(args: &Init) -> Result<Exit, Error> {
     let asked = [
         ("--name", "name of the cluster", &args.name),
         ("--image", "image of the machines", &args.image),
@@ -72,7 +72,7 @@ pub(super) fn run(args: &Init) -> Result<ExitCode, Error> {
         remedy: "add --force to replace it, or name another file with --file".to_owned(),
     })?;
     output::line(&format!("{name} is written, with a new cluster ID; next: `provisioner plan --config {name}`"));
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }
 
 fn answer(question: &str) -> Result<String, Error> {

@@ -9,8 +9,9 @@ use super::{
 use crate::{balancer, destroy, error::Error, resources::Found, secrets::Secrets, userdata};
 use clap::{Args, Subcommand};
 use nodeinit_config::{Cluster, cluster::Role};
+use nodeinit_protocol::Exit;
 use serde_json::json;
-use std::{process::ExitCode, time::Instant};
+use std::time::Instant;
 
 #[derive(Subcommand)]
 pub(super) enum Machine {
@@ -49,7 +50,7 @@ impl Machine {
     }
 }
 
-pub(super) async fn run(machine: &Machine, role: Role, verbosity: Verbosity) -> Result<ExitCode, Error> {
+pub(super) async fn run(machine: &Machine, role: Role, verbosity: Verbosity) -> Result<Exit, Error> {
     let session = Session::open(machine.source(), verbosity).await?;
     match machine {
         Machine::Add(named) => add(&session, named, role).await,
@@ -58,7 +59,7 @@ pub(super) async fn run(machine: &Machine, role: Role, verbosity: Verbosity) -> 
 }
 
 /// As `apply`, but for one machine alone.
-async fn add(session: &Session, named: &Named, role: Role) -> Result<ExitCode, Error> {
+async fn add(session: &Session, named: &Named, role: Role) -> Result<Exit, Error> {
     let cluster = &session.loaded.cluster;
     fits(cluster, &named.name, role)?;
     if userdata::role(cluster, &named.name).is_none() {
@@ -74,7 +75,7 @@ async fn add(session: &Session, named: &Named, role: Role) -> Result<ExitCode, E
 }
 
 /// Takes a machine out of the balancer and the cluster, then deletes its resources.
-async fn remove(session: &Session, named: &Named, role: Role, force: bool) -> Result<ExitCode, Error> {
+async fn remove(session: &Session, named: &Named, role: Role, force: bool) -> Result<Exit, Error> {
     fits(&session.loaded.cluster, &named.name, role)?;
     let ours = session.ours().await?;
     if !destroy::of_machine(&ours, &named.name).is_empty() {
@@ -85,7 +86,7 @@ async fn remove(session: &Session, named: &Named, role: Role, force: bool) -> Re
     let gone = format!("no resources of {} are left; also remove it from `{role}s` in the configuration", named.name);
     session.output.tell(&gone, || json!({ "event": "finished" }));
     session.told();
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }
 
 async fn leave(session: &Session, named: &Named, role: Role, force: bool, ours: &[Found]) -> Result<(), Error> {

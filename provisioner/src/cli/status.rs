@@ -2,15 +2,13 @@
 
 use super::{Operator, Source, Verbosity, apply::delivery, session::Session};
 use crate::{delivery::State, error::Error, report, resources::Found, secrets::Secrets};
-use std::{
-    process::ExitCode,
-    time::{Duration, Instant},
-};
+use nodeinit_protocol::Exit;
+use std::time::{Duration, Instant};
 
 /// How soon the first master must accept the login: `status` does not wait for a machine to boot.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-pub(super) async fn run(source: &Source, resources_only: bool, verbosity: Verbosity) -> Result<ExitCode, Error> {
+pub(super) async fn run(source: &Source, resources_only: bool, verbosity: Verbosity) -> Result<Exit, Error> {
     let session = Session::open(source, verbosity).await?;
     let ours = session.ours().await?;
     report::status(&ours, &session.output);
@@ -18,7 +16,7 @@ pub(super) async fn run(source: &Source, resources_only: bool, verbosity: Verbos
         let told = ask(&session, &ours).await;
         report::machines(&session.loaded.cluster, &ours, &told, &session.output);
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }
 
 async fn ask(session: &Session, ours: &[Found]) -> Result<State, Error> {

@@ -3,8 +3,9 @@
 use super::{FILES, read};
 use crate::{error::Error, output, timeline};
 use clap::Args;
+use nodeinit_protocol::Exit;
 use nodeinit_screen::run::Form;
-use std::{path::PathBuf, process::ExitCode};
+use std::path::PathBuf;
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 #[derive(Args)]
@@ -20,7 +21,7 @@ pub(super) struct Timeline {
     run: u32,
 }
 
-pub(super) fn run(args: &Timeline) -> Result<ExitCode, Error> {
+pub(super) fn run(args: &Timeline) -> Result<Exit, Error> {
     let path = timeline::path(&read(&args.config)?.cluster.name);
     let runs = timeline::read(&path)?;
     let Some(run) = runs.iter().rev().nth(args.run as usize - 1) else {
@@ -36,5 +37,5 @@ pub(super) fn run(args: &Timeline) -> Result<ExitCode, Error> {
     let begun = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
     let text = args.output.draw("provisioner", run, &begun.format(&Rfc3339).unwrap_or_default());
     output::line(text.trim_end());
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }

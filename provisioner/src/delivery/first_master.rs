@@ -17,11 +17,11 @@ use nodeinit_config::{
     cluster::{Machine, Role},
 };
 use nodeinit_protocol::{
-    Event, Line,
+    Event, Exit, Line,
     paths::{CONFIG, PROGRAM, SECRETS},
 };
 use nodeinit_ssh::{
-    COMMAND, CONNECTIONS, ClientKey, Executable, LockWait, NotReached, Output, Ran, RemoteFile, Session, SshError,
+    COMMAND, ClientKey, Executable, LockWait, NotReached, Output, Ran, Reconnects, RemoteFile, Session, SshError,
     Target, Wanted, Way, hex_word, run_limit,
 };
 use serde_json::json;
@@ -200,8 +200,8 @@ impl<'a> FirstMaster<'a> {
         // It brings up itself, then the other machines.
         let limit = 2 * run_limit(&self.work.loaded.cluster.timeouts);
         let mut locked = LockWait::new(self.name(), limit);
-        let mut connections = 0;
-        while connections < CONNECTIONS {
+        let mut reconnects = Reconnects::new(self.name());
+        loop {
             let (is_healthy, healthy) = (Cell::new(false), Notify::new());
             let each = |line: &Line| {
                 if matches!(&line.event, Event::Done { step, .. } if step == "etcd" && line.host.is_none()) {
@@ -212,7 +212,8 @@ impl<'a> FirstMaster<'a> {
             };
             let line = format!("nodeinit {command}");
             let running = async {
-                let ran = self.session.nodeinit(&line, input, limit, each).await;
+                let tell = |note: String| self.work.tell(&note);
+                let ran = self.session.nodeinit(&line, input, limit, &mut locked, tell, each).await;
                 healthy.notify_one();
                 ran
             };
@@ -228,29 +229,27 @@ impl<'a> FirstMaster<'a> {
             written?;
             match ran.map_err(|e| self.failed(&e))? {
                 Ran::Done => return Ok(()),
-                Ran::Locked { holder } => {
-                    let waited = locked.pause(holder, |note| self.work.tell(&note)).await;
-                    waited.map_err(|late| Error::Deadline {
+                Ran::Locked(late) => {
+                    return Err(Error::Deadline {
                         thing: format!("nodeinit on {}", self.name()),
                         what: "the other nodeinit run on that machine ends".to_owned(),
                         seconds: late.limit.as_secs(),
                         last: late.seen,
-                    })?;
+                    });
                 }
                 Ran::Failed { code, why } => {
                     let what = format!("`nodeinit {command}` on {} ended with {code}: {why}", self.name());
-                    return Err(Error::Machine { what, code: u8::try_from(code).unwrap_or(1) });
+                    return Err(Error::Machine { what, exit: Exit::of(code) });
                 }
                 Ran::Lost(error) => {
-                    connections += 1;
-                    let why = with_causes(&error);
-                    self.work.tell(&format!("{why}; {} continues on its own; reconnecting", self.name()));
+                    let note = reconnects
+                        .count(&error)
+                        .map_err(|e| Error::Machine { what: e.to_string(), exit: Exit::TryAgain })?;
+                    self.work.tell(&note);
                     self.session = connect(&self.way, self.work.patience).await?;
                 }
             }
         }
-        let what = format!("the connection to {} broke {CONNECTIONS} times", self.name());
-        Err(Error::Machine { what, code: 75 })
     }
 
     /// The machine that a line is about.
@@ -331,10 +330,12 @@ impl<'a> FirstMaster<'a> {
 
     fn failed(&self, error: &SshError) -> Error {
         match error {
-            SshError::Upload { .. } | SshError::Failed { .. } => Error::Machine { what: error.to_string(), code: 1 },
+            SshError::Upload { .. } | SshError::Failed { .. } => {
+                Error::Machine { what: error.to_string(), exit: Exit::Failed }
+            }
             error => Error::Machine {
                 what: format!("the connection to {} failed: {}", self.name(), with_causes(error)),
-                code: 75,
+                exit: Exit::TryAgain,
             },
         }
     }
@@ -347,8 +348,10 @@ fn wanted<'a>(path: &'a str, mode: u32, text: &str) -> Wanted<'a> {
 
 /// The machine ID in an answer of the machine's shell.
 fn machine_id(answer: &str) -> Result<String, Error> {
-    let missing =
-        || Error::Machine { what: "the first master has no machine ID in /etc/machine-id".to_owned(), code: 1 };
+    let missing = || Error::Machine {
+        what: "the first master has no machine ID in /etc/machine-id".to_owned(),
+        exit: Exit::Failed,
+    };
     hex_word(answer, 32).map(str::to_owned).ok_or_else(missing)
 }
 
@@ -403,9 +406,9 @@ async fn connect(way: &Way, limit: Duration) -> Result<Session, Error> {
             let what = with_causes(&error);
             match error {
                 SshError::WrongHostKey { name, .. } | SshError::UnknownHostKey { name, .. } => {
-                    Error::HostKey { machine: name, what, code: 1 }
+                    Error::HostKey { machine: name, what, exit: Exit::Failed }
                 }
-                _ => Error::Machine { what, code: 1 },
+                _ => Error::Machine { what, exit: Exit::Failed },
             }
         }
     })

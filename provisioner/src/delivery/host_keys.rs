@@ -12,6 +12,7 @@ use crate::{
 };
 use futures_util::future::join_all;
 use nodeinit_base::Backoff;
+use nodeinit_protocol::Exit;
 use serde_json::json;
 use std::{
     collections::BTreeMap,
@@ -138,13 +139,12 @@ fn portable(secrets: &Secrets, server: &Found, keys: &[String]) -> Option<String
 /// The keys that a server's console shows, as soon as it shows them.
 async fn on_console(work: &Delivery<'_>, server: &Found) -> Result<Vec<String>, Error> {
     let name = &server.part.name;
-    let unknown = |what: String, code: u8| Error::HostKey { machine: name.clone(), what, code };
+    let unknown = |what: String| Error::HostKey { machine: name.clone(), what, exit: Exit::TryAgain };
     if server.state() != "ACTIVE" {
-        return Err(unknown(format!("no host key of {name} is known, and its server is {}", server.state()), 75));
+        return Err(unknown(format!("no host key of {name} is known, and its server is {}", server.state())));
     }
     work.output.begin(name, "boots and shows its SSH host keys on its console");
-    let keys =
-        shown_keys(work, server).await.map_err(|why| unknown(format!("no host key of {name} is known: {why}"), 75));
+    let keys = shown_keys(work, server).await.map_err(|why| unknown(format!("no host key of {name} is known: {why}")));
     work.output.end(name);
     keys
 }

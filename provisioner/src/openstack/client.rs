@@ -191,7 +191,7 @@ impl Client {
     ///
     /// # Errors
     /// As the service says. [`ApiError::may_heal`] means that nobody knows whether it was done.
-    pub async fn once(&self, service: Service, path: &str, body: &Value) -> Result<Value, ApiError> {
+    pub async fn post_without_retry(&self, service: Service, path: &str, body: &Value) -> Result<Value, ApiError> {
         self.attempt(&Method::POST, service, path, Some(body), self.limit).await
     }
 

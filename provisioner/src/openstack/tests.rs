@@ -68,7 +68,7 @@ fn what_creates_is_not_repeated_unseen() {
     with_cloud(
         |_| Some((500, json!({}))),
         |client: Client, seen| async move {
-            let error = client.once(Service::Compute, "/servers", &json!({})).await.unwrap_err();
+            let error = client.post_without_retry(Service::Compute, "/servers", &json!({})).await.unwrap_err();
             assert!(error.may_heal());
             assert_eq!(seen.borrow().len(), 1);
         },
@@ -135,7 +135,7 @@ fn one_service_that_is_overloaded_slows_down_all_requests() {
         false => Some((200, json!({}))),
     };
     with_cloud(script, |client: Client, _| async move {
-        let _ = client.once(Service::Compute, "/servers", &json!({})).await;
+        let _ = client.post_without_retry(Service::Compute, "/servers", &json!({})).await;
         let begun = Instant::now();
         client.get(Service::Network, "/ports").await.unwrap();
         assert!(begun.elapsed() >= Duration::from_millis(900), "asked again after {:?}", begun.elapsed());

@@ -27,10 +27,9 @@ use crate::{
 use async_trait::async_trait;
 pub(super) use fleet::Fleet;
 pub use fleet::read_key;
-use nodeinit_base::with_causes;
 use nodeinit_config::cluster::{Cluster, Machine, Role};
 use nodeinit_protocol::WorkerSecrets;
-use nodeinit_ssh::{CONNECTIONS, LockWait, Target, run_limit};
+use nodeinit_ssh::{LockWait, Reconnects, Target, run_limit};
 use remote::{Ended, Remote};
 use std::{
     cell::{Cell, RefCell},
@@ -207,18 +206,15 @@ impl Step for Host {
             return Err(StepError::new("there is no CA").exit(Exit::Defect));
         };
         let _place = self.fleet.places.acquire().await;
-        for _ in 0..CONNECTIONS {
-            match self.attempt(cx, &config).await? {
-                Ended::Well => return Ok(()),
-                Ended::Lost(error) => {
-                    let name = &self.machine.name;
-                    let why = with_causes(&error);
-                    cx.report.note(&self.name(), format!("{why}; {name} continues on its own; reconnecting"));
-                }
-            }
+        let mut reconnects = Reconnects::new(&self.machine.name);
+        while let Ended::Lost(error) = self.attempt(cx, &config).await? {
+            let note = reconnects.count(&error).map_err(|e| {
+                StepError::new(e.to_string())
+                    .exit(Exit::TryAgain)
+                    .hint("fix the network between the two machines, then run `nodeinit up` again")
+            })?;
+            cx.report.note(&self.name(), note);
         }
-        Err(StepError::new(format!("the connection to {} broke {CONNECTIONS} times", self.machine.name))
-            .exit(Exit::TryAgain)
-            .hint("fix the network between the two machines, then run `nodeinit up` again"))
+        Ok(())
     }
 }

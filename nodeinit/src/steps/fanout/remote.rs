@@ -24,6 +24,12 @@ const LACKS: &str = "lacks-artifacts";
 /// What a look says where there is work without asking nodeinit.
 const OTHER: u32 = 100;
 
+/// How a machine refuses our program because its own is newer. It prints the version.
+const NEWER: u32 = 101;
+
+/// This program's version.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// What to do if a file cannot be written there.
 const UNWRITABLE: &str =
     "check that the machine's disk is not full and that root may write to it, then run `nodeinit up` again";
@@ -79,6 +85,9 @@ impl Remote {
 
     /// Brings what differs of our program, the configuration, and the files of releases that it needs. Returns whether one of `artifacts` is
     /// not there.
+    ///
+    /// # Errors
+    /// If the machine has a newer nodeinit: that one may have written what ours cannot read.
     pub(super) async fn equip(
         &self,
         program: &Program,
@@ -88,14 +97,23 @@ impl Remote {
     ) -> Result<bool, StepError> {
         // A configuration that nodeinit did not write is kept beside.
         let before = format!(
-            "if [ -s {CONFIG} ] && ! head -n 1 {CONFIG} | grep -q '^{}'
+            "{}
+            if [ -s {CONFIG} ] && ! head -n 1 {CONFIG} | grep -q '^{}'
             then cp -p {CONFIG} {CONFIG}.before; sync {CONFIG}.before; fi
             {}",
+            refusal_if_newer(&program.path),
             payload::HEAD,
             lacking(artifacts),
         );
         let wanted = wanted(program, config, releases);
-        let placed = self.session.place(&before, &wanted).await.map_err(|e| self.failed(e))?;
+        let placed = self.session.place(&before, &wanted).await.map_err(|e| match e {
+            SshError::Failed { code: NEWER, says, .. } => StepError::new(format!(
+                "{} has nodeinit {says}, which is newer than {VERSION} on this machine; nothing was changed there",
+                self.name
+            ))
+            .hint(format!("install nodeinit {says} on this machine, then run `nodeinit up` again")),
+            e => self.failed(e),
+        })?;
         Ok(placed.output.lines().any(|line| line == LACKS))
     }
 
@@ -133,23 +151,17 @@ impl Remote {
     /// `locked` allows.
     pub(super) async fn up(&self, cx: &Context, program: &Program, locked: &mut LockWait) -> Result<Ended, StepError> {
         let (command, limit) = (format!("{} up --local", program.path), run_limit(&cx.cluster.timeouts));
-        loop {
-            let mut under_way = Vec::new();
-            let each = |line: &Line| self.heard(cx, &mut under_way, &line.event);
-            let ran = self.session.nodeinit(&command, b"", limit, each).await.map_err(|e| self.failed(e))?;
-            match ran {
-                Ran::Done => return Ok(Ended::Well),
-                Ran::Lost(e) => return Ok(Ended::Lost(e)),
-                Ran::Locked { holder } => {
-                    let waited = locked.pause(holder, |note| cx.report.note(&self.step, note)).await;
-                    waited.map_err(|late| {
-                        StepError::from(late).hint(
-                            "on that machine, find out what the other run waits for (`journalctl -t nodeinit`) and stop it; then run `nodeinit up` here again",
-                        )
-                    })?;
-                }
-                Ran::Failed { code, why } => return Err(self.did_not_come_up(code, &why)),
-            }
+        let mut under_way = Vec::new();
+        let tell = |note| cx.report.note(&self.step, note);
+        let each = |line: &Line| self.heard(cx, &mut under_way, &line.event);
+        let ran = self.session.nodeinit(&command, b"", limit, locked, tell, each).await;
+        match ran.map_err(|e| self.failed(e))? {
+            Ran::Done => Ok(Ended::Well),
+            Ran::Lost(e) => Ok(Ended::Lost(e)),
+            Ran::Locked(late) => Err(StepError::from(late).hint(
+                "on that machine, find out what the other run waits for (`journalctl -t nodeinit`) and stop it; then run `nodeinit up` here again",
+            )),
+            Ran::Failed { code, why } => Err(self.did_not_come_up(code, &why)),
         }
     }
 
@@ -198,6 +210,15 @@ fn wanted<'a>(program: &'a Program, config: &str, releases: &'a [(String, Bytes)
     let releases = releases.iter().map(|(path, content)| file(path, content.clone()));
     let config = file(CONFIG, Bytes::copy_from_slice(config.as_bytes()));
     [Wanted::executable(&program.path, &program.executable)].into_iter().chain(releases).chain([config]).collect()
+}
+
+/// A command that ends the script with [`NEWER`] where the program at `path` is newer than this one.
+fn refusal_if_newer(path: &str) -> String {
+    format!(
+        "if theirs=$({path} --version 2>/dev/null) && theirs=${{theirs#nodeinit }} \
+         && [ \"$(printf '%s\\n' \"$theirs\" {VERSION} | sort -V | tail -n 1)\" != {VERSION} ]
+         then echo \"$theirs\" >&2; exit {NEWER}; fi"
+    )
 }
 
 /// A command that says [`LACKS`] where one of these files is not there.

@@ -3,7 +3,7 @@
 use crate::server::{LIMIT, Server, free_address};
 use bytes::Bytes;
 use nodeinit_protocol::{Event, Line};
-use nodeinit_ssh::{Executable, NotReached, Ran, RemoteFile, Session, SshError, Target, Wanted, Way};
+use nodeinit_ssh::{Executable, LockWait, NotReached, Ran, RemoteFile, Session, SshError, Target, Wanted, Way};
 use std::{
     cell::RefCell,
     convert::Infallible,
@@ -116,10 +116,11 @@ fn install(server: &Server, script: &str) {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// Runs it, and returns the events that came, too.
+/// Runs it, and returns the events that came, too. It waits for the lock for a second.
 async fn run(session: &Session) -> (Ran, Vec<Line>) {
     let mut lines = Vec::new();
-    let ran = session.nodeinit("nodeinit up --local", b"permit", LIMIT, |line| lines.push(line.clone())).await.unwrap();
+    let (mut lock, each) = (LockWait::new("m2", Duration::from_secs(1)), |line: &Line| lines.push(line.clone()));
+    let ran = session.nodeinit("nodeinit up --local", b"permit", LIMIT, &mut lock, |_| {}, each).await.unwrap();
     (ran, lines)
 }
 
@@ -156,8 +157,14 @@ async fn a_run_that_holds_the_lock_and_a_broken_connection_are_told_apart_from_f
     install(&server, &format!("echo '{locked}'; exit 75"));
     let (ran, lines) = run(&session).await;
     let expected = "another nodeinit (process 12) is changing this machine";
-    assert!(matches!(&ran, Ran::Locked { holder } if holder == expected), "{ran:?}");
+    assert!(matches!(&ran, Ran::Locked(late) if late.seen == expected), "{ran:?}");
     assert!(lines.is_empty(), "{lines:?}");
+
+    // The other run ends during the wait.
+    let ended = server.file("ended").display().to_string();
+    install(&server, &format!("[ -e {ended} ] && exit; touch {ended}; echo '{locked}'; exit 75"));
+    let (ran, _) = run(&session).await;
+    assert!(matches!(ran, Ran::Done), "{ran:?}");
 
     // A deadline of the run itself.
     install(&server, r#"echo '{"event":"failed","step":"etcd","error":"timed out"}'; exit 75"#);

@@ -90,6 +90,30 @@ async fn a_broken_connection_installs_no_part_of_the_configuration() {
 }
 
 #[tokio::test]
+async fn a_newer_nodeinit_is_never_replaced() {
+    let machine = Machine::start();
+    let config = format!("{} on m1.\n", payload::HEAD);
+    let install = |text: &str| {
+        // Our program is open, and must not change.
+        fs::remove_file(&machine.program.path).unwrap();
+        fs::write(&machine.program.path, text).unwrap();
+        fs::set_permissions(&machine.program.path, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    for newer in ["0.1.1", "0.10.0", "1.0.0"] {
+        install(&format!("#!/bin/sh\necho nodeinit {newer}\n"));
+        let error = machine.remote().await.equip(&machine.program, &config, &[], &[]).await.unwrap_err();
+        let expected = format!("m2 has nodeinit {newer}, which is newer than {VERSION}");
+        assert!(error.to_string().starts_with(&expected), "{error}");
+        assert!(machine.text("nodeinit").contains(newer) && !machine.server.file("etc").exists());
+    }
+    for replaceable in ["#!/bin/sh\necho nodeinit 0.0.9\n", "#!/bin/sh\nexit 1\n", "no program"] {
+        install(replaceable);
+        machine.remote().await.equip(&machine.program, &config, &[], &[]).await.unwrap();
+        assert_eq!(machine.text("nodeinit"), "program");
+    }
+}
+
+#[tokio::test]
 async fn files_of_releases_come_along() {
     let machine = Machine::start();
     let config = format!("{} on m1.\n", payload::HEAD);
