@@ -26,18 +26,18 @@ pub(crate) fn a_machine_that_fails_preflight() {
     let stopped = ["containerd", "systemctl enable --now containerd"];
     refuses(
         &host,
-        &[&[by(6443, "kube-apiserver").as_str(), &by(2379, "etcd"), "remedy: stop it"], &stopped[..]].concat(),
+        &[&[by(6443, "kube-apiserver").as_str(), &by(2379, "etcd"), "hint: stop it"], &stopped[..]].concat(),
     );
     host.must("systemctl stop taken-6443 taken-2379");
     refuses(&host, &stopped);
     host.must("systemctl start containerd");
 
     host.configure("artifacts: {source: image, binaries: [], images: []}");
-    refuses(&host, &["there is no kubelet at /usr/bin/kubelet", "remedy: set artifacts.source to `upstream`"]);
+    refuses(&host, &["there is no kubelet at /usr/bin/kubelet", "hint: set artifacts.source to `upstream`"]);
     host.put("/usr/bin/kubelet", "#!/bin/sh\necho Kubernetes v1.33.0");
     host.must("chmod 755 /usr/bin/kubelet");
     let differs = format!("/usr/bin/kubelet is v1.33.0, but kubernetes.version is {}", version());
-    refuses(&host, &[&differs, "remedy: provide the kubelet"]);
+    refuses(&host, &[&differs, "hint: provide the kubelet"]);
     // A wrong installed kubelet is replaced by the right one from the source.
     host.must("rm /etc/nodeinit/conf.d/50-test.yaml");
     host.up();

@@ -175,7 +175,7 @@ impl Cri {
     ///
     /// # Errors
     /// [`CriError`], also where there is no such container.
-    pub async fn ending(&self, id: &str) -> Result<Ending, CriError> {
+    pub async fn container_status(&self, id: &str) -> Result<Ending, CriError> {
         let request = wire::ContainerStatusRequest { container_id: id.into() };
         let answer: wire::ContainerStatusResponse =
             self.call("ContainerStatus", &request, Duration::from_secs(10)).await?;

@@ -45,7 +45,7 @@ fn rendered(report: &preflight::Report, output: Output) -> String {
                     Level::Failure => "failure",
                     Level::Warning => "warning",
                 };
-                text += &format!("{level}: {}: {}\n  remedy: {}\n", finding.check, finding.what, finding.remedy);
+                text += &format!("{level}: {}: {}\n  hint: {}\n", finding.check, finding.what, finding.remedy);
             }
             let (failures, warnings) = (report.failures().count(), report.warnings().count());
             let verdict = if failures == 0 { "passed" } else { "failed" };

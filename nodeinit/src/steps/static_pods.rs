@@ -242,7 +242,7 @@ pub(super) async fn explain(cx: &Context, component: Component) {
             cx.report.note(name, "the kubelet has not created a container for it");
             return Ok::<_, CriError>(());
         };
-        let ending = Cri::connect(cri::SOCKET).await?.ending(&latest.id).await?;
+        let ending = Cri::connect(cri::SOCKET).await?.container_status(&latest.id).await?;
         let state = format!("container {:.12} {:?}, restarted {} times", latest.id, latest.state, latest.attempt);
         cx.report.note(name, format!("{state}, exit code {} {} {}", ending.exit_code, ending.reason, ending.message));
         let log = cx.files.read(&ending.log).ok().flatten().unwrap_or_default();

@@ -112,7 +112,7 @@ impl Report {
     #[must_use]
     pub fn refusal(&self) -> Option<StepError> {
         let lines: Vec<String> =
-            self.failures().map(|f| format!("\n  - {}: {}\n    remedy: {}", f.check, f.what, f.remedy)).collect();
+            self.failures().map(|f| format!("\n  - {}: {}\n    hint: {}", f.check, f.what, f.remedy)).collect();
         let problems = match lines.len() {
             0 => return None,
             1 => "1 problem".to_owned(),

@@ -50,7 +50,7 @@ async fn every_problem_is_in_one_report_with_its_remedy() {
     ] {
         assert!(text.contains(part), "{part:?} is not in\n{text}");
     }
-    assert_eq!(text.matches("remedy:").count(), report.failures().count());
+    assert_eq!(text.matches("hint:").count(), report.failures().count());
     assert!(report.findings.iter().all(|f| !f.remedy.is_empty()));
 }
 

@@ -97,7 +97,7 @@ async fn down_for(component: Component) -> Option<Duration> {
     if latest.state != ContainerState::Exited {
         return None;
     }
-    let ending = Cri::connect(cri::SOCKET).await.ok()?.ending(&latest.id).await.ok()?;
+    let ending = Cri::connect(cri::SOCKET).await.ok()?.container_status(&latest.id).await.ok()?;
     let finished = SystemTime::UNIX_EPOCH + Duration::from_nanos(u64::try_from(ending.finished).ok()?);
     finished.elapsed().ok()
 }
