@@ -18,12 +18,59 @@ pub(crate) fn three_masters_and_two_workers() {
     no_worker_has_the_key_of_a_ca(&cluster);
     no_secret_is_shown(&cluster, &said);
     no_token_is_left(first);
+    a_blocked_drain_changes_nothing(first, &cluster.workers[0]);
     one_master_loses_its_power(&cluster);
 }
 
 /// Collects what every process exposes to others.
 const SAMPLER: &str =
     "while [ ! -e /root/stop ]; do cat /proc/[0-9]*/{cmdline,environ} >>/run/seen 2>/dev/null; sleep 0.05; done";
+
+/// A Deployment whose budget permits no eviction, and a pod that nothing recreates.
+const BLOCKING: &str = r"
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      nodeName: WORKER
+      containers: [{name: pause, image: PAUSE}]
+---
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata: {name: all}
+spec: {minAvailable: 1, selector: {matchLabels: {app: web}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: lone}
+spec:
+  nodeName: WORKER
+  containers: [{name: pause, image: PAUSE}]
+  volumes: [{name: scratch, emptyDir: {}}]
+";
+
+/// `worker remove` names everything that blocks the drain, and leaves the node and its tokens alone.
+fn a_blocked_drain_changes_nothing(first: &Host, worker: &Host) {
+    let image = first.must("nodeinit artifacts list | grep -o 'registry.k8s.io/pause:[0-9.]*' | head -n 1");
+    first.put("/root/blocking.yaml", &BLOCKING.replace("PAUSE", image.trim()).replace("WORKER", worker.name()));
+    let _ = first.kubectl("apply -f /root/blocking.yaml");
+    let _ = first.kubectl("rollout status deployment/web --timeout=30s");
+    let _ = first.kubectl("wait pdb/all --for=jsonpath='{.status.expectedPods}'=1 --timeout=30s");
+    first.nodeinit(&format!("worker remove {}", worker.name())).exits(1).says(&[
+        &format!("{} cannot be drained", worker.name()),
+        "no controller recreates default/lone elsewhere",
+        "PodDisruptionBudget default/all permits no eviction of default/web-",
+        "these pods of",
+        "lose the data of their emptyDir volumes: default/lone",
+    ]);
+    let cordoned = first.kubectl(&format!("get node {} -o jsonpath='{{.spec.unschedulable}}'", worker.name()));
+    assert_eq!(cordoned, "");
+    let _ = first.kubectl("delete -f /root/blocking.yaml --wait --grace-period=1");
+}
 
 fn every_node_is_ready(cluster: &Cluster) {
     let ready = r#"get nodes -o jsonpath='{range .items[*]}{.metadata.name} {.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}'"#;

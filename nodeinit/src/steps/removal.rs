@@ -41,6 +41,9 @@ pub async fn master(cx: &Context, name: &str, force: bool) -> Result<(), StepErr
         let hint = "see `nodeinit etcd members`; `nodeinit etcd remove ID` removes a member without a name";
         return Err(StepError::new(format!("there is no master {name}")).hint(hint));
     }
+    if let Some(node) = &node {
+        drain::check(cx, client, &node.metadata.name, force).await?;
+    }
     if let Some(member) = member {
         match leave::keep_quorum(&view, member) {
             Err(e) if force => cx.report.note("etcd", format!("{e}; continuing because of --force")),
@@ -48,7 +51,7 @@ pub async fn master(cx: &Context, name: &str, force: bool) -> Result<(), StepErr
         }
     }
     if let Some(node) = &node {
-        empty(cx, client, node, force).await?;
+        empty(cx, client, node).await?;
     }
     if let Some(member) = member {
         let hint =
@@ -64,9 +67,8 @@ pub async fn master(cx: &Context, name: &str, force: bool) -> Result<(), StepErr
 /// If pods cannot be evicted, or if there is no such worker.
 pub async fn worker(cx: &Context, name: &str, force: bool) -> Result<(), StepError> {
     let (client, node) = find(cx, name).await?;
-    let tokens = tokens::revoke_all_of(cx, name).await?;
     let Some(node) = node else {
-        if tokens > 0 {
+        if tokens::revoke_all_of(cx, name).await? > 0 {
             return Ok(());
         }
         return Err(StepError::new(format!("there is no worker {name}")).hint("see `nodeinit status`"));
@@ -76,7 +78,9 @@ pub async fn worker(cx: &Context, name: &str, force: bool) -> Result<(), StepErr
             .exit(Exit::Usage)
             .hint("see `nodeinit master remove`"));
     }
-    empty(cx, client, &node, force).await?;
+    drain::check(cx, client, name, force).await?;
+    tokens::revoke_all_of(cx, name).await?;
+    empty(cx, client, &node).await?;
     delete(cx, client, name).await
 }
 
@@ -90,9 +94,9 @@ fn is_master(node: &Node) -> bool {
     node.metadata.labels.contains_key(CONTROL_PLANE)
 }
 
-async fn empty(cx: &Context, client: &KubeClient, node: &Node, force: bool) -> Result<(), StepError> {
+async fn empty(cx: &Context, client: &KubeClient, node: &Node) -> Result<(), StepError> {
     drain::cordon(client, &node.metadata.name).await?;
-    drain::drain(cx, client, &node.metadata.name, force).await
+    drain::drain(cx, client, &node.metadata.name).await
 }
 
 async fn delete(cx: &Context, client: &KubeClient, name: &str) -> Result<(), StepError> {

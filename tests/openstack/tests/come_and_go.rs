@@ -32,7 +32,7 @@ fn a_worker_comes_and_goes() {
     cloud
         .run("worker remove t5")
         .exits(1)
-        .says(&["no controller recreates these pods of t5 elsewhere: default/lone", "or add --force"]);
+        .says(&["t5 cannot be drained: no controller recreates default/lone elsewhere", "nothing was changed"]);
     assert_eq!(cloud.part("server/t5")["state"], "ACTIVE");
 
     cloud.run("worker remove t5 --force").exits(0).says(&["t5 is drained", "nothing of t5 is left"]);

@@ -189,8 +189,112 @@ impl Node {
 pub struct Pod {
     /// Its name and owners.
     pub metadata: Metadata,
+    /// What it should be.
+    pub spec: PodSpec,
     /// What its kubelet reports.
     pub status: PodStatus,
+}
+
+/// What a pod should be.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct PodSpec {
+    /// Its volumes.
+    pub volumes: Vec<Volume>,
+}
+
+/// A volume of a pod.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct Volume {
+    /// Data that ends with the pod; `None`: a volume of another kind.
+    pub empty_dir: Option<IgnoredAny>,
+}
+
+/// A limit to how many pods may be evicted at the same time.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct PodDisruptionBudget {
+    /// Its name.
+    pub metadata: Metadata,
+    /// The pods that it protects.
+    pub spec: PodDisruptionBudgetSpec,
+    /// What its controller reports.
+    pub status: PodDisruptionBudgetStatus,
+}
+
+/// The pods that a budget protects.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct PodDisruptionBudgetSpec {
+    /// Selects pods of its namespace; `None` selects none.
+    pub selector: Option<LabelSelector>,
+}
+
+/// What the controller reports of a budget.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct PodDisruptionBudgetStatus {
+    /// How many healthy pods it requires.
+    pub desired_healthy: i64,
+    /// How many pods it protects.
+    pub expected_pods: i64,
+}
+
+impl PodDisruptionBudget {
+    /// Whether it permits no eviction, however healthy its pods are.
+    #[must_use]
+    pub fn is_impossible(&self) -> bool {
+        self.status.expected_pods > 0 && self.status.desired_healthy >= self.status.expected_pods
+    }
+
+    /// Whether it protects the pod.
+    #[must_use]
+    pub fn protects(&self, pod: &Metadata) -> bool {
+        let selector = self.spec.selector.as_ref();
+        pod.namespace == self.metadata.namespace && selector.is_some_and(|selector| selector.matches(&pod.labels))
+    }
+}
+
+/// Selects objects by their labels. Source: `LabelSelectorAsSelector` in `k8s.io/apimachinery/pkg/apis/meta/v1/helpers.go`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct LabelSelector {
+    /// Labels that an object must have.
+    pub match_labels: BTreeMap<String, String>,
+    /// Further requirements.
+    pub match_expressions: Vec<LabelRequirement>,
+}
+
+/// A requirement of a label selector.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct LabelRequirement {
+    /// The label.
+    pub key: String,
+    /// `In`, `NotIn`, `Exists` or `DoesNotExist`.
+    pub operator: String,
+    /// The values of `In` and `NotIn`.
+    pub values: Vec<String>,
+}
+
+impl LabelSelector {
+    /// Whether it selects an object with these labels. An empty selector selects all.
+    #[must_use]
+    pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
+        let meets = |requirement: &LabelRequirement| {
+            let value = labels.get(&requirement.key);
+            match requirement.operator.as_str() {
+                "In" => value.is_some_and(|value| requirement.values.contains(value)),
+                "NotIn" => value.is_none_or(|value| !requirement.values.contains(value)),
+                "Exists" => value.is_some(),
+                "DoesNotExist" => value.is_none(),
+                _ => false,
+            }
+        };
+        self.match_labels.iter().all(|(key, value)| labels.get(key) == Some(value))
+            && self.match_expressions.iter().all(meets)
+    }
 }
 
 /// What a kubelet reports of a pod.

@@ -3,7 +3,7 @@
 use crate::{
     api::kube::{
         ApiError, KubeClient,
-        types::{Node, Pod},
+        types::{List, Node, Pod, PodDisruptionBudget},
     },
     context::Context,
     engine::error::{Exit, StepError},
@@ -14,6 +14,8 @@ use nodeinit_base::Wait;
 use serde_json::json;
 use std::{collections::BTreeMap, ops::ControlFlow, time::Duration};
 
+const BUDGETS: &str = "/apis/policy/v1/poddisruptionbudgets";
+
 /// Marks the node as unschedulable.
 ///
 /// # Errors
@@ -23,19 +25,63 @@ pub async fn cordon(client: &KubeClient, node: &str) -> Result<(), StepError> {
     patched.map(drop).map_err(|e| StepError::caused(format!("cannot cordon {node}"), e))
 }
 
+/// Checks, before anything changes, that the node can be drained. Reports pods whose `emptyDir` volumes are lost.
+///
+/// # Errors
+/// If pods have no controller that recreates them, or a PodDisruptionBudget permits no eviction, and `force` is not set.
+pub async fn check(cx: &Context, client: &KubeClient, name: &str, force: bool) -> Result<(), StepError> {
+    let failed = |what: &str, e| StepError::caused(format!("cannot list {what}"), e).exit(Exit::TryAgain);
+    let pods = pods(client, name).await.map_err(|e| failed(&format!("the pods of {name}"), e))?;
+    let budgets: List<PodDisruptionBudget> =
+        client.get(BUDGETS).await.map_err(|e| failed("PodDisruptionBudgets", e))?;
+    let volatile: Vec<String> = pods.iter().filter(|pod| has_local_data(pod)).map(shown).collect();
+    if !volatile.is_empty() {
+        let text = format!("these pods of {name} lose the data of their emptyDir volumes: {}", volatile.join(", "));
+        cx.report.note("drain", text);
+    }
+    let obstacles = obstacles(&pods, &budgets.items);
+    if obstacles.is_empty() {
+        return Ok(());
+    }
+    let what = format!("{name} cannot be drained: {}", obstacles.join("; "));
+    if force {
+        cx.report.note("drain", format!("{what}; continuing because of --force"));
+        return Ok(());
+    }
+    let hint = "nothing was changed; delete these pods yourself, or change the budgets. --force deletes pods without a controller, and \
+                tries the protected ones until the deadline";
+    Err(StepError::new(what).hint(hint))
+}
+
+/// Names the pods that no controller recreates, and the budgets that permit no eviction, with their pods.
+fn obstacles(pods: &[Pod], budgets: &[PodDisruptionBudget]) -> Vec<String> {
+    let alone = pods.iter().filter(|pod| !is_controlled(pod));
+    let mut obstacles: Vec<String> =
+        alone.map(|pod| format!("no controller recreates {} elsewhere", shown(pod))).collect();
+    for budget in budgets.iter().filter(|budget| budget.is_impossible()) {
+        let protected: Vec<String> = pods.iter().filter(|pod| budget.protects(&pod.metadata)).map(shown).collect();
+        if !protected.is_empty() {
+            let (of, status) = (&budget.metadata, &budget.status);
+            obstacles.push(format!(
+                "PodDisruptionBudget {}/{} permits no eviction of {}: it requires {} healthy pods of {}",
+                of.namespace,
+                of.name,
+                protected.join(", "),
+                status.desired_healthy,
+                status.expected_pods
+            ));
+        }
+    }
+    obstacles
+}
+
 /// Evicts all pods except those of DaemonSets and static pods, and waits until they are gone. It respects PodDisruptionBudgets
 /// and retries the pods that they protect until the deadline.
 ///
 /// # Errors
-/// If pods without a controller would be lost and `force` is not set; or if pods are left at the deadline, each with its
-/// reason.
-pub async fn drain(cx: &Context, client: &KubeClient, name: &str, force: bool) -> Result<(), StepError> {
+/// If pods are left at the deadline, each with its reason.
+pub async fn drain(cx: &Context, client: &KubeClient, name: &str) -> Result<(), StepError> {
     let pods = pods(client, name).await.map_err(|e| StepError::caused(format!("cannot list the pods of {name}"), e))?;
-    let alone: Vec<String> = pods.iter().filter(|pod| !is_controlled(pod)).map(shown).collect();
-    if !force && !alone.is_empty() {
-        let what = format!("no controller recreates these pods of {name} elsewhere: {}", alone.join(", "));
-        return Err(StepError::new(what).hint("delete them yourself, or add --force"));
-    }
     cx.report.note("drain", format!("evicting {} pods from {name}", pods.len()));
     let limit = cx.cluster.timeouts.node;
     let look = async || match round(client, name).await {
@@ -102,6 +148,10 @@ fn is_controlled(pod: &Pod) -> bool {
     ended || pod.metadata.owner_references.iter().any(|owner| owner.controller)
 }
 
+fn has_local_data(pod: &Pod) -> bool {
+    pod.spec.volumes.iter().any(|volume| volume.empty_dir.is_some())
+}
+
 fn shown(pod: &Pod) -> String {
     format!("{}/{}", pod.metadata.namespace, pod.metadata.name)
 }
@@ -121,5 +171,40 @@ mod tests {
         assert!(is_controlled(&owned("ReplicaSet")) && !is_controlled(&bare));
         assert!(is_controlled(&read(json!({"status": {"phase": "Succeeded"}}))), "it has ended");
         assert_eq!(shown(&bare), "a/b");
+    }
+
+    #[test]
+    fn what_blocks_a_drain_is_named() {
+        let pod = |name: &str, app: &str, owners: serde_json::Value| {
+            let metadata = json!({"namespace": "a", "name": name, "labels": {"app": app}, "ownerReferences": owners});
+            serde_json::from_value::<Pod>(json!({"metadata": metadata})).unwrap()
+        };
+        let budget = |selector: serde_json::Value, desired: i64| {
+            let status = json!({"desiredHealthy": desired, "expectedPods": 2, "currentHealthy": 2});
+            let metadata = json!({"namespace": "a", "name": "b"});
+            let whole = json!({"metadata": metadata, "spec": {"selector": selector}, "status": status});
+            serde_json::from_value::<PodDisruptionBudget>(whole).unwrap()
+        };
+        let owner = json!([{"kind": "ReplicaSet", "controller": true}]);
+        let pods = [pod("bare", "x", json!([])), pod("web", "web", owner)];
+        let found = |selector, desired| obstacles(&pods, &[budget(selector, desired)]);
+        let alone = "no controller recreates a/bare elsewhere";
+        let web = json!({"matchLabels": {"app": "web"}});
+        assert_eq!(found(web.clone(), 1), [alone], "one of two may go");
+        let blocked = "PodDisruptionBudget a/b permits no eviction of a/web: it requires 2 healthy pods of 2";
+        assert_eq!(found(web, 2), [alone, blocked]);
+        for (operator, values, protects) in [
+            ("In", json!(["web"]), true),
+            ("NotIn", json!(["x"]), true),
+            ("Exists", json!([]), true),
+            ("DoesNotExist", json!([]), false),
+            ("In", json!(["x"]), false),
+        ] {
+            let selector = json!({"matchExpressions": [{"key": "app", "operator": operator, "values": values}]});
+            let named = found(selector, 2).iter().any(|obstacle| obstacle.contains("a/web"));
+            assert_eq!(named, protects, "{operator} {values}");
+        }
+        assert_eq!(found(serde_json::Value::Null, 2), [alone], "it protects no pods");
+        assert!(found(json!({}), 2)[1].contains("a/bare, a/web"), "it protects all pods");
     }
 }
