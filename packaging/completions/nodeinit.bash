@@ -214,6 +214,9 @@ _nodeinit() {
             nodeinit__subcmd__etcd,remove)
                 cmd="nodeinit__subcmd__etcd__subcmd__remove"
                 ;;
+            nodeinit__subcmd__etcd,snapshot)
+                cmd="nodeinit__subcmd__etcd__subcmd__snapshot"
+                ;;
             nodeinit__subcmd__etcd__subcmd__aside,help)
                 cmd="nodeinit__subcmd__etcd__subcmd__aside__subcmd__help"
                 ;;
@@ -249,6 +252,9 @@ _nodeinit() {
                 ;;
             nodeinit__subcmd__etcd__subcmd__help,remove)
                 cmd="nodeinit__subcmd__etcd__subcmd__help__subcmd__remove"
+                ;;
+            nodeinit__subcmd__etcd__subcmd__help,snapshot)
+                cmd="nodeinit__subcmd__etcd__subcmd__help__subcmd__snapshot"
                 ;;
             nodeinit__subcmd__etcd__subcmd__help__subcmd__aside,list)
                 cmd="nodeinit__subcmd__etcd__subcmd__help__subcmd__aside__subcmd__list"
@@ -378,6 +384,9 @@ _nodeinit() {
                 ;;
             nodeinit__subcmd__help__subcmd__etcd,remove)
                 cmd="nodeinit__subcmd__help__subcmd__etcd__subcmd__remove"
+                ;;
+            nodeinit__subcmd__help__subcmd__etcd,snapshot)
+                cmd="nodeinit__subcmd__help__subcmd__etcd__subcmd__snapshot"
                 ;;
             nodeinit__subcmd__help__subcmd__etcd__subcmd__aside,list)
                 cmd="nodeinit__subcmd__help__subcmd__etcd__subcmd__aside__subcmd__list"
@@ -1431,7 +1440,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__etcd)
-            opts="-v -q -h --verbose --quiet --help members remove defrag alarms aside help"
+            opts="-v -q -h --verbose --quiet --help members remove snapshot defrag alarms aside help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1635,7 +1644,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__etcd__subcmd__help)
-            opts="members remove defrag alarms aside help"
+            opts="members remove snapshot defrag alarms aside help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1760,6 +1769,20 @@ _nodeinit() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        nodeinit__subcmd__etcd__subcmd__help__subcmd__snapshot)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         nodeinit__subcmd__etcd__subcmd__members)
             opts="-o -v -q -h --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1792,6 +1815,36 @@ _nodeinit() {
             ;;
         nodeinit__subcmd__etcd__subcmd__remove)
             opts="-o -v -q -h --force --config --role --output --verbose --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --role)
+                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__etcd__subcmd__snapshot)
+            opts="-o -v -q -h --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2143,7 +2196,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__help__subcmd__etcd)
-            opts="members remove defrag alarms aside"
+            opts="members remove snapshot defrag alarms aside"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2241,6 +2294,20 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__help__subcmd__etcd__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__etcd__subcmd__snapshot)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -904,6 +904,23 @@ json\:"One JSON object per line"))' \
 ':member -- The member'\''s name, or its ID as `nodeinit etcd members` prints it:_default' \
 && ret=0
 ;;
+(snapshot)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':file -- The file to create; it contains all Secrets of the cluster, and only root may read it:_files' \
+&& ret=0
+;;
 (defrag)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
@@ -1040,6 +1057,10 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(snapshot)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1590,6 +1611,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(snapshot)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (defrag)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -2020,6 +2045,7 @@ _nodeinit__subcmd__etcd_commands() {
     local commands; commands=(
 'members:List members\: voters, leader, health' \
 'remove:Remove a member whose machine is gone, or a member that was added but never started' \
+'snapshot:Write a snapshot of etcd'\''s data to a file on this machine' \
 'defrag:Shrink the members'\'' databases, one member at a time, the leader last' \
 'alarms:List etcd'\''s alarms, or disarm those of full databases' \
 'aside:Manage etcd data on this machine that nodeinit moved aside' \
@@ -2085,6 +2111,7 @@ _nodeinit__subcmd__etcd__subcmd__help_commands() {
     local commands; commands=(
 'members:List members\: voters, leader, health' \
 'remove:Remove a member whose machine is gone, or a member that was added but never started' \
+'snapshot:Write a snapshot of etcd'\''s data to a file on this machine' \
 'defrag:Shrink the members'\'' databases, one member at a time, the leader last' \
 'alarms:List etcd'\''s alarms, or disarm those of full databases' \
 'aside:Manage etcd data on this machine that nodeinit moved aside' \
@@ -2135,6 +2162,11 @@ _nodeinit__subcmd__etcd__subcmd__help__subcmd__remove_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit etcd help remove commands' commands "$@"
 }
+(( $+functions[_nodeinit__subcmd__etcd__subcmd__help__subcmd__snapshot_commands] )) ||
+_nodeinit__subcmd__etcd__subcmd__help__subcmd__snapshot_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit etcd help snapshot commands' commands "$@"
+}
 (( $+functions[_nodeinit__subcmd__etcd__subcmd__members_commands] )) ||
 _nodeinit__subcmd__etcd__subcmd__members_commands() {
     local commands; commands=()
@@ -2144,6 +2176,11 @@ _nodeinit__subcmd__etcd__subcmd__members_commands() {
 _nodeinit__subcmd__etcd__subcmd__remove_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit etcd remove commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__etcd__subcmd__snapshot_commands] )) ||
+_nodeinit__subcmd__etcd__subcmd__snapshot_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit etcd snapshot commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__help_commands] )) ||
 _nodeinit__subcmd__help_commands() {
@@ -2306,6 +2343,7 @@ _nodeinit__subcmd__help__subcmd__etcd_commands() {
     local commands; commands=(
 'members:List members\: voters, leader, health' \
 'remove:Remove a member whose machine is gone, or a member that was added but never started' \
+'snapshot:Write a snapshot of etcd'\''s data to a file on this machine' \
 'defrag:Shrink the members'\'' databases, one member at a time, the leader last' \
 'alarms:List etcd'\''s alarms, or disarm those of full databases' \
 'aside:Manage etcd data on this machine that nodeinit moved aside' \
@@ -2349,6 +2387,11 @@ _nodeinit__subcmd__help__subcmd__etcd__subcmd__members_commands() {
 _nodeinit__subcmd__help__subcmd__etcd__subcmd__remove_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit help etcd remove commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__etcd__subcmd__snapshot_commands] )) ||
+_nodeinit__subcmd__help__subcmd__etcd__subcmd__snapshot_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help etcd snapshot commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__help__subcmd__help_commands] )) ||
 _nodeinit__subcmd__help__subcmd__help_commands() {

@@ -194,6 +194,29 @@ impl Masters {
         self.are(&[0, 1, 2]);
     }
 
+    /// etcd's own tool reads the snapshot and restores it. A disk that is too small gets no file.
+    #[track_caller]
+    fn a_snapshot_can_be_restored(&self) {
+        let host = self.host(1);
+        self.host(0).must("etcdctl put /kept before");
+        let saved = host.nodeinit("etcd snapshot /root/etcd.db --output json").exits(0).stdout;
+        let saved: serde_json::Value = serde_json::from_str(&saved).unwrap();
+        let status = host.must("/opt/lab/bin/etcdutl snapshot status /root/etcd.db --write-out json");
+        let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+        assert!(saved["revision"].as_i64() <= status["revision"].as_i64(), "{saved} {status}");
+        assert_eq!(host.must("stat -c '%a %s' /root/etcd.db"), format!("600 {}", saved["bytes"]));
+        host.must("/opt/lab/bin/etcdutl snapshot restore /root/etcd.db --data-dir /root/restored 2>&1");
+        host.must("test -s /root/restored/member/snap/db");
+
+        host.nodeinit("etcd snapshot /root/etcd.db").exits(1).says(&["/root/etcd.db already exists"]);
+        host.must("mkdir /root/small && mount -t tmpfs -o size=64k tmpfs /root/small");
+        let full = ["cannot write /root/small/etcd.db", "free some space"];
+        host.nodeinit("etcd snapshot /root/small/etcd.db").exits(75).says(&full);
+        assert_eq!(host.must("ls -A /root/small"), "");
+        host.must("umount /root/small");
+        host.must("rm -r /root/small /root/restored /root/etcd.db");
+    }
+
     /// A database that reached its quota is reported, and repaired without another program.
     #[track_caller]
     fn a_full_etcd_is_repaired(&self) {
@@ -263,6 +286,7 @@ pub(crate) fn three_masters_from_nothing() {
         masters.host(index).nodeinit("up --local").exits(0).says(&["nothing to do"]);
         assert_eq!(manifests, masters.host(index).digests("/etc/kubernetes"), "a second up changed files");
     }
+    masters.a_snapshot_can_be_restored();
     masters.a_changed_flag_restarts_one_member_after_the_other();
 
     // The leader leaves: it transfers leadership first.

@@ -9,7 +9,7 @@ use super::{
 };
 use etcd_client::{
     AlarmAction, AlarmOptions, AlarmType, Channel, Client, CompactionOptions, Compare, CompareOp, GetOptions,
-    MemberAddOptions, PutOptions, ResponseHeader, SortOrder, SortTarget, Txn, TxnOp,
+    MemberAddOptions, PutOptions, ResponseHeader, SnapshotStreaming, SortOrder, SortTarget, Txn, TxnOp,
 };
 use hyper::{StatusCode, client::conn::http2::SendRequest};
 use rustls_pki_types::ServerName;
@@ -29,6 +29,9 @@ const CALL_LIMIT: Duration = Duration::from_secs(8);
 
 /// How long a member may rewrite its database, which has some GB at most.
 const LONG_LIMIT: Duration = Duration::from_secs(600);
+
+/// How long a member may take for the next part of a snapshot. Before the first part it writes what is pending to its disk.
+const PART_LIMIT: Duration = Duration::from_secs(30);
 
 /// A key that nobody has, for a read that only proves a quorum.
 const NO_KEY: &str = "\0";
@@ -527,14 +530,31 @@ impl Etcd {
         self.call("Alarm", disarm).await.map(drop)
     }
 
+    /// Returns the present revision, which a quorum confirms.
+    ///
+    /// # Errors
+    /// [`EtcdError`].
+    pub async fn revision(&self) -> Result<i64, EtcdError> {
+        let read = self.call("Range", async |mut etcd| etcd.get(NO_KEY, None).await).await?;
+        Ok(read.header().map_or(0, ResponseHeader::revision))
+    }
+
+    /// Starts a snapshot of the member's database.
+    ///
+    /// # Errors
+    /// [`EtcdError`].
+    pub async fn snapshot(&self) -> Result<SnapshotStream<'_>, EtcdError> {
+        let stream = self.call("Snapshot", async |mut etcd| etcd.snapshot().await).await?;
+        Ok(SnapshotStream { etcd: self, stream })
+    }
+
     /// Discards all revisions before the present one, in the database too. Clients that watch from an older one must list
     /// again.
     ///
     /// # Errors
     /// [`EtcdError`].
     pub async fn compact(&self) -> Result<(), EtcdError> {
-        let read = self.call("Range", async |mut etcd| etcd.get(NO_KEY, None).await).await?;
-        let revision = read.header().map_or(0, ResponseHeader::revision);
+        let revision = self.revision().await?;
         let physical = CompactionOptions::new().with_physical();
         let compact = async |mut etcd: Client| etcd.compact(revision, Some(physical)).await;
         match self.call_within(LONG_LIMIT, "Compact", compact).await {
@@ -578,6 +598,24 @@ impl Etcd {
             }
             source => EtcdError::Call { address, call, source },
         })
+    }
+}
+
+/// A snapshot that a member sends in parts: its database, then the SHA-256 of the database.
+pub struct SnapshotStream<'a> {
+    etcd: &'a Etcd,
+    stream: SnapshotStreaming,
+}
+
+impl SnapshotStream<'_> {
+    /// Returns the next part; `None` after the last one.
+    ///
+    /// # Errors
+    /// [`EtcdError`], also if no part arrives for half a minute.
+    pub async fn next(&mut self) -> Result<Option<Vec<u8>>, EtcdError> {
+        let Self { etcd, stream } = self;
+        let part = etcd.call_within(PART_LIMIT, "Snapshot", async |_| stream.message().await).await?;
+        Ok(part.map(|part| part.blob().to_vec()))
     }
 }
 

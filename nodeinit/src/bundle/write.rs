@@ -9,7 +9,6 @@ use crate::{
         files::{FileError, Files, failed},
     },
 };
-use nix::fcntl::{Flock, FlockArg};
 use nodeinit_base::{atomic_file::temporary, hex};
 use nodeinit_ssh::FileSignature;
 use std::{
@@ -30,12 +29,7 @@ pub fn write(
     from: &Path,
 ) -> Result<(), StepError> {
     let directory = to.parent().unwrap_or(to);
-    let parent = files.open(directory)?;
-    // Two at once would write to the same temporary file.
-    let _alone = Flock::lock(parent, FlockArg::LockExclusiveNonblock).map_err(|(_, errno)| {
-        let what = format!("another nodeinit process is writing a bundle into {}", directory.display());
-        StepError::caused(what, errno).exit(Exit::TryAgain).hint("wait until it has ended, then try again")
-    })?;
+    let _alone = files.lock_directory(directory)?;
     let result = write_temporary(files, to, index, signature, from).and_then(|()| {
         files.rename_temporary(to)?;
         Ok(files.sync_directory(directory)?)

@@ -11,11 +11,12 @@ use crate::{
         aside::{self, Aside},
         health, leave,
         maintenance::{self, Defragmented},
+        snapshot,
     },
 };
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
-use std::io::IsTerminal;
+use std::{io::IsTerminal, path::PathBuf};
 
 #[derive(Subcommand)]
 pub(super) enum Etcd {
@@ -23,6 +24,8 @@ pub(super) enum Etcd {
     Members(Common),
     /// Remove a member whose machine is gone, or a member that was added but never started
     Remove(RemoveMember),
+    /// Write a snapshot of etcd's data to a file on this machine
+    Snapshot(TakeSnapshot),
     /// Shrink the members' databases, one member at a time, the leader last
     Defrag(Defrag),
     /// List etcd's alarms, or disarm those of full databases
@@ -39,6 +42,14 @@ pub(super) struct RemoveMember {
     /// Remove it even if it is healthy, or if etcd would lose its quorum
     #[arg(long)]
     force: bool,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Args)]
+pub(super) struct TakeSnapshot {
+    /// The file to create; it contains all Secrets of the cluster, and only root may read it
+    file: PathBuf,
     #[command(flatten)]
     common: Common,
 }
@@ -92,6 +103,7 @@ pub(super) async fn run(command: Etcd) -> Exit {
     let (result, printing) = match &command {
         Etcd::Members(common) => (members(common).await, common.printing),
         Etcd::Remove(args) => (remove_member(args).await, args.common.printing),
+        Etcd::Snapshot(args) => (take_snapshot(args).await, args.common.printing),
         Etcd::Defrag(args) => (defragment(args).await, args.common.printing),
         Etcd::Alarms(args) => (alarms(args).await, args.common.printing),
         Etcd::Aside(AsideCommand::List(common)) => (list_aside(common), common.printing),
@@ -169,6 +181,23 @@ async fn remove_member(args: &RemoveMember) -> Result<(), StepError> {
     print(&match args.common.printing.output {
         Output::Json => format!("{}\n", json!({"removed": removed})),
         Output::Text => format!("removed etcd member {removed}\n"),
+    })
+}
+
+async fn take_snapshot(args: &TakeSnapshot) -> Result<(), StepError> {
+    let cx = setup::context(&args.common, Access::Look)?;
+    let path =
+        std::path::absolute(&args.file).map_err(|e| StepError::caused("cannot find the working directory", e))?;
+    let snapshot = snapshot::save(&cx, &path).await?;
+    print(&match args.common.printing.output {
+        Output::Json => format!("{}\n", json!(snapshot)),
+        Output::Text => format!(
+            "{}: {} KiB, all writes up to revision {}, from etcd {}\n",
+            snapshot.file.display(),
+            snapshot.bytes >> 10,
+            snapshot.revision,
+            snapshot.etcd_version
+        ),
     })
 }
 

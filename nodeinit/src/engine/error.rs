@@ -101,17 +101,21 @@ impl From<Problems> for StepError {
 
 impl From<FileError> for StepError {
     fn from(error: FileError) -> Self {
-        let full = error.is_full();
+        let (full, locked) = (error.is_full(), error.is_locked());
         let directory = error.path.parent().unwrap_or(&error.path).display().to_string();
-        let FileError { source, .. } = &error;
-        let denied = source.kind() == std::io::ErrorKind::PermissionDenied;
-        let step = Self { what: error.to_string(), source: Some(Box::new(error.source)), ..Self::new("") };
-        match (full, denied) {
-            (true, _) => step
+        let denied = error.source.kind() == std::io::ErrorKind::PermissionDenied;
+        let what = match locked {
+            true => format!("{error}: another nodeinit process is writing a file there"),
+            false => error.to_string(),
+        };
+        let step = Self { what, source: Some(Box::new(error.source)), ..Self::new("") };
+        match () {
+            () if full => step
                 .exit(Exit::TryAgain)
-                .hint(format!("free some space (`df -h {directory}`), then run `nodeinit up` again to resume")),
-            (_, true) => step.exit(Exit::NoPermission).hint("run it as root"),
-            _ => step,
+                .hint(format!("free some space (`df -h {directory}`), then run the same command again")),
+            () if denied => step.exit(Exit::NoPermission).hint("run it as root"),
+            () if locked => step.exit(Exit::TryAgain).hint("wait until it has ended, then run the same command again"),
+            () => step,
         }
     }
 }

@@ -3,6 +3,7 @@
 /// An open file. Only `host` opens one.
 pub use std::fs::File;
 
+use nix::fcntl::{Flock, FlockArg};
 use nodeinit_base::{DETAIL, atomic_file};
 use nodeinit_config::Secret;
 use std::{
@@ -37,6 +38,12 @@ impl FileError {
     #[must_use]
     pub fn is_full(&self) -> bool {
         matches!(self.source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+    }
+
+    /// Whether another process holds the lock.
+    #[must_use]
+    pub fn is_locked(&self) -> bool {
+        self.source.kind() == io::ErrorKind::WouldBlock
     }
 }
 
@@ -360,6 +367,15 @@ impl Files {
     /// If it cannot be created.
     pub fn open_temporary(&self, path: &Path, mode: u32) -> Result<File, FileError> {
         atomic_file::create_temporary(&self.real(path), mode).map_err(failed("write", path))
+    }
+
+    /// Locks a directory until the result is dropped: two processes that write the same file would use the same temporary file.
+    ///
+    /// # Errors
+    /// If the directory cannot be opened, or another process holds the lock ([`FileError::is_locked`]).
+    pub fn lock_directory(&self, path: &Path) -> Result<Flock<File>, FileError> {
+        let locked = Flock::lock(self.open(path)?, FlockArg::LockExclusiveNonblock);
+        locked.map_err(|(_, errno)| failed("lock", path)(errno.into()))
     }
 
     /// Renames the temporary file for `path` to `path`. The caller has synced it.

@@ -11,6 +11,7 @@ pub mod maintenance;
 mod marker;
 mod member;
 mod pod;
+pub mod snapshot;
 mod turn;
 mod view;
 
