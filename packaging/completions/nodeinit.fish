@@ -457,7 +457,7 @@ master\t''
 worker\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from remove" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from remove" -l force -d 'Proceed even if etcd loses quorum and unmanaged pods are deleted'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from remove" -l force -d 'Proceed even if etcd loses quorum or pods without a controller are deleted; pods that a budget protects are tried until the deadline'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from remove" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from remove" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -486,7 +486,7 @@ master\t''
 worker\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from remove" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from remove" -l force -d 'Proceed even if etcd loses quorum and unmanaged pods are deleted'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from remove" -l force -d 'Proceed even if etcd loses quorum or pods without a controller are deleted; pods that a budget protects are tried until the deadline'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from remove" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from remove" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help (see more with \'--help\')'

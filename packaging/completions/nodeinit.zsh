@@ -918,7 +918,7 @@ json\:"One JSON object per line"))' \
 '--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-':file -- The file to create; it contains all Secrets of the cluster, and only root may read it:_files' \
+':file -- The file to create; it must not exist. It contains all Secrets of the cluster, and only root may read it:_files' \
 && ret=0
 ;;
 (defrag)
@@ -1152,7 +1152,7 @@ _arguments "${_arguments_options[@]}" : \
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
-'--force[Proceed even if etcd loses quorum and unmanaged pods are deleted]' \
+'--force[Proceed even if etcd loses quorum or pods without a controller are deleted; pods that a budget protects are tried until the deadline]' \
 '(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '-q[Do not report progress\: print only results and failures]' \
@@ -1238,7 +1238,7 @@ _arguments "${_arguments_options[@]}" : \
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
-'--force[Proceed even if etcd loses quorum and unmanaged pods are deleted]' \
+'--force[Proceed even if etcd loses quorum or pods without a controller are deleted; pods that a budget protects are tried until the deadline]' \
 '(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '-q[Do not report progress\: print only results and failures]' \

@@ -135,7 +135,7 @@ json\t'One JSON object a line'"
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from remove" -l kubeconfig -d 'Where to write the administrator\'s kubeconfig; by default NAME.kubeconfig, where NAME is the cluster\'s name' -r -F
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from remove" -l break-lock -d 'Take over the cluster\'s lock; use it only if the run that holds the lock is dead'
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from remove" -l resources-only -d 'Manage the resources only, not the machines'
-complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from remove" -l force -d 'Proceed even if etcd loses quorum and unmanaged pods are deleted'
+complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from remove" -l force -d 'Proceed even if etcd loses quorum or pods without a controller are deleted; pods that a budget protects are tried until the deadline'
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from remove" -s v -l verbose -d 'Also write debug detail to standard error, such as each request to the cloud'
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from remove" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -165,7 +165,7 @@ json\t'One JSON object a line'"
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from remove" -l kubeconfig -d 'Where to write the administrator\'s kubeconfig; by default NAME.kubeconfig, where NAME is the cluster\'s name' -r -F
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from remove" -l break-lock -d 'Take over the cluster\'s lock; use it only if the run that holds the lock is dead'
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from remove" -l resources-only -d 'Manage the resources only, not the machines'
-complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from remove" -l force -d 'Proceed even if etcd loses quorum and unmanaged pods are deleted'
+complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from remove" -l force -d 'Proceed even if etcd loses quorum or pods without a controller are deleted; pods that a budget protects are tried until the deadline'
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from remove" -s v -l verbose -d 'Also write debug detail to standard error, such as each request to the cloud'
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from remove" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help (see more with \'--help\')'

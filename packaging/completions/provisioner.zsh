@@ -226,7 +226,7 @@ json\:"One JSON object a line"))' \
 '--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default NAME.kubeconfig, where NAME is the cluster'\''s name]:FILE:_files' \
 '--break-lock[Take over the cluster'\''s lock; use it only if the run that holds the lock is dead]' \
 '--resources-only[Manage the resources only, not the machines]' \
-'--force[Proceed even if etcd loses quorum and unmanaged pods are deleted]' \
+'--force[Proceed even if etcd loses quorum or pods without a controller are deleted; pods that a budget protects are tried until the deadline]' \
 '(-q --quiet)-v[Also write debug detail to standard error, such as each request to the cloud]' \
 '(-q --quiet)--verbose[Also write debug detail to standard error, such as each request to the cloud]' \
 '-q[Do not report progress\: print only results and failures]' \
@@ -317,7 +317,7 @@ json\:"One JSON object a line"))' \
 '--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default NAME.kubeconfig, where NAME is the cluster'\''s name]:FILE:_files' \
 '--break-lock[Take over the cluster'\''s lock; use it only if the run that holds the lock is dead]' \
 '--resources-only[Manage the resources only, not the machines]' \
-'--force[Proceed even if etcd loses quorum and unmanaged pods are deleted]' \
+'--force[Proceed even if etcd loses quorum or pods without a controller are deleted; pods that a budget protects are tried until the deadline]' \
 '(-q --quiet)-v[Also write debug detail to standard error, such as each request to the cloud]' \
 '(-q --quiet)--verbose[Also write debug detail to standard error, such as each request to the cloud]' \
 '-q[Do not report progress\: print only results and failures]' \

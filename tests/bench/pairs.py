@@ -3,7 +3,6 @@
 
 For each mode it prints the median of the ratios after/before and an interval that holds the true median with a probability of at
 least 90 % (by the ranks of the ratios, without an assumption about their distribution)."""
-import json
 import math
 import os
 import pathlib
@@ -30,10 +29,10 @@ def built(checkout, target):
 def seconds(mode, bench, nodeinit, join):
     command = {"join": ["join.sh", join, nodeinit], "ha": ["ha-nodeinit.sh", "ha", nodeinit]}.get(mode, ["nodeinit-run.sh", mode, nodeinit])
     ended = subprocess.run([bench / command[0], *command[1:]], capture_output=True, text=True)
-    last = ended.stdout.strip().splitlines()[-1:]
-    if ended.returncode != 0 or not last:
+    found = re.findall(r"last after ([0-9.]+) s" if mode == "join" else r'^\{.*"seconds": ([0-9.]+)', ended.stdout, re.MULTILINE)
+    if ended.returncode != 0 or not found:
         sys.exit(f"{mode} failed ({ended.returncode}):\n{ended.stdout}\n{ended.stderr[-4000:]}")
-    return float(re.search(r"last after ([0-9.]+) s", last[0]).group(1)) if mode == "join" else json.loads(last[0])["seconds"]
+    return float(found[-1])
 
 
 def interval(ratios):

@@ -55,7 +55,7 @@ Every run has freshly made hosts of [the lab](../../tests/lab/README.md), system
     # A run raises the load before the next one; only other work keeps it high.
     if idlest > facts["processors"]:
         text += "\nThe machine also did other work: the seconds are worse than its own, and ratios within a round say more.\n"
-    text += "\nkubeadm's time over nodeinit's, round by round: " + "; ".join(
+    text += "\nkubeadm's time divided by nodeinit's time, for each round: " + "; ".join(
         f"{mode} {', '.join(f'{r:.2f}' for r in ratios(runs, mode))}" for tool, mode in plan if tool == "nodeinit") + ".\n"
     text += f"""
 - **idle**: `kubeadm init` and `nodeinit up`, everything installed and images imported before, addons off for both.
@@ -64,7 +64,7 @@ Every run has freshly made hosts of [the lab](../../tests/lab/README.md), system
 - **fresh**: from a booted host with only containerd and files at hand to the node Ready with network, kube-proxy and CoreDNS available; for kubeadm
   a script around it (`tests/bench/kubeadm-on-host.sh`), for nodeinit one `up`.
 - **ha**: three masters and two workers to all five nodes Ready, everything installed and images imported on all hosts before. For kubeadm the script
-  `tests/bench/ha-kubeadm.sh`: `init`, network, masters one after the other as etcd demands of it, workers at once; for nodeinit one `up`.
+  `tests/bench/ha-kubeadm.sh`: `init`, network, masters one after the other, because etcd requires it, workers all at the same time; for nodeinit one `up`.
 - **ha-fresh**: the same from five booted hosts with only containerd and files at hand, which get their programs and images all at once.
 - **limit**: etcd and the API server started by hand on such a host from ready-made files, to `/readyz`; no kubelet, no containers.
 
@@ -76,7 +76,7 @@ Every run has freshly made hosts of [the lab](../../tests/lab/README.md), system
         waited = sum(r["backoffs"] for r in alone)
         text += f"""nodeinit itself, over all its runs: processor time {min(r['cpu'] for r in own):.2f} to {max(r['cpu'] for r in own):.2f} s
 (with the programs that it runs, on one host, {min(r['cpu_with_programs'] for r in alone):.2f} to {max(r['cpu_with_programs'] for r in alone):.2f} s), peak memory {max(r['memory'] for r in own) / 1e6:.1f} MB, restart back-offs
-seen {waited}. The binary has {facts['size'] / 1e6:.2f} MB, as xz {facts['packed'] / 1e6:.2f} MB.
+seen {waited}. The binary is {facts['size'] / 1e6:.2f} MB, or {facts['packed'] / 1e6:.2f} MB compressed with xz.
 
 """
         text += processors(runs, plan)

@@ -60,15 +60,18 @@ fn a_blocked_drain_changes_nothing(first: &Host, worker: &Host) {
     let _ = first.kubectl("apply -f /root/blocking.yaml");
     let _ = first.kubectl("rollout status deployment/web --timeout=30s");
     let _ = first.kubectl("wait pdb/all --for=jsonpath='{.status.expectedPods}'=1 --timeout=30s");
+    first.must(&format!("nodeinit token create --worker {}", worker.name()));
     first.nodeinit(&format!("worker remove {}", worker.name())).exits(1).says(&[
         &format!("{} cannot be drained", worker.name()),
         "no controller recreates default/lone elsewhere",
         "PodDisruptionBudget default/all permits no eviction of default/web-",
-        "these pods of",
-        "lose the data of their emptyDir volumes: default/lone",
+        "nothing was changed",
     ]);
     let cordoned = first.kubectl(&format!("get node {} -o jsonpath='{{.spec.unschedulable}}'", worker.name()));
     assert_eq!(cordoned, "");
+    let tokens = first.must("nodeinit token list");
+    assert!(tokens.contains(worker.name()), "its token was revoked: {tokens}");
+    first.must("nodeinit token delete \"$(nodeinit token list | cut -d' ' -f1)\"");
     let _ = first.kubectl("delete -f /root/blocking.yaml --wait --grace-period=1");
 }
 

@@ -69,7 +69,7 @@ pub(crate) fn an_installed_containerd_is_reconfigured_and_restored() {
     without_configuration(&host, &["/usr/lib/cni", "so no pod starts"]);
     host.nodeinit("plan")
         .exits(2)
-        .says(&["rewrite /etc/containerd/config.toml", "restart containerd.service; pods go on"]);
+        .says(&["rewrite /etc/containerd/config.toml", "restart containerd.service; pods keep running"]);
     host.up();
     let config = host.must("containerd config dump");
     for wanted in

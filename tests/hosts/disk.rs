@@ -11,7 +11,7 @@ pub(crate) fn a_disk_that_fills_up_while_keys_are_generated() {
         "cannot write /etc/kubernetes/pki/",
         "No space left on device",
         "df -h /etc/kubernetes/pki",
-        "nodeinit up",
+        "run the same command again",
     ]);
     assert_eq!(host.must("find /etc/kubernetes -name '*.nodeinit-new'"), "", "half-written files are left");
     let ca = host.ca();

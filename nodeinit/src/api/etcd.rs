@@ -544,7 +544,8 @@ impl Etcd {
     /// # Errors
     /// [`EtcdError`].
     pub async fn snapshot(&self) -> Result<SnapshotStream<'_>, EtcdError> {
-        let stream = self.call("Snapshot", async |mut etcd| etcd.snapshot().await).await?;
+        let start = async |mut etcd: Client| etcd.snapshot().await;
+        let stream = self.call_within(PART_LIMIT, "Snapshot", start).await?;
         Ok(SnapshotStream { etcd: self, stream })
     }
 

@@ -195,7 +195,7 @@ fn two_do_not_write_to_the_same_directory_at_once() {
     let directory = std::fs::File::open(dir.path()).unwrap();
     let lock = nix::fcntl::Flock::lock(directory, nix::fcntl::FlockArg::LockExclusive).unwrap();
     let error = write(&files, Path::new(TO), &index, None, Path::new("/from")).unwrap_err();
-    assert!(error.exit == Exit::TryAgain && error.to_string().contains("another nodeinit"), "{error}");
+    assert!(error.exit == Exit::TryAgain && error.to_string().contains("another process holds its lock"), "{error}");
     drop(lock);
     written(&files, &index, None);
 }

@@ -3,6 +3,7 @@
 use super::{
     Common, Output, print,
     setup::{self, Access},
+    up,
 };
 use crate::{
     engine::error::{Exit, StepError},
@@ -48,7 +49,7 @@ pub(super) struct RemoveMember {
 
 #[derive(Args)]
 pub(super) struct TakeSnapshot {
-    /// The file to create; it contains all Secrets of the cluster, and only root may read it
+    /// The file to create; it must not exist. It contains all Secrets of the cluster, and only root may read it
     file: PathBuf,
     #[command(flatten)]
     common: Common,
@@ -188,7 +189,13 @@ async fn take_snapshot(args: &TakeSnapshot) -> Result<(), StepError> {
     let cx = setup::context(&args.common, Access::Look)?;
     let path =
         std::path::absolute(&args.file).map_err(|e| StepError::caused("cannot find the working directory", e))?;
-    let snapshot = snapshot::save(&cx, &path).await?;
+    let snapshot = tokio::select! {
+        saved = snapshot::save(&cx, &path) => saved?,
+        name = up::stopped() => {
+            let what = format!("stopped by {name}; there is no snapshot");
+            return Err(StepError::new(what).exit(Exit::TryAgain).hint("run the command again"));
+        }
+    };
     print(&match args.common.printing.output {
         Output::Json => format!("{}\n", json!(snapshot)),
         Output::Text => format!(

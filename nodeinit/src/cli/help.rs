@@ -40,7 +40,7 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
     ("certs approve", "nodeinit certs approve w3", "how-to/troubleshooting.md"),
     ("etcd members", "nodeinit etcd members", "how-to/operate.md"),
     ("etcd remove", "nodeinit etcd remove m3", "how-to/troubleshooting.md"),
-    ("etcd snapshot", "nodeinit etcd snapshot /var/backups/etcd.db", "how-to/operate.md"),
+    ("etcd snapshot", "nodeinit etcd snapshot /root/etcd.db", "how-to/operate.md"),
     ("etcd defrag", "nodeinit etcd defrag --compact", "how-to/operate.md"),
     ("etcd alarms", "nodeinit etcd alarms disarm", "how-to/operate.md"),
     ("etcd aside list", "nodeinit etcd aside list", "how-to/operate.md"),

@@ -15,7 +15,7 @@ use nodeinit_config::cluster::Role;
 pub(super) struct Remove {
     /// The machine's name
     name: String,
-    /// Proceed even if etcd loses quorum and unmanaged pods are deleted
+    /// Proceed even if etcd loses quorum or pods without a controller are deleted; pods that a budget protects are tried until the deadline
     #[arg(long)]
     force: bool,
     #[command(flatten)]

@@ -185,7 +185,7 @@ fn sweep(cx: &Context) -> Result<(), StepError> {
 }
 
 /// Waits for Ctrl-C or SIGTERM.
-async fn stopped() -> &'static str {
+pub(super) async fn stopped() -> &'static str {
     let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
     else {
         return std::future::pending().await;

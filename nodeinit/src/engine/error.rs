@@ -105,7 +105,7 @@ impl From<FileError> for StepError {
         let directory = error.path.parent().unwrap_or(&error.path).display().to_string();
         let denied = error.source.kind() == std::io::ErrorKind::PermissionDenied;
         let what = match locked {
-            true => format!("{error}: another nodeinit process is writing a file there"),
+            true => format!("{error}: another process holds its lock, probably a nodeinit that writes a file there"),
             false => error.to_string(),
         };
         let step = Self { what, source: Some(Box::new(error.source)), ..Self::new("") };

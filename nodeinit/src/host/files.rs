@@ -43,7 +43,7 @@ impl FileError {
     /// Whether another process holds the lock.
     #[must_use]
     pub fn is_locked(&self) -> bool {
-        self.source.kind() == io::ErrorKind::WouldBlock
+        self.op == "lock" && self.source.kind() == io::ErrorKind::WouldBlock
     }
 }
 

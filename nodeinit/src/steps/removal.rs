@@ -41,9 +41,6 @@ pub async fn master(cx: &Context, name: &str, force: bool) -> Result<(), StepErr
         let hint = "see `nodeinit etcd members`; `nodeinit etcd remove ID` removes a member without a name";
         return Err(StepError::new(format!("there is no master {name}")).hint(hint));
     }
-    if let Some(node) = &node {
-        drain::check(cx, client, &node.metadata.name, force).await?;
-    }
     if let Some(member) = member {
         match leave::keep_quorum(&view, member) {
             Err(e) if force => cx.report.note("etcd", format!("{e}; continuing because of --force")),
@@ -51,7 +48,8 @@ pub async fn master(cx: &Context, name: &str, force: bool) -> Result<(), StepErr
         }
     }
     if let Some(node) = &node {
-        empty(cx, client, node).await?;
+        drain::check(cx, client, &node.metadata.name, force).await?;
+        empty(cx, client, node, force).await?;
     }
     if let Some(member) = member {
         let hint =
@@ -80,7 +78,7 @@ pub async fn worker(cx: &Context, name: &str, force: bool) -> Result<(), StepErr
     }
     drain::check(cx, client, name, force).await?;
     tokens::revoke_all_of(cx, name).await?;
-    empty(cx, client, &node).await?;
+    empty(cx, client, &node, force).await?;
     delete(cx, client, name).await
 }
 
@@ -94,9 +92,9 @@ fn is_master(node: &Node) -> bool {
     node.metadata.labels.contains_key(CONTROL_PLANE)
 }
 
-async fn empty(cx: &Context, client: &KubeClient, node: &Node) -> Result<(), StepError> {
+async fn empty(cx: &Context, client: &KubeClient, node: &Node, force: bool) -> Result<(), StepError> {
     drain::cordon(client, &node.metadata.name).await?;
-    drain::drain(cx, client, &node.metadata.name).await
+    drain::drain(cx, client, &node.metadata.name, force).await
 }
 
 async fn delete(cx: &Context, client: &KubeClient, name: &str) -> Result<(), StepError> {

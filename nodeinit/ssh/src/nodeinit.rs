@@ -7,7 +7,7 @@ use nodeinit_protocol::{Event, Exit, Line};
 use std::time::Duration;
 use thiserror::Error;
 
-/// So many connections to a machine may break during one run there.
+/// A run fails when this many connections to its machine have broken.
 const CONNECTIONS: u32 = 20;
 
 /// Between two attempts while another nodeinit runs on the machine.
@@ -139,7 +139,7 @@ impl Reconnects {
     /// Counts a broken connection. Returns the line to report before the next one.
     ///
     /// # Errors
-    /// [`BrokeTooOften`] for the last one that is allowed.
+    /// [`BrokeTooOften`] when the limit is reached.
     pub fn count(&mut self, why: &SshError) -> Result<String, BrokeTooOften> {
         self.broken += 1;
         match self.broken < CONNECTIONS {

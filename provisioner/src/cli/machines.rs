@@ -23,7 +23,7 @@ pub(super) enum Machine {
     Remove {
         #[command(flatten)]
         named: Named,
-        /// Proceed even if etcd loses quorum and unmanaged pods are deleted
+        /// Proceed even if etcd loses quorum or pods without a controller are deleted; pods that a budget protects are tried until the deadline
         #[arg(long)]
         force: bool,
     },

@@ -56,6 +56,14 @@ pub struct Metadata {
     pub owner_references: Vec<Owner>,
 }
 
+impl Metadata {
+    /// Returns the namespace and the name.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        format!("{}/{}", self.namespace, self.name)
+    }
+}
+
 /// An object to which another one belongs.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
@@ -225,10 +233,12 @@ pub struct PodDisruptionBudget {
 
 /// The pods that a budget protects.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 pub struct PodDisruptionBudgetSpec {
     /// Selects pods of its namespace; `None` selects none.
     pub selector: Option<LabelSelector>,
+    /// `AlwaysAllow`: it does not protect running pods that are not Ready.
+    pub unhealthy_pod_eviction_policy: String,
 }
 
 /// What the controller reports of a budget.
@@ -242,15 +252,22 @@ pub struct PodDisruptionBudgetStatus {
 }
 
 impl PodDisruptionBudget {
-    /// Whether it permits no eviction, however healthy its pods are.
+    /// Whether it permits no eviction of a Ready pod, even if all its pods are healthy.
     #[must_use]
     pub fn is_impossible(&self) -> bool {
         self.status.expected_pods > 0 && self.status.desired_healthy >= self.status.expected_pods
     }
 
-    /// Whether it protects the pod.
+    /// Whether it prevents the eviction of the pod if it [is impossible](Self::is_impossible).
     #[must_use]
-    pub fn protects(&self, pod: &Metadata) -> bool {
+    pub fn blocks(&self, pod: &Pod) -> bool {
+        let exempt = self.spec.unhealthy_pod_eviction_policy == "AlwaysAllow" && !pod.is_ready();
+        self.selects(&pod.metadata) && !exempt && !pod.ignores_budgets()
+    }
+
+    /// Whether it selects the pod.
+    #[must_use]
+    pub fn selects(&self, pod: &Metadata) -> bool {
         let selector = self.spec.selector.as_ref();
         pod.namespace == self.metadata.namespace && selector.is_some_and(|selector| selector.matches(&pod.labels))
     }
@@ -335,6 +352,14 @@ impl Pod {
     #[must_use]
     pub fn is_ready(&self) -> bool {
         ready(&self.status.conditions).is_some_and(|condition| condition.status == "True")
+    }
+
+    /// Whether the API evicts it without regard to budgets. Source: `canIgnorePDB` in Kubernetes'
+    /// `pkg/registry/core/pod/storage/eviction.go`.
+    #[must_use]
+    pub fn ignores_budgets(&self) -> bool {
+        self.metadata.deletion_timestamp.is_some()
+            || ["Pending", "Succeeded", "Failed"].contains(&self.status.phase.as_str())
     }
 
     /// Whether it is a machine's own, which the API only mirrors.

@@ -8,7 +8,10 @@ use crate::{
     api::etcd::{Etcd, EtcdError},
     context::{Context, blocking},
     engine::error::{Exit, StepError},
-    host::files::{Files, failed},
+    host::{
+        disk::room,
+        files::{Files, failed},
+    },
 };
 use nodeinit_base::{atomic_file::temporary, sha256_of};
 use serde::Serialize;
@@ -22,6 +25,9 @@ const HASH: u64 = 32;
 
 /// The size of a database is a multiple of this. Source: `hasChecksum` in the same file.
 const SECTOR: u64 = 512;
+
+/// What stays free on the file system.
+const SPARE: u64 = 64 << 20;
 
 /// A snapshot that is complete.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -40,50 +46,87 @@ pub struct Snapshot {
 /// Writes a snapshot of etcd to the file `to`, readable by root only. etcd's SHA-256 of the snapshot proves that the file is complete.
 ///
 /// # Errors
-/// If etcd has no quorum, if `to` exists, or if the file cannot be written completely; then there is no file `to`.
+/// If etcd has no quorum, if `to` exists, or if the file cannot be written completely; then `to` is unchanged.
 pub async fn save(cx: &Context, to: &Path) -> Result<Snapshot, StepError> {
+    let directory = to.parent().unwrap_or(to);
+    if !cx.files.exists(directory) {
+        let what = format!("cannot write {}: there is no directory {}", to.display(), directory.display());
+        return Err(StepError::new(what).hint("create the directory, or name another file"));
+    }
     if cx.files.exists(to) {
-        let what = format!("{} already exists, and nodeinit does not replace a snapshot", to.display());
-        return Err(StepError::new(what).hint("name another file, or move that one away"));
+        return Err(exists(to));
     }
-    let _alone = cx.files.lock_directory(to.parent().unwrap_or(to))?;
-    let saved = save_temporary(cx, to).await;
-    if saved.is_err() {
-        // The first error is the one to report.
-        let _ = cx.files.remove_file(temporary(to));
-    }
-    saved
-}
-
-async fn save_temporary(cx: &Context, to: &Path) -> Result<Snapshot, StepError> {
+    let _lock = cx.files.lock_directory(directory)?;
+    let _partial = Partial { files: &cx.files, of: to };
     let View { asked, .. } = quorate(cx).await?;
-    let unread = |e: EtcdError| StepError::new(format!("cannot read a snapshot: {}", shown(&e))).exit(Exit::TryAgain);
-    // A read that a quorum confirms, so the member is not behind.
-    let revision = asked.revision().await.map_err(unread)?;
-    let etcd_version = asked.status().await.map_err(unread)?.version;
+    let failed = |e: EtcdError| failure("cannot start a snapshot", &e);
+    // A quorum confirms this read, so the member is not behind.
+    let revision = asked.revision().await.map_err(failed)?;
+    let status = asked.status().await.map_err(failed)?;
+    has_room(cx, to, status.db_size)?;
     copy(&asked, cx, to).await?;
     let (files, path) = (cx.files.clone(), to.to_owned());
-    let bytes = blocking(move || verified(&files, &path)).await?;
-    Ok(Snapshot { file: to.to_owned(), bytes, revision, etcd_version })
+    let bytes = blocking(move || complete(&files, &path)).await?;
+    Ok(Snapshot { file: to.to_owned(), bytes, revision, etcd_version: status.version })
+}
+
+fn exists(to: &Path) -> StepError {
+    StepError::new(format!("{} already exists, and nodeinit does not replace a snapshot", to.display()))
+        .hint("name another file, or move that one away")
+}
+
+fn failure(what: &str, error: &EtcdError) -> StepError {
+    StepError::new(format!("{what}: {}", shown(error)))
+        .exit(Exit::TryAgain)
+        .hint("see `nodeinit etcd members`, then run the command again")
+}
+
+/// The temporary file. It contains Secrets, so it is removed however the work ends.
+struct Partial<'a> {
+    files: &'a Files,
+    of: &'a Path,
+}
+
+impl Drop for Partial<'_> {
+    fn drop(&mut self) {
+        // Another error was reported, or the snapshot has its second name.
+        let _ = self.files.remove_file(temporary(self.of));
+    }
+}
+
+/// Rejects a file system that the snapshot would fill: it may be the one of etcd's data.
+fn has_room(cx: &Context, to: &Path, size: i64) -> Result<(), StepError> {
+    let (room, needed) = (room(&cx.files, to)?, u64::try_from(size).unwrap_or(0) + SPARE);
+    if room.bytes >= needed {
+        return Ok(());
+    }
+    let what = format!(
+        "no space for {}: the snapshot needs {} MiB, and {} has {} MiB free",
+        to.display(),
+        needed >> 20,
+        room.directory.display(),
+        room.bytes >> 20
+    );
+    Err(StepError::new(what).exit(Exit::TryAgain).hint("free some space, or name a file on another file system"))
 }
 
 /// Copies the member's database to the temporary file.
 async fn copy(etcd: &Etcd, cx: &Context, to: &Path) -> Result<(), StepError> {
-    let unread = |e: EtcdError| {
-        StepError::new(format!("the snapshot ended early: {}", shown(&e)))
-            .exit(Exit::TryAgain)
-            .hint("see `nodeinit etcd members`, then run the command again")
-    };
     let mut file = cx.files.open_temporary(to, 0o600)?;
-    let mut snapshot = etcd.snapshot().await.map_err(unread)?;
-    while let Some(part) = snapshot.next().await.map_err(unread)? {
-        file.write_all(&part).map_err(failed("write", to))?;
+    let mut snapshot = etcd.snapshot().await.map_err(|e| failure("cannot start a snapshot", &e))?;
+    while let Some(part) = snapshot.next().await.map_err(|e| failure("the snapshot ended early", &e))? {
+        let path = to.to_owned();
+        file = blocking(move || {
+            file.write_all(&part).map_err(failed("write", &path))?;
+            Ok(file)
+        })
+        .await?;
     }
     Ok(())
 }
 
-/// Syncs the temporary file, compares it with the SHA-256 at its end, and renames it. Returns its size.
-fn verified(files: &Files, to: &Path) -> Result<u64, StepError> {
+/// Syncs the temporary file, compares it with the SHA-256 at its end, and gives it its name. Returns its size.
+fn complete(files: &Files, to: &Path) -> Result<u64, StepError> {
     let mut file = files.open(&temporary(to))?;
     file.sync_all().map_err(failed("write", to))?;
     let size = file.metadata().map_err(failed("read", to))?.len();
@@ -92,7 +135,11 @@ fn verified(files: &Files, to: &Path) -> Result<u64, StepError> {
             format!("the snapshot is incomplete or damaged: its {size} bytes do not match the SHA-256 at their end");
         return Err(StepError::new(what).exit(Exit::TryAgain).hint("run the command again"));
     }
-    files.rename_temporary(to)?;
+    // Unlike a rename, a second name replaces nothing.
+    match files.hard_link(&temporary(to), to) {
+        Err(e) if e.source.kind() == io::ErrorKind::AlreadyExists => return Err(exists(to)),
+        linked => linked?,
+    }
     files.sync_directory(to.parent().unwrap_or(to))?;
     Ok(size)
 }
@@ -137,16 +184,29 @@ mod tests {
     }
 
     #[test]
-    fn only_a_complete_snapshot_gets_its_name() {
+    fn only_a_complete_snapshot_gets_its_name_and_replaces_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let (files, to) = (Files::under(dir.path()), Path::new("/etcd.db"));
         let place = |bytes: &[u8]| files.open_temporary(to, 0o600).unwrap().write_all(bytes).unwrap();
+        let partial = Partial { files: &files, of: to };
         place(&snapshot()[..1000]);
-        let error = verified(&files, to).unwrap_err();
+        let error = complete(&files, to).unwrap_err();
         assert!(error.to_string().contains("incomplete or damaged"), "{error}");
         assert!(!files.exists(to));
         place(&snapshot());
-        assert_eq!(verified(&files, to).unwrap(), 2080);
+        assert_eq!(complete(&files, to).unwrap(), 2080);
         assert_eq!(files.mode(to), Some(0o600));
+        let error = complete(&files, to).unwrap_err();
+        assert!(error.to_string().contains("already exists"), "{error}");
+        drop(partial);
+        assert_eq!(files.list("/").unwrap(), ["etcd.db"]);
+    }
+
+    #[test]
+    fn a_disk_that_would_be_full_is_named() {
+        let (_dir, cx) = crate::context::testing::context();
+        let error = has_room(&cx, Path::new("/etcd.db"), i64::MAX).unwrap_err();
+        assert!(error.exit == Exit::TryAgain && error.to_string().contains("no space for /etcd.db"), "{error}");
+        has_room(&cx, Path::new("/etcd.db"), 0).unwrap();
     }
 }

@@ -214,10 +214,11 @@ fn wanted<'a>(program: &'a Program, config: &str, releases: &'a [(String, Bytes)
 
 /// A command that ends the script with [`NEWER`] where the program at `path` is newer than this one.
 fn refusal_if_newer(path: &str) -> String {
+    // A pre-release counts as older than its release. What is not a version is no nodeinit that could be newer.
     format!(
-        "if theirs=$({path} --version 2>/dev/null) && theirs=${{theirs#nodeinit }} \
-         && [ \"$(printf '%s\\n' \"$theirs\" {VERSION} | sort -V | tail -n 1)\" != {VERSION} ]
-         then echo \"$theirs\" >&2; exit {NEWER}; fi"
+        "theirs=$({path} --version 2>/dev/null | sed -n 's/^nodeinit \\([0-9]\\{{1,9\\}}\\(\\.[0-9]\\{{1,9\\}}\\)\\{{2\\}}\\)\\([-+].*\\)\\{{0,1\\}}$/\\1/p')
+        if [ \"${{theirs:-{VERSION}}}\" != {VERSION} ] && [ \"$(printf '%s\\n' \"$theirs\" {VERSION} | sort -V | tail -n 1)\" = \"$theirs\" ]
+        then echo \"$theirs\" >&2; exit {NEWER}; fi"
     )
 }
 

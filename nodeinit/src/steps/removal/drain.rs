@@ -28,48 +28,64 @@ pub async fn cordon(client: &KubeClient, node: &str) -> Result<(), StepError> {
 /// Checks, before anything changes, that the node can be drained. Reports pods whose `emptyDir` volumes are lost.
 ///
 /// # Errors
-/// If pods have no controller that recreates them, or a PodDisruptionBudget permits no eviction, and `force` is not set.
+/// If pods have no controller that recreates them, or their PodDisruptionBudgets permit no eviction, and `force` is not set.
 pub async fn check(cx: &Context, client: &KubeClient, name: &str, force: bool) -> Result<(), StepError> {
-    let failed = |what: &str, e| StepError::caused(format!("cannot list {what}"), e).exit(Exit::TryAgain);
-    let pods = pods(client, name).await.map_err(|e| failed(&format!("the pods of {name}"), e))?;
+    let pods = pods(client, name).await.map_err(|e| unlisted(&format!("the pods of {name}"), e))?;
     let budgets: List<PodDisruptionBudget> =
-        client.get(BUDGETS).await.map_err(|e| failed("PodDisruptionBudgets", e))?;
+        client.get(BUDGETS).await.map_err(|e| unlisted("PodDisruptionBudgets", e))?;
+    let obstacles: Vec<String> = unmanaged(&pods).into_iter().chain(protected(&pods, &budgets.items)).collect();
+    if !obstacles.is_empty() {
+        let what = format!("{name} cannot be drained: {}", obstacles.join("; "));
+        if !force {
+            return Err(StepError::new(what).hint(
+                "nothing was changed; delete the pods without a controller, and change the budgets or add replicas. --force deletes these \
+                 pods, and tries the protected ones until the deadline",
+            ));
+        }
+        cx.report.note("drain", format!("{what}; continuing because of --force"));
+    }
     let volatile: Vec<String> = pods.iter().filter(|pod| has_local_data(pod)).map(shown).collect();
     if !volatile.is_empty() {
-        let text = format!("these pods of {name} lose the data of their emptyDir volumes: {}", volatile.join(", "));
-        cx.report.note("drain", text);
+        cx.report.note("drain", format!("draining {name} deletes the emptyDir data of {}", volatile.join(", ")));
     }
-    let obstacles = obstacles(&pods, &budgets.items);
-    if obstacles.is_empty() {
-        return Ok(());
-    }
-    let what = format!("{name} cannot be drained: {}", obstacles.join("; "));
-    if force {
-        cx.report.note("drain", format!("{what}; continuing because of --force"));
-        return Ok(());
-    }
-    let hint = "nothing was changed; delete these pods yourself, or change the budgets. --force deletes pods without a controller, and \
-                tries the protected ones until the deadline";
-    Err(StepError::new(what).hint(hint))
+    Ok(())
 }
 
-/// Names the pods that no controller recreates, and the budgets that permit no eviction, with their pods.
-fn obstacles(pods: &[Pod], budgets: &[PodDisruptionBudget]) -> Vec<String> {
-    let alone = pods.iter().filter(|pod| !is_controlled(pod));
-    let mut obstacles: Vec<String> =
-        alone.map(|pod| format!("no controller recreates {} elsewhere", shown(pod))).collect();
+fn unlisted(what: &str, error: ApiError) -> StepError {
+    StepError::caused(format!("cannot list {what}"), error).exit(Exit::TryAgain)
+}
+
+/// Describes the pods that no controller recreates.
+fn unmanaged(pods: &[Pod]) -> Option<String> {
+    let alone = pods.iter().filter(|pod| !is_controlled(pod) && pod.metadata.deletion_timestamp.is_none());
+    let alone: Vec<String> = alone.map(shown).collect();
+    (!alone.is_empty()).then(|| format!("no controller recreates {} elsewhere", alone.join(", ")))
+}
+
+/// Describes each budget that permits no eviction, and each pod with more than one budget, which the API cannot evict. Source:
+/// `pkg/registry/core/pod/storage/eviction.go` in Kubernetes.
+fn protected(pods: &[Pod], budgets: &[PodDisruptionBudget]) -> Vec<String> {
+    let mut obstacles = Vec::new();
     for budget in budgets.iter().filter(|budget| budget.is_impossible()) {
-        let protected: Vec<String> = pods.iter().filter(|pod| budget.protects(&pod.metadata)).map(shown).collect();
-        if !protected.is_empty() {
-            let (of, status) = (&budget.metadata, &budget.status);
+        let blocked: Vec<String> = pods.iter().filter(|pod| budget.blocks(pod)).map(shown).collect();
+        if !blocked.is_empty() {
             obstacles.push(format!(
-                "PodDisruptionBudget {}/{} permits no eviction of {}: it requires {} healthy pods of {}",
-                of.namespace,
-                of.name,
-                protected.join(", "),
-                status.desired_healthy,
-                status.expected_pods
+                "PodDisruptionBudget {} permits no eviction of {}: it requires {} healthy pods of {}",
+                budget.metadata.shown(),
+                blocked.join(", "),
+                budget.status.desired_healthy,
+                budget.status.expected_pods
             ));
+        }
+    }
+    for pod in pods.iter().filter(|pod| !pod.ignores_budgets()) {
+        let all: Vec<String> = budgets
+            .iter()
+            .filter(|budget| budget.selects(&pod.metadata))
+            .map(|budget| budget.metadata.shown())
+            .collect();
+        if all.len() > 1 {
+            obstacles.push(format!("{} has more than one PodDisruptionBudget: {}", shown(pod), all.join(", ")));
         }
     }
     obstacles
@@ -79,9 +95,15 @@ fn obstacles(pods: &[Pod], budgets: &[PodDisruptionBudget]) -> Vec<String> {
 /// and retries the pods that they protect until the deadline.
 ///
 /// # Errors
-/// If pods are left at the deadline, each with its reason.
-pub async fn drain(cx: &Context, client: &KubeClient, name: &str) -> Result<(), StepError> {
-    let pods = pods(client, name).await.map_err(|e| StepError::caused(format!("cannot list the pods of {name}"), e))?;
+/// If pods without a controller would be lost and `force` is not set; or if pods are left at the deadline, each with its
+/// reason.
+pub async fn drain(cx: &Context, client: &KubeClient, name: &str, force: bool) -> Result<(), StepError> {
+    let pods = pods(client, name).await.map_err(|e| unlisted(&format!("the pods of {name}"), e))?;
+    // A pod may have been created since the check.
+    if let Some(why) = unmanaged(&pods).filter(|_| !force) {
+        let hint = format!("delete them, or add --force; `kubectl uncordon {name}` lets {name} take new pods again");
+        return Err(StepError::new(format!("{name} cannot be drained: {why}")).hint(hint));
+    }
     cx.report.note("drain", format!("evicting {} pods from {name}", pods.len()));
     let limit = cx.cluster.timeouts.node;
     let look = async || match round(client, name).await {
@@ -153,12 +175,13 @@ fn has_local_data(pod: &Pod) -> bool {
 }
 
 fn shown(pod: &Pod) -> String {
-    format!("{}/{}", pod.metadata.namespace, pod.metadata.name)
+    pod.metadata.shown()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Value;
 
     #[test]
     fn some_pods_stay() {
@@ -173,38 +196,76 @@ mod tests {
         assert_eq!(shown(&bare), "a/b");
     }
 
+    fn pod(name: &str, status: Value) -> Pod {
+        let owners = json!([{"kind": "ReplicaSet", "controller": true}]);
+        let metadata = json!({"namespace": "a", "name": name, "labels": {"app": name}, "ownerReferences": owners});
+        serde_json::from_value(json!({"metadata": metadata, "status": status})).unwrap()
+    }
+
+    fn running(name: &str) -> Pod {
+        pod(name, json!({"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}))
+    }
+
+    fn budget(selector: Value, desired: i64, policy: &str) -> PodDisruptionBudget {
+        let status = json!({"desiredHealthy": desired, "expectedPods": 2, "currentHealthy": 2});
+        let spec = json!({"selector": selector, "unhealthyPodEvictionPolicy": policy});
+        let metadata = json!({"namespace": "a", "name": "b"});
+        serde_json::from_value(json!({"metadata": metadata, "spec": spec, "status": status})).unwrap()
+    }
+
+    const BLOCKED: &str = "PodDisruptionBudget a/b permits no eviction of a/web: it requires 2 healthy pods of 2";
+
     #[test]
-    fn what_blocks_a_drain_is_named() {
-        let pod = |name: &str, app: &str, owners: serde_json::Value| {
-            let metadata = json!({"namespace": "a", "name": name, "labels": {"app": app}, "ownerReferences": owners});
-            serde_json::from_value::<Pod>(json!({"metadata": metadata})).unwrap()
-        };
-        let budget = |selector: serde_json::Value, desired: i64| {
-            let status = json!({"desiredHealthy": desired, "expectedPods": 2, "currentHealthy": 2});
-            let metadata = json!({"namespace": "a", "name": "b"});
-            let whole = json!({"metadata": metadata, "spec": {"selector": selector}, "status": status});
-            serde_json::from_value::<PodDisruptionBudget>(whole).unwrap()
-        };
-        let owner = json!([{"kind": "ReplicaSet", "controller": true}]);
-        let pods = [pod("bare", "x", json!([])), pod("web", "web", owner)];
-        let found = |selector, desired| obstacles(&pods, &[budget(selector, desired)]);
+    fn pods_that_nothing_recreates_are_named_unless_they_end_anyway() {
+        let mut bare = running("bare");
+        bare.metadata.owner_references.clear();
         let alone = "no controller recreates a/bare elsewhere";
+        assert_eq!(unmanaged(&[bare.clone(), running("web")]).as_deref(), Some(alone));
+        bare.metadata.deletion_timestamp = Some("2026-01-01T00:00:00Z".into());
+        assert_eq!(unmanaged(&[bare]), None);
+    }
+
+    #[test]
+    fn budgets_that_permit_no_eviction_are_named() {
+        let found = |selector, desired| protected(&[running("web")], &[budget(selector, desired, "")]);
         let web = json!({"matchLabels": {"app": "web"}});
-        assert_eq!(found(web.clone(), 1), [alone], "one of two may go");
-        let blocked = "PodDisruptionBudget a/b permits no eviction of a/web: it requires 2 healthy pods of 2";
-        assert_eq!(found(web, 2), [alone, blocked]);
-        for (operator, values, protects) in [
+        assert!(found(web.clone(), 1).is_empty(), "one of two may go");
+        assert_eq!(found(web, 2), [BLOCKED]);
+        assert_eq!(found(json!({}), 2), [BLOCKED], "it selects all pods");
+        assert!(found(Value::Null, 2).is_empty(), "it selects no pods");
+        for (operator, values, blocks) in [
             ("In", json!(["web"]), true),
+            ("In", json!(["x"]), false),
             ("NotIn", json!(["x"]), true),
             ("Exists", json!([]), true),
             ("DoesNotExist", json!([]), false),
-            ("In", json!(["x"]), false),
         ] {
             let selector = json!({"matchExpressions": [{"key": "app", "operator": operator, "values": values}]});
-            let named = found(selector, 2).iter().any(|obstacle| obstacle.contains("a/web"));
-            assert_eq!(named, protects, "{operator} {values}");
+            assert_eq!(!found(selector, 2).is_empty(), blocks, "{operator} {values}");
         }
-        assert_eq!(found(serde_json::Value::Null, 2), [alone], "it protects no pods");
-        assert!(found(json!({}), 2)[1].contains("a/bare, a/web"), "it protects all pods");
+    }
+
+    #[test]
+    fn pods_that_the_api_evicts_despite_their_budget_block_nothing() {
+        let strict = |policy| [budget(json!({}), 2, policy)];
+        for phase in ["Pending", "Succeeded", "Failed"] {
+            assert!(protected(&[pod("web", json!({"phase": phase}))], &strict("")).is_empty(), "{phase}");
+        }
+        let terminating = {
+            let mut pod = running("web");
+            pod.metadata.deletion_timestamp = Some("2026-01-01T00:00:00Z".into());
+            pod
+        };
+        assert!(protected(&[terminating], &strict("")).is_empty());
+        let unready = pod("web", json!({"phase": "Running"}));
+        assert!(protected(std::slice::from_ref(&unready), &strict("AlwaysAllow")).is_empty());
+        assert_eq!(protected(&[unready], &strict("")), [BLOCKED]);
+        assert_eq!(protected(&[running("web")], &strict("AlwaysAllow")), [BLOCKED]);
+    }
+
+    #[test]
+    fn a_pod_with_two_budgets_is_named() {
+        let two = [budget(json!({}), 1, ""), budget(json!({}), 1, "")];
+        assert_eq!(protected(&[running("web")], &two), ["a/web has more than one PodDisruptionBudget: a/b, a/b"]);
     }
 }

@@ -99,14 +99,22 @@ async fn a_newer_nodeinit_is_never_replaced() {
         fs::write(&machine.program.path, text).unwrap();
         fs::set_permissions(&machine.program.path, fs::Permissions::from_mode(0o755)).unwrap();
     };
-    for newer in ["0.1.1", "0.10.0", "1.0.0"] {
-        install(&format!("#!/bin/sh\necho nodeinit {newer}\n"));
-        let error = machine.remote().await.equip(&machine.program, &config, &[], &[]).await.unwrap_err();
-        let expected = format!("m2 has nodeinit {newer}, which is newer than {VERSION}");
-        assert!(error.to_string().starts_with(&expected), "{error}");
-        assert!(machine.text("nodeinit").contains(newer) && !machine.server.file("etc").exists());
+    let [major, minor, patch] = VERSION.split('.').map(|n| n.parse::<u32>().unwrap()).collect::<Vec<_>>()[..] else {
+        panic!("{VERSION}")
+    };
+    for newer in [(major, minor, patch + 1), (major, minor + 10, 0), (major + 1, 0, 0)] {
+        let newer = format!("{}.{}.{}", newer.0, newer.1, newer.2);
+        for suffix in ["", "-rc.1"] {
+            install(&format!("#!/bin/sh\necho nodeinit {newer}{suffix}\n"));
+            let error = machine.remote().await.equip(&machine.program, &config, &[], &[]).await.unwrap_err();
+            let expected = format!("m2 has nodeinit {newer}, which is newer than {VERSION}");
+            assert!(error.to_string().starts_with(&expected), "{error}");
+            assert!(machine.text("nodeinit").contains(&newer) && !machine.server.file("etc").exists());
+        }
     }
-    for replaceable in ["#!/bin/sh\necho nodeinit 0.0.9\n", "#!/bin/sh\nexit 1\n", "no program"] {
+    let older = ["0.0.0".to_owned(), format!("{VERSION}-rc.1"), "9; reboot".to_owned(), "99".to_owned()];
+    let older = older.map(|version| format!("#!/bin/sh\necho nodeinit '{version}'\n"));
+    for replaceable in older.iter().map(String::as_str).chain(["#!/bin/sh\nexit 1\n", "no program"]) {
         install(replaceable);
         machine.remote().await.equip(&machine.program, &config, &[], &[]).await.unwrap();
         assert_eq!(machine.text("nodeinit"), "program");
