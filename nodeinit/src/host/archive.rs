@@ -104,6 +104,19 @@ pub fn index(archive: &Section) -> io::Result<Option<ImageIndex>> {
     Ok(Some(ImageIndex { names: manifest.repo_tags.unwrap_or_default(), config, layers }))
 }
 
+/// Returns the name that containerd gives an image: `docker save` omits the registry `docker.io` and its `library/`.
+/// Source: `ParseDockerRef` in github.com/distribution/reference.
+pub fn full_name(name: &str) -> String {
+    let is_host = |part: &str| part.contains(['.', ':']) || part == "localhost";
+    let path = match name.split_once('/') {
+        Some((host, _)) if is_host(host) => name.to_owned(),
+        Some(_) => format!("docker.io/{name}"),
+        None => format!("docker.io/library/{name}"),
+    };
+    let is_tagged = path.rsplit('/').next().is_some_and(|last| last.contains([':', '@']));
+    if is_tagged { path } else { format!("{path}:latest") }
+}
+
 /// A short member's content.
 fn text(file: &mut Take<File>, members: &BTreeMap<String, (u64, u64)>, name: &str) -> io::Result<Option<Vec<u8>>> {
     let Some(&(offset, length)) = members.get(name).filter(|(_, length)| *length <= LARGEST_TEXT) else {
@@ -219,6 +232,20 @@ pub(crate) mod testing {
 mod tests {
     use super::{testing::*, *};
     use nodeinit_base::sha256_hex;
+
+    #[test]
+    fn short_docker_names_are_expanded() {
+        for (name, full) in [
+            ("busybox:1.37.0", "docker.io/library/busybox:1.37.0"),
+            ("rancher/local-path:v1", "docker.io/rancher/local-path:v1"),
+            ("traefik", "docker.io/library/traefik:latest"),
+            ("localhost:5000/a", "localhost:5000/a:latest"),
+            ("registry.k8s.io/pause:3.10", "registry.k8s.io/pause:3.10"),
+            ("r.io/a@sha256:00", "r.io/a@sha256:00"),
+        ] {
+            assert_eq!(full_name(name), full);
+        }
+    }
 
     #[test]
     fn a_plain_archive_is_understood_without_reading_its_layers() {

@@ -45,13 +45,26 @@ pub async fn import(commands: &Commands, archive: &Path, limit: Duration) -> Res
 
 /// Writes an image to an archive, which may exist. A failure leaves a partial archive.
 ///
+/// `--local`: since containerd 2.0, `ctr` otherwise receives the archive in a thread that it does not wait for, so it sometimes cuts the
+/// archive off and still exits with 0 (`ImageExportStream.MarshalAny` in core/transfer/archive/exporter.go). Older versions do not know
+/// the option and do not need it.
+///
 /// # Errors
 /// If a part of the image is missing, if there is no disk space, or if the export takes longer than `limit`.
 pub async fn export(commands: &Commands, image: &str, archive: &Path, limit: Duration) -> Result<(), CommandError> {
     let archive = archive.to_string_lossy();
     let platform = format!("linux/{}", facts::architecture());
-    let export = ["ctr", "-n", NAMESPACE, "images", "export", "--platform", &platform, &archive, image];
-    commands.run(&[&["setpriv", "--pdeathsig", "KILL"], &export[..]].concat(), limit).await.map(drop)
+    let bound = ["setpriv", "--pdeathsig", "KILL", "ctr", "-n", NAMESPACE, "images", "export"];
+    let export = |local: &'static [&'static str]| {
+        let command = [&bound[..], local, &["--platform", &platform, &archive, image]].concat();
+        async move { commands.run(&command, limit).await.map(drop) }
+    };
+    match export(&["--local"]).await {
+        Err(CommandError::Failed { stderr, .. }) if stderr.contains("flag provided but not defined") => {
+            export(&[]).await
+        }
+        exported => exported,
+    }
 }
 
 #[cfg(test)]

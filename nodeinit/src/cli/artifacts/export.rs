@@ -12,11 +12,12 @@ use crate::{
         report::{Event, Report, rounded},
     },
     host::{
-        containerd,
+        archive, containerd,
         disk::room,
         facts,
         files::{File, FileError, Files, failed},
         lock::{self, Lock},
+        section::Section,
     },
     steps::artifacts::right_version,
 };
@@ -146,6 +147,7 @@ async fn one(cx: &Context, artifact: &Artifact, to: &Path) -> Result<[u8; 32], S
                         same command again";
             StepError::caused(format!("cannot export {}", image.name), e).exit(Exit::TryAgain).hint(hint)
         })?;
+        complete(cx.files.real(&temporary(to)), &image.name)?;
     }
     let program = artifact.to.clone();
     let placed = program.as_ref().and_then(|program| cx.journal.state().files.remove(program));
@@ -168,6 +170,18 @@ async fn one(cx: &Context, artifact: &Artifact, to: &Path) -> Result<[u8; 32], S
     .await
 }
 
+/// Fails if the archive is cut off or does not contain the image: `ctr` does not report all failures to write it.
+fn complete(archive: PathBuf, image: &str) -> Result<(), StepError> {
+    let names = Section::whole(archive).and_then(|archive| archive::names(&archive));
+    let names = names.map_err(|e| StepError::caused(format!("cannot read the exported archive of {image}"), e))?;
+    if names.is_some_and(|names| names.iter().any(|name| archive::full_name(name) == archive::full_name(image))) {
+        return Ok(());
+    }
+    Err(StepError::new(format!("containerd's `ctr` wrote an incomplete archive of {image}"))
+        .exit(Exit::TryAgain)
+        .hint("check the free space (`df -h`), then run the same command again"))
+}
+
 /// Copies a program to the temporary file, if one is given. Returns that file and its SHA-256.
 fn contents(files: &Files, program: Option<&Path>, to: &Path) -> Result<([u8; 32], File), FileError> {
     if let Some(program) = program {
@@ -178,4 +192,27 @@ fn contents(files: &Files, program: Option<&Path>, to: &Path) -> Result<([u8; 32
     let written = files.open(&temporary(to))?;
     let sha256 = sha256_of(&written).map_err(failed("read", to))?;
     Ok((sha256, written))
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests make archives")]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn an_archive_that_ctr_cut_off_or_left_empty_is_not_exported() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("pause.tar");
+        archive::testing::archive(&path, "registry.k8s.io/pause:3.10.2", b"a layer's content");
+        let of = |image: &str| complete(path.clone(), image);
+        of("registry.k8s.io/pause:3.10.2").unwrap();
+        assert!(of("registry.k8s.io/pause:3.10.1").is_err());
+        let whole = fs::read(&path).unwrap();
+        for length in [whole.len() - 1600, 0] {
+            fs::write(&path, &whole[..length]).unwrap();
+            let error = of("registry.k8s.io/pause:3.10.2").unwrap_err();
+            assert!(error.exit == Exit::TryAgain && error.to_string().contains("incomplete"), "{error}");
+        }
+    }
 }

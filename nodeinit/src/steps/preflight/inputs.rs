@@ -95,7 +95,7 @@ fn archive_problem(path: &str, archive: Option<Section>, image: &str) -> Option<
     };
     let names = archive::names(&archive).ok().flatten()?;
     // An archive without names may have them in another list, which `ctr` reads.
-    if names.is_empty() || names.iter().any(|name| full_name(name) == full_name(image)) {
+    if names.is_empty() || names.iter().any(|name| archive::full_name(name) == archive::full_name(image)) {
         return None;
     }
     let what = format!("the archive {path} does not contain {image}; it contains {}", names.join(", "));
@@ -107,36 +107,4 @@ fn archive_problem(path: &str, archive: Option<Section>, image: &str) -> Option<
         None => "provide the archive of that image, or fix artifacts.images in the configuration".to_owned(),
     };
     Some(Finding::failure(CHECK, what, remedy))
-}
-
-/// Returns the name that containerd gives an image: `docker save` omits the registry `docker.io` and its `library/`.
-/// Source: `ParseDockerRef` in github.com/distribution/reference.
-fn full_name(name: &str) -> String {
-    let is_host = |part: &str| part.contains(['.', ':']) || part == "localhost";
-    let path = match name.split_once('/') {
-        Some((host, _)) if is_host(host) => name.to_owned(),
-        Some(_) => format!("docker.io/{name}"),
-        None => format!("docker.io/library/{name}"),
-    };
-    let is_tagged = path.rsplit('/').next().is_some_and(|last| last.contains([':', '@']));
-    if is_tagged { path } else { format!("{path}:latest") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::full_name;
-
-    #[test]
-    fn short_docker_names_are_expanded() {
-        for (name, full) in [
-            ("busybox:1.37.0", "docker.io/library/busybox:1.37.0"),
-            ("rancher/local-path:v1", "docker.io/rancher/local-path:v1"),
-            ("traefik", "docker.io/library/traefik:latest"),
-            ("localhost:5000/a", "localhost:5000/a:latest"),
-            ("registry.k8s.io/pause:3.10", "registry.k8s.io/pause:3.10"),
-            ("r.io/a@sha256:00", "r.io/a@sha256:00"),
-        ] {
-            assert_eq!(full_name(name), full);
-        }
-    }
 }
