@@ -11,6 +11,8 @@ import statistics
 import subprocess
 import sys
 
+from bench import result
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
 MODES = ["idle", "ha", "join"]
@@ -29,8 +31,8 @@ def built(checkout, target):
 def seconds(mode, bench, nodeinit, join):
     command = {"join": ["join.sh", join, nodeinit], "ha": ["ha-nodeinit.sh", "ha", nodeinit]}.get(mode, ["nodeinit-run.sh", mode, nodeinit])
     ended = subprocess.run([bench / command[0], *command[1:]], capture_output=True, text=True)
-    found = re.findall(r"last after ([0-9.]+) s" if mode == "join" else r'^\{.*"seconds": ([0-9.]+)', ended.stdout, re.MULTILINE)
-    if ended.returncode != 0 or not found:
+    found = re.findall(r"last after ([0-9.]+) s", ended.stdout) if mode == "join" else [result(ended.stdout).get("seconds")]
+    if ended.returncode != 0 or not any(found):
         sys.exit(f"{mode} failed ({ended.returncode}):\n{ended.stdout}\n{ended.stderr[-4000:]}")
     return float(found[-1])
 
