@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build check lint lab test test-hosts test-containerd test-official test-kills test-long test-guest test-releases test-debian13 test-power test-etcd test-security test-openstack demo demo-down demo-openstack demo-openstack-down bench bench-bundle bench-join bench-openstack bench-pairs clean
+.PHONY: help build check lint lab test test-hosts test-containerd test-official test-kills test-long test-guest test-releases test-upgrade test-debian13 test-power test-etcd test-security test-openstack demo demo-down demo-openstack demo-openstack-down bench bench-bundle bench-join bench-openstack bench-pairs clean
 
 target := $(or $(CARGO_TARGET_DIR),target)/x86_64-unknown-linux-gnu
 binary := $(target)/release/nodeinit
@@ -93,6 +93,13 @@ test-releases: build ## test a cluster of each supported release, or RELEASES="v
 	for version in $(or $(RELEASES),$$(sed -n 's/^version: //p' nodeinit/config/releases/*.yaml)); do \
 	  LAB_VERSION=$$version $(MAKE) test-hosts NAME=releases::; \
 	done
+
+test-upgrade: export LAB_VERSION := $(or $(FROM),v1.35.8)
+test-upgrade: export LAB_NEXT := $(or $(TO),v1.36.4)
+test-upgrade: build ## test upgrades from v1.35.8 to v1.36.4, or FROM=VERSION TO=VERSION, under load and with components that fail (root; 30 minutes, builds included)
+	LAB_VERSION=$(LAB_NEXT) tests/lab/prepare.sh
+	tests/lab/prepare.sh
+	$(call host-tests,-p nodeinit-tests --features lab --test lab -- --include-ignored upgrade::)
 
 test-debian13: build ## test a cluster on hosts with Debian 13 (root; 8 minutes)
 	LAB_DEBIAN=13 $(MAKE) test-hosts NAME=releases::

@@ -55,7 +55,6 @@ fn commands_of_other_tools_get_a_hint() {
     for (typed, right) in [
         ("init", "`nodeinit up`"),
         ("join", "`nodeinit worker add NAME`"),
-        ("upgrade", "cannot upgrade"),
         ("validate", "`nodeinit config validate FILE`"),
     ] {
         let (exit, _, said) = nodeinit(&[typed]);

@@ -70,6 +70,9 @@ _nodeinit() {
             nodeinit,up)
                 cmd="nodeinit__subcmd__up"
                 ;;
+            nodeinit,upgrade)
+                cmd="nodeinit__subcmd__upgrade"
+                ;;
             nodeinit,version)
                 cmd="nodeinit__subcmd__version"
                 ;;
@@ -316,6 +319,9 @@ _nodeinit() {
             nodeinit__subcmd__help,up)
                 cmd="nodeinit__subcmd__help__subcmd__up"
                 ;;
+            nodeinit__subcmd__help,upgrade)
+                cmd="nodeinit__subcmd__help__subcmd__upgrade"
+                ;;
             nodeinit__subcmd__help,version)
                 cmd="nodeinit__subcmd__help__subcmd__version"
                 ;;
@@ -421,6 +427,18 @@ _nodeinit() {
             nodeinit__subcmd__help__subcmd__token,list)
                 cmd="nodeinit__subcmd__help__subcmd__token__subcmd__list"
                 ;;
+            nodeinit__subcmd__help__subcmd__upgrade,apply)
+                cmd="nodeinit__subcmd__help__subcmd__upgrade__subcmd__apply"
+                ;;
+            nodeinit__subcmd__help__subcmd__upgrade,etcd)
+                cmd="nodeinit__subcmd__help__subcmd__upgrade__subcmd__etcd"
+                ;;
+            nodeinit__subcmd__help__subcmd__upgrade,plan)
+                cmd="nodeinit__subcmd__help__subcmd__upgrade__subcmd__plan"
+                ;;
+            nodeinit__subcmd__help__subcmd__upgrade,stage)
+                cmd="nodeinit__subcmd__help__subcmd__upgrade__subcmd__stage"
+                ;;
             nodeinit__subcmd__help__subcmd__worker,add)
                 cmd="nodeinit__subcmd__help__subcmd__worker__subcmd__add"
                 ;;
@@ -505,6 +523,36 @@ _nodeinit() {
             nodeinit__subcmd__token__subcmd__help,list)
                 cmd="nodeinit__subcmd__token__subcmd__help__subcmd__list"
                 ;;
+            nodeinit__subcmd__upgrade,apply)
+                cmd="nodeinit__subcmd__upgrade__subcmd__apply"
+                ;;
+            nodeinit__subcmd__upgrade,etcd)
+                cmd="nodeinit__subcmd__upgrade__subcmd__etcd"
+                ;;
+            nodeinit__subcmd__upgrade,help)
+                cmd="nodeinit__subcmd__upgrade__subcmd__help"
+                ;;
+            nodeinit__subcmd__upgrade,plan)
+                cmd="nodeinit__subcmd__upgrade__subcmd__plan"
+                ;;
+            nodeinit__subcmd__upgrade,stage)
+                cmd="nodeinit__subcmd__upgrade__subcmd__stage"
+                ;;
+            nodeinit__subcmd__upgrade__subcmd__help,apply)
+                cmd="nodeinit__subcmd__upgrade__subcmd__help__subcmd__apply"
+                ;;
+            nodeinit__subcmd__upgrade__subcmd__help,etcd)
+                cmd="nodeinit__subcmd__upgrade__subcmd__help__subcmd__etcd"
+                ;;
+            nodeinit__subcmd__upgrade__subcmd__help,help)
+                cmd="nodeinit__subcmd__upgrade__subcmd__help__subcmd__help"
+                ;;
+            nodeinit__subcmd__upgrade__subcmd__help,plan)
+                cmd="nodeinit__subcmd__upgrade__subcmd__help__subcmd__plan"
+                ;;
+            nodeinit__subcmd__upgrade__subcmd__help,stage)
+                cmd="nodeinit__subcmd__upgrade__subcmd__help__subcmd__stage"
+                ;;
             nodeinit__subcmd__worker,add)
                 cmd="nodeinit__subcmd__worker__subcmd__add"
                 ;;
@@ -530,7 +578,7 @@ _nodeinit() {
 
     case "${cmd}" in
         nodeinit)
-            opts="-v -q -h -V --verbose --quiet --help --version up plan preflight status timeline reset agent version completion config artifacts secrets token addons certs etcd master worker phase help"
+            opts="-v -q -h -V --verbose --quiet --help --version up plan preflight status timeline reset agent version completion config artifacts secrets token addons certs etcd upgrade master worker phase help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1874,7 +1922,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__help)
-            opts="up plan preflight status timeline reset agent version completion config artifacts secrets token addons certs etcd master worker phase help"
+            opts="up plan preflight status timeline reset agent version completion config artifacts secrets token addons certs etcd upgrade master worker phase help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2590,6 +2638,76 @@ _nodeinit() {
         nodeinit__subcmd__help__subcmd__up)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__upgrade)
+            opts="plan apply stage etcd"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__upgrade__subcmd__apply)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__upgrade__subcmd__etcd)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__upgrade__subcmd__plan)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__upgrade__subcmd__stage)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -3374,6 +3492,224 @@ _nodeinit() {
         nodeinit__subcmd__up)
             opts="-o -v -q -h --new-cluster --yes --permit-stdin --local --accept-clock --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --role)
+                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__upgrade)
+            opts="-v -q -h --verbose --quiet --help plan apply stage etcd help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__upgrade__subcmd__apply)
+            opts="-o -v -q -h --local --no-drain --config --role --output --verbose --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --role)
+                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__upgrade__subcmd__etcd)
+            opts="-o -v -q -h --config --role --output --verbose --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --role)
+                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__upgrade__subcmd__help)
+            opts="plan apply stage etcd help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__upgrade__subcmd__help__subcmd__apply)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__upgrade__subcmd__help__subcmd__etcd)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__upgrade__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__upgrade__subcmd__help__subcmd__plan)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__upgrade__subcmd__help__subcmd__stage)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__upgrade__subcmd__plan)
+            opts="-o -v -q -h --local --no-drain --config --role --output --verbose --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --role)
+                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__upgrade__subcmd__stage)
+            opts="-o -v -q -h --config --role --output --verbose --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

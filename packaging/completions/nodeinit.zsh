@@ -1108,6 +1108,138 @@ esac
     ;;
 esac
 ;;
+(upgrade)
+_arguments "${_arguments_options[@]}" : \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
+'-h[Print help]' \
+'--help[Print help]' \
+":: :_nodeinit__subcmd__upgrade_commands" \
+"*::: :->upgrade" \
+&& ret=0
+
+    case $state in
+    (upgrade)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-upgrade-command-$line[1]:"
+        case $line[1] in
+            (plan)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
+'--local[Upgrade only this machine, and do not drain its node; for workers that the first master does not reach]' \
+'--no-drain[Do not evict pods before a machine is upgraded; its containers continue to run]' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':version -- The version, such as v1.36.4\: of the same or the next minor version:_default' \
+&& ret=0
+;;
+(apply)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
+'--local[Upgrade only this machine, and do not drain its node; for workers that the first master does not reach]' \
+'--no-drain[Do not evict pods before a machine is upgraded; its containers continue to run]' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':version -- The version, such as v1.36.4\: of the same or the next minor version:_default' \
+&& ret=0
+;;
+(stage)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':version -- The version:_default' \
+':file -- The complete configuration:_files' \
+&& ret=0
+;;
+(etcd)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':version -- The version:_default' \
+':file -- The complete configuration:_files' \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+":: :_nodeinit__subcmd__upgrade__subcmd__help_commands" \
+"*::: :->help" \
+&& ret=0
+
+    case $state in
+    (help)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-upgrade-help-command-$line[1]:"
+        case $line[1] in
+            (plan)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(apply)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(stage)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(etcd)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(help)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
+        esac
+    ;;
+esac
+;;
 (master)
 _arguments "${_arguments_options[@]}" : \
 '(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
@@ -1651,6 +1783,38 @@ esac
     ;;
 esac
 ;;
+(upgrade)
+_arguments "${_arguments_options[@]}" : \
+":: :_nodeinit__subcmd__help__subcmd__upgrade_commands" \
+"*::: :->upgrade" \
+&& ret=0
+
+    case $state in
+    (upgrade)
+        words=($line[1] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:nodeinit-help-upgrade-command-$line[1]:"
+        case $line[1] in
+            (plan)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(apply)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(stage)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(etcd)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+;;
 (master)
 _arguments "${_arguments_options[@]}" : \
 ":: :_nodeinit__subcmd__help__subcmd__master_commands" \
@@ -1755,6 +1919,7 @@ _nodeinit_commands() {
 'addons:Manage optional addons' \
 'certs:Check and renew certificates' \
 'etcd:Inspect and maintain etcd' \
+'upgrade:Upgrade the cluster to another version of Kubernetes' \
 'master:Add or remove masters' \
 'worker:Add or remove workers' \
 'phase:Run a single step (debugging)' \
@@ -2201,6 +2366,7 @@ _nodeinit__subcmd__help_commands() {
 'addons:Manage optional addons' \
 'certs:Check and renew certificates' \
 'etcd:Inspect and maintain etcd' \
+'upgrade:Upgrade the cluster to another version of Kubernetes' \
 'master:Add or remove masters' \
 'worker:Add or remove workers' \
 'phase:Run a single step (debugging)' \
@@ -2506,6 +2672,36 @@ _nodeinit__subcmd__help__subcmd__up_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit help up commands' commands "$@"
 }
+(( $+functions[_nodeinit__subcmd__help__subcmd__upgrade_commands] )) ||
+_nodeinit__subcmd__help__subcmd__upgrade_commands() {
+    local commands; commands=(
+'plan:Show the changes of each machine in order, and every problem that prevents the upgrade; exit code 2 if there are changes' \
+'apply:Upgrade all machines to a version of Kubernetes, one after the other; an interrupted upgrade resumes' \
+'stage:Copy the images of an upgrade to this machine; the first master runs this' \
+'etcd:Bring this master'\''s etcd to the version that an upgrade needs; the first master runs this' \
+    )
+    _describe -t commands 'nodeinit help upgrade commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__upgrade__subcmd__apply_commands] )) ||
+_nodeinit__subcmd__help__subcmd__upgrade__subcmd__apply_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help upgrade apply commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__upgrade__subcmd__etcd_commands] )) ||
+_nodeinit__subcmd__help__subcmd__upgrade__subcmd__etcd_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help upgrade etcd commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__upgrade__subcmd__plan_commands] )) ||
+_nodeinit__subcmd__help__subcmd__upgrade__subcmd__plan_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help upgrade plan commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__upgrade__subcmd__stage_commands] )) ||
+_nodeinit__subcmd__help__subcmd__upgrade__subcmd__stage_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help upgrade stage commands' commands "$@"
+}
 (( $+functions[_nodeinit__subcmd__help__subcmd__version_commands] )) ||
 _nodeinit__subcmd__help__subcmd__version_commands() {
     local commands; commands=()
@@ -2742,6 +2938,73 @@ _nodeinit__subcmd__token__subcmd__list_commands() {
 _nodeinit__subcmd__up_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit up commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__upgrade_commands] )) ||
+_nodeinit__subcmd__upgrade_commands() {
+    local commands; commands=(
+'plan:Show the changes of each machine in order, and every problem that prevents the upgrade; exit code 2 if there are changes' \
+'apply:Upgrade all machines to a version of Kubernetes, one after the other; an interrupted upgrade resumes' \
+'stage:Copy the images of an upgrade to this machine; the first master runs this' \
+'etcd:Bring this master'\''s etcd to the version that an upgrade needs; the first master runs this' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'nodeinit upgrade commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__upgrade__subcmd__apply_commands] )) ||
+_nodeinit__subcmd__upgrade__subcmd__apply_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit upgrade apply commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__upgrade__subcmd__etcd_commands] )) ||
+_nodeinit__subcmd__upgrade__subcmd__etcd_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit upgrade etcd commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__upgrade__subcmd__help_commands] )) ||
+_nodeinit__subcmd__upgrade__subcmd__help_commands() {
+    local commands; commands=(
+'plan:Show the changes of each machine in order, and every problem that prevents the upgrade; exit code 2 if there are changes' \
+'apply:Upgrade all machines to a version of Kubernetes, one after the other; an interrupted upgrade resumes' \
+'stage:Copy the images of an upgrade to this machine; the first master runs this' \
+'etcd:Bring this master'\''s etcd to the version that an upgrade needs; the first master runs this' \
+'help:Print this message or the help of the given subcommand(s)' \
+    )
+    _describe -t commands 'nodeinit upgrade help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__upgrade__subcmd__help__subcmd__apply_commands] )) ||
+_nodeinit__subcmd__upgrade__subcmd__help__subcmd__apply_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit upgrade help apply commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__upgrade__subcmd__help__subcmd__etcd_commands] )) ||
+_nodeinit__subcmd__upgrade__subcmd__help__subcmd__etcd_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit upgrade help etcd commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__upgrade__subcmd__help__subcmd__help_commands] )) ||
+_nodeinit__subcmd__upgrade__subcmd__help__subcmd__help_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit upgrade help help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__upgrade__subcmd__help__subcmd__plan_commands] )) ||
+_nodeinit__subcmd__upgrade__subcmd__help__subcmd__plan_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit upgrade help plan commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__upgrade__subcmd__help__subcmd__stage_commands] )) ||
+_nodeinit__subcmd__upgrade__subcmd__help__subcmd__stage_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit upgrade help stage commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__upgrade__subcmd__plan_commands] )) ||
+_nodeinit__subcmd__upgrade__subcmd__plan_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit upgrade plan commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__upgrade__subcmd__stage_commands] )) ||
+_nodeinit__subcmd__upgrade__subcmd__stage_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit upgrade stage commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__version_commands] )) ||
 _nodeinit__subcmd__version_commands() {

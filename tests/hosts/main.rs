@@ -22,11 +22,13 @@ mod power;
 mod rebuilt;
 mod releases;
 mod reset;
+mod rolling;
 mod secrets;
 mod security;
 mod slow;
 mod tokens;
 mod unfit;
+mod upgrade;
 mod virtual_address;
 mod worker;
 
@@ -72,6 +74,7 @@ const TESTS: &[Test] = &[
     test!(power::all_hosts_lose_their_power_and_boot_in_every_order, 900).long(),
     test!(releases::three_masters_and_two_workers_that_kubeadm_accepts, 300).long(),
     test!(reset::reset_leaves_the_host_as_it_was_and_up_works_again, 180),
+    test!(rolling::a_changed_flag_restarts_one_api_server_after_the_other, 240),
     test!(rebuilt::a_rebuilt_first_master_never_replaces_the_cluster, 360),
     test!(rebuilt::after_a_power_cut_a_rebuilt_first_master_joins_in_every_order, 900).long(),
     test!(rebuilt::masters_of_a_new_cluster_come_up_in_any_order, 140),
@@ -83,6 +86,9 @@ const TESTS: &[Test] = &[
     test!(tokens::a_bootstrap_token_becomes_valid_once, 260).long(),
     test!(unfit::a_machine_that_fails_preflight, 120),
     test!(unfit::network_obstacles_are_named_before_anything_changes, 40),
+    test!(upgrade::three_masters_and_two_workers_under_load, 900).alone().long(),
+    test!(upgrade::two_minor_versions_in_one_command, 900).alone().long(),
+    test!(upgrade::a_component_that_does_not_start_is_replaced_by_the_former_one, 900).long(),
     test!(virtual_address::the_api_answers_at_the_virtual_address, 90),
     test!(virtual_address::the_address_moves_when_its_holder_is_gone, 200).long(),
     test!(worker::a_worker_joins_in_three_requests_and_removes_its_token, 90),

@@ -58,4 +58,6 @@ for name in "$@"; do
     fi
   fi
   ln -f "$archive" "$images/addons/$name.tar"
+  # The version of etcd that an upgrade needs is an artifact of the release.
+  [ "${name%-*}" != etcd ] || ln -f "$archive" "$images/etcd-$tag.tar"
 done

@@ -163,7 +163,7 @@ boot() {
       --network-bridge="$bridge" --capability=all '--system-call-filter=@keyring bpf perf_event_open @mount' \
       --bind=/dev/kmsg --bind=/dev/null:/dev/vda \
       --bind="$host/containerd:/var/lib/containerd" --bind="$host/kubelet:/var/lib/kubelet" \
-      --bind-ro="$bin:/opt/lab/bin" --bind-ro="$images:/opt/lab/images" \
+      --bind-ro="$bin:/opt/lab/bin" --bind-ro="$images:/opt/lab/images" --bind-ro="$LAB_DIR/release:/opt/lab/releases" \
       --link-journal=no --resolv-conf=off --timezone=off --console=read-only
   ) </dev/null >>"$host/console" 2>&1 8>&- 9>&- &
   local deadline=$((SECONDS + 60))

@@ -48,8 +48,14 @@ pub(crate) fn lab_directory() -> PathBuf {
 /// Returns the Kubernetes version of the hosts: `LAB_VERSION`, or the version that `tests/lab` pins.
 #[must_use]
 pub fn version() -> String {
-    let pinned = || include_str!("../lab/lib.sh").lines().find_map(|line| line.strip_prefix("pinned_version="));
-    std::env::var("LAB_VERSION").unwrap_or_else(|_| pinned().unwrap().to_owned())
+    std::env::var("LAB_VERSION").unwrap_or_else(|_| newest_version())
+}
+
+/// Returns the version that `tests/lab` pins.
+#[must_use]
+pub fn newest_version() -> String {
+    let pinned = include_str!("../lab/lib.sh").lines().find_map(|line| line.strip_prefix("pinned_version="));
+    pinned.unwrap().to_owned()
 }
 
 /// Returns the directory with the programs, the images and the cluster configuration of that version.
@@ -57,6 +63,12 @@ pub fn version() -> String {
 pub fn release_directory() -> PathBuf {
     let ask = format!(". {} && release_dir", lab("lib.sh"));
     PathBuf::from(start("release_dir", LIMIT, &["bash", "-c", &ask]).wait().exits(0).stdout.trim())
+}
+
+/// Returns the same directory of another version.
+#[must_use]
+pub fn release_directory_of(version: &str) -> PathBuf {
+    lab_directory().join("release").join(version)
 }
 
 /// Returns the directory of the lab's locks.

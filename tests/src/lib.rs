@@ -21,7 +21,9 @@ mod slot;
 pub use cloud::Cloud;
 pub use cluster::Cluster;
 pub use counter::Counter;
-pub use host::{Host, Server, Upstream, build_addons, release_directory, version};
+pub use host::{
+    Host, Server, Upstream, build_addons, newest_version, release_directory, release_directory_of, version,
+};
 pub use listing::{Listing, difference};
 pub use output::{Output, Running};
 #[cfg(feature = "lab")]

@@ -12,7 +12,7 @@ use crate::{
         defaults,
     },
     problem::{Findings, Mark, Origin, Problem, Problems, Source},
-    releases,
+    releases::{self, Release},
     text::{
         merge::merge,
         tree::{Value, YamlNode},
@@ -39,6 +39,12 @@ impl Loaded {
             Content::Release(bytes) => Some((layer.name.as_str(), &bytes[..])),
             _ => None,
         })
+    }
+
+    /// Returns the releases of Kubernetes that are known with this configuration, oldest first.
+    #[must_use]
+    pub fn known_releases(&self) -> Vec<Release> {
+        releases::read(&self.releases, &mut Findings::default()).all
     }
 
     /// Returns the problem of a configuration that lists no machine, such as a truncated file.

@@ -18,6 +18,9 @@ pub const SOCKET: &str = "/run/containerd/containerd.sock";
 /// The label by which the kubelet names a container's namespace.
 const NAMESPACE_LABEL: &str = "io.kubernetes.pod.namespace";
 
+/// The label by which the kubelet names the UID of a container's pod.
+const UID_LABEL: &str = "io.kubernetes.pod.uid";
+
 /// containerd's own service of images.
 const IMAGES: &str = "containerd.services.images.v1.Images";
 
@@ -91,6 +94,8 @@ pub struct Container {
     pub name: String,
     /// The pod's namespace.
     pub namespace: String,
+    /// The pod's UID, which names its directory below `/var/lib/kubelet/pods`.
+    pub pod_uid: String,
     /// How often the kubelet has restarted it.
     pub attempt: u32,
     /// What it does.
@@ -346,6 +351,7 @@ fn container(wire: wire::Container) -> Container {
         id: wire.id,
         name: metadata.name,
         namespace: wire.labels.get(NAMESPACE_LABEL).cloned().unwrap_or_default(),
+        pod_uid: wire.labels.get(UID_LABEL).cloned().unwrap_or_default(),
         attempt: metadata.attempt,
         state: match wire::ContainerState::try_from(wire.state) {
             Ok(wire::ContainerState::ContainerCreated) => ContainerState::Created,

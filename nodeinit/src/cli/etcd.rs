@@ -1,9 +1,8 @@
 //! `etcd`: manages members, databases, alarms, and data that was moved aside.
 
 use super::{
-    Common, Output, print,
+    Common, Output, execute, print,
     setup::{self, Access},
-    up,
 };
 use crate::{
     engine::error::{Exit, StepError},
@@ -191,7 +190,7 @@ async fn take_snapshot(args: &TakeSnapshot) -> Result<(), StepError> {
         std::path::absolute(&args.file).map_err(|e| StepError::caused("cannot find the working directory", e))?;
     let snapshot = tokio::select! {
         saved = snapshot::save(&cx, &path) => saved?,
-        name = up::stopped() => {
+        name = execute::stopped() => {
             let what = format!("stopped by {name}; there is no snapshot");
             return Err(StepError::new(what).exit(Exit::TryAgain).hint("run the command again"));
         }

@@ -3,8 +3,9 @@
 use crate::{
     engine::error::{Exit, StepError},
     host::files::{Files, failed},
+    steps::upgrade::record::KEY,
 };
-use nodeinit_config::{Layer, Loaded, Problem, releases};
+use nodeinit_config::{Layer, Loaded, Problem, releases, versions::KubernetesVersion};
 use nodeinit_screen::tell;
 use std::{
     io::{ErrorKind, Read},
@@ -31,6 +32,28 @@ pub(crate) fn load(files: &Files, extra: &[PathBuf]) -> Result<Loaded, StepError
     let loaded = nodeinit_config::load(&layers)?;
     warn(&loaded.warnings);
     Ok(loaded)
+}
+
+/// The same with another version of Kubernetes.
+///
+/// # Errors
+/// As [`load`], also if the configuration does not fit that version.
+pub(crate) fn with_version(files: &Files, extra: &[PathBuf], version: KubernetesVersion) -> Result<Loaded, StepError> {
+    let mut layers = layers(files, extra)?;
+    layers.push(Layer::setting(version.to_string(), KEY, version.to_string()));
+    let loaded = nodeinit_config::load(&layers)?;
+    warn(&loaded.warnings);
+    Ok(loaded)
+}
+
+/// Reads and validates one file that is the complete configuration.
+///
+/// # Errors
+/// As [`load`].
+pub(crate) fn only(files: &Files, path: &Path) -> Result<Loaded, StepError> {
+    let mut layers = vec![Layer::file(path.display().to_string(), named(path)?)];
+    layers.extend(self::releases(files)?);
+    Ok(nodeinit_config::load(&layers)?)
 }
 
 /// Returns the error of a command that needs a configuration if there is none.

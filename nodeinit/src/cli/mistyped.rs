@@ -8,7 +8,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "join",
         "list the machine in the configuration, then run `nodeinit up` or `nodeinit worker add NAME` on the first master; for a worker that joins on its own, run `nodeinit up` on the worker",
     ),
-    ("upgrade", "nodeinit cannot upgrade a cluster yet; `nodeinit version` lists the versions that it installs"),
     ("validate", "check a configuration with `nodeinit config validate FILE`"),
 ];
 

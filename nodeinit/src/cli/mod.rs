@@ -7,6 +7,7 @@ mod certs;
 mod completion;
 mod config;
 mod etcd;
+mod execute;
 mod help;
 mod load;
 mod logging;
@@ -22,6 +23,7 @@ mod status;
 mod timeline;
 mod token;
 mod up;
+mod upgrade;
 mod version;
 
 use crate::{
@@ -93,6 +95,9 @@ enum Command {
     /// Inspect and maintain etcd
     #[command(subcommand)]
     Etcd(etcd::Etcd),
+    /// Upgrade the cluster to another version of Kubernetes
+    #[command(subcommand)]
+    Upgrade(upgrade::Command),
     /// Add or remove masters
     #[command(subcommand)]
     Master(up::MachineCommand),
@@ -270,6 +275,7 @@ pub fn run() -> Exit {
         Command::Addons(command) => runtime.block_on(addons::run(command)),
         Command::Certs(command) => runtime.block_on(certs::run(command)),
         Command::Etcd(command) => runtime.block_on(etcd::run(command)),
+        Command::Upgrade(command) => runtime.block_on(upgrade::run(command)),
         Command::Master(up::MachineCommand::Add(args)) => runtime.block_on(up::add(args, Role::Master)),
         Command::Master(up::MachineCommand::Remove(args)) => runtime.block_on(remove::run(args, Role::Master)),
         Command::Worker(up::MachineCommand::Add(args)) => runtime.block_on(up::add(args, Role::Worker)),

@@ -16,8 +16,9 @@ use crate::{
     },
     plan::immutable,
     render::Manifests,
+    steps::upgrade::record::KEY,
 };
-use nodeinit_config::cluster::Cluster;
+use nodeinit_config::{Loaded, cluster::Cluster};
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 /// The lock of the process that changes this machine.
@@ -32,23 +33,46 @@ pub(super) enum Access {
     Look,
 }
 
-/// Refuses settings that differ from this machine's first run and cannot change in place; records them in the first run.
+/// Refuses to change a machine during an upgrade, and settings that differ from this machine's first run and cannot change in place; records them in the first run.
 pub(super) fn refuse_changes(cx: &Context) -> Result<(), StepError> {
-    let values = immutable::values(cx);
-    match cx.journal.state().fixed {
+    let (values, known) = (immutable::values(cx), cx.journal.state());
+    if let Some(version) = known.upgrade {
+        let what = format!("the upgrade of this machine to {version} has not ended");
+        let hint = format!("run `nodeinit upgrade apply {version}` on the first master, which resumes the upgrade");
+        return Err(StepError::new(what).exit(Exit::Failed).hint(hint));
+    }
+    match known.fixed {
         Some(before) => immutable::refuse_changes(&values, &before),
         None => Ok(cx.journal.intend(vec![Record::Fixed { values }])?),
     }
 }
 
+/// Refuses settings other than the version that differ from this machine's first run and cannot change in place.
+pub(super) fn refuse_other_changes(cx: &Context) -> Result<(), StepError> {
+    let mut values = immutable::values(cx);
+    values.remove(KEY);
+    immutable::refuse_changes(&values, &cx.journal.state().fixed.unwrap_or_default())
+}
+
 /// Builds the context of a command.
 pub(super) fn context(common: &Common, access: Access) -> Result<Context, StepError> {
-    let files = Files::of_machine();
-    if !nix::unistd::geteuid().is_root() {
-        let error = StepError::new("nodeinit changes the whole machine and must run as root");
-        return Err(error.exit(Exit::NoPermission).hint("run it with sudo"));
+    must_be_root()?;
+    context_of(common, access, load::load(&Files::of_machine(), &common.config)?)
+}
+
+/// Refuses to run as another user.
+fn must_be_root() -> Result<(), StepError> {
+    if nix::unistd::geteuid().is_root() {
+        return Ok(());
     }
-    let loaded = load::load(&files, &common.config)?;
+    let error = StepError::new("nodeinit changes the whole machine and must run as root");
+    Err(error.exit(Exit::NoPermission).hint("run it with sudo"))
+}
+
+/// The same with a configuration that is loaded already.
+pub(super) fn context_of(common: &Common, access: Access, loaded: Loaded) -> Result<Context, StepError> {
+    must_be_root()?;
+    let files = Files::of_machine();
     let cluster = loaded.cluster.clone();
     let local = facts::local();
     let role = common.role.map(Into::into);

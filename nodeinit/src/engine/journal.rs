@@ -41,6 +41,11 @@ pub enum Record {
         /// For example `network.podCIDR` → `10.244.0.0/16`.
         values: BTreeMap<String, String>,
     },
+    /// The upgrade of this machine is about to begin. The next `Fixed` ends it.
+    Upgrade {
+        /// The version to which it is upgraded, such as `v1.36.4`.
+        version: String,
+    },
     /// A step started to apply changes.
     Begin {
         /// Its name.
@@ -141,6 +146,7 @@ impl Record {
             Self::Run { command, .. } => format!("run {command}"),
             Self::Clock { .. } => "clock".into(),
             Self::Fixed { .. } => "fixed".into(),
+            Self::Upgrade { version } => format!("upgrade to {version}"),
             Self::Begin { step } => format!("begin {step}"),
             Self::End { step, .. } => format!("end {step}"),
             Self::Failed { step, .. } => format!("failed {step}"),
@@ -240,6 +246,8 @@ pub struct State {
     pub ended: BTreeSet<String>,
     /// The values that cannot change in place, if a run has recorded them.
     pub fixed: Option<BTreeMap<String, String>>,
+    /// The version to which an unfinished upgrade brings this machine.
+    pub upgrade: Option<String>,
     /// The last time that preflight accepted, seconds since 1970. An earlier clock is wrong.
     pub accepted_time: Option<u64>,
     /// The start of the current run, until preflight has accepted or refused it.
@@ -256,7 +264,11 @@ impl State {
                 self.accepted_time = Some(time);
                 self.started = None;
             }
-            Record::Fixed { values } => self.fixed = Some(values),
+            Record::Fixed { values } => {
+                self.fixed = Some(values);
+                self.upgrade = None;
+            }
+            Record::Upgrade { version } => self.upgrade = Some(version),
             Record::End { step, .. } => {
                 // The only record that versions before 0.2 left of an etcd.
                 if step == "etcd" {

@@ -75,6 +75,28 @@ pub enum StepId {
     Addon(Addon),
     /// `addon-manifests`: the user's own manifests.
     OwnManifests,
+    /// `upgrade-check`.
+    UpgradeCheck,
+    /// `etcd-first-NAME`: the same on another master.
+    EtcdFirstOn(String),
+    /// `stage-NAME`: the images of an upgrade on another machine.
+    Stage(String),
+    /// `etcd-snapshot`.
+    EtcdSnapshot,
+    /// `upgrade-begin`.
+    UpgradeBegin,
+    /// `etcd-first`.
+    EtcdFirst,
+    /// `drain`: this machine's node.
+    Drain,
+    /// `upgrade-control-plane`: this master's static pods and its kubelet.
+    ReplaceControlPlane,
+    /// `upgrade-kubelet`.
+    ReplaceKubelet,
+    /// `uncordon`: this machine's node.
+    Uncordon,
+    /// `version`: records the version of this machine.
+    Version,
     /// `leave-etcd`.
     LeaveEtcd,
     /// `stop-kubelet`.
@@ -105,6 +127,8 @@ impl StepId {
             Self::Image(ImageName(name)) => return format!("image-{name}").into(),
             Self::Manifest(component) => return format!("manifest-{}", component.name()).into(),
             Self::Host(name) => return format!("host-{name}").into(),
+            Self::EtcdFirstOn(name) => return format!("etcd-first-{name}").into(),
+            Self::Stage(name) => return format!("stage-{name}").into(),
             Self::Addon(addon) => return format!("addon-{}", addon.name()).into(),
             Self::Os(name) => name,
             Self::Healthy(component) => component.name(),
@@ -136,6 +160,15 @@ impl StepId {
             Self::VerifyKubelets => "verify-kubelets",
             Self::Ready => "ready",
             Self::OwnManifests => "addon-manifests",
+            Self::UpgradeCheck => "upgrade-check",
+            Self::EtcdSnapshot => "etcd-snapshot",
+            Self::UpgradeBegin => "upgrade-begin",
+            Self::EtcdFirst => "etcd-first",
+            Self::Drain => "drain",
+            Self::ReplaceControlPlane => "upgrade-control-plane",
+            Self::ReplaceKubelet => "upgrade-kubelet",
+            Self::Uncordon => "uncordon",
+            Self::Version => "version",
             Self::LeaveEtcd => "leave-etcd",
             Self::StopKubelet => "stop-kubelet",
             Self::RemovePods => "remove-pods",

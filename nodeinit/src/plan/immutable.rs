@@ -3,7 +3,7 @@
 use crate::{
     context::Context,
     engine::error::{Exit, StepError},
-    steps::virtual_address,
+    steps::{upgrade::record::KEY, virtual_address},
 };
 use nodeinit_config::cluster::Role;
 use std::collections::BTreeMap;
@@ -47,6 +47,11 @@ pub fn refuse_changes(now: &BTreeMap<String, String>, before: &BTreeMap<String, 
         return Ok(());
     }
     let what = format!("the configuration changes values that cannot change in place: {}", changed.join("; "));
-    let hint = "restore the previous values, or reset this machine: `nodeinit reset`, then `nodeinit up`";
+    let hint = match now.get(KEY).filter(|now| before.get(KEY).is_some_and(|before| before != *now)) {
+        Some(version) => {
+            format!("to change the version of Kubernetes, run `nodeinit upgrade apply {version}` on the first master")
+        }
+        None => "restore the previous values, or reset this machine: `nodeinit reset`, then `nodeinit up`".to_owned(),
+    };
     Err(StepError::new(what).exit(Exit::BadConfig).hint(hint))
 }

@@ -5,6 +5,7 @@ pub mod immutable;
 mod machine;
 mod master;
 pub mod reset;
+pub mod upgrade;
 mod worker;
 
 use crate::{

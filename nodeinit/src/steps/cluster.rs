@@ -56,6 +56,9 @@ pub(super) async fn ready(cx: &Context) -> ControlFlow<(), String> {
     }
 }
 
+/// Limit of a request for metrics, which are long.
+const METRICS_LIMIT: Duration = Duration::from_secs(20);
+
 /// Limit of one request to another machine's API: nothing answers at an unused address.
 const LOOK_LIMIT: Duration = Duration::from_secs(1);
 
@@ -72,6 +75,23 @@ pub(super) async fn ready_at(cx: &Context, address: IpAddr) -> ControlFlow<(), S
         Ok(Ok((status, _))) => ControlFlow::Continue(status.to_string()),
         Ok(Err(e)) => ControlFlow::Continue(e.to_string()),
         Err(_) => ControlFlow::Continue("no answer".to_owned()),
+    }
+}
+
+/// Returns the metrics of a master's API server.
+///
+/// # Errors
+/// Why there is no answer.
+pub(super) async fn metrics_at(cx: &Context, address: IpAddr) -> Result<String, String> {
+    let path = Path::new(render::paths::KUBERNETES).join(User::SuperAdmin.file_name());
+    let kubeconfig = cx.files.read_secret_text(&path).map_err(|e| e.to_string())?;
+    let kubeconfig = kubeconfig.ok_or_else(|| format!("{} is missing", path.display()))?;
+    let ask = async { KubeClient::from_kubeconfig(kubeconfig.expose(), local_api(address))?.health("/metrics").await };
+    match tokio::time::timeout(METRICS_LIMIT, ask).await {
+        Ok(Ok((status, text))) if status.is_success() => Ok(text),
+        Ok(Ok((status, _))) => Err(status.to_string()),
+        Ok(Err(e)) => Err(e.to_string()),
+        Err(_) => Err("no answer".to_owned()),
     }
 }
 

@@ -96,6 +96,18 @@ pub struct Image {
     shared: Rc<Shared>,
 }
 
+impl Image {
+    /// Returns the full name of the image.
+    pub(super) fn image(&self) -> &str {
+        &self.image
+    }
+
+    /// Returns the same step for an image that a release needs in an earlier version, too.
+    pub(super) fn earlier(self) -> Self {
+        Self { name: self.name.numbered(2), ..self }
+    }
+}
+
 #[async_trait(?Send)]
 impl Step for Image {
     fn id(&self) -> StepId {

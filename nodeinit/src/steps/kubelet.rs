@@ -1,5 +1,6 @@
 //! The kubelet: its files, its service, its health.
 
+use super::artifacts;
 use crate::{
     api::connection,
     context::Context,
@@ -62,6 +63,14 @@ fn files(cx: &Context) -> Result<Vec<NewFile>, StepError> {
         NewFile::public(paths::KUBELET_UNIT, units::KUBELET),
         NewFile::public(paths::KUBELET_DROP_IN, units::KUBELET_DROP_IN),
     ])
+}
+
+/// Returns the paths of the kubelet's files, without its program.
+///
+/// # Errors
+/// If the configuration cannot be rendered.
+pub(super) fn paths(cx: &Context) -> Result<Vec<PathBuf>, StepError> {
+    Ok(files(cx)?.into_iter().map(|file| file.path).collect())
 }
 
 /// Returns the directories that must exist before the kubelet starts, with their modes.
@@ -175,8 +184,9 @@ impl Step for KubeletService {
         if !unit.active {
             return Ok(State::needed(format!("start and enable {UNIT}")));
         }
-        let files = files(cx)?;
-        let reason = reason_to_restart(cx, UNIT, unit.since, files.iter().map(|file| &file.path));
+        let mut files = paths(cx)?;
+        files.push(artifacts::kubelet_path(&cx.cluster));
+        let reason = reason_to_restart(cx, UNIT, unit.since, &files);
         Ok(State::of(reason.into_iter().collect()))
     }
 

@@ -26,6 +26,7 @@ mod source;
 pub mod static_pods;
 pub mod tokens;
 mod undo;
+pub mod upgrade;
 pub mod verify_kubelets;
 pub mod virtual_address;
 pub mod worker_node;

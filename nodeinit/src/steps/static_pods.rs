@@ -2,6 +2,7 @@
 
 pub(super) mod back_off;
 mod kubelet_ca;
+pub(super) mod restart;
 
 use crate::{
     api::{
@@ -29,7 +30,7 @@ use std::{
     cmp::Reverse,
     net::{IpAddr, Ipv4Addr, SocketAddr},
     ops::ControlFlow,
-    path::Path,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
@@ -72,6 +73,19 @@ pub(super) async fn containers(component: Component) -> Result<Vec<cri::Containe
     Ok(found)
 }
 
+/// Where the kubelet keeps a directory for each pod until it has finished with it.
+const POD_DIRECTORIES: &str = "/var/lib/kubelet/pods";
+
+/// Whether the kubelet has not finished with the container's pod.
+fn has_pod(cx: &Context, container: &cri::Container) -> bool {
+    !container.pod_uid.is_empty() && cx.files.exists(Path::new(POD_DIRECTORIES).join(&container.pod_uid))
+}
+
+/// Returns the newest container of the component's pod, not one of a pod that is gone.
+async fn current(cx: &Context, component: Component) -> Result<Option<cri::Container>, CriError> {
+    Ok(containers(component).await?.into_iter().find(|container| has_pod(cx, container)))
+}
+
 async fn answers(cx: &Context, component: Component, command: &[String]) -> ControlFlow<(), String> {
     match component {
         Component::Etcd => connection::health(ETCD_HEALTH, "/readyz").await,
@@ -105,13 +119,22 @@ pub(super) fn api_server_manifest(renderer: &render::Renderer<'_>) -> Result<New
     Ok(file(static_pod::api_server(renderer)?))
 }
 
-fn manifest(cx: &Context, component: Component) -> Result<NewFile, StepError> {
+/// Renders the component's manifest.
+///
+/// # Errors
+/// If a manifest that the user replaced is not valid.
+pub(super) fn manifest(cx: &Context, component: Component) -> Result<NewFile, StepError> {
     Ok(file(pod(cx, component)?))
 }
 
 /// Returns the manifest file in the directory that the kubelet watches.
 fn file(pod: StaticPod) -> NewFile {
     NewFile::private(Path::new(render::paths::STATIC_PODS).join(pod.file_name), pod.text)
+}
+
+/// Returns the path of the component's manifest.
+pub(super) fn manifest_path(component: Component) -> PathBuf {
+    Path::new(render::paths::STATIC_PODS).join(format!("{}.yaml", component.name()))
 }
 
 #[async_trait(?Send)]
@@ -130,15 +153,14 @@ impl Step for PlaceManifest {
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
         let mut manifest = manifest(cx, self.0)?;
-        match self.0 {
-            Component::Etcd => return etcd::place(cx, manifest).await,
-            Component::ApiServer if cx.renderer().verify_kubelets && !cx.files.exists(&manifest.path) => {
-                let verify_kubelets = kubelet_ca::from_the_start(cx).await;
-                manifest = api_server_manifest(&render::Renderer { verify_kubelets, ..cx.renderer() })?;
-            }
-            _ => {}
+        if self.0 == Component::ApiServer && cx.renderer().verify_kubelets && !cx.files.exists(&manifest.path) {
+            let verify_kubelets = kubelet_ca::from_the_start(cx).await;
+            manifest = api_server_manifest(&render::Renderer { verify_kubelets, ..cx.renderer() })?;
         }
-        cx.place(vec![manifest]).await.map(drop)
+        match self.0 {
+            Component::Etcd | Component::ApiServer => restart::place(cx, self.0, manifest).await,
+            _ => cx.place(vec![manifest]).await.map(drop),
+        }
     }
 }
 
@@ -180,20 +202,29 @@ impl Step for Healthy {
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        self.wait(cx, &command(cx, self.0)?).await
+    }
+}
+
+impl Healthy {
+    /// Waits until the component with these flags is healthy.
+    ///
+    /// # Errors
+    /// At the deadline, after a report of the container's state and its last log lines.
+    pub(super) async fn wait(&self, cx: &Context, command: &[String]) -> Result<(), StepError> {
         let limit =
             if self.0 == Component::Etcd { cx.cluster.timeouts.etcd } else { cx.cluster.timeouts.control_plane };
-        let command = command(cx, self.0)?;
         let mut watch = BackOffWatch::new(self.0);
         let members = (self.0 == Component::Etcd).then(|| etcd::health::Watch::new(self.id()));
         let wait = Wait::new(format!("a healthy {}", self.0.name()), limit).at_most_every(pause(self.0));
         let look = async || {
-            let ControlFlow::Continue(seen) = self.health(cx, &command).await else {
+            let ControlFlow::Continue(seen) = self.health(cx, command).await else {
                 return ControlFlow::Break(Ok(()));
             };
             if let Some(members) = &members {
                 members.look(cx).await;
             }
-            match watch.restart_if_due(cx, &command).await {
+            match watch.restart_if_due(cx, command).await {
                 Ok(()) => ControlFlow::Continue(seen),
                 Err(e) => ControlFlow::Break(Err(e)),
             }
@@ -213,9 +244,7 @@ impl Step for Healthy {
             }
         }
     }
-}
 
-impl Healthy {
     /// Whether the component with these flags is healthy.
     async fn health(&self, cx: &Context, command: &[String]) -> ControlFlow<(), String> {
         let health = answers(cx, self.0, command).await;
@@ -247,13 +276,22 @@ pub(super) async fn explain(cx: &Context, component: Component) {
         cx.report.note(name, format!("{state}, exit code {} {} {}", ending.exit_code, ending.reason, ending.message));
         let log = cx.files.read(&ending.log).ok().flatten().unwrap_or_default();
         let log = String::from_utf8_lossy(&log);
-        let last: Vec<&str> = log.lines().rev().take(5).collect();
-        last.into_iter().rev().for_each(|line| cx.report.note(name, line));
+        telling(&log).into_iter().for_each(|line| cx.report.note(name, line));
         Ok(())
     };
     if let Err(e) = look.await {
         cx.report.note(name, e.to_string());
     }
+}
+
+/// Returns the lines of a log that say why a component ended: the last ones; of a short log also the first ones, because a component prints
+/// its usage after it has rejected a flag.
+fn telling(log: &str) -> Vec<&str> {
+    const SHORT: usize = 200;
+    let lines: Vec<&str> = log.lines().collect();
+    let last = lines.len().saturating_sub(5);
+    let first = if lines.len() < SHORT { last.min(2) } else { 0 };
+    [&lines[..first], &lines[last..]].concat()
 }
 
 /// Step `api-server-config`: writes the audit policy and the authentication configuration.
@@ -283,5 +321,20 @@ impl Step for ApiServerConfig {
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
         cx.place(api_server_files(cx)?).await.map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_log_is_shown_with_its_first_lines() {
+        let log = |count: usize| (1..=count).map(|n| format!("{n}\n")).collect::<String>();
+        assert_eq!(telling(&log(3)), ["1", "2", "3"]);
+        assert_eq!(telling(&log(6)), ["1", "2", "3", "4", "5", "6"]);
+        assert_eq!(telling(&log(100)), ["1", "2", "96", "97", "98", "99", "100"]);
+        assert_eq!(telling(&log(1000)), ["996", "997", "998", "999", "1000"]);
+        assert!(telling("").is_empty());
     }
 }

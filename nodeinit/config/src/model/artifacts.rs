@@ -6,8 +6,10 @@ use super::{
         Dict, Verdict, choice, keys,
         place::{Place, refuse_twice},
     },
+    images::KubernetesImage,
     texts::{BundleKey, Host, ImageName, PemCertificate, RelativePath, Url},
     values::ArtifactSource,
+    versions::KubernetesVersion,
 };
 use crate::{
     model::{defaults, suggest::nearest},
@@ -24,7 +26,8 @@ keys! {
     pub(crate) struct ArtifactKeys {
         /// `image`: the machine image contains everything. An absolute path: a directory of this machine, or a bundle if it ends in `.tar`.
         /// `http://` or `https://`: a mirror, which needs `sha256sums`, or a `sha256` for every artifact. `upstream`: the official servers,
-        /// or `mirrors` of them, from which `nodeinit up` fetches into `/var/lib/nodeinit/artifacts`.
+        /// or `mirrors` of them, from which `nodeinit up` fetches into `/var/lib/nodeinit/artifacts`. `{version}` in a path or URL stands for
+        /// the version of Kubernetes, such as `v1.37.1`.
         "source" source: ArtifactSource = "image", to all;
         /// Which machines need the directory of `source`. Every machine downloads from a mirror itself.
         "from" from: Lending = "first", to all;
@@ -131,9 +134,9 @@ pub struct ImageArchive {
 
 impl Artifacts {
     /// Returns the artifacts without the lists that depend on the rest of the configuration: see [`Cluster::list_artifacts`].
-    pub(super) fn unlisted(keys: &ArtifactKeys) -> Self {
+    pub(super) fn unlisted(keys: &ArtifactKeys, version: KubernetesVersion) -> Self {
         Self {
-            source: keys.source.clone(),
+            source: keys.source.of_version(version),
             lend: keys.from == Lending::First,
             binaries: Vec::new(),
             runtime: Vec::new(),
@@ -147,6 +150,24 @@ impl Artifacts {
 }
 
 impl Cluster {
+    /// Returns the cluster with the etcd that all members must run before an upgrade to its release; `None` if any will do.
+    #[must_use]
+    pub fn before_upgrade(&self) -> Option<Self> {
+        let etcd = self.release.etcd_before_upgrade.clone()?;
+        let path = format!("images/etcd-{etcd}.tar");
+        let mut cluster = self.clone();
+        cluster.release.etcd = etcd;
+        let (former, image) = (self.image(KubernetesImage::Etcd), cluster.image(KubernetesImage::Etcd));
+        let images = &mut cluster.artifacts.images;
+        if images.iter().all(|archive| archive.image != image) {
+            let archive = images.iter_mut().find(|archive| archive.image == former);
+            archive
+                .into_iter()
+                .for_each(|archive| *archive = ImageArchive { path: path.clone(), image: image.clone(), sha256: None });
+        }
+        Some(cluster)
+    }
+
     /// Lists the artifacts of this cluster: the configured ones, else those that it needs.
     pub(super) fn list_artifacts(&mut self, keys: ArtifactKeys) {
         let digest = |path: &str| keys.sha256.get(path).copied();

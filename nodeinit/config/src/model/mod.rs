@@ -253,7 +253,7 @@ impl Cluster {
             kubelet: keys.kubelet,
             kube_proxy: keys.kube_proxy,
             addons: keys.addons,
-            artifacts: Artifacts::unlisted(&artifacts),
+            artifacts: Artifacts::unlisted(&artifacts, version),
             os: keys.os,
             manifests_directory: keys.manifests_directory,
             secrets_delivery: keys.secrets_delivery,

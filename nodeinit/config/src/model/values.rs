@@ -1,5 +1,6 @@
 //! The types of single values.
 
+use super::versions::KubernetesVersion;
 use std::{
     fmt,
     path::{Path, PathBuf},
@@ -56,6 +57,18 @@ pub enum ArtifactSource {
 pub const FETCHED: &str = "/var/lib/nodeinit/artifacts";
 
 impl ArtifactSource {
+    /// Returns the source with the version in place of `{version}`.
+    pub(super) fn of_version(&self, version: KubernetesVersion) -> Self {
+        let insert = |text: &str| text.replace("{version}", &version.to_string());
+        let path = |path: &Path| PathBuf::from(insert(&path.to_string_lossy()));
+        match self {
+            Self::Directory(directory) => Self::Directory(path(directory)),
+            Self::Bundle(file) => Self::Bundle(path(file)),
+            Self::Mirror(url) => Self::Mirror(insert(url)),
+            Self::Image | Self::Upstream => self.clone(),
+        }
+    }
+
     /// Returns the directory of this machine that contains the artifacts, or into which they are fetched.
     #[must_use]
     pub fn directory(&self) -> Option<&Path> {

@@ -4,3 +4,4 @@ pub(crate) mod projection;
 pub(crate) mod schema;
 mod show;
 pub(crate) mod template;
+mod version;

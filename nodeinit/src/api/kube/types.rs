@@ -113,6 +113,8 @@ pub struct Node {
 pub struct NodeSpec {
     /// Whole, because a change of one writes all of them again.
     pub taints: Vec<Value>,
+    /// Whether it is cordoned.
+    pub unschedulable: bool,
 }
 
 /// What a kubelet reports of its node.

@@ -8,7 +8,6 @@ use super::{
     health::Watch,
     marker,
     pod::{end_api_server, manifest, manifest_path, membership},
-    turn,
     view::{self, Peers, View, shown, url},
 };
 use crate::{
@@ -27,7 +26,7 @@ use crate::{
     render::static_pod::Membership,
     steps::{
         encryption_config, kubelet,
-        static_pods::{back_off::BackOffWatch, command, explain},
+        static_pods::{back_off::BackOffWatch, command, explain, restart},
     },
 };
 use async_trait::async_trait;
@@ -383,7 +382,7 @@ impl<'a> Joining<'a> {
         if own.data == Data::None {
             mark(self.cx).await?;
         }
-        turn::place(self.cx, manifest).await
+        restart::place(self.cx, Component::Etcd, manifest).await
     }
 
     async fn start(&mut self, own: &Own, id: u64, etcd: Etcd) -> Result<ControlFlow<(), String>, StepError> {

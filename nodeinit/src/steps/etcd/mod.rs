@@ -20,6 +20,6 @@ pub(crate) use evidence::others;
 pub(super) use marker::has_data;
 pub use member::EtcdMember;
 pub(super) use member::{is_settled, settle};
-pub(super) use pod::{membership, token};
-pub(super) use turn::place;
+pub(super) use pod::{end_api_server, membership, token};
+pub(super) use turn::Turn;
 pub use view::{Peers, View};

@@ -50,7 +50,7 @@ pub(super) fn manifest(cx: &Context, membership: &Membership) -> Result<NewFile,
 
 /// Stops an API server of this machine that has lost its etcd: the kubelet asks it before it starts a static pod, and it does not
 /// answer. The kubelet starts another one.
-pub(super) async fn end_api_server(cx: &Context) {
+pub(in crate::steps) async fn end_api_server(cx: &Context) {
     let end = async {
         let cri = Cri::connect(cri::SOCKET).await?;
         let mut containers = containers(Component::ApiServer).await?;

@@ -1,23 +1,17 @@
-//! Restarts etcd for a changed manifest: one member after the other, so that the quorum holds.
+//! The turn to restart etcd or the API server: one master after the other, so that the quorum holds and the API answers.
 
 use super::{
     health,
-    pod::{end_api_server, manifest_path},
     view::{Peers, View, shown},
 };
 use crate::{
-    api::{
-        cri::{Container, ContainerState, CriError},
-        etcd::{EtcdError, Turn},
-    },
+    api::etcd::{self, EtcdError},
     context::Context,
-    engine::{error::StepError, step::Step},
-    host::{failpoint, files::NewFile, processes},
-    render::static_pod,
-    steps::static_pods::{Healthy, containers},
+    engine::error::StepError,
+    steps::cluster,
 };
 use nodeinit_base::Wait;
-use nodeinit_config::{Component, yaml};
+use nodeinit_config::Component;
 use std::{
     ops::ControlFlow,
     time::{Duration, Instant},
@@ -27,7 +21,7 @@ use std::{
 /// is down; from then on they wait for its health.
 const LASTS: i64 = 60;
 
-/// How often the turn is renewed until the kubelet ends the former etcd.
+/// How often a turn is renewed while its holder waits.
 const RENEWAL: Duration = Duration::from_secs(5);
 
 /// If etcd has no quorum for this long (longer than an election or the restart of another member), one more restart does no harm.
@@ -36,86 +30,68 @@ const WITHOUT_QUORUM: Duration = Duration::from_secs(30);
 /// Pause between two polls of all members.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// The kubelet starts the new etcd within this time, unless it waits for an API server that has no etcd.
-const GRACE: Duration = Duration::from_secs(1);
-
 /// etcd's answer to each write when its database is full.
 const FULL: &str = "database space exceeded";
 
-/// Writes etcd's manifest. If etcd runs here with another manifest and there are other masters, it first waits for its turn, and
-/// afterwards for a healthy member.
-///
-/// # Errors
-/// If the turn does not come, or if the member does not become healthy again. The other members then wait and keep their manifests.
-pub(in crate::steps) async fn place(cx: &Context, manifest: NewFile) -> Result<(), StepError> {
-    let alone = cx.cluster.masters.len() < 2;
-    let former = cx.files.read_text(manifest_path())?.unwrap_or_default();
-    let former = yaml::document(&former).unwrap_or_default();
-    // The kubelet does not restart a pod whose manifest differs in form only.
-    let same = yaml::document(&String::from_utf8_lossy(&manifest.content)).is_ok_and(|wanted| wanted == former);
-    if alone || same || !processes::runs(&cx.files, &static_pod::command(&former)) {
-        return cx.place(vec![manifest]).await.map(drop);
-    }
-    let peers = Peers::of_all(cx)?;
-    let turn = take(cx, &peers).await?;
-    cx.report.note(Component::Etcd.name(), "etcd restarts with its changed manifest, one master after the other");
-    let container = newest().await.map_err(|e| StepError::caused("cannot list etcd's containers", e))?;
-    cx.place(vec![manifest]).await?;
-    failpoint("etcd-turn", &cx.node.name);
-    replaced(cx, container, &peers, turn).await?;
-    Healthy(Component::Etcd).apply(cx).await?;
-    let again = Wait::new("this machine's member of etcd to be healthy again", cx.cluster.timeouts.etcd);
-    let look = async || match peers.look().await {
-        Ok(view) => failure(&view, &cx.node.name).map_or(ControlFlow::Break(view), ControlFlow::Continue),
-        Err(why) => ControlFlow::Continue(why),
-    };
-    let view = again.at_most_every(PAUSE).until(look).await?;
-    if let Some(lease) = turn {
-        // If this call fails, the turn expires.
-        let _ = view.asked.end_turn(lease).await;
-    }
-    Ok(())
+/// The turn of this machine to restart components of which each master runs one.
+pub(in crate::steps) struct Turn {
+    components: &'static [Component],
+    peers: Peers,
+    /// `None`: no turn could be taken, and none is needed.
+    lease: Option<i64>,
+    renewed: Instant,
 }
 
-async fn newest() -> Result<Option<Container>, CriError> {
-    Ok(containers(Component::Etcd).await?.into_iter().next())
-}
+impl Turn {
+    /// Waits until it is this machine's turn and the other masters do without its components.
+    ///
+    /// # Errors
+    /// If the turn does not come in time: names the master that is not healthy.
+    pub(in crate::steps) async fn take(cx: &Context, components: &'static [Component]) -> Result<Self, StepError> {
+        let peers = Peers::of_all(cx)?;
+        let lease = take(cx, components, &peers).await?;
+        Ok(Self { components, peers, lease, renewed: Instant::now() })
+    }
 
-/// Waits until the kubelet has replaced etcd's container. The API server of this machine survives if that happens at once; otherwise
-/// the kubelet waits for its answers, which need etcd.
-async fn replaced(cx: &Context, former: Option<Container>, peers: &Peers, turn: Option<i64>) -> Result<(), StepError> {
-    let former = former.map(|container| container.id);
-    let (mut since, mut ended) = (None, false);
-    let mut renewed = Instant::now();
-    let look = async || match newest().await {
-        Err(e) => ControlFlow::Continue(e.to_string()),
-        Ok(Some(newest)) if Some(&newest.id) != former.as_ref() => ControlFlow::Break(()),
-        Ok(Some(newest)) if newest.state == ContainerState::Running => {
-            // The turn covers the restart, which has not started.
-            if let Some(lease) = turn
-                && renewed.elapsed() > RENEWAL
-                && let Ok(view) = peers.look().await
-                && view.asked.renew_turn(lease).await.is_ok()
-            {
-                renewed = Instant::now();
-            }
-            ControlFlow::Continue("the former container still runs".into())
+    /// Lets the turn last while the restart has not started. Call it often.
+    pub(in crate::steps) async fn renew(&mut self) {
+        if let Some(lease) = self.lease
+            && self.renewed.elapsed() > RENEWAL
+            && let Ok(view) = self.peers.look().await
+            && view.asked.renew_turn(lease).await.is_ok()
+        {
+            self.renewed = Instant::now();
         }
-        Ok(_) => {
-            let since: Instant = *since.get_or_insert_with(Instant::now);
-            if !ended && since.elapsed() > GRACE {
-                ended = true;
-                end_api_server(cx).await;
-            }
-            ControlFlow::Continue("the kubelet has stopped the former container and not started another".into())
+    }
+
+    /// Waits, for etcd, until this machine's member takes part in the quorum again.
+    ///
+    /// # Errors
+    /// If it does not in time.
+    pub(in crate::steps) async fn succeeded(&self, cx: &Context) -> Result<(), StepError> {
+        if !self.components.contains(&Component::Etcd) {
+            return Ok(());
         }
-    };
-    let wait = Wait::new("etcd's restart with its changed manifest", cx.cluster.timeouts.etcd).at_most_every(PAUSE / 2);
-    Ok(wait.until(look).await?)
+        let again = Wait::new("this machine's member of etcd to be healthy again", cx.cluster.timeouts.etcd);
+        let look = async || match self.peers.look().await {
+            Ok(view) => failure(&view, &cx.node.name).map_or(ControlFlow::Break(()), ControlFlow::Continue),
+            Err(why) => ControlFlow::Continue(why),
+        };
+        Ok(again.at_most_every(PAUSE).until(look).await?)
+    }
+
+    /// Lets the other masters go on. If this fails, the turn expires.
+    pub(in crate::steps) async fn end(self) {
+        if let Some(lease) = self.lease
+            && let Ok(view) = self.peers.look().await
+        {
+            let _ = view.asked.end_turn(lease).await;
+        }
+    }
 }
 
 /// Waits until it is this machine's turn and the others have a quorum without it. `None`: no turn can be taken, and none is needed.
-async fn take(cx: &Context, peers: &Peers) -> Result<Option<i64>, StepError> {
+async fn take(cx: &Context, components: &[Component], peers: &Peers) -> Result<Option<i64>, StepError> {
     let mut lost = None;
     let look = async || {
         let view = match peers.look().await {
@@ -130,34 +106,60 @@ async fn take(cx: &Context, peers: &Peers) -> Result<Option<i64>, StepError> {
             }
         };
         lost = None;
-        if let Some(why) = hindrance(&voters(&view), &cx.node.name) {
+        if let Some(why) = obstacle(cx, components, &view).await {
             return ControlFlow::Continue(why);
         }
         let lease = match view.asked.take_turn(&cx.node.name, LASTS).await {
-            Ok(Turn::Ours(lease)) => lease,
-            Ok(Turn::Of(other)) => return ControlFlow::Continue(format!("{other} restarts its etcd first")),
+            Ok(etcd::Turn::Ours(lease)) => lease,
+            Ok(etcd::Turn::Of(other)) => return ControlFlow::Continue(format!("{other} restarts first")),
             Err(EtcdError::Refused { words, .. }) if words.contains(FULL) => return ControlFlow::Break(None),
             Err(e) => return ControlFlow::Continue(shown(&e)),
         };
         // Another master may have had its turn since the last poll.
-        match peers.look().await.map(|view| hindrance(&voters(&view), &cx.node.name)) {
-            Ok(None) => ControlFlow::Break(Some(lease)),
-            Ok(Some(why)) | Err(why) => {
+        let obstacle = match peers.look().await {
+            Ok(view) => obstacle(cx, components, &view).await,
+            Err(why) => Some(why),
+        };
+        match obstacle {
+            None => ControlFlow::Break(Some(lease)),
+            Some(why) => {
                 let _ = view.asked.end_turn(lease).await;
                 ControlFlow::Continue(why)
             }
         }
     };
     let limit = cx.cluster.timeouts.etcd * u32::try_from(cx.cluster.masters.len()).unwrap_or(u32::MAX);
-    let wait = Wait::new("the turn of this machine's etcd to restart", limit).at_most_every(PAUSE);
+    let names: Vec<&str> = components.iter().map(|component| component.name()).collect();
+    let what = format!("the turn of this machine's {} to restart", names.join(" and "));
+    let wait = Wait::new(what, limit).at_most_every(PAUSE);
     match wait.until(look).await {
         Ok(turn) => Ok(turn),
         Err(late) => {
-            let hint = "repair that member, or remove it if it is gone for good (`nodeinit master remove NAME`), then run \
-                        `nodeinit up` again";
+            let hint = "repair that master, or remove it if it is gone for good (`nodeinit master remove NAME`), then run \
+                        the command again";
             Err(health::health(cx).await?.1.lost().unwrap_or_else(|| StepError::from(late).hint(hint)))
         }
     }
+}
+
+/// Returns why this machine's components must not restart now.
+async fn obstacle(cx: &Context, components: &[Component], view: &View) -> Option<String> {
+    if components.contains(&Component::Etcd)
+        && let Some(why) = hindrance(&voters(view), &cx.node.name)
+    {
+        return Some(why);
+    }
+    if !components.contains(&Component::ApiServer) {
+        return None;
+    }
+    for other in cx.cluster.masters.iter().filter(|other| other.name != cx.node.name) {
+        if let Some(address) = other.address
+            && let ControlFlow::Continue(why) = cluster::ready_at(cx, address).await
+        {
+            return Some(format!("the {} of {} is not ready: {why}", Component::ApiServer.name(), other.name));
+        }
+    }
+    None
 }
 
 /// Returns the names of the voting members, each with its failure if it has one.
@@ -186,7 +188,7 @@ fn hindrance(voters: &[(&str, Option<String>)], own: &str) -> Option<String> {
 mod tests {
     use super::*;
     use crate::{
-        api::etcd::{Etcd, Keys},
+        api::etcd::{Etcd, Keys, Turn},
         context::testing::context,
         render::parity::kubeadms,
         steps::pki::{Pki, certificate_path, key_path, testing::run},

@@ -28,9 +28,9 @@ use async_trait::async_trait;
 pub(super) use fleet::Fleet;
 pub use fleet::read_key;
 use nodeinit_config::cluster::{Cluster, Machine, Role};
-use nodeinit_protocol::WorkerSecrets;
+use nodeinit_protocol::{WorkerSecrets, paths::CONFIG};
 use nodeinit_ssh::{LockWait, Reconnects, Target, run_limit};
-use remote::{Ended, Remote};
+use remote::{Ended, Remote, Task};
 use std::{
     cell::{Cell, RefCell},
     rc::Rc,
@@ -41,8 +41,25 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit};
 /// How long a look may wait for a machine to let us in.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// Step `host-NAME`: another machine is as described.
+/// What is done on another machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Work {
+    /// It is brought to the configured state.
+    Up,
+    /// It gets the images of an upgrade. Nothing that runs there changes.
+    Stage,
+    /// Its etcd is brought to the version that the upgrade needs.
+    Etcd,
+    /// It is upgraded.
+    Upgrade,
+}
+
+/// Where a machine finds the configuration of an upgrade that has not begun there.
+const STAGED: &str = "/var/lib/nodeinit/upgrade.yaml";
+
+/// Step `host-NAME` or `stage-NAME`: work on another machine.
 pub struct Host {
+    work: Work,
     machine: Machine,
     role: Role,
     fleet: Rc<Fleet>,
@@ -55,13 +72,37 @@ pub struct Host {
 /// The steps of all machines that this one reaches: all other masters, and the workers that have an address.
 #[must_use]
 pub fn hosts(cluster: &Cluster) -> Vec<Host> {
+    all(cluster, &Rc::new(Fleet::new(cluster)), Work::Up)
+}
+
+/// The steps that upgrade the same machines.
+pub struct Upgrades {
+    /// Copies images to each machine.
+    pub stages: Vec<Host>,
+    /// Brings the etcd of each master to the version that the upgrade needs.
+    pub etcds: Vec<Host>,
+    /// Upgrades each machine.
+    pub machines: Vec<Host>,
+}
+
+/// Returns the steps of an upgrade.
+#[must_use]
+pub fn upgrades(cluster: &Cluster) -> Upgrades {
     let fleet = Rc::new(Fleet::new(cluster));
+    let all = |work| all(cluster, &fleet, work);
+    let mut etcds = all(Work::Etcd);
+    etcds.retain(|host| host.role == Role::Master);
+    Upgrades { stages: all(Work::Stage), etcds, machines: all(Work::Upgrade) }
+}
+
+fn all(cluster: &Cluster, fleet: &Rc<Fleet>, work: Work) -> Vec<Host> {
     let masters = cluster.masters.iter().skip(1).map(|machine| (machine, Role::Master));
     let workers = cluster.workers.iter().map(|machine| (machine, Role::Worker));
     masters
         .chain(workers)
         .filter(|(machine, _)| fleet::address(machine).is_some())
         .map(|(machine, role)| Host {
+            work,
             machine: machine.clone(),
             role,
             fleet: fleet.clone(),
@@ -105,7 +146,29 @@ impl Host {
 
     async fn reach(&self, cx: &Context, limit: Duration) -> Result<Remote, StepError> {
         let session = self.fleet.connect(cx, &self.machine, limit).await?;
-        Ok(Remote { name: self.machine.name.clone(), step: self.name(), session })
+        Ok(Remote { name: self.machine.name.clone(), step: self.name(), task: self.task(cx), session })
+    }
+
+    /// What nodeinit does there.
+    fn task(&self, cx: &Context) -> Task {
+        let version = cx.cluster.version;
+        let upgrade = |command: String, failure| Task {
+            look: format!("upgrade plan {version} --local"),
+            command,
+            failure,
+            again: format!("nodeinit upgrade apply {version}"),
+        };
+        match self.work {
+            Work::Up => Task {
+                look: "plan --local".to_owned(),
+                command: "up --local".to_owned(),
+                failure: "did not come up",
+                again: "nodeinit up".to_owned(),
+            },
+            Work::Stage => upgrade(format!("upgrade stage {version} {STAGED}"), "cannot be prepared for the upgrade"),
+            Work::Etcd => upgrade(format!("upgrade etcd {version} {STAGED}"), "did not get another version of etcd"),
+            Work::Upgrade => upgrade(format!("upgrade apply {version} --local"), "was not upgraded"),
+        }
     }
 
     /// Brings it up over one connection.
@@ -118,15 +181,17 @@ impl Host {
         let program = self.fleet.program().await?;
         let context = cx.clone();
         let needed = blocking(move || source::needed(&context)).await?;
-        if remote.equip(program, config, &payload::releases(cx), &needed).await? {
+        let to = if matches!(self.work, Work::Stage | Work::Etcd) { STAGED } else { CONFIG };
+        if remote.equip(program, (to, config), &payload::releases(cx), &needed).await? {
             remote.lend(cx, self.fleet.depot(cx).await?).await?;
         }
         failpoint("host-equipped", &self.machine.name);
         let mut locked = self.locked.lock().await;
         let ended = match self.role {
+            _ if self.work != Work::Up => remote.run(cx, program, &mut locked).await?,
             Role::Worker => {
                 let sending = Cell::new(false);
-                let (up, let_in) = (remote.up(cx, program, &mut locked), self.let_in(cx, &remote, &sending));
+                let (up, let_in) = (remote.run(cx, program, &mut locked), self.let_in(cx, &remote, &sending));
                 tokio::pin!(up, let_in);
                 tokio::select! {
                     ended = &mut up => {
@@ -145,13 +210,13 @@ impl Host {
             _ => {
                 remote.send(&payload::master_secrets(cx)?).await?;
                 failpoint("host-trusted", &self.machine.name);
-                remote.up(cx, program, &mut locked).await?
+                remote.run(cx, program, &mut locked).await?
             }
         };
         if let Ended::Well = ended {
             failpoint("host-up", &self.machine.name);
             remote.forget().await?;
-            if self.role == Role::Worker {
+            if self.role == Role::Worker && self.work == Work::Up {
                 self.fleet.tokens.used(cx, &self.machine.name).await?;
             }
         }
@@ -172,15 +237,27 @@ impl Host {
 #[async_trait(?Send)]
 impl Step for Host {
     fn id(&self) -> StepId {
-        StepId::Host(self.machine.name.clone())
+        let name = self.machine.name.clone();
+        match self.work {
+            Work::Stage => StepId::Stage(name),
+            Work::Etcd => StepId::EtcdFirstOn(name),
+            Work::Up | Work::Upgrade => StepId::Host(name),
+        }
     }
 
     fn title(&self) -> String {
-        format!("bring up {} as {} over SSH", self.machine.name, self.role)
+        let name = &self.machine.name;
+        match self.work {
+            Work::Up => format!("bring up {name} as {} over SSH", self.role),
+            Work::Stage => format!("copy the images of the new version to {name}"),
+            Work::Etcd => format!("bring etcd on {name} to the version that the upgrade needs"),
+            Work::Upgrade => format!("upgrade {name}"),
+        }
     }
 
     fn is_remote(&self) -> bool {
-        true
+        // An upgrade stops at the first machine that fails.
+        self.work == Work::Up
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
@@ -192,7 +269,8 @@ impl Step for Host {
             Err(e) => return Err(e),
         };
         let state = match remote.plan(self.fleet.program().await?, &config, &payload::releases(cx)).await? {
-            Some(changes) => State::of(changes),
+            Some(changes) if self.work != Work::Stage || changes.is_empty() => State::of(changes),
+            Some(_) => State::needed(self.title()),
             None => State::needed(self.title()),
         };
         if let (State::Needed(_), Ok(place)) = (&state, self.fleet.kept.clone().try_acquire_owned()) {
@@ -211,7 +289,7 @@ impl Step for Host {
             let note = reconnects.count(&error).map_err(|e| {
                 StepError::new(e.to_string())
                     .exit(Exit::TryAgain)
-                    .hint("fix the network between the two machines, then run `nodeinit up` again")
+                    .hint(format!("fix the network between the two machines, then run `{}` again", self.task(cx).again))
             })?;
             cx.report.note(&self.name(), note);
         }

@@ -1,6 +1,6 @@
 //! One machine, over one SSH connection.
 
-use super::{depot::Depot, fleet::Program, payload};
+use super::{STAGED, depot::Depot, fleet::Program, payload};
 use crate::{
     api::lent::LENT,
     context::Context,
@@ -34,12 +34,25 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 const UNWRITABLE: &str =
     "check that the machine's disk is not full and that root may write to it, then run `nodeinit up` again";
 
+/// What nodeinit does on a machine.
+pub(super) struct Task {
+    /// The arguments with which it prints what it would do.
+    pub(super) look: String,
+    /// The arguments with which it does it.
+    pub(super) command: String,
+    /// What an error says if it fails.
+    pub(super) failure: &'static str,
+    /// The command to run here again after a failure.
+    pub(super) again: String,
+}
+
 /// A machine that lets us in.
 pub(super) struct Remote {
     /// Its name.
     pub(super) name: String,
     /// The step that it belongs to.
     pub(super) step: String,
+    pub(super) task: Task,
     pub(super) session: Session,
 }
 
@@ -52,7 +65,7 @@ pub(super) enum Ended {
 }
 
 impl Remote {
-    /// What `up` would do there; `None` where it does not have our program, this configuration and its releases, or a run that was
+    /// What nodeinit would do there; `None` where it does not have our program, this configuration and its releases, or a run that was
     /// cut off has left its secrets.
     pub(super) async fn plan(
         &self,
@@ -60,11 +73,12 @@ impl Remote {
         config: &str,
         releases: &[(String, Bytes)],
     ) -> Result<Option<Vec<String>>, StepError> {
-        let all: Vec<String> = wanted(program, config, releases).iter().map(Wanted::is_there).collect();
+        let all: Vec<String> = wanted(program, (CONFIG, config), releases).iter().map(Wanted::is_there).collect();
         let command = format!(
-            "{} && [ ! -e {SENT_SECRETS} ] && [ ! -e {LENT} ] || exit {OTHER}; exec {} plan --output json --local",
+            "{} && [ ! -e {SENT_SECRETS} ] && [ ! -e {LENT} ] || exit {OTHER}; exec {} {} --output json",
             all.join(" && "),
-            program.path
+            program.path,
+            self.task.look
         );
         let output = self.session.run(&command, b"", COMMAND).await.map_err(|e| self.failed(e))?;
         if output.code == OTHER {
@@ -91,7 +105,7 @@ impl Remote {
     pub(super) async fn equip(
         &self,
         program: &Program,
-        config: &str,
+        config: (&str, &str),
         releases: &[(String, Bytes)],
         artifacts: &[PathBuf],
     ) -> Result<bool, StepError> {
@@ -143,14 +157,14 @@ impl Remote {
     /// Removes the secrets that a run may have left, complete or not, and the list of what was lent.
     pub(super) async fn forget(&self) -> Result<(), StepError> {
         let (directory, name) = SENT_SECRETS.rsplit_once('/').unwrap_or_default();
-        let command = format!("rm -f {SENT_SECRETS} {SENT_SECRETS}.new {directory}/.{name}.* {LENT}");
+        let command = format!("rm -f {SENT_SECRETS} {SENT_SECRETS}.new {directory}/.{name}.* {LENT} {STAGED}");
         self.session.output(&command, COMMAND).await.map(drop).map_err(|e| self.failed(e))
     }
 
-    /// Runs `nodeinit up` there and reports what it reports. While another run holds the lock there it waits, for as long as
+    /// Runs nodeinit there and reports what it reports. While another run holds the lock there it waits, for as long as
     /// `locked` allows.
-    pub(super) async fn up(&self, cx: &Context, program: &Program, locked: &mut LockWait) -> Result<Ended, StepError> {
-        let (command, limit) = (format!("{} up --local", program.path), run_limit(&cx.cluster.timeouts));
+    pub(super) async fn run(&self, cx: &Context, program: &Program, locked: &mut LockWait) -> Result<Ended, StepError> {
+        let (command, limit) = (format!("{} {}", program.path, self.task.command), run_limit(&cx.cluster.timeouts));
         let mut under_way = Vec::new();
         let tell = |note| cx.report.note(&self.step, note);
         let each = |line: &Line| self.heard(cx, &mut under_way, &line.event);
@@ -158,10 +172,11 @@ impl Remote {
         match ran.map_err(|e| self.failed(e))? {
             Ran::Done => Ok(Ended::Well),
             Ran::Lost(e) => Ok(Ended::Lost(e)),
-            Ran::Locked(late) => Err(StepError::from(late).hint(
-                "on that machine, find out what the other run waits for (`journalctl -t nodeinit`) and stop it; then run `nodeinit up` here again",
-            )),
-            Ran::Failed { code, why } => Err(self.did_not_come_up(code, &why)),
+            Ran::Locked(late) => Err(StepError::from(late).hint(format!(
+                "on that machine, find out what the other run waits for (`journalctl -t nodeinit`) and stop it; then run `{}` here again",
+                self.task.again
+            ))),
+            Ran::Failed { code, why } => Err(self.failure(code, &why)),
         }
     }
 
@@ -189,26 +204,29 @@ impl Remote {
             SshError::Upload { .. } | SshError::Failed { .. } => StepError::new(error.to_string()).hint(UNWRITABLE),
             error => StepError::caused(format!("the connection to {} failed", self.name), error)
                 .exit(Exit::TryAgain)
-                .hint("fix the network between the two machines, then run `nodeinit up` again"),
+                .hint(format!("fix the network between the two machines, then run `{}` again", self.task.again)),
         }
     }
 
-    fn did_not_come_up(&self, code: u32, why: &str) -> StepError {
+    fn failure(&self, code: u32, why: &str) -> StepError {
         let exit = match Exit::of(code) {
             exit @ (Exit::Unfit | Exit::TryAgain) => exit,
             _ => Exit::Failed,
         };
-        let hint = "see the messages above, or run `journalctl -t nodeinit` on that machine; fix the cause, then run `nodeinit up` here again";
-        StepError::new(format!("{} did not come up: {why}", self.name)).exit(exit).hint(hint)
+        let again = &self.task.again;
+        let hint = format!(
+            "see the messages above, or run `journalctl -t nodeinit` on that machine; fix the cause, then run `{again}` here again"
+        );
+        StepError::new(format!("{} {}: {why}", self.name, self.task.failure)).exit(exit).hint(hint)
     }
 }
 
 /// The files that it needs before nodeinit runs there.
-fn wanted<'a>(program: &'a Program, config: &str, releases: &'a [(String, Bytes)]) -> Vec<Wanted<'a>> {
+fn wanted<'a>(program: &'a Program, (to, config): (&'a str, &str), releases: &'a [(String, Bytes)]) -> Vec<Wanted<'a>> {
     let file =
         |path: &'a str, content: Bytes| Wanted::new(RemoteFile { path, mode: 0o644, directory: Some(0o755) }, content);
     let releases = releases.iter().map(|(path, content)| file(path, content.clone()));
-    let config = file(CONFIG, Bytes::copy_from_slice(config.as_bytes()));
+    let config = file(to, Bytes::copy_from_slice(config.as_bytes()));
     [Wanted::executable(&program.path, &program.executable)].into_iter().chain(releases).chain([config]).collect()
 }
 

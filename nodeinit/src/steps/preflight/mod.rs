@@ -150,6 +150,12 @@ pub async fn report(cx: &Context) -> Report {
     Report { findings }
 }
 
+/// Runs the checks that depend on the release of Kubernetes, for a machine that is upgraded to it.
+pub(in crate::steps) async fn of_release(cx: &Context) -> Vec<Finding> {
+    let (images, runtime) = tokio::join!(inputs::images(cx), release::runtime(cx));
+    [programs::artifacts(cx), images, runtime, release::local(cx)].concat()
+}
+
 /// Checks containerd. If nodeinit manages it, the step `containerd` does the rest.
 async fn runtime(cx: &Context) -> Vec<Finding> {
     let duty = containerd::duty(cx);

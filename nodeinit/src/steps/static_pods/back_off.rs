@@ -1,6 +1,6 @@
 //! Detects a static pod that the kubelet does not start, and restarts the kubelet.
 
-use super::containers;
+use super::current;
 use crate::{
     api::cri::{self, ContainerState, Cri},
     context::Context,
@@ -50,7 +50,7 @@ impl BackOffWatch {
         if processes::runs(&cx.files, command) || self.restarts.is_recent(Instant::now()) {
             return Ok(());
         }
-        let down = down_for(self.component).await;
+        let down = down_for(cx, self.component).await;
         let Some(reason) = self.restarts.reason(Instant::now(), down) else { return Ok(()) };
         let name = StepId::Healthy(self.component).name();
         cx.report.note(&name, format!("{name} {reason}; restarting the kubelet, which starts it at once"));
@@ -92,8 +92,8 @@ impl Restarts {
 }
 
 /// Returns how long the component's latest container has been down; `None` if it runs, or there is none.
-async fn down_for(component: Component) -> Option<Duration> {
-    let latest = containers(component).await.ok()?.into_iter().next()?;
+async fn down_for(cx: &Context, component: Component) -> Option<Duration> {
+    let latest = current(cx, component).await.ok()??;
     if latest.state != ContainerState::Exited {
         return None;
     }

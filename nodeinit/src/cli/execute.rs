@@ -1,0 +1,104 @@
+//! Runs a plan of this machine, and reports how it ended.
+
+use crate::{
+    context::Context,
+    engine::{
+        error::{Exit, StepError},
+        journal::Record,
+        plan::Plan,
+        report::{Event, critical_path, rounded},
+        runner::{self, Outcome},
+        runs::{self, Header},
+    },
+    steps::agent,
+};
+use nix::sys::resource::{UsageWho, getrusage};
+use std::time::SystemTime;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// Records the start of a run of `command`.
+pub(super) fn begin(cx: &Context, command: &str, accept_clock: bool) -> Result<(), StepError> {
+    let time = cx.clock.now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+    let version = env!("CARGO_PKG_VERSION").into();
+    cx.journal.note(Record::Run { command: command.into(), version, time })?;
+    if accept_clock {
+        cx.journal.note(Record::Clock { time })?;
+    }
+    let (machine, cluster) = (cx.node.name.clone(), cx.cluster.name.clone());
+    if let Ok(recorder) = runs::begin(&cx.files, &Header { run: command.into(), time, machine, cluster }) {
+        cx.report.record(recorder);
+    }
+    Ok(())
+}
+
+/// Runs the plan until it ends, or until Ctrl-C or SIGTERM. `done` is what the last line says of a run that changed something.
+pub(super) async fn run(cx: &Context, command: &str, plan: &Plan, done: &str) -> Exit {
+    let outcome = tokio::select! {
+        outcome = runner::run(plan, cx) => outcome,
+        never = agent::approve(cx) => match never {},
+        name = stopped() => return interrupted(cx, command, name),
+    };
+    tell(cx, command, outcome, done)
+}
+
+/// Waits for Ctrl-C or SIGTERM.
+pub(super) async fn stopped() -> &'static str {
+    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => "Ctrl-C",
+        _ = terminate.recv() => "SIGTERM",
+    }
+}
+
+fn interrupted(cx: &Context, command: &str, name: &str) -> Exit {
+    let what = format!("stopped by {name}; no file is half-written");
+    let error = StepError::new(what).exit(Exit::TryAgain).hint(format!("run `nodeinit {command}` again to resume"));
+    cx.report.failed(command, &error);
+    error.exit
+}
+
+fn tell(cx: &Context, command: &str, outcome: Outcome, done: &str) -> Exit {
+    if let Some((step, error)) = &outcome.failure {
+        // The failure itself is reported below, even if the journal cannot be written.
+        let _ = cx.journal.note(Record::Failed { step: step.clone(), error: error.to_string() });
+    }
+    if !outcome.changed.is_empty() {
+        cx.report.tell(&summary(cx, &outcome));
+    }
+    if let Some((step, error)) = outcome.failure {
+        cx.report.failed(&step, &error);
+        return error.exit;
+    }
+    let seconds = rounded(cx.report.elapsed());
+    let name = &cx.node.name;
+    let text = match outcome.changed.len() {
+        _ if !outcome.elsewhere.is_empty() => {
+            let failed: Vec<&str> = outcome.elsewhere.iter().map(|(step, _)| step.as_str()).collect();
+            format!(
+                "{name} is ready and the cluster {} works, but these failed: {}. Fix the errors above, then run \
+                 `nodeinit {command}` again ({seconds:.2} s)",
+                cx.cluster.name,
+                failed.join(", ")
+            )
+        }
+        0 => format!("{name} is up to date; nothing to do ({seconds:.2} s)"),
+        _ => format!("{done} ({seconds:.2} s)"),
+    };
+    cx.report.note(command, text);
+    if outcome.elsewhere.is_empty() { Exit::Done } else { Exit::Partly }
+}
+
+fn summary(cx: &Context, outcome: &Outcome) -> Event {
+    let usage = getrusage(UsageWho::RUSAGE_SELF);
+    let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
+    Event::Summary {
+        seconds: rounded(cx.report.elapsed()),
+        critical_path: critical_path(&outcome.bars),
+        cpu_seconds: usage.as_ref().map_or(0.0, |u| seconds(u.user_time()) + seconds(u.system_time())),
+        // The kernel reports KiB.
+        peak_memory_bytes: usage.as_ref().map_or(0, |u| u.max_rss() as u64 * 1024),
+    }
+}

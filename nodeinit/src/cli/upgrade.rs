@@ -1,0 +1,262 @@
+//! `upgrade`: brings the cluster to another version of Kubernetes.
+
+use super::{
+    Common, execute, load,
+    setup::{self, Access},
+};
+use crate::{
+    context::Context,
+    engine::{
+        error::{Exit, StepError},
+        plan::{Plan, PlanError},
+        report::{Event, LOCK},
+        step::State,
+        step_id::StepId,
+    },
+    host::files::Files,
+    plan::{
+        Reach,
+        upgrade::{self, Upgrade},
+    },
+    steps::upgrade::{
+        check::Check,
+        record::{self, Version},
+        replace,
+    },
+};
+use clap::{Args, Subcommand};
+use nodeinit_config::{Cluster, cluster::Role, versions::KubernetesVersion};
+use std::path::PathBuf;
+
+#[derive(Subcommand)]
+pub(super) enum Command {
+    /// Show the changes of each machine in order, and every problem that prevents the upgrade; exit code 2 if there are changes
+    Plan(Target),
+    /// Upgrade all machines to a version of Kubernetes, one after the other; an interrupted upgrade resumes
+    Apply(Target),
+    /// Copy the images of an upgrade to this machine; the first master runs this
+    #[command(hide = true)]
+    Stage(Stage),
+    /// Bring this master's etcd to the version that an upgrade needs; the first master runs this
+    #[command(hide = true)]
+    Etcd(Stage),
+}
+
+#[derive(Args)]
+pub(super) struct Target {
+    /// The version, such as v1.36.4: of the same or the next minor version
+    version: KubernetesVersion,
+    /// Upgrade only this machine, and do not drain its node; for workers that the first master does not reach
+    #[arg(long)]
+    local: bool,
+    /// Do not evict pods before a machine is upgraded; its containers continue to run
+    #[arg(long)]
+    no_drain: bool,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Args)]
+pub(super) struct Stage {
+    /// The version
+    version: KubernetesVersion,
+    /// The complete configuration
+    file: PathBuf,
+    #[command(flatten)]
+    common: Common,
+}
+
+pub(super) async fn run(command: Command) -> Exit {
+    let printing = match &command {
+        Command::Plan(target) | Command::Apply(target) => target.common.printing,
+        Command::Stage(stage) | Command::Etcd(stage) => stage.common.printing,
+    };
+    let result = match &command {
+        Command::Plan(target) => plan(target).await,
+        Command::Apply(target) => apply(target).await,
+        Command::Stage(args) => staged(args, "stage", upgrade::stage).await,
+        Command::Etcd(args) => staged(args, "etcd", upgrade::etcd).await,
+    };
+    result.unwrap_or_else(|(step, error)| {
+        printing.report().failed(&step, &error);
+        error.exit
+    })
+}
+
+type Outcome = Result<Exit, (String, StepError)>;
+
+fn start(error: StepError) -> (String, StepError) {
+    ("start".to_owned(), error)
+}
+
+/// Returns the plan of this machine for one version, and the context with it.
+fn prepared(target: &Target, version: KubernetesVersion, access: Access) -> Result<(Context, Plan), StepError> {
+    let own = load::load(&Files::of_machine(), &target.common.config)?;
+    let loaded = load::with_version(&Files::of_machine(), &target.common.config, version)?;
+    let cx = setup::context_of(&target.common, access, loaded)?;
+    let from = recorded(&cx)?;
+    setup::refuse_other_changes(&cx)?;
+    let reach = if target.local { Reach::Here } else { Reach::Everywhere };
+    if cx.node.role != Role::FirstMaster && !target.local {
+        let what = format!("the first master leads an upgrade, but this machine is a {}", cx.node.role);
+        let hint = "run the command there; with --local, it upgrades only this machine";
+        return Err(StepError::new(what).exit(Exit::Usage).hint(hint));
+    }
+    let upgrade = Upgrade {
+        check: Check { from, cluster: !target.local, drain: !target.no_drain },
+        version: Version { configured: own.cluster.version, written: own.version_origin() },
+        drain: !target.no_drain,
+    };
+    let plan = upgrade::plan(&cx.cluster, cx.node.role, &reach, upgrade)?;
+    Ok((cx, plan))
+}
+
+/// Returns the version that this machine has.
+fn recorded(cx: &Context) -> Result<KubernetesVersion, StepError> {
+    record::recorded(cx).and_then(|version| version.parse().ok()).ok_or_else(|| {
+        StepError::new("this machine has not been set up yet").exit(Exit::Usage).hint("run `nodeinit up` first")
+    })
+}
+
+/// Returns the versions to which this machine is upgraded in turn: the tested one of each minor version, and the wanted one.
+fn route(target: &Target) -> Result<Vec<KubernetesVersion>, StepError> {
+    let cx = setup::context(&target.common, Access::Look)?;
+    let known: Vec<KubernetesVersion> = cx.loaded.known_releases().iter().map(|release| release.tested).collect();
+    let route = between(recorded(&cx)?, target.version, &known);
+    route.map_err(|(what, hint)| StepError::new(what).exit(Exit::Usage).hint(hint))
+}
+
+/// Returns the versions on the way, or the reason why there is none, with a hint. Source: Kubernetes' version skew policy: no minor version
+/// is skipped.
+fn between(
+    from: KubernetesVersion,
+    to: KubernetesVersion,
+    known: &[KubernetesVersion],
+) -> Result<Vec<KubernetesVersion>, (String, String)> {
+    if to < from {
+        let hint = "to return to the state before an upgrade, restore the snapshot of etcd in /var/backups/nodeinit";
+        return Err((format!("{to} is older than {from}, which this machine has"), hint.to_owned()));
+    }
+    if to.major != from.major || known.iter().all(|known| known.minor_version() != to.minor_version()) {
+        let known: Vec<String> = known.iter().map(ToString::to_string).collect();
+        let what = format!("nodeinit does not support Kubernetes {to}; it supports {}", known.join(", "));
+        return Err((what, "use one of these, or another patch version of them".to_owned()));
+    }
+    let passed = (from.minor + 1..to.minor).map(|minor| {
+        let release = known.iter().find(|known| known.minor_version() == (from.major, minor));
+        release.copied().ok_or_else(|| {
+            let what = format!(
+                "an upgrade from {from} to {to} passes through {}.{minor}, which nodeinit does not know",
+                from.major
+            );
+            (what, "see docs/how-to/add-a-release.md".to_owned())
+        })
+    });
+    passed.chain([Ok(to)]).collect()
+}
+
+async fn plan(target: &Target) -> Outcome {
+    let route = route(target).map_err(start)?;
+    let (next, later) = route.split_first().map_or((target.version, &route[..]), |(next, later)| (*next, later));
+    let (cx, plan) = prepared(target, next, Access::Look).map_err(start)?;
+    let mut problem = None;
+    let mut pending = false;
+    for node in plan.nodes() {
+        match node.step.check(&cx).await {
+            Ok(State::Done) => {}
+            Ok(State::Needed(changes)) => {
+                pending = true;
+                cx.report.tell(&Event::Planned { step: node.id.to_string(), changes });
+            }
+            Err(error) if node.id == StepId::UpgradeCheck => problem = Some((node.id.to_string(), error)),
+            Err(error) => return Err((node.id.to_string(), error)),
+        }
+    }
+    if pending && !target.local {
+        for change in &cx.cluster.release.changed_defaults {
+            cx.report.note("upgrade", format!("Kubernetes {} changes a default: {change}", cx.cluster.release.name()));
+        }
+    }
+    for version in later {
+        cx.report.note("upgrade", format!("then all machines are upgraded to {version}"));
+    }
+    match problem {
+        Some(problem) => Err(problem),
+        None if pending => Ok(Exit::Pending),
+        None => {
+            cx.report.note("plan", "nothing to do");
+            Ok(Exit::Done)
+        }
+    }
+}
+
+async fn apply(target: &Target) -> Outcome {
+    let _lock = setup::lock().map_err(|error| (LOCK.to_owned(), error))?;
+    let mut exit = Exit::Done;
+    for version in route(target).map_err(start)? {
+        exit = apply_one(target, version).await?;
+        if exit != Exit::Done {
+            break;
+        }
+    }
+    Ok(exit)
+}
+
+async fn apply_one(target: &Target, version: KubernetesVersion) -> Outcome {
+    let (cx, plan) = prepared(target, version, Access::Change).map_err(start)?;
+    replace::resume(&cx).await.map_err(start)?;
+    let command = format!("upgrade apply {}", target.version);
+    execute::begin(&cx, &command, false).map_err(start)?;
+    let done = match target.local {
+        true => format!("{} has Kubernetes {version}", cx.node.name),
+        false => format!("all machines of cluster {} have Kubernetes {version}", cx.cluster.name),
+    };
+    Ok(execute::run(&cx, &command, &plan, &done).await)
+}
+
+/// Runs a part of an upgrade with the configuration that the first master sent.
+async fn staged(args: &Stage, part: &str, plan: impl Fn(&Cluster, Role, Check) -> Result<Plan, PlanError>) -> Outcome {
+    let _lock = setup::lock().map_err(|error| (LOCK.to_owned(), error))?;
+    let prepare = || {
+        let files = Files::of_machine();
+        let loaded = load::only(&files, &args.file)?;
+        let cx = setup::context_of(&args.common, Access::Change, loaded)?;
+        let check = Check { from: recorded(&cx)?, cluster: false, drain: false };
+        let plan = plan(&cx.cluster, cx.node.role, check)?;
+        Ok::<_, StepError>((cx, plan))
+    };
+    let (cx, plan) = prepare().map_err(start)?;
+    replace::resume(&cx).await.map_err(start)?;
+    let command = format!("upgrade {part} {}", args.version);
+    execute::begin(&cx, &command, false).map_err(start)?;
+    let done = format!("{} is prepared for Kubernetes {}", cx.node.name, args.version);
+    Ok(execute::run(&cx, &command, &plan, &done).await)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_upgrade_passes_through_every_minor_version() {
+        let version = |text: &str| text.parse::<KubernetesVersion>().unwrap();
+        let known = ["v1.34.9", "v1.35.8", "v1.36.4", "v1.37.1"].map(version);
+        let route = |from, to| {
+            between(version(from), version(to), &known)
+                .map(|route| route.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "))
+                .map_err(|(what, _)| what)
+        };
+        for (from, to, way) in [
+            ("v1.35.8", "v1.35.8", "v1.35.8"),
+            ("v1.35.7", "v1.35.8", "v1.35.8"),
+            ("v1.35.8", "v1.36.0", "v1.36.0"),
+            ("v1.34.1", "v1.37.1", "v1.35.8 v1.36.4 v1.37.1"),
+        ] {
+            assert_eq!(route(from, to).as_deref(), Ok(way));
+        }
+        assert_eq!(route("v1.36.0", "v1.35.9").unwrap_err(), "v1.35.9 is older than v1.36.0, which this machine has");
+        assert!(route("v1.35.8", "v1.99.0").unwrap_err().contains("does not support Kubernetes v1.99.0"));
+        assert!(route("v1.35.8", "v2.37.0").is_err());
+        assert!(route("v1.32.1", "v1.35.8").unwrap_err().contains("passes through 1.33"));
+    }
+}

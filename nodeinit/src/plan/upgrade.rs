@@ -1,0 +1,218 @@
+//! The upgrade to another version of Kubernetes.
+
+use crate::{
+    engine::{
+        plan::{Plan, PlanBuilder, PlanError},
+        step_id::StepId as Id,
+    },
+    plan::Reach,
+    steps::{
+        addons,
+        agent::AgentService,
+        artifacts,
+        cluster::Objects,
+        cluster_ready::Ready,
+        containerd::ContainerRuntime,
+        fanout::{self, Host},
+        fetched::Fetched,
+        images,
+        static_pods::ApiServerConfig,
+        upgrade::{
+            check::Check,
+            drain::{Drain, Uncordon},
+            etcd_first::{EtcdFirst, image_step},
+            kubelet::ReplaceKubelet,
+            machine::{EtcdFirstOn, UpgradeMachine},
+            record::{Begin, Version},
+            replace::ReplaceControlPlane,
+            snapshot::TakeSnapshot,
+        },
+    },
+};
+use nodeinit_config::{
+    Cluster,
+    cluster::{Cni, Role},
+};
+
+/// The settings of an upgrade.
+pub struct Upgrade {
+    /// The checks before it.
+    pub check: Check,
+    /// What is recorded at its end.
+    pub version: Version,
+    /// Whether nodes are drained.
+    pub drain: bool,
+}
+
+/// Copies images to all machines, then upgrades this machine, then the other ones one after the other, masters first. With
+/// [`Reach::Here`], only this machine.
+///
+/// # Errors
+/// If the plan is not valid, which is a defect.
+pub fn plan(cluster: &Cluster, role: Role, reach: &Reach, upgrade: Upgrade) -> Result<Plan, PlanError> {
+    let Upgrade { check, version, drain } = upgrade;
+    let leads = role == Role::FirstMaster && *reach == Reach::Everywhere;
+    let mut plan = PlanBuilder::default();
+    prepare(&mut plan, cluster, role, check);
+    let mut machines = Vec::new();
+    if leads {
+        let hosts = fanout::upgrades(cluster);
+        hosts.stages.into_iter().for_each(|stage| plan.add(stage, [Id::Fetch]));
+        plan.add_last(TakeSnapshot { version: cluster.version });
+        machines = hosts.machines;
+        etcd_first(&mut plan, cluster, role);
+        if cluster.release.etcd_before_upgrade.is_some() {
+            hosts.etcds.into_iter().for_each(|etcd| plan.add_last(EtcdFirstOn(etcd)));
+        }
+        plan.add_last(Drain { evict: drain });
+    } else {
+        plan.add_last(Begin);
+    }
+    machine(&mut plan, cluster, role);
+    if leads {
+        plan.add_last(Uncordon);
+    }
+    let (workers, masters): (Vec<Host>, Vec<Host>) = machines.into_iter().partition(|host| host.role() == Role::Worker);
+    let upgrade = |host| UpgradeMachine { host, evict: drain };
+    masters.into_iter().map(upgrade).for_each(|master| plan.add_last(master));
+    if leads {
+        objects(&mut plan, cluster);
+    }
+    workers.into_iter().map(upgrade).for_each(|worker| plan.add_last(worker));
+    plan.add_last(version);
+    if leads {
+        plan.add_last(Ready);
+        for addon in addons::wanted(cluster) {
+            plan.add(addon, [Id::Ready]);
+        }
+    }
+    plan.build()
+}
+
+/// Copies images to this machine, and changes nothing that runs.
+///
+/// # Errors
+/// If the plan is not valid, which is a defect.
+pub fn stage(cluster: &Cluster, role: Role, check: Check) -> Result<Plan, PlanError> {
+    let mut plan = PlanBuilder::default();
+    prepare(&mut plan, cluster, role, check);
+    plan.build()
+}
+
+/// Brings this master's etcd to the version that the upgrade needs.
+///
+/// # Errors
+/// If the plan is not valid, which is a defect.
+pub fn etcd(cluster: &Cluster, role: Role, check: Check) -> Result<Plan, PlanError> {
+    let mut plan = PlanBuilder::default();
+    prepare(&mut plan, cluster, role, check);
+    etcd_first(&mut plan, cluster, role);
+    plan.build()
+}
+
+fn etcd_first(plan: &mut PlanBuilder, cluster: &Cluster, role: Role) {
+    plan.add_last(Begin);
+    if role != Role::Worker && cluster.release.etcd_before_upgrade.is_some() {
+        plan.add_last(EtcdFirst);
+    }
+}
+
+fn prepare(plan: &mut PlanBuilder, cluster: &Cluster, role: Role, check: Check) {
+    plan.add(check, []);
+    plan.add(Fetched, [Id::UpgradeCheck]);
+    for image in images::steps(cluster, role) {
+        plan.add(image, [Id::Fetch]);
+    }
+    if role != Role::Worker
+        && let Some(etcd) = image_step(cluster)
+    {
+        plan.add(etcd, [Id::Fetch]);
+    }
+}
+
+/// Upgrades this machine.
+fn machine(plan: &mut PlanBuilder, cluster: &Cluster, role: Role) {
+    plan.add_last(ContainerRuntime);
+    match role {
+        Role::Worker => plan.add_last(ReplaceKubelet),
+        _ => {
+            plan.add_last(ApiServerConfig);
+            plan.add_last(ReplaceControlPlane);
+        }
+    }
+    let [_, binaries] = artifacts::steps(cluster);
+    plan.add_last(binaries);
+    if role != Role::Worker {
+        plan.add_last(AgentService);
+    }
+}
+
+/// Applies what all masters share, after the last master.
+fn objects(plan: &mut PlanBuilder, cluster: &Cluster) {
+    plan.add_last(Objects::Bootstrap);
+    if cluster.addons.kube_proxy {
+        plan.add(Objects::KubeProxy, [Id::ClusterConfig]);
+    }
+    if cluster.addons.cni != Cni::None {
+        plan.add(Objects::Cni, [Id::ClusterConfig]);
+    }
+    if cluster.addons.coredns {
+        plan.add(Objects::CoreDns, [Id::ClusterConfig]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::testing::context_of;
+
+    fn steps(role: Role, reach: &Reach) -> Vec<String> {
+        let (_dir, cx) = context_of(
+            "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.36.4}\n\
+             masters: [{name: m1, address: 10.0.0.11}, {name: m2, address: 10.0.0.12}]\nworkers: [{name: w1, address: 10.0.0.21}]\n",
+        );
+        let upgrade = Upgrade {
+            check: Check { from: cx.cluster.version, cluster: true, drain: true },
+            version: Version { configured: cx.cluster.version, written: None },
+            drain: true,
+        };
+        let plan = plan(&cx.cluster, role, reach, upgrade).unwrap();
+        plan.nodes().iter().map(|node| node.id.to_string()).collect()
+    }
+
+    #[test]
+    fn masters_are_upgraded_first_one_after_the_other() {
+        let all = steps(Role::FirstMaster, &Reach::Everywhere);
+        let order = [
+            "upgrade-check",
+            "image-kube-apiserver",
+            "stage-m2",
+            "stage-w1",
+            "etcd-snapshot",
+            "upgrade-begin",
+            "drain",
+            "upgrade-control-plane",
+            "uncordon",
+            "host-m2",
+            "cluster-config",
+            "host-w1",
+            "version",
+            "ready",
+        ];
+        let positions =
+            order.map(|name| all.iter().position(|step| step == name).unwrap_or_else(|| panic!("no {name}: {all:?}")));
+        assert!(positions.is_sorted(), "{all:?}");
+    }
+
+    #[test]
+    fn a_machine_that_is_upgraded_alone_changes_nothing_elsewhere() {
+        let master = steps(Role::Master, &Reach::Here);
+        assert!(
+            master.iter().all(|step| !step.starts_with("host-") && step != "cluster-config" && step != "drain"),
+            "{master:?}"
+        );
+        let worker = steps(Role::Worker, &Reach::Here);
+        assert!(worker.iter().all(|step| !step.contains("etcd") && !step.contains("apiserver")), "{worker:?}");
+        assert!(worker.contains(&"upgrade-kubelet".to_owned()) && worker.contains(&"version".to_owned()), "{worker:?}");
+    }
+}

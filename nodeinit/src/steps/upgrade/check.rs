@@ -1,0 +1,262 @@
+//! Checks before an upgrade: every problem of the cluster and of this machine, in one report.
+
+use super::drain::is_ours;
+use crate::{
+    api::kube::types::{List, Node},
+    context::Context,
+    engine::{
+        error::{Exit, StepError},
+        step::{State, Step},
+        step_id::StepId,
+    },
+    host::disk::room,
+    steps::{
+        cluster::{self, client},
+        etcd::health::quorate,
+        preflight,
+        removal::drain,
+    },
+};
+use async_trait::async_trait;
+use nodeinit_base::causes::causes;
+use nodeinit_config::versions::KubernetesVersion;
+use std::{collections::BTreeSet, path::Path};
+
+/// What the images of a release need below `/var/lib/containerd`, unpacked, with a margin.
+const ROOM: u64 = 2 << 30;
+
+/// Whose API an `apiserver_requested_deprecated_apis` metric names. Source: `k8s.io/apiserver/pkg/endpoints/metrics`.
+const DEPRECATED: &str = "apiserver_requested_deprecated_apis{";
+
+/// Step `upgrade-check`: nothing prevents the upgrade.
+pub struct Check {
+    /// The version that this machine has.
+    pub from: KubernetesVersion,
+    /// Whether other machines are upgraded from here.
+    pub cluster: bool,
+    /// Whether nodes are drained.
+    pub drain: bool,
+}
+
+/// A problem and its fix.
+struct Problem(String, String);
+
+impl Problem {
+    fn of(error: &StepError) -> Self {
+        let what = std::iter::once(error.to_string()).chain(causes(error)).collect::<Vec<_>>().join(": ");
+        Self(what, error.advice().unwrap_or("fix it").to_owned())
+    }
+}
+
+#[async_trait(?Send)]
+impl Step for Check {
+    fn id(&self) -> StepId {
+        StepId::UpgradeCheck
+    }
+
+    fn title(&self) -> String {
+        "check what could prevent the upgrade".into()
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        let mut problems = machine(cx).await?;
+        if self.cluster {
+            problems.extend(etcd(cx).await?);
+            problems.extend(self.nodes(cx).await?);
+            problems.extend(removed_apis(cx).await?);
+        }
+        match refusal(&problems) {
+            Some(error) => Err(error),
+            None => Ok(State::Done),
+        }
+    }
+
+    async fn apply(&self, _: &Context) -> Result<(), StepError> {
+        Ok(())
+    }
+}
+
+fn refusal(problems: &[Problem]) -> Option<StepError> {
+    let lines: Vec<String> =
+        problems.iter().map(|Problem(what, fix)| format!("\n  - {what}\n    hint: {fix}")).collect();
+    let count = match lines.len() {
+        0 => return None,
+        1 => "1 problem prevents the upgrade".to_owned(),
+        n => format!("{n} problems prevent the upgrade"),
+    };
+    let error = StepError::new(format!("{count}:{}", lines.concat())).exit(Exit::Unfit);
+    Some(error.hint("fix every problem listed, then run the command again; nothing was changed"))
+}
+
+/// Checks this machine: containerd, the kubelet's flags, disk space.
+async fn machine(cx: &Context) -> Result<Vec<Problem>, StepError> {
+    let findings = preflight::of_release(cx).await;
+    let mut problems: Vec<Problem> = findings
+        .into_iter()
+        .filter(preflight::Finding::is_failure)
+        .map(|finding| Problem(format!("{}: {}", cx.node.name, finding.what), finding.remedy))
+        .collect();
+    let found = room(&cx.files, Path::new("/var/lib/containerd"))?;
+    if found.bytes < ROOM {
+        let what = format!(
+            "{}: {} has {} MiB free; the images of {} need {} MiB",
+            cx.node.name,
+            found.directory.display(),
+            found.bytes >> 20,
+            cx.cluster.version,
+            ROOM >> 20
+        );
+        problems.push(Problem(what, "free some space".to_owned()));
+    }
+    Ok(problems)
+}
+
+/// Checks that all masters are healthy members of etcd.
+async fn etcd(cx: &Context) -> Result<Vec<Problem>, StepError> {
+    let view = match quorate(cx).await {
+        Ok(view) => view,
+        Err(error) => return Ok(vec![Problem::of(&error)]),
+    };
+    let mut problems = Vec::new();
+    problems.extend(
+        view.unhealthy().map(|what| Problem(format!("etcd: {what}"), "repair it, see `nodeinit etcd members`".into())),
+    );
+    let members: BTreeSet<&str> = view.voters().map(|member| member.shown()).collect();
+    let masters: BTreeSet<&str> = cx.cluster.masters.iter().map(|master| master.name.as_str()).collect();
+    if members != masters {
+        let list = |names: &BTreeSet<&str>| names.iter().copied().collect::<Vec<_>>().join(", ");
+        let what = format!(
+            "etcd has the members {}, but the configuration has the masters {}",
+            list(&members),
+            list(&masters)
+        );
+        let fix = "add the missing masters with `nodeinit up`, or remove members with `nodeinit etcd remove`; correct `masters`";
+        problems.push(Problem(what, fix.to_owned()));
+    }
+    Ok(problems)
+}
+
+/// Returns the numbers of a version such as `3.6.11-0`.
+pub(super) fn numbers(version: &str) -> Vec<u64> {
+    version.split(['.', '-']).map_while(|part| part.parse().ok()).take(3).collect()
+}
+
+impl Check {
+    /// Checks that all machines have nodes of a version from which they can be upgraded, and that these can be drained.
+    async fn nodes(&self, cx: &Context) -> Result<Vec<Problem>, StepError> {
+        let client = client(cx)?;
+        let nodes: List<Node> = client
+            .get("/api/v1/nodes")
+            .await
+            .map_err(|e| StepError::caused("cannot list the nodes", e).exit(Exit::TryAgain))?;
+        let to = cx.cluster.version;
+        let mut problems = Vec::new();
+        for machine in cx.cluster.masters.iter().chain(&cx.cluster.workers) {
+            let name = &machine.name;
+            let Some(node) = nodes.items.iter().find(|node| node.metadata.name == *name) else {
+                let fix = "bring it up with `nodeinit up`, or remove it from the configuration";
+                problems.push(Problem(format!("{name} has no node in the cluster"), fix.to_owned()));
+                continue;
+            };
+            let version = &node.status.node_info.kubelet_version;
+            match version.parse::<KubernetesVersion>() {
+                Ok(found) if found == to => continue,
+                Ok(found) if found > to => {
+                    let what = format!("the kubelet of {name} is {found}, which is newer than {to}");
+                    problems.push(Problem(what, "upgrade to that version, or replace the machine".into()));
+                }
+                Ok(found) if found.minor + 1 < to.minor => {
+                    let what = format!("the kubelet of {name} is {found}, more than one minor version before {to}");
+                    problems.push(Problem(what, format!("first upgrade {name} to {}", self.from)));
+                }
+                Ok(_) => {}
+                Err(e) => problems.push(Problem(format!("{name}: {e}"), "see `kubectl get nodes`".into())),
+            }
+            // An interrupted upgrade may have left it so.
+            if is_ours(node) {
+                continue;
+            }
+            if let Some(why) = node.not_ready() {
+                problems
+                    .push(Problem(format!("node {name} is not Ready: {why}"), format!("repair {name}, or remove it")));
+            } else if self.drain {
+                problems.extend(drain::check(cx, client, name, false).await.err().map(|error| Problem::of(&error)));
+            }
+        }
+        Ok(problems)
+    }
+}
+
+/// Finds APIs that clients request and the new version does not serve, in the metrics of each API server.
+async fn removed_apis(cx: &Context) -> Result<Vec<Problem>, StepError> {
+    let mut used = BTreeSet::new();
+    for master in &cx.cluster.masters {
+        let Some(address) = master.address else { continue };
+        match cluster::metrics_at(cx, address).await {
+            Ok(text) => used.extend(removed_in(&text, cx.cluster.version)),
+            Err(why) => cx.report.note("upgrade-check", format!("cannot read the metrics of {}: {why}", master.name)),
+        }
+    }
+    let problem = |api: String| {
+        let fix = "find the client in the audit log (annotation k8s.io/deprecated), and update it; the metric counts requests since \
+                   the API servers started";
+        Problem(
+            format!("clients use {api}, which Kubernetes {} no longer serves", cx.cluster.release.name()),
+            fix.to_owned(),
+        )
+    };
+    Ok(used.into_iter().map(problem).collect())
+}
+
+/// Returns the deprecated APIs in these metrics that `version` does not serve.
+fn removed_in(metrics: &str, version: KubernetesVersion) -> Vec<String> {
+    let api = |line: &str| {
+        let (labels, count) = line.strip_prefix(DEPRECATED)?.split_once('}')?;
+        let label = |name: &str| {
+            labels.split(',').find_map(|each| each.strip_prefix(name)?.strip_prefix("=\"")?.strip_suffix('"'))
+        };
+        let (major, minor) = label("removed_release")?.split_once('.')?;
+        let removed: (u16, u16) = (major.parse().ok()?, minor.parse().ok()?);
+        let used = count.trim().parse::<f64>().is_ok_and(|count| count > 0.0);
+        (used && removed <= version.minor_version()).then(|| {
+            format!(
+                "{}.{}/{}",
+                label("resource").unwrap_or_default(),
+                label("group").unwrap_or_default(),
+                label("version").unwrap_or_default()
+            )
+        })
+    };
+    metrics.lines().filter_map(api).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn apis_that_are_removed_and_used_are_found() {
+        let metrics = "# TYPE apiserver_requested_deprecated_apis gauge\n\
+            apiserver_requested_deprecated_apis{group=\"flowcontrol.apiserver.k8s.io\",removed_release=\"1.36\",resource=\"flowschemas\",subresource=\"\",version=\"v1beta3\"} 1\n\
+            apiserver_requested_deprecated_apis{group=\"\",removed_release=\"\",resource=\"componentstatuses\",subresource=\"\",version=\"v1\"} 1\n\
+            apiserver_requested_deprecated_apis{group=\"batch\",removed_release=\"1.40\",resource=\"jobs\",subresource=\"\",version=\"v2\"} 1\n";
+        let found = |version: &str| removed_in(metrics, version.parse().unwrap());
+        assert!(found("v1.35.8").is_empty());
+        assert_eq!(found("v1.36.4"), ["flowschemas.flowcontrol.apiserver.k8s.io/v1beta3"]);
+    }
+
+    #[test]
+    fn all_problems_are_in_one_report() {
+        let problem = |what: &str| Problem(what.to_owned(), "do this".to_owned());
+        assert!(refusal(&[]).is_none());
+        let error = refusal(&[problem("a"), problem("b")]).unwrap();
+        let text = "2 problems prevent the upgrade:\n  - a\n    hint: do this\n  - b\n    hint: do this";
+        assert_eq!((error.to_string().as_str(), error.exit), (text, Exit::Unfit));
+    }
+
+    #[test]
+    fn versions_of_etcd_are_compared_by_their_numbers() {
+        assert!(numbers("3.6.8") < numbers("3.6.11-0") && numbers("3.6.11") >= numbers("3.6.11-0"));
+        assert!(numbers("3.7.0") > numbers("3.6.11-0"));
+    }
+}

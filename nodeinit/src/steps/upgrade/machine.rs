@@ -1,0 +1,71 @@
+//! The other machines of an upgrade.
+
+use super::{drain, etcd_first};
+use crate::{
+    context::Context,
+    engine::{
+        error::StepError,
+        step::{State, Step},
+        step_id::StepId,
+    },
+    steps::fanout::Host,
+};
+use async_trait::async_trait;
+
+/// Step `host-NAME`: another machine has the new version. Its node is cordoned before, and takes pods again afterwards.
+pub struct UpgradeMachine {
+    /// The work on the machine itself.
+    pub host: Host,
+    /// Whether to evict pods.
+    pub evict: bool,
+}
+
+#[async_trait(?Send)]
+impl Step for UpgradeMachine {
+    fn id(&self) -> StepId {
+        self.host.id()
+    }
+
+    fn title(&self) -> String {
+        if self.evict { format!("drain {0} and upgrade it", self.host.machine()) } else { self.host.title() }
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        Ok(match self.host.check(cx).await? {
+            State::Needed(mut changes) if self.evict => {
+                changes.insert(0, format!("drain {}", self.host.machine()));
+                State::Needed(changes)
+            }
+            state => state,
+        })
+    }
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        drain::empty(cx, self.host.machine(), self.evict).await?;
+        self.host.apply(cx).await?;
+        drain::uncordon(cx, self.host.machine()).await
+    }
+}
+
+/// Step `etcd-first-NAME`: another master's etcd has the version that the upgrade needs.
+pub struct EtcdFirstOn(pub Host);
+
+#[async_trait(?Send)]
+impl Step for EtcdFirstOn {
+    fn id(&self) -> StepId {
+        self.0.id()
+    }
+
+    fn title(&self) -> String {
+        self.0.title()
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        let is_needed = etcd_first::is_needed(cx, self.0.machine()).await?;
+        Ok(if is_needed { State::needed(self.title()) } else { State::Done })
+    }
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        self.0.apply(cx).await
+    }
+}

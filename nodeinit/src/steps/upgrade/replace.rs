@@ -1,0 +1,258 @@
+//! Replaces the control plane of a master together with its kubelet, and returns to the former ones if a new one does not work.
+//!
+//! A kubelet of another minor version restarts all static pods, because it computes other UIDs for them. So everything of a master is
+//! stopped, replaced and started once.
+
+use super::{former, kubelet, rerun};
+use crate::{
+    context::Context,
+    engine::{
+        error::{Exit, StepError},
+        step::{State, Step},
+        step_id::StepId,
+    },
+    host::{
+        failpoint,
+        files::{Files, NewFile},
+    },
+    render::static_pod,
+    steps::{
+        cluster,
+        etcd::Turn,
+        static_pods::{self, Healthy, manifest_path, restart},
+    },
+};
+use async_trait::async_trait;
+use futures_util::future::try_join_all;
+use nodeinit_base::Wait;
+use nodeinit_config::{
+    Component::{self, ApiServer, ControllerManager, Etcd, Scheduler},
+    yaml,
+};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Returns the static pod in this machine's manifest; null if there is none.
+pub(super) fn pod(files: &Files, component: Component) -> Result<Value, StepError> {
+    let text = files.read_text(manifest_path(component))?.unwrap_or_default();
+    // An unreadable manifest is replaced.
+    Ok(yaml::document(&text).unwrap_or_default())
+}
+
+/// Returns the image of the pod's container.
+pub(super) fn image(pod: &Value) -> &str {
+    pod.pointer("/spec/containers/0/image").and_then(Value::as_str).unwrap_or("none")
+}
+
+/// Step `upgrade-control-plane`: this master's static pods and its kubelet have the new version and are healthy.
+pub struct ReplaceControlPlane;
+
+/// A component, or the kubelet, that does not work, and why.
+struct Failure(&'static str, StepError);
+
+#[async_trait(?Send)]
+impl Step for ReplaceControlPlane {
+    fn id(&self) -> StepId {
+        StepId::ReplaceControlPlane
+    }
+
+    fn title(&self) -> String {
+        "replace the control plane and the kubelet".into()
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        let mut changes = Vec::new();
+        for component in Component::ALL {
+            changes.extend(change(cx, component)?);
+        }
+        changes.extend(kubelet::changes(cx).await?);
+        if !changes.is_empty() {
+            return Ok(State::Needed(changes));
+        }
+        for component in Component::ALL {
+            if !former::list(&cx.files, component.name())?.is_empty()
+                || Healthy(component).check(cx).await? != State::Done
+            {
+                changes.push(format!("wait for a healthy {}", component.name()));
+            }
+        }
+        Ok(State::of(changes))
+    }
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        for component in Component::ALL {
+            former::keep(cx, component.name(), vec![manifest_path(component)]).await?;
+        }
+        kubelet::keep(cx).await?;
+        // etcd's manifest has what it needs to know of its first start, so that it is rendered while the former one exists.
+        let mut manifests = BTreeMap::new();
+        for component in Component::ALL {
+            manifests.insert(component, static_pods::manifest(cx, component)?);
+        }
+        let turn = match cx.cluster.masters.len() {
+            0 | 1 => None,
+            _ => Some(Turn::take(cx, &[Etcd, ApiServer]).await?),
+        };
+        let replaced = replace(cx, manifests, turn.as_ref()).await;
+        if let Some(turn) = turn {
+            turn.end().await;
+        }
+        if let Err(Failure(name, why)) = replaced {
+            return Err(go_back(cx, name, why).await);
+        }
+        for component in Component::ALL {
+            former::forget(cx, component.name()).await?;
+        }
+        former::forget(cx, kubelet::NAME).await
+    }
+}
+
+/// Describes how the manifest of a component differs.
+fn change(cx: &Context, component: Component) -> Result<Option<String>, StepError> {
+    let wanted = static_pods::manifest(cx, component)?;
+    if cx.differing(std::slice::from_ref(&wanted))?.is_empty() {
+        return Ok(None);
+    }
+    let new = yaml::document(&String::from_utf8_lossy(&wanted.content)).unwrap_or_default();
+    let (name, former) = (component.name(), pod(&cx.files, component)?);
+    Ok(Some(match (image(&former), image(&new)) {
+        (former, new) if former == new => format!("restart {name} with its changed manifest"),
+        (former, new) => format!("replace {name}: {former} by {new}"),
+    }))
+}
+
+async fn replace(
+    cx: &Context,
+    mut manifests: BTreeMap<Component, NewFile>,
+    turn: Option<&Turn>,
+) -> Result<(), Failure> {
+    let mut start = |component: Component| {
+        let manifest = manifests.remove(&component);
+        async move {
+            let Some(manifest) = manifest else { return Ok(()) };
+            restart::start(cx, component, manifest).await.map_err(|why| Failure(component.name(), why))
+        }
+    };
+    let step = StepId::ReplaceControlPlane.name();
+    let failed = |name| move |why| Failure(name, why);
+    cx.report.detail(&step, "stopping the former ones");
+    stop_all(cx).await.map_err(failed(ApiServer.name()))?;
+    cx.report.detail(&step, "starting the kubelet");
+    kubelet::renew(cx).await.map_err(failed(kubelet::NAME))?;
+    for component in [Etcd, ApiServer] {
+        cx.report.detail(&step, &format!("starting {}", component.name()));
+        start(component).await?;
+    }
+    cx.report.detail(&step, "starting the others");
+    try_join_all([ControllerManager, Scheduler].map(&mut start)).await?;
+    cx.report.detail(&step, "waiting for the node");
+    kubelet::is_ready(cx).await.map_err(failed(kubelet::NAME))?;
+    match turn {
+        Some(turn) => turn.succeeded(cx).await.map_err(failed(Etcd.name())),
+        None => Ok(()),
+    }
+}
+
+/// Stops all static pods of the control plane, the API server first: no request waits for an etcd that is stopped.
+async fn stop_all(cx: &Context) -> Result<(), StepError> {
+    restart::stop(cx, ApiServer).await?;
+    try_join_all([ControllerManager, Scheduler, Etcd].map(|component| restart::stop(cx, component))).await.map(drop)
+}
+
+/// Restores what is kept, and returns the error of the step. A new etcd that is healthy stays: it may have written what the former one
+/// cannot read.
+async fn go_back(cx: &Context, failed: &'static str, why: StepError) -> StepError {
+    let version = cx.cluster.version;
+    cx.report.note(&StepId::ReplaceControlPlane.name(), format!("{failed}: {why}; returning to the former version"));
+    let what = format!("{failed} of Kubernetes {version} does not work on {}: {why}", cx.node.name);
+    let restored = async {
+        if failed != Etcd.name() && matches!(Healthy(Etcd).check(cx).await, Ok(State::Done)) {
+            former::forget(cx, Etcd.name()).await?;
+        }
+        restore(cx).await
+    };
+    match restored.await {
+        Ok(()) => StepError::new(format!("{what}; the former version runs again")).hint(rerun(version)),
+        Err(e) => StepError::new(format!("{what}; the former version does not work either: {e}"))
+            .exit(Exit::Failed)
+            .hint(format!("see `journalctl -u kubelet` and /var/log/pods on {}; {}", cx.node.name, rerun(version))),
+    }
+}
+
+/// Stops the components whose former manifests are kept, and starts the former ones, with the former kubelet.
+pub(super) async fn restore(cx: &Context) -> Result<(), StepError> {
+    let mut kept = Vec::new();
+    // etcd is the last to stop and the first to start: the API server needs it.
+    for component in Component::ALL.into_iter().rev() {
+        if !former::list(&cx.files, component.name())?.is_empty() {
+            restart::stop(cx, component).await?;
+            kept.insert(0, component);
+        }
+    }
+    kubelet::restore(cx).await?;
+    for component in kept {
+        former::restore(cx, component.name(), false).await?;
+        failpoint("restored", component.name());
+        let command = static_pod::command(&pod(&cx.files, component)?);
+        Healthy(component).wait(cx, &command).await?;
+        former::forget(cx, component.name()).await?;
+    }
+    Ok(())
+}
+
+/// Restores manifests that an interrupted upgrade removed and did not write again. Returns the names of these components.
+///
+/// # Errors
+/// If a file cannot be restored.
+pub async fn bring_back(cx: &Context) -> Result<Vec<&'static str>, StepError> {
+    let mut back = Vec::new();
+    for component in Component::ALL {
+        if former::restore(cx, component.name(), true).await? {
+            back.push(component.name());
+        }
+    }
+    Ok(back)
+}
+
+/// Resumes an upgrade of this machine: components that are stopped start again with their former manifests, because the checks need them.
+///
+/// # Errors
+/// If the API server does not become ready.
+pub async fn resume(cx: &Context) -> Result<(), StepError> {
+    let back = bring_back(cx).await?;
+    if back.is_empty() {
+        return Ok(());
+    }
+    cx.report.note("start", format!("restored the former manifests of {}", back.join(", ")));
+    let wait = Wait::new("a ready API server on this machine", cx.cluster.timeouts.control_plane);
+    Ok(wait.until(async || cluster::ready(cx).await).await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{context::testing::context, host::files::NewFile};
+    use nodeinit_config::cluster::KubernetesImage;
+
+    #[tokio::test]
+    async fn a_manifest_that_was_removed_comes_back() {
+        let (_dir, cx) = context();
+        let path = manifest_path(ApiServer);
+        cx.place(vec![NewFile::private(&path, "kind: Pod\n")]).await.unwrap();
+        former::keep(&cx, "kube-apiserver", vec![path.clone()]).await.unwrap();
+        assert!(bring_back(&cx).await.unwrap().is_empty());
+        cx.files.remove_file(&path).unwrap();
+        assert_eq!(bring_back(&cx).await.unwrap(), ["kube-apiserver"]);
+        assert_eq!(cx.files.read_text(&path).unwrap().unwrap(), "kind: Pod\n");
+    }
+
+    #[tokio::test]
+    async fn a_change_names_both_images() {
+        let (_dir, cx) = context();
+        let former = "spec: {containers: [{image: \"registry.k8s.io/kube-scheduler:v1.33.1\"}]}\n";
+        cx.place(vec![NewFile::private(manifest_path(Scheduler), former)]).await.unwrap();
+        let new = cx.cluster.image(KubernetesImage::Scheduler);
+        let change = change(&cx, Scheduler).unwrap().unwrap();
+        assert_eq!(change, format!("replace kube-scheduler: registry.k8s.io/kube-scheduler:v1.33.1 by {new}"));
+    }
+}
