@@ -1135,14 +1135,14 @@ json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--local[Upgrade only this machine, and do not drain its node; for workers that the first master does not reach]' \
-'--no-drain[Do not evict pods before a machine is upgraded; its containers continue to run]' \
+'--no-drain[Cordon nodes, but do not evict their pods; containers continue to run]' \
 '(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '-q[Do not report progress\: print only results and failures]' \
 '--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-':version -- The version, such as v1.36.4\: of the same or the next minor version:_default' \
+':version -- The version, such as v1.37.1; the upgrade passes through each minor version on the way:_default' \
 && ret=0
 ;;
 (apply)
@@ -1154,14 +1154,14 @@ json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--local[Upgrade only this machine, and do not drain its node; for workers that the first master does not reach]' \
-'--no-drain[Do not evict pods before a machine is upgraded; its containers continue to run]' \
+'--no-drain[Cordon nodes, but do not evict their pods; containers continue to run]' \
 '(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '-q[Do not report progress\: print only results and failures]' \
 '--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-':version -- The version, such as v1.36.4\: of the same or the next minor version:_default' \
+':version -- The version, such as v1.37.1; the upgrade passes through each minor version on the way:_default' \
 && ret=0
 ;;
 (stage)
@@ -2675,7 +2675,7 @@ _nodeinit__subcmd__help__subcmd__up_commands() {
 (( $+functions[_nodeinit__subcmd__help__subcmd__upgrade_commands] )) ||
 _nodeinit__subcmd__help__subcmd__upgrade_commands() {
     local commands; commands=(
-'plan:Show the changes of each machine in order, and every problem that prevents the upgrade; exit code 2 if there are changes' \
+'plan:Show the changes of each machine in order, and what prevents the upgrade in the cluster and on this machine; exit code 2 if there are changes' \
 'apply:Upgrade all machines to a version of Kubernetes, one after the other; an interrupted upgrade resumes' \
 'stage:Copy the images of an upgrade to this machine; the first master runs this' \
 'etcd:Bring this master'\''s etcd to the version that an upgrade needs; the first master runs this' \
@@ -2942,7 +2942,7 @@ _nodeinit__subcmd__up_commands() {
 (( $+functions[_nodeinit__subcmd__upgrade_commands] )) ||
 _nodeinit__subcmd__upgrade_commands() {
     local commands; commands=(
-'plan:Show the changes of each machine in order, and every problem that prevents the upgrade; exit code 2 if there are changes' \
+'plan:Show the changes of each machine in order, and what prevents the upgrade in the cluster and on this machine; exit code 2 if there are changes' \
 'apply:Upgrade all machines to a version of Kubernetes, one after the other; an interrupted upgrade resumes' \
 'stage:Copy the images of an upgrade to this machine; the first master runs this' \
 'etcd:Bring this master'\''s etcd to the version that an upgrade needs; the first master runs this' \
@@ -2963,7 +2963,7 @@ _nodeinit__subcmd__upgrade__subcmd__etcd_commands() {
 (( $+functions[_nodeinit__subcmd__upgrade__subcmd__help_commands] )) ||
 _nodeinit__subcmd__upgrade__subcmd__help_commands() {
     local commands; commands=(
-'plan:Show the changes of each machine in order, and every problem that prevents the upgrade; exit code 2 if there are changes' \
+'plan:Show the changes of each machine in order, and what prevents the upgrade in the cluster and on this machine; exit code 2 if there are changes' \
 'apply:Upgrade all machines to a version of Kubernetes, one after the other; an interrupted upgrade resumes' \
 'stage:Copy the images of an upgrade to this machine; the first master runs this' \
 'etcd:Bring this master'\''s etcd to the version that an upgrade needs; the first master runs this' \

@@ -117,7 +117,7 @@ impl Upgrade {
         }
         let first = self.first();
         first.must(&format!("grep -q 'version: {}' /etc/nodeinit/config.yaml", self.next));
-        first.must("ls /var/backups/nodeinit/etcd-before-*.db");
+        first.must("ls /var/backups/nodeinit/etcd-before-*.db >/dev/null");
         let cordoned = first.kubectl("get nodes --no-headers");
         assert!(!cordoned.contains("SchedulingDisabled"), "{cordoned}");
         first.nodeinit(&format!("upgrade plan {}", self.next)).exits(0).says(&["nothing to do"]);

@@ -18,10 +18,13 @@ use crate::{
         Reach,
         upgrade::{self, Upgrade},
     },
-    steps::upgrade::{
-        check::Check,
-        record::{self, Version},
-        replace,
+    steps::{
+        fanout,
+        upgrade::{
+            check::{Check, Scope},
+            record::{self, Version},
+            replace,
+        },
     },
 };
 use clap::{Args, Subcommand};
@@ -30,7 +33,8 @@ use std::path::PathBuf;
 
 #[derive(Subcommand)]
 pub(super) enum Command {
-    /// Show the changes of each machine in order, and every problem that prevents the upgrade; exit code 2 if there are changes
+    /// Show the changes of each machine in order, and what prevents the upgrade in the cluster and on this machine; exit code 2 if there are
+    /// changes
     Plan(Target),
     /// Upgrade all machines to a version of Kubernetes, one after the other; an interrupted upgrade resumes
     Apply(Target),
@@ -44,12 +48,12 @@ pub(super) enum Command {
 
 #[derive(Args)]
 pub(super) struct Target {
-    /// The version, such as v1.36.4: of the same or the next minor version
+    /// The version, such as v1.37.1; the upgrade passes through each minor version on the way
     version: KubernetesVersion,
     /// Upgrade only this machine, and do not drain its node; for workers that the first master does not reach
     #[arg(long)]
     local: bool,
-    /// Do not evict pods before a machine is upgraded; its containers continue to run
+    /// Cordon nodes, but do not evict their pods; containers continue to run
     #[arg(long)]
     no_drain: bool,
     #[command(flatten)]
@@ -96,18 +100,28 @@ fn prepared(target: &Target, version: KubernetesVersion, access: Access) -> Resu
     let cx = setup::context_of(&target.common, access, loaded)?;
     let from = recorded(&cx)?;
     setup::refuse_other_changes(&cx)?;
-    let reach = if target.local { Reach::Here } else { Reach::Everywhere };
+    let led = own.cluster.version == version && cx.node.role == Role::Master;
+    if target.local && cx.node.role != Role::Worker && !led {
+        let what = format!("--local upgrades a worker, but this machine is a {}", cx.node.role);
+        return Err(StepError::new(what)
+            .exit(Exit::Usage)
+            .hint("run the command on the first master, without --local"));
+    }
+    let (reach, scope) = match target.local {
+        true => (Reach::Here, Scope::Machine),
+        false => (Reach::Everywhere, Scope::Cluster { drain: !target.no_drain }),
+    };
     if cx.node.role != Role::FirstMaster && !target.local {
         let what = format!("the first master leads an upgrade, but this machine is a {}", cx.node.role);
         let hint = "run the command there; with --local, it upgrades only this machine";
         return Err(StepError::new(what).exit(Exit::Usage).hint(hint));
     }
     let upgrade = Upgrade {
-        check: Check { from, cluster: !target.local, drain: !target.no_drain },
+        check: Check { from, scope },
         version: Version { configured: own.cluster.version, written: own.version_origin() },
         drain: !target.no_drain,
     };
-    let plan = upgrade::plan(&cx.cluster, cx.node.role, &reach, upgrade)?;
+    let plan = upgrade::plan(&cx.cluster, &cx.node, &reach, upgrade)?;
     Ok((cx, plan))
 }
 
@@ -121,6 +135,11 @@ fn recorded(cx: &Context) -> Result<KubernetesVersion, StepError> {
 /// Returns the versions to which this machine is upgraded in turn: the tested one of each minor version, and the wanted one.
 fn route(target: &Target) -> Result<Vec<KubernetesVersion>, StepError> {
     let cx = setup::context(&target.common, Access::Look)?;
+    let under_way = cx.journal.state().upgrade.and_then(|version| version.parse::<KubernetesVersion>().ok());
+    if let Some(newer) = under_way.filter(|version| *version > target.version) {
+        let what = format!("an upgrade of this machine to {newer} has begun, and {} is older", target.version);
+        return Err(StepError::new(what).exit(Exit::Usage).hint(format!("run `nodeinit upgrade apply {newer}`")));
+    }
     let known: Vec<KubernetesVersion> = cx.loaded.known_releases().iter().map(|release| release.tested).collect();
     let route = between(recorded(&cx)?, target.version, &known);
     route.map_err(|(what, hint)| StepError::new(what).exit(Exit::Usage).hint(hint))
@@ -134,7 +153,7 @@ fn between(
     known: &[KubernetesVersion],
 ) -> Result<Vec<KubernetesVersion>, (String, String)> {
     if to < from {
-        let hint = "to return to the state before an upgrade, restore the snapshot of etcd in /var/backups/nodeinit";
+        let hint = "nodeinit does not downgrade a cluster; see docs/how-to/upgrade.md";
         return Err((format!("{to} is older than {from}, which this machine has"), hint.to_owned()));
     }
     if to.major != from.major || known.iter().all(|known| known.minor_version() != to.minor_version()) {
@@ -205,13 +224,31 @@ async fn apply(target: &Target) -> Outcome {
 async fn apply_one(target: &Target, version: KubernetesVersion) -> Outcome {
     let (cx, plan) = prepared(target, version, Access::Change).map_err(start)?;
     replace::resume(&cx).await.map_err(start)?;
-    let command = format!("upgrade apply {}", target.version);
+    let options = [(target.local, " --local"), (target.no_drain, " --no-drain")];
+    let options: String = options.iter().filter(|(given, _)| *given).map(|(_, option)| *option).collect();
+    let command = format!("upgrade apply {}{options}", target.version);
     execute::begin(&cx, &command, false).map_err(start)?;
     let done = match target.local {
         true => format!("{} has Kubernetes {version}", cx.node.name),
-        false => format!("all machines of cluster {} have Kubernetes {version}", cx.cluster.name),
+        false => match fanout::alone(&cx.cluster) {
+            alone if alone.is_empty() => {
+                format!("all machines of cluster {} have Kubernetes {version}", cx.cluster.name)
+            }
+            alone => format!(
+                "all machines that {} reaches have Kubernetes {version}; on {}, run `nodeinit upgrade apply {version} --local`",
+                cx.node.name,
+                alone.join(", ")
+            ),
+        },
     };
-    Ok(execute::run(&cx, &command, &plan, &done).await)
+    let exit = execute::run(&cx, &command, &plan, &done).await;
+    if exit != Exit::Done {
+        // Ctrl-C may have come while the control plane was stopped.
+        for name in replace::bring_back(&cx).await.map_err(start)? {
+            cx.report.note(&command, format!("started the former {name} again"));
+        }
+    }
+    Ok(exit)
 }
 
 /// Runs a part of an upgrade with the configuration that the first master sent.
@@ -221,7 +258,7 @@ async fn staged(args: &Stage, part: &str, plan: impl Fn(&Cluster, Role, Check) -
         let files = Files::of_machine();
         let loaded = load::only(&files, &args.file)?;
         let cx = setup::context_of(&args.common, Access::Change, loaded)?;
-        let check = Check { from: recorded(&cx)?, cluster: false, drain: false };
+        let check = Check { from: recorded(&cx)?, scope: Scope::Images };
         let plan = plan(&cx.cluster, cx.node.role, check)?;
         Ok::<_, StepError>((cx, plan))
     };

@@ -77,24 +77,24 @@ pub enum StepId {
     OwnManifests,
     /// `upgrade-check`.
     UpgradeCheck,
-    /// `etcd-first-NAME`: the same on another master.
-    EtcdFirstOn(String),
     /// `stage-NAME`: the images of an upgrade on another machine.
     Stage(String),
     /// `etcd-snapshot`.
     EtcdSnapshot,
     /// `upgrade-begin`.
     UpgradeBegin,
-    /// `etcd-first`.
+    /// `etcd-first`: the etcd that a release needs before an upgrade to it.
     EtcdFirst,
+    /// `etcd-first-NAME`: the same on another master.
+    EtcdFirstOn(String),
     /// `drain`: this machine's node.
     Drain,
     /// `upgrade-control-plane`: this master's static pods and its kubelet.
     ReplaceControlPlane,
     /// `upgrade-kubelet`.
     ReplaceKubelet,
-    /// `uncordon`: this machine's node.
-    Uncordon,
+    /// `uncordon-NAME`: a node, by its name.
+    Uncordon(String),
     /// `version`: records the version of this machine.
     Version,
     /// `leave-etcd`.
@@ -128,6 +128,7 @@ impl StepId {
             Self::Manifest(component) => return format!("manifest-{}", component.name()).into(),
             Self::Host(name) => return format!("host-{name}").into(),
             Self::EtcdFirstOn(name) => return format!("etcd-first-{name}").into(),
+            Self::Uncordon(name) => return format!("uncordon-{name}").into(),
             Self::Stage(name) => return format!("stage-{name}").into(),
             Self::Addon(addon) => return format!("addon-{}", addon.name()).into(),
             Self::Os(name) => name,
@@ -167,7 +168,6 @@ impl StepId {
             Self::Drain => "drain",
             Self::ReplaceControlPlane => "upgrade-control-plane",
             Self::ReplaceKubelet => "upgrade-kubelet",
-            Self::Uncordon => "uncordon",
             Self::Version => "version",
             Self::LeaveEtcd => "leave-etcd",
             Self::StopKubelet => "stop-kubelet",

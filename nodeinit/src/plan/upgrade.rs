@@ -31,7 +31,7 @@ use crate::{
 };
 use nodeinit_config::{
     Cluster,
-    cluster::{Cni, Role},
+    cluster::{Cni, Node, Role},
 };
 
 /// The settings of an upgrade.
@@ -49,8 +49,8 @@ pub struct Upgrade {
 ///
 /// # Errors
 /// If the plan is not valid, which is a defect.
-pub fn plan(cluster: &Cluster, role: Role, reach: &Reach, upgrade: Upgrade) -> Result<Plan, PlanError> {
-    let Upgrade { check, version, drain } = upgrade;
+pub fn plan(cluster: &Cluster, node: &Node, reach: &Reach, upgrade: Upgrade) -> Result<Plan, PlanError> {
+    let (Upgrade { check, version, drain }, role) = (upgrade, node.role);
     let leads = role == Role::FirstMaster && *reach == Reach::Everywhere;
     let mut plan = PlanBuilder::default();
     prepare(&mut plan, cluster, role, check);
@@ -58,7 +58,7 @@ pub fn plan(cluster: &Cluster, role: Role, reach: &Reach, upgrade: Upgrade) -> R
     if leads {
         let hosts = fanout::upgrades(cluster);
         hosts.stages.into_iter().for_each(|stage| plan.add(stage, [Id::Fetch]));
-        plan.add_last(TakeSnapshot { version: cluster.version });
+        plan.add_last(TakeSnapshot);
         machines = hosts.machines;
         etcd_first(&mut plan, cluster, role);
         if cluster.release.etcd_before_upgrade.is_some() {
@@ -70,15 +70,19 @@ pub fn plan(cluster: &Cluster, role: Role, reach: &Reach, upgrade: Upgrade) -> R
     }
     machine(&mut plan, cluster, role);
     if leads {
-        plan.add_last(Uncordon);
+        plan.add_last(Uncordon { node: node.name.clone() });
     }
     let (workers, masters): (Vec<Host>, Vec<Host>) = machines.into_iter().partition(|host| host.role() == Role::Worker);
-    let upgrade = |host| UpgradeMachine { host, evict: drain };
-    masters.into_iter().map(upgrade).for_each(|master| plan.add_last(master));
+    let upgrade = |plan: &mut PlanBuilder, host: Host| {
+        let node = host.machine().to_owned();
+        plan.add_last(UpgradeMachine { host, evict: drain });
+        plan.add_last(Uncordon { node });
+    };
+    masters.into_iter().for_each(|master| upgrade(&mut plan, master));
     if leads {
         objects(&mut plan, cluster);
     }
-    workers.into_iter().map(upgrade).for_each(|worker| plan.add_last(worker));
+    workers.into_iter().for_each(|worker| upgrade(&mut plan, worker));
     plan.add_last(version);
     if leads {
         plan.add_last(Ready);
@@ -164,7 +168,7 @@ fn objects(plan: &mut PlanBuilder, cluster: &Cluster) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::testing::context_of;
+    use crate::{context::testing::context_of, steps::upgrade::check::Scope};
 
     fn steps(role: Role, reach: &Reach) -> Vec<String> {
         let (_dir, cx) = context_of(
@@ -172,11 +176,11 @@ mod tests {
              masters: [{name: m1, address: 10.0.0.11}, {name: m2, address: 10.0.0.12}]\nworkers: [{name: w1, address: 10.0.0.21}]\n",
         );
         let upgrade = Upgrade {
-            check: Check { from: cx.cluster.version, cluster: true, drain: true },
+            check: Check { from: cx.cluster.version, scope: Scope::Cluster { drain: true } },
             version: Version { configured: cx.cluster.version, written: None },
             drain: true,
         };
-        let plan = plan(&cx.cluster, role, reach, upgrade).unwrap();
+        let plan = plan(&cx.cluster, &Node { role, ..(*cx.node).clone() }, reach, upgrade).unwrap();
         plan.nodes().iter().map(|node| node.id.to_string()).collect()
     }
 
@@ -192,8 +196,9 @@ mod tests {
             "upgrade-begin",
             "drain",
             "upgrade-control-plane",
-            "uncordon",
+            "uncordon-m1",
             "host-m2",
+            "uncordon-m2",
             "cluster-config",
             "host-w1",
             "version",

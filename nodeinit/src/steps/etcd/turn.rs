@@ -37,7 +37,7 @@ const FULL: &str = "database space exceeded";
 pub(in crate::steps) struct Turn {
     components: &'static [Component],
     peers: Peers,
-    /// `None`: no turn could be taken, and none is needed.
+    /// `None`: no turn could be taken, or there is no other master.
     lease: Option<i64>,
     renewed: Instant,
 }
@@ -49,7 +49,7 @@ impl Turn {
     /// If the turn does not come in time: names the master that is not healthy.
     pub(in crate::steps) async fn take(cx: &Context, components: &'static [Component]) -> Result<Self, StepError> {
         let peers = Peers::of_all(cx)?;
-        let lease = take(cx, components, &peers).await?;
+        let lease = if cx.cluster.masters.len() < 2 { None } else { take(cx, components, &peers).await? };
         Ok(Self { components, peers, lease, renewed: Instant::now() })
     }
 
@@ -69,7 +69,7 @@ impl Turn {
     /// # Errors
     /// If it does not in time.
     pub(in crate::steps) async fn succeeded(&self, cx: &Context) -> Result<(), StepError> {
-        if !self.components.contains(&Component::Etcd) {
+        if !self.components.contains(&Component::Etcd) || cx.cluster.masters.len() < 2 {
             return Ok(());
         }
         let again = Wait::new("this machine's member of etcd to be healthy again", cx.cluster.timeouts.etcd);

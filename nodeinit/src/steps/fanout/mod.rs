@@ -1,6 +1,6 @@
 //! The other machines: each is reached by SSH, given the program, its configuration and its secrets, and brings itself up.
 //!
-//! Everything on such a machine is done by `nodeinit up` there, which goes on even if this process or the network dies; the
+//! Everything on such a machine is done by nodeinit there (`up`, or a command of an upgrade), which goes on even if this process or the network dies; the
 //! next run here finds it as it is then.
 
 mod depot;
@@ -110,6 +110,13 @@ fn all(cluster: &Cluster, fleet: &Rc<Fleet>, work: Work) -> Vec<Host> {
             locked: Mutex::new(LockWait::new(&machine.name, run_limit(&cluster.timeouts))),
         })
         .collect()
+}
+
+/// Returns the names of the workers that this machine does not reach.
+#[must_use]
+pub fn alone(cluster: &Cluster) -> Vec<&str> {
+    let alone = cluster.workers.iter().filter(|machine| fleet::address(machine).is_none());
+    alone.map(|machine| machine.name.as_str()).collect()
 }
 
 /// Where the same machines listen for SSH, each with the host keys that the configuration has of it.

@@ -32,7 +32,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// What to do if a file cannot be written there.
 const UNWRITABLE: &str =
-    "check that the machine's disk is not full and that root may write to it, then run `nodeinit up` again";
+    "check that the machine's disk is not full and that root may write to it, then run the command again";
 
 /// What nodeinit does on a machine.
 pub(super) struct Task {
@@ -125,7 +125,7 @@ impl Remote {
                 "{} has nodeinit {says}, which is newer than {VERSION} on this machine; nothing was changed there",
                 self.name
             ))
-            .hint(format!("install nodeinit {says} on this machine, then run `nodeinit up` again")),
+            .hint(format!("install nodeinit {says} on this machine, then run `{}` again", self.task.again)),
             e => self.failed(e),
         })?;
         Ok(placed.output.lines().any(|line| line == LACKS))

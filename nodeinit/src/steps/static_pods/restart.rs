@@ -1,6 +1,6 @@
 //! Restarts a static pod with a changed manifest; etcd and the API server one master after the other.
 
-use super::{Healthy, containers, current, explain, has_pod, manifest_path};
+use super::{Healthy, containers, explain, has_pod, manifest_path};
 use crate::{
     api::cri::{self, Container, ContainerState, Cri, CriError},
     context::Context,
@@ -15,6 +15,7 @@ use crate::{
 use nodeinit_base::Wait;
 use nodeinit_config::{Component, cluster::API_PORT, yaml};
 use std::{
+    collections::BTreeSet,
     ops::ControlFlow,
     time::{Duration, Instant},
 };
@@ -26,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(250);
 const GRACE: Duration = Duration::from_secs(1);
 
 /// A component that has exited this often does not start with its new manifest.
-const EXITS: u32 = 4;
+const EXITS: usize = 4;
 
 /// The kubelet stops a static pod within this time. Source: the pods' grace period, 30 s.
 const STOP_LIMIT: Duration = Duration::from_secs(60);
@@ -94,12 +95,13 @@ async fn stop_and_start(cx: &Context, component: Component, manifest: NewFile) -
 /// If it is not healthy at the deadline, or exits again and again.
 pub(in crate::steps) async fn start(cx: &Context, component: Component, manifest: NewFile) -> Result<(), StepError> {
     let command = static_pod::command(&yaml::document(&String::from_utf8_lossy(&manifest.content)).unwrap_or_default());
+    let former = containers(component).await.unwrap_or_default();
     cx.place(vec![manifest]).await?;
     failpoint("started", component.name());
     let health = Healthy(component);
     tokio::select! {
         healthy = health.wait(cx, &command) => healthy,
-        failed = exits_again_and_again(cx, component) => Err(failed),
+        failed = exits_again_and_again(cx, component, &former) => Err(failed),
     }
 }
 
@@ -175,18 +177,16 @@ async fn end(containers: Vec<Container>) {
     }
 }
 
-/// Returns an error when the component's newest container has exited so often that more attempts are useless.
-async fn exits_again_and_again(cx: &Context, component: Component) -> StepError {
-    loop {
+/// Returns an error when the component has exited so often that more attempts are useless; `former` are the containers of earlier starts.
+async fn exits_again_and_again(cx: &Context, component: Component, former: &[Container]) -> StepError {
+    let mut exited = BTreeSet::new();
+    while exited.len() < EXITS {
         tokio::time::sleep(PAUSE).await;
-        if let Ok(Some(newest)) = current(cx, component).await
-            && newest.state == ContainerState::Exited
-            && newest.attempt + 1 >= EXITS
-        {
-            explain(cx, component).await;
-            let what = format!("{} has exited {} times", component.name(), newest.attempt + 1);
-            return StepError::new(what)
-                .hint("its last log lines are above: fix the cause, then run `nodeinit up` again");
-        }
+        let found = containers(component).await.unwrap_or_default().into_iter();
+        let new = found.filter(|container| former.iter().all(|former| former.id != container.id));
+        exited.extend(new.filter(|container| container.state == ContainerState::Exited).map(|container| container.id));
     }
+    explain(cx, component).await;
+    let what = format!("{} has exited {EXITS} times", component.name());
+    StepError::new(what).hint("its last log lines are above: fix the cause, then run `nodeinit up` again")
 }

@@ -1,6 +1,6 @@
 //! Checks before an upgrade: every problem of the cluster and of this machine, in one report.
 
-use super::drain::is_ours;
+use super::drain::{WITHOUT, has_place, is_ours};
 use crate::{
     api::kube::types::{List, Node},
     context::Context,
@@ -9,33 +9,50 @@ use crate::{
         step::{State, Step},
         step_id::StepId,
     },
-    host::disk::room,
+    host::{containerd, disk::room},
     steps::{
         cluster::{self, client},
         etcd::health::quorate,
         preflight,
         removal::drain,
+        worker_node,
     },
 };
 use async_trait::async_trait;
 use nodeinit_base::causes::causes;
-use nodeinit_config::versions::KubernetesVersion;
+use nodeinit_config::{
+    cluster::{KubernetesImage, Role},
+    versions::KubernetesVersion,
+};
+use serde::Deserialize;
 use std::{collections::BTreeSet, path::Path};
 
 /// What the images of a release need below `/var/lib/containerd`, unpacked, with a margin.
 const ROOM: u64 = 2 << 30;
 
-/// Whose API an `apiserver_requested_deprecated_apis` metric names. Source: `k8s.io/apiserver/pkg/endpoints/metrics`.
+/// The metric that counts requests of deprecated APIs, up to its labels. Source: `k8s.io/apiserver/pkg/endpoints/metrics`.
 const DEPRECATED: &str = "apiserver_requested_deprecated_apis{";
 
 /// Step `upgrade-check`: nothing prevents the upgrade.
 pub struct Check {
     /// The version that this machine has.
     pub from: KubernetesVersion,
-    /// Whether other machines are upgraded from here.
-    pub cluster: bool,
-    /// Whether nodes are drained.
-    pub drain: bool,
+    /// What is checked.
+    pub scope: Scope,
+}
+
+/// What an upgrade changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// All machines; if `drain` is set, their nodes are drained.
+    Cluster {
+        /// Whether nodes are drained.
+        drain: bool,
+    },
+    /// This machine.
+    Machine,
+    /// The images of this machine.
+    Images,
 }
 
 /// A problem and its fix.
@@ -60,10 +77,15 @@ impl Step for Check {
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
         let mut problems = machine(cx).await?;
-        if self.cluster {
-            problems.extend(etcd(cx).await?);
-            problems.extend(self.nodes(cx).await?);
-            problems.extend(removed_apis(cx).await?);
+        match self.scope {
+            Scope::Cluster { drain } => {
+                let nodes = nodes(cx).await?;
+                problems.extend(etcd(cx, &nodes).await?);
+                problems.extend(self.nodes(cx, &nodes, drain).await?);
+                problems.extend(removed_apis(cx).await?);
+            }
+            Scope::Machine if cx.node.role == Role::Worker => problems.extend(older_masters(cx).await?),
+            Scope::Machine | Scope::Images => {}
         }
         match refusal(&problems) {
             Some(error) => Err(error),
@@ -97,7 +119,10 @@ async fn machine(cx: &Context) -> Result<Vec<Problem>, StepError> {
         .map(|finding| Problem(format!("{}: {}", cx.node.name, finding.what), finding.remedy))
         .collect();
     let found = room(&cx.files, Path::new("/var/lib/containerd"))?;
-    if found.bytes < ROOM {
+    // The images are there if this machine is prepared already.
+    let images = containerd::images(&cx.commands).await.unwrap_or_default();
+    let is_prepared = images.contains_key(&cx.cluster.image(KubernetesImage::Proxy));
+    if found.bytes < ROOM && !is_prepared {
         let what = format!(
             "{}: {} has {} MiB free; the images of {} need {} MiB",
             cx.node.name,
@@ -111,16 +136,45 @@ async fn machine(cx: &Context) -> Result<Vec<Problem>, StepError> {
     Ok(problems)
 }
 
-/// Checks that all masters are healthy members of etcd.
-async fn etcd(cx: &Context) -> Result<Vec<Problem>, StepError> {
+async fn nodes(cx: &Context) -> Result<Vec<Node>, StepError> {
+    let nodes = client(cx)?.get::<List<Node>>("/api/v1/nodes").await;
+    Ok(nodes.map_err(|e| StepError::caused("cannot list the nodes", e).exit(Exit::TryAgain))?.items)
+}
+
+/// Checks that no kubelet becomes newer than the API server. Source: Kubernetes' version skew policy.
+async fn older_masters(cx: &Context) -> Result<Option<Problem>, StepError> {
+    let found = worker_node::client(cx)?.get::<ServerVersion>("/version").await;
+    let found =
+        found.map_err(|e| StepError::caused("cannot read the version of the API server", e).exit(Exit::TryAgain))?;
+    let version = found.git_version.parse::<KubernetesVersion>();
+    let to = cx.cluster.version;
+    Ok(version.is_ok_and(|version| version < to).then(|| {
+        let what = format!("the API server has {}, which is older than {to}", found.git_version);
+        Problem(what, format!("first upgrade the masters: `nodeinit upgrade apply {to}` on the first master"))
+    }))
+}
+
+/// The answer of an API server to `/version`.
+#[derive(Deserialize)]
+struct ServerVersion {
+    #[serde(rename = "gitVersion")]
+    git_version: String,
+}
+
+/// Checks that all masters are healthy members of etcd, except one whose upgrade was interrupted: it is resumed.
+async fn etcd(cx: &Context, nodes: &[Node]) -> Result<Vec<Problem>, StepError> {
     let view = match quorate(cx).await {
         Ok(view) => view,
         Err(error) => return Ok(vec![Problem::of(&error)]),
     };
     let mut problems = Vec::new();
-    problems.extend(
-        view.unhealthy().map(|what| Problem(format!("etcd: {what}"), "repair it, see `nodeinit etcd members`".into())),
-    );
+    let interrupted = |name: &str| nodes.iter().any(|node| node.metadata.name == name && is_ours(node));
+    for member in view.voters().filter(|member| !interrupted(member.shown())) {
+        if let Some(why) = view.complaint(member) {
+            let what = format!("etcd: member {} is not healthy: {why}", member.shown());
+            problems.push(Problem(what, "repair it, see `nodeinit etcd members`".to_owned()));
+        }
+    }
     let members: BTreeSet<&str> = view.voters().map(|member| member.shown()).collect();
     let masters: BTreeSet<&str> = cx.cluster.masters.iter().map(|master| master.name.as_str()).collect();
     if members != masters {
@@ -143,17 +197,12 @@ pub(super) fn numbers(version: &str) -> Vec<u64> {
 
 impl Check {
     /// Checks that all machines have nodes of a version from which they can be upgraded, and that these can be drained.
-    async fn nodes(&self, cx: &Context) -> Result<Vec<Problem>, StepError> {
-        let client = client(cx)?;
-        let nodes: List<Node> = client
-            .get("/api/v1/nodes")
-            .await
-            .map_err(|e| StepError::caused("cannot list the nodes", e).exit(Exit::TryAgain))?;
-        let to = cx.cluster.version;
+    async fn nodes(&self, cx: &Context, nodes: &[Node], drain: bool) -> Result<Vec<Problem>, StepError> {
+        let (client, to) = (client(cx)?, cx.cluster.version);
         let mut problems = Vec::new();
         for machine in cx.cluster.masters.iter().chain(&cx.cluster.workers) {
             let name = &machine.name;
-            let Some(node) = nodes.items.iter().find(|node| node.metadata.name == *name) else {
+            let Some(node) = nodes.iter().find(|node| node.metadata.name == *name) else {
                 let fix = "bring it up with `nodeinit up`, or remove it from the configuration";
                 problems.push(Problem(format!("{name} has no node in the cluster"), fix.to_owned()));
                 continue;
@@ -179,8 +228,10 @@ impl Check {
             if let Some(why) = node.not_ready() {
                 problems
                     .push(Problem(format!("node {name} is not Ready: {why}"), format!("repair {name}, or remove it")));
-            } else if self.drain {
-                problems.extend(drain::check(cx, client, name, false).await.err().map(|error| Problem::of(&error)));
+            } else if drain && has_place(nodes, name) {
+                problems.extend(
+                    drain::check(cx, client, name, false).await.err().map(|error| Problem::of(&error.hint(WITHOUT))),
+                );
             }
         }
         Ok(problems)

@@ -1,7 +1,10 @@
 //! Drains a node before its machine is upgraded, and lets it take pods again afterwards.
 
 use crate::{
-    api::kube::{KubeClient, types::Node},
+    api::kube::{
+        KubeClient,
+        types::{List, Node},
+    },
     context::Context,
     engine::{
         error::{Exit, StepError},
@@ -18,9 +21,24 @@ use std::{ops::ControlFlow, time::Duration};
 /// The annotation of a node that an upgrade cordoned. A node that the operator cordoned does not have it, and stays cordoned.
 const CORDONED: &str = "nodeinit.dev/cordoned-for-upgrade";
 
+/// What helps if a node cannot be drained.
+pub(super) const WITHOUT: &str = "delete pods without a controller, and change the budgets or add replicas, or use --no-drain; then run the command again";
+
 /// Whether an upgrade cordoned the node.
 pub(super) fn is_ours(node: &Node) -> bool {
-    node.metadata.annotations.contains_key(CORDONED)
+    node.metadata.annotations.contains_key(CORDONED) && node.spec.unschedulable
+}
+
+/// Whether another node can take the pods of the node `name`, except pods that tolerate taints.
+pub(super) fn has_place(nodes: &[Node], name: &str) -> bool {
+    let takes_pods = |node: &&Node| {
+        let mut taints = node.spec.taints.iter().filter_map(|taint| taint["effect"].as_str());
+        node.metadata.name != name
+            && node.is_ready()
+            && !node.spec.unschedulable
+            && taints.all(|effect| effect == "PreferNoSchedule")
+    };
+    nodes.iter().any(|node| takes_pods(&node))
 }
 
 async fn find(client: &KubeClient, name: &str) -> Result<Option<Node>, StepError> {
@@ -40,26 +58,16 @@ pub(super) async fn empty(cx: &Context, name: &str, drain: bool) -> Result<(), S
         let patched = client.merge(&format!("/api/v1/nodes/{name}"), &patch).await;
         patched.map_err(|e| StepError::caused(format!("cannot cordon {name}"), e).exit(Exit::TryAgain))?;
     }
-    if drain { drain::drain(cx, client, name, false).await } else { Ok(()) }
-}
-
-/// Lets a node take pods again if an upgrade cordoned it.
-///
-/// # Errors
-/// If the API refuses until the deadline.
-pub(super) async fn uncordon(cx: &Context, name: &str) -> Result<(), StepError> {
-    let client = client(cx)?;
-    let patch = json!({"metadata": {"annotations": {CORDONED: null}}, "spec": {"unschedulable": null}});
-    let attempt = async || match find(client, name).await {
-        Ok(Some(node)) if is_ours(&node) => match client.merge(&format!("/api/v1/nodes/{name}"), &patch).await {
-            Ok(_) => ControlFlow::Break(()),
-            Err(e) => ControlFlow::Continue(e.to_string()),
-        },
-        Ok(_) => ControlFlow::Break(()),
-        Err(e) => ControlFlow::Continue(e.to_string()),
-    };
-    let wait = Wait::new(format!("node {name} to be uncordoned"), cx.cluster.timeouts.control_plane);
-    Ok(wait.at_most_every(Duration::from_millis(500)).until(attempt).await?)
+    if !drain {
+        return Ok(());
+    }
+    let nodes = client.get::<List<Node>>("/api/v1/nodes").await;
+    let nodes = nodes.map_err(|e| StepError::caused("cannot list the nodes", e).exit(Exit::TryAgain))?;
+    if !has_place(&nodes.items, name) {
+        cx.report.note("drain", format!("no other node takes the pods of {name}, so they stay there"));
+        return Ok(());
+    }
+    drain::drain(cx, client, name, false).await.map_err(|e| e.hint(WITHOUT))
 }
 
 /// Step `drain`: this machine's node is cordoned, and has no pods that another node could run.
@@ -90,25 +98,54 @@ impl Step for Drain {
     }
 }
 
-/// Step `uncordon`: this machine's node takes pods again.
-pub struct Uncordon;
+/// Step `uncordon-NAME`: a node that an upgrade cordoned takes pods again.
+pub struct Uncordon {
+    /// The node's name.
+    pub node: String,
+}
 
 #[async_trait(?Send)]
 impl Step for Uncordon {
     fn id(&self) -> StepId {
-        StepId::Uncordon
+        StepId::Uncordon(self.node.clone())
     }
 
     fn title(&self) -> String {
-        "let this node take pods again".into()
+        format!("let {} take pods again", self.node)
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        let node = find(client(cx)?, &cx.node.name).await?;
+        let node = find(client(cx)?, &self.node).await?;
         Ok(if node.is_some_and(|node| is_ours(&node)) { State::needed(self.title()) } else { State::Done })
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        uncordon(cx, &cx.node.name).await
+        let (client, path) = (client(cx)?, format!("/api/v1/nodes/{}", self.node));
+        let patch = json!({"metadata": {"annotations": {CORDONED: null}}, "spec": {"unschedulable": null}});
+        let attempt = async || match client.merge(&path, &patch).await {
+            Ok(_) => ControlFlow::Break(()),
+            Err(e) => ControlFlow::Continue(e.to_string()),
+        };
+        let wait = Wait::new(format!("node {} to be uncordoned", self.node), cx.cluster.timeouts.control_plane);
+        Ok(wait.at_most_every(Duration::from_millis(500)).until(attempt).await?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    #[test]
+    fn pods_are_evicted_only_if_another_node_takes_them() {
+        let node = |name: &str, spec: Value| -> Node {
+            let status = json!({"conditions": [{"type": "Ready", "status": "True"}]});
+            serde_json::from_value(json!({"metadata": {"name": name}, "spec": spec, "status": status})).unwrap()
+        };
+        let taint = json!({"taints": [{"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}]});
+        let all = [node("m1", taint), node("w1", json!({})), node("w2", json!({"unschedulable": true}))];
+        assert!(has_place(&all, "m1") && has_place(&all, "w2"));
+        assert!(!has_place(&all, "w1"), "one is tainted, one is cordoned");
+        assert!(!has_place(&all[1..2], "w1"));
     }
 }

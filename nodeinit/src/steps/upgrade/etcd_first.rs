@@ -6,6 +6,7 @@ use super::{
     check::numbers,
     former,
     replace::{image, pod, restore},
+    rerun,
 };
 use crate::{
     context::Context,
@@ -86,10 +87,7 @@ impl Step for EtcdFirst {
             former::keep(cx, component.name(), vec![static_pods::manifest_path(component)]).await?;
         }
         let manifest = static_pods::manifest(&before, Component::Etcd)?;
-        let turn = match cx.cluster.masters.len() {
-            0 | 1 => None,
-            _ => Some(Turn::take(cx, &[Component::Etcd, Component::ApiServer]).await?),
-        };
+        let turn = Turn::take(cx, &[Component::Etcd, Component::ApiServer]).await?;
         let replaced = async {
             restart::stop(cx, Component::ApiServer).await?;
             restart::stop(cx, Component::Etcd).await?;
@@ -99,9 +97,13 @@ impl Step for EtcdFirst {
         let replaced = replaced.await;
         // The API server does not change: it starts again in either case.
         let restored = restore(cx).await;
-        if let Some(turn) = turn {
-            turn.end().await;
+        turn.end().await;
+        let failed = |what: String| StepError::new(what).hint(rerun(cx.cluster.version));
+        match (replaced, restored) {
+            (Ok(()), Ok(())) => Ok(()),
+            (Ok(()), Err(e)) => Err(failed(format!("the API server does not work again: {e}"))),
+            (Err(why), Ok(())) => Err(failed(format!("{why}; the former etcd runs again"))),
+            (Err(why), Err(e)) => Err(failed(format!("{why}; the former etcd does not work either: {e}"))),
         }
-        replaced.and(restored)
     }
 }

@@ -31,7 +31,7 @@ pub(super) async fn keep(cx: &Context, component: &'static str, paths: Vec<PathB
                 for directory in files.missing_parents(&to) {
                     files.make_directory(&directory, 0o700)?;
                 }
-                second(&files, &path, &to)?;
+                link_or_copy(&files, &path, &to)?;
             }
         }
         Ok(())
@@ -41,9 +41,9 @@ pub(super) async fn keep(cx: &Context, component: &'static str, paths: Vec<PathB
 
 /// Gives the content of a file a second path. nodeinit never changes a file in place, so a hard link suffices; across file systems, it
 /// takes a copy.
-fn second(files: &Files, path: &Path, to: &Path) -> Result<(), FileError> {
+fn link_or_copy(files: &Files, path: &Path, to: &Path) -> Result<(), FileError> {
     if files.hard_link(path, to).is_ok() {
-        return Ok(());
+        return files.sync_directory(to.parent().unwrap_or(to));
     }
     let section = Section::whole(files.real(path)).map_err(failed("read", path))?;
     copy(files, &section, to, files.mode(path).unwrap_or(0o600))
@@ -73,7 +73,7 @@ pub(super) async fn restore(cx: &Context, component: &'static str, missing: bool
         paths.retain(|path| !missing || !files.exists(path));
         for path in &paths {
             files.remove_file(temporary(path))?;
-            second(&files, &kept(component, path), &temporary(path))?;
+            link_or_copy(&files, &kept(component, path), &temporary(path))?;
             files.rename_temporary(path)?;
         }
         Ok(!paths.is_empty())
@@ -84,9 +84,17 @@ pub(super) async fn restore(cx: &Context, component: &'static str, missing: bool
 /// Removes what is kept of a component.
 pub(super) async fn forget(cx: &Context, component: &'static str) -> Result<(), StepError> {
     let files = cx.files.clone();
-    blocking(move || match files.exists(directory(component)) {
-        true => Ok(files.remove_tree(&directory(component))?),
-        false => Ok(()),
+    blocking(move || {
+        // A run that is killed meanwhile must not find a part of them.
+        let (kept, gone) = (directory(component), directory(&format!(".{component}")));
+        if files.exists(&gone) {
+            files.remove_tree(&gone)?;
+        }
+        if files.exists(&kept) {
+            files.rename(&kept, &gone)?;
+            files.remove_tree(&gone)?;
+        }
+        Ok(())
     })
     .await
 }

@@ -12,12 +12,18 @@ use crate::{
 };
 use async_trait::async_trait;
 
-/// Step `host-NAME`: another machine has the new version. Its node is cordoned before, and takes pods again afterwards.
+/// Step `host-NAME`: another machine has the new version. Its node is cordoned before.
 pub struct UpgradeMachine {
     /// The work on the machine itself.
     pub host: Host,
     /// Whether to evict pods.
     pub evict: bool,
+}
+
+impl UpgradeMachine {
+    fn verb(&self) -> &'static str {
+        if self.evict { "drain" } else { "cordon" }
+    }
 }
 
 #[async_trait(?Send)]
@@ -27,23 +33,22 @@ impl Step for UpgradeMachine {
     }
 
     fn title(&self) -> String {
-        if self.evict { format!("drain {0} and upgrade it", self.host.machine()) } else { self.host.title() }
+        format!("{} {} and upgrade it", self.verb(), self.host.machine())
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
         Ok(match self.host.check(cx).await? {
-            State::Needed(mut changes) if self.evict => {
-                changes.insert(0, format!("drain {}", self.host.machine()));
+            State::Needed(mut changes) => {
+                changes.insert(0, format!("{} {}", self.verb(), self.host.machine()));
                 State::Needed(changes)
             }
-            state => state,
+            State::Done => State::Done,
         })
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
         drain::empty(cx, self.host.machine(), self.evict).await?;
-        self.host.apply(cx).await?;
-        drain::uncordon(cx, self.host.machine()).await
+        self.host.apply(cx).await
     }
 }
 
@@ -66,6 +71,8 @@ impl Step for EtcdFirstOn {
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        // The mark of an upgrade under way, with which a rerun does not take its member of etcd for broken.
+        drain::empty(cx, self.0.machine(), false).await?;
         self.0.apply(cx).await
     }
 }

@@ -24,9 +24,9 @@ use crate::{
 };
 use async_trait::async_trait;
 use futures_util::future::try_join_all;
-use nodeinit_base::Wait;
 use nodeinit_config::{
     Component::{self, ApiServer, ControllerManager, Etcd, Scheduler},
+    cluster::Role,
     yaml,
 };
 use serde_json::Value;
@@ -80,6 +80,10 @@ impl Step for ReplaceControlPlane {
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        // A run that was killed may have left a former etcd whose data the new one has changed since.
+        if change(cx, Etcd)?.is_none() && Healthy(Etcd).check(cx).await? == State::Done {
+            former::forget(cx, Etcd.name()).await?;
+        }
         for component in Component::ALL {
             former::keep(cx, component.name(), vec![manifest_path(component)]).await?;
         }
@@ -89,17 +93,13 @@ impl Step for ReplaceControlPlane {
         for component in Component::ALL {
             manifests.insert(component, static_pods::manifest(cx, component)?);
         }
-        let turn = match cx.cluster.masters.len() {
-            0 | 1 => None,
-            _ => Some(Turn::take(cx, &[Etcd, ApiServer]).await?),
+        let mut turn = Turn::take(cx, &[Etcd, ApiServer]).await?;
+        let replaced = match replace(cx, manifests, &mut turn).await {
+            Ok(()) => turn.succeeded(cx).await.map_err(|e| e.hint(rerun(cx.cluster.version))),
+            Err(Failure(name, why)) => Err(go_back(cx, name, why).await),
         };
-        let replaced = replace(cx, manifests, turn.as_ref()).await;
-        if let Some(turn) = turn {
-            turn.end().await;
-        }
-        if let Err(Failure(name, why)) = replaced {
-            return Err(go_back(cx, name, why).await);
-        }
+        turn.end().await;
+        replaced?;
         for component in Component::ALL {
             former::forget(cx, component.name()).await?;
         }
@@ -121,11 +121,7 @@ fn change(cx: &Context, component: Component) -> Result<Option<String>, StepErro
     }))
 }
 
-async fn replace(
-    cx: &Context,
-    mut manifests: BTreeMap<Component, NewFile>,
-    turn: Option<&Turn>,
-) -> Result<(), Failure> {
+async fn replace(cx: &Context, mut manifests: BTreeMap<Component, NewFile>, turn: &mut Turn) -> Result<(), Failure> {
     let mut start = |component: Component| {
         let manifest = manifests.remove(&component);
         async move {
@@ -136,42 +132,36 @@ async fn replace(
     let step = StepId::ReplaceControlPlane.name();
     let failed = |name| move |why| Failure(name, why);
     cx.report.detail(&step, "stopping the former ones");
-    stop_all(cx).await.map_err(failed(ApiServer.name()))?;
+    stop_all(cx).await?;
+    turn.renew().await;
     cx.report.detail(&step, "starting the kubelet");
     kubelet::renew(cx).await.map_err(failed(kubelet::NAME))?;
-    for component in [Etcd, ApiServer] {
-        cx.report.detail(&step, &format!("starting {}", component.name()));
-        start(component).await?;
-    }
+    cx.report.detail(&step, "starting etcd");
+    start(Etcd).await?;
+    // It stays, whatever fails later: it may have written what the former one cannot read.
+    former::forget(cx, Etcd.name()).await.map_err(failed(Etcd.name()))?;
+    cx.report.detail(&step, "starting kube-apiserver");
+    start(ApiServer).await?;
     cx.report.detail(&step, "starting the others");
     try_join_all([ControllerManager, Scheduler].map(&mut start)).await?;
     cx.report.detail(&step, "waiting for the node");
-    kubelet::is_ready(cx).await.map_err(failed(kubelet::NAME))?;
-    match turn {
-        Some(turn) => turn.succeeded(cx).await.map_err(failed(Etcd.name())),
-        None => Ok(()),
-    }
+    kubelet::is_ready(cx).await.map_err(failed(kubelet::NAME))
 }
 
 /// Stops all static pods of the control plane, the API server first: no request waits for an etcd that is stopped.
-async fn stop_all(cx: &Context) -> Result<(), StepError> {
-    restart::stop(cx, ApiServer).await?;
-    try_join_all([ControllerManager, Scheduler, Etcd].map(|component| restart::stop(cx, component))).await.map(drop)
+async fn stop_all(cx: &Context) -> Result<(), Failure> {
+    let stop =
+        async |component: Component| restart::stop(cx, component).await.map_err(|why| Failure(component.name(), why));
+    stop(ApiServer).await?;
+    try_join_all([ControllerManager, Scheduler, Etcd].map(stop)).await.map(drop)
 }
 
-/// Restores what is kept, and returns the error of the step. A new etcd that is healthy stays: it may have written what the former one
-/// cannot read.
+/// Restores what is kept, and returns the error of the step.
 async fn go_back(cx: &Context, failed: &'static str, why: StepError) -> StepError {
     let version = cx.cluster.version;
     cx.report.note(&StepId::ReplaceControlPlane.name(), format!("{failed}: {why}; returning to the former version"));
     let what = format!("{failed} of Kubernetes {version} does not work on {}: {why}", cx.node.name);
-    let restored = async {
-        if failed != Etcd.name() && matches!(Healthy(Etcd).check(cx).await, Ok(State::Done)) {
-            former::forget(cx, Etcd.name()).await?;
-        }
-        restore(cx).await
-    };
-    match restored.await {
+    match restore(cx).await {
         Ok(()) => StepError::new(format!("{what}; the former version runs again")).hint(rerun(version)),
         Err(e) => StepError::new(format!("{what}; the former version does not work either: {e}"))
             .exit(Exit::Failed)
@@ -214,18 +204,25 @@ pub async fn bring_back(cx: &Context) -> Result<Vec<&'static str>, StepError> {
     Ok(back)
 }
 
-/// Resumes an upgrade of this machine: components that are stopped start again with their former manifests, because the checks need them.
+/// Resumes an upgrade of this master: what an interrupted run stopped starts again as it was, because the checks need it.
 ///
 /// # Errors
-/// If the API server does not become ready.
+/// If etcd or the API server does not become healthy.
 pub async fn resume(cx: &Context) -> Result<(), StepError> {
     let back = bring_back(cx).await?;
-    if back.is_empty() {
+    if !back.is_empty() {
+        cx.report.note("start", format!("restored the former manifests of {}", back.join(", ")));
+    }
+    if cx.node.role == Role::Worker || cx.journal.state().upgrade.is_none() || cluster::ready(cx).await.is_break() {
         return Ok(());
     }
-    cx.report.note("start", format!("restored the former manifests of {}", back.join(", ")));
-    let wait = Wait::new("a ready API server on this machine", cx.cluster.timeouts.control_plane);
-    Ok(wait.until(async || cluster::ready(cx).await).await?)
+    // The kubelet may be half-replaced.
+    kubelet::restore(cx).await?;
+    for component in [Etcd, ApiServer] {
+        let command = static_pod::command(&pod(&cx.files, component)?);
+        Healthy(component).wait(cx, &command).await?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Takes a snapshot of etcd before an upgrade changes anything.
 
+use super::record::Begin;
 use crate::{
     context::{Context, blocking},
     engine::{
@@ -10,25 +11,21 @@ use crate::{
     steps::etcd::snapshot,
 };
 use async_trait::async_trait;
-use nodeinit_config::versions::KubernetesVersion;
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
 
 /// Where snapshots are kept. `reset` leaves them: they may be the last copy of a cluster's data.
 const DIRECTORY: &str = "/var/backups/nodeinit";
 
-/// Names of snapshots begin with this.
-const PREFIX: &str = "etcd-before-";
+/// Step `etcd-snapshot`: there is a snapshot from before this upgrade.
+pub struct TakeSnapshot;
 
-/// Step `etcd-snapshot`: there is a snapshot from before the upgrade. It is kept until the next upgrade.
-pub struct TakeSnapshot {
-    /// The version of the upgrade.
-    pub version: KubernetesVersion,
-}
-
-impl TakeSnapshot {
-    fn file(&self) -> PathBuf {
-        Path::new(DIRECTORY).join(format!("{PREFIX}{}.db", self.version))
-    }
+/// Returns a new file. Earlier ones are never removed: they may be the last copy of a cluster's data.
+fn new_file(cx: &Context) -> PathBuf {
+    let time = cx.clock.now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+    Path::new(DIRECTORY).join(format!("etcd-before-{}-{time}.db", cx.cluster.version))
 }
 
 #[async_trait(?Send)]
@@ -42,15 +39,15 @@ impl Step for TakeSnapshot {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        let file = self.file();
-        Ok(match cx.files.exists(&file) {
-            true => State::Done,
-            false => State::needed(format!("write {}", file.display())),
+        // The next step records that the upgrade begins.
+        Ok(match Begin.check(cx).await? {
+            State::Done => State::Done,
+            State::Needed(_) => State::needed(format!("write a snapshot of etcd to {DIRECTORY}")),
         })
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        let (files, file) = (cx.files.clone(), self.file());
+        let files = cx.files.clone();
         blocking(move || {
             for directory in files.missing(Path::new(DIRECTORY)) {
                 files.make_directory(&directory, 0o700)?;
@@ -58,18 +55,8 @@ impl Step for TakeSnapshot {
             Ok(())
         })
         .await?;
-        let saved = snapshot::save(cx, &file).await?;
-        cx.report.note(&self.name(), format!("{}: {} KiB, verified", file.display(), saved.bytes >> 10));
-        let files = cx.files.clone();
-        blocking(move || {
-            for name in files.list(DIRECTORY)?.iter().filter(|name| name.starts_with(PREFIX)) {
-                let earlier = Path::new(DIRECTORY).join(name);
-                if earlier != file {
-                    files.remove_file(earlier)?;
-                }
-            }
-            Ok(())
-        })
-        .await
+        let saved = snapshot::save(cx, &new_file(cx)).await?;
+        cx.report.note(&self.name(), format!("{}: {} KiB, verified", saved.file.display(), saved.bytes >> 10));
+        Ok(())
     }
 }
