@@ -96,10 +96,12 @@ test-releases: build ## test a cluster of each supported release, or RELEASES="v
 
 test-upgrade: export LAB_VERSION := $(or $(FROM),v1.35.8)
 test-upgrade: export LAB_NEXT := $(or $(TO),v1.36.4)
-test-upgrade: build ## test upgrades from v1.35.8 to v1.36.4, or FROM=VERSION TO=VERSION, under load and with components that fail (root; 30 minutes, builds included)
+test-upgrade: build ## test upgrades from v1.35.8 to v1.36.4, or FROM=VERSION TO=VERSION, under load and with components that fail, and changed flags (root; 45 minutes, builds included)
 	LAB_VERSION=$(LAB_NEXT) tests/lab/prepare.sh
+	LAB_VERSION= tests/lab/addons.sh etcd-3.6
 	tests/lab/prepare.sh
 	$(call host-tests,-p nodeinit-tests --features lab --test lab -- --include-ignored upgrade::)
+	$(call host-tests,-p nodeinit-tests --features lab --test lab -- --include-ignored rolling::)
 
 test-debian13: build ## test a cluster on hosts with Debian 13 (root; 8 minutes)
 	LAB_DEBIAN=13 $(MAKE) test-hosts NAME=releases::

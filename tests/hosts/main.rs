@@ -74,7 +74,7 @@ const TESTS: &[Test] = &[
     test!(power::all_hosts_lose_their_power_and_boot_in_every_order, 900).long(),
     test!(releases::three_masters_and_two_workers_that_kubeadm_accepts, 300).long(),
     test!(reset::reset_leaves_the_host_as_it_was_and_up_works_again, 180),
-    test!(rolling::a_changed_flag_restarts_one_api_server_after_the_other, 240),
+    test!(rolling::a_changed_flag_restarts_one_api_server_after_the_other, 240).long(),
     test!(rebuilt::a_rebuilt_first_master_never_replaces_the_cluster, 360),
     test!(rebuilt::after_a_power_cut_a_rebuilt_first_master_joins_in_every_order, 900).long(),
     test!(rebuilt::masters_of_a_new_cluster_come_up_in_any_order, 140),

@@ -1,6 +1,6 @@
 //! Upgrades of a running cluster to the next minor version: `make test-upgrade` builds both.
 
-use nodeinit_tests::{Cluster, Host, Output, Running, build_addons, newest_version, release_directory_of, version};
+use nodeinit_tests::{Cluster, Host, Output, Running, newest_version, release_directory_of, version};
 
 /// A Deployment of four replicas with a PodDisruptionBudget behind a Service, and a pod that requests it 20 times a second.
 const WORKLOAD: &str = r#"apiVersion: apps/v1
@@ -237,7 +237,6 @@ pub(crate) fn a_component_that_does_not_start_is_replaced_by_the_former_one() {
 
 /// etcd passes through 3.6.11 before 3.7.
 pub(crate) fn two_minor_versions_in_one_command() {
-    build_addons(&["etcd-3.6"]);
     let cluster = Cluster::with_images(3, 1);
     cluster.up();
     let first = cluster.first();
