@@ -14,9 +14,9 @@ while [ ! -e /run/watcher-stop ]; do
 done
 echo $least"#;
 
-/// Sets a flag of the API servers.
-fn set(first: &Host, flag: &str) {
-    first.configure(&format!("apiServer: {{extraArgs: {{{flag}}}}}\ntimeouts: {{etcd: 12s, controlPlane: 60s}}\n"));
+/// Sets a flag of the API servers, and other keys.
+fn set(first: &Host, flag: &str, others: &str) {
+    first.configure(&format!("apiServer: {{extraArgs: {{{flag}}}}}\n{others}"));
 }
 
 fn with_flag(cluster: &Cluster, flag: &str) -> usize {
@@ -30,24 +30,24 @@ pub(crate) fn a_changed_flag_restarts_one_api_server_after_the_other() {
     let first = cluster.first();
     let addresses: Vec<&str> = cluster.masters.iter().map(Host::address).collect();
     let watcher = first.start(&WATCHER.replace("ADDRESSES", &addresses.join(" ")));
-    set(first, "max-requests-inflight: \"401\"");
+    set(first, "max-requests-inflight: \"401\"", "");
     cluster.up();
     assert_eq!(with_flag(&cluster, "--max-requests-inflight=401"), 3);
     first.must("touch /run/watcher-stop");
     assert_eq!(watcher.wait().exits(0).stdout.trim(), "2", "API servers that were ready at every moment");
 
     // A flag that the API server rejects stops at the first master that tries it.
-    set(first, "no-such-flag: \"1\"");
+    set(first, "no-such-flag: \"1\"", "timeouts: {etcd: 20s}\n");
     let failed = first.nodeinit("up");
     assert_ne!(failed.code, 0);
     failed.says(&["unknown flag: --no-such-flag", "kube-apiserver has exited 4 times"]);
     assert_eq!(with_flag(&cluster, "--no-such-flag"), 1);
     // The other masters wait for their turn, which does not come.
     for other in &cluster.masters[1..] {
-        other.until("the end of its run", 60.0, "! pgrep -x nodeinit");
+        other.until("the end of its run", 120.0, "! pgrep -x nodeinit");
     }
     assert_eq!(with_flag(&cluster, "--no-such-flag"), 1);
-    set(first, "max-requests-inflight: \"402\"");
+    set(first, "max-requests-inflight: \"402\"", "");
     cluster.up();
     assert_eq!(with_flag(&cluster, "--max-requests-inflight=402"), 3);
 }
