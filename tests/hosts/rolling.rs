@@ -44,7 +44,7 @@ pub(crate) fn a_changed_flag_restarts_one_api_server_after_the_other() {
     assert_eq!(with_flag(&cluster, "--no-such-flag"), 1);
     // The other masters wait for their turn, which does not come.
     for other in &cluster.masters[1..] {
-        other.until("the end of its run", 120.0, "! pgrep -x nodeinit");
+        other.until("the end of its run", 120.0, "! pgrep -f '[n]odeinit up'");
     }
     assert_eq!(with_flag(&cluster, "--no-such-flag"), 1);
     set(first, "max-requests-inflight: \"402\"", "");
