@@ -1,8 +1,8 @@
 //! Checks before an upgrade: every problem of the cluster and of this machine, in one report.
 
-use super::drain::{WITHOUT, has_place, is_ours};
+use super::drain::{WITHOUT, has_place, is_ours, nodes};
 use crate::{
-    api::kube::types::{List, Node},
+    api::kube::types::Node,
     context::Context,
     engine::{
         error::{Exit, StepError},
@@ -79,7 +79,7 @@ impl Step for Check {
         let mut problems = machine(cx).await?;
         match self.scope {
             Scope::Cluster { drain } => {
-                let nodes = nodes(cx).await?;
+                let nodes = nodes(client(cx)?).await?;
                 problems.extend(etcd(cx, &nodes).await?);
                 problems.extend(self.nodes(cx, &nodes, drain).await?);
                 problems.extend(removed_apis(cx).await?);
@@ -134,11 +134,6 @@ async fn machine(cx: &Context) -> Result<Vec<Problem>, StepError> {
         problems.push(Problem(what, "free some space".to_owned()));
     }
     Ok(problems)
-}
-
-async fn nodes(cx: &Context) -> Result<Vec<Node>, StepError> {
-    let nodes = client(cx)?.get::<List<Node>>("/api/v1/nodes").await;
-    Ok(nodes.map_err(|e| StepError::caused("cannot list the nodes", e).exit(Exit::TryAgain))?.items)
 }
 
 /// Checks that no kubelet becomes newer than the API server. Source: Kubernetes' version skew policy.

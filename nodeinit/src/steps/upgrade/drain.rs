@@ -29,6 +29,12 @@ pub(super) fn is_ours(node: &Node) -> bool {
     node.metadata.annotations.contains_key(CORDONED) && node.spec.unschedulable
 }
 
+/// Returns all nodes.
+pub(super) async fn nodes(client: &KubeClient) -> Result<Vec<Node>, StepError> {
+    let nodes = client.get::<List<Node>>("/api/v1/nodes").await;
+    Ok(nodes.map_err(|e| StepError::caused("cannot list the nodes", e).exit(Exit::TryAgain))?.items)
+}
+
 /// Whether another node can take the pods of the node `name`, except pods that tolerate taints.
 pub(super) fn has_place(nodes: &[Node], name: &str) -> bool {
     let takes_pods = |node: &&Node| {
@@ -61,9 +67,7 @@ pub(super) async fn empty(cx: &Context, name: &str, drain: bool) -> Result<(), S
     if !drain {
         return Ok(());
     }
-    let nodes = client.get::<List<Node>>("/api/v1/nodes").await;
-    let nodes = nodes.map_err(|e| StepError::caused("cannot list the nodes", e).exit(Exit::TryAgain))?;
-    if !has_place(&nodes.items, name) {
+    if !has_place(&nodes(client).await?, name) {
         cx.report.note("drain", format!("no other node takes the pods of {name}, so they stay there"));
         return Ok(());
     }
