@@ -5,7 +5,7 @@ use crate::{
     engine::error::{Exit, StepError},
     steps::{upgrade::record::KEY, virtual_address},
 };
-use nodeinit_config::cluster::Role;
+use nodeinit_config::{cluster::Role, versions::KubernetesVersion};
 use std::collections::BTreeMap;
 
 const ENDPOINT: &str = "controlPlane.endpoint";
@@ -47,11 +47,33 @@ pub fn refuse_changes(now: &BTreeMap<String, String>, before: &BTreeMap<String, 
         return Ok(());
     }
     let what = format!("the configuration changes values that cannot change in place: {}", changed.join("; "));
-    let hint = match now.get(KEY).filter(|now| before.get(KEY).is_some_and(|before| before != *now)) {
-        Some(version) => {
-            format!("to change the version of Kubernetes, run `nodeinit upgrade apply {version}` on the first master")
+    let version = |values: &BTreeMap<String, String>| values.get(KEY)?.parse::<KubernetesVersion>().ok();
+    let hint = match (version(before), version(now)) {
+        (Some(before), Some(now)) if now > before && changed.len() == 1 => {
+            format!("to change the version of Kubernetes, run `nodeinit upgrade apply {now}` on the first master")
         }
-        None => "restore the previous values, or reset this machine: `nodeinit reset`, then `nodeinit up`".to_owned(),
+        _ => "restore the previous values, or reset this machine: `nodeinit reset`, then `nodeinit up`".to_owned(),
     };
     Err(StepError::new(what).exit(Exit::BadConfig).hint(hint))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_newer_version_alone_is_an_upgrade() {
+        let values = |version: &str, name: &str| {
+            [(KEY, version), ("name", name)].map(|(key, value)| (key.to_owned(), value.to_owned())).into()
+        };
+        let before: BTreeMap<_, _> = values("v1.36.4", "lab");
+        for (version, name, hint) in [
+            ("v1.37.1", "lab", "`nodeinit upgrade apply v1.37.1`"),
+            ("v1.36.3", "lab", "restore the previous values"),
+            ("v1.37.1", "another", "restore the previous values"),
+        ] {
+            let error = refuse_changes(&values(version, name), &before).expect_err("a changed value");
+            assert!(error.advice().is_some_and(|text| text.contains(hint)), "{version} {name}: {error:?}");
+        }
+    }
 }
