@@ -6,6 +6,7 @@ use crate::{
     engine::{
         error::{Exit, StepError},
         journal::{Journal, ORIGINALS, Original, Record},
+        led::Led,
         report::Report,
     },
     host::{
@@ -60,6 +61,8 @@ pub struct Context {
     pub sums: Arc<tokio::sync::Mutex<()>>,
     /// The artifacts that the first master lends to this machine.
     pub lent: Arc<Lender>,
+    /// The lease under which this run works on other machines.
+    pub led: Option<Led>,
     /// The IDs of the bootstrap tokens that this run's fan-out issued. The fan-out deletes them.
     pub issued: Arc<Mutex<BTreeSet<String>>>,
 }
@@ -279,6 +282,7 @@ pub(crate) mod testing {
             api: Arc::default(),
             sums: Arc::default(),
             lent: Arc::default(),
+            led: None,
             issued: Arc::default(),
         };
         (dir, cx)

@@ -81,7 +81,7 @@ fn manual(command: &Command, written: &mut BTreeSet<String>) {
     let text: String = String::from_utf8(text).unwrap().lines().map(|line| line.trim_end().to_owned() + "\n").collect();
     is_current(&format!("../packaging/man/{name}.1"), &text);
     written.insert(format!("{name}.1"));
-    for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help") {
+    for inner in command.get_subcommands().filter(|inner| inner.get_name() != "help" && !inner.is_hide_set()) {
         manual(inner, written);
     }
 }
@@ -102,7 +102,8 @@ fn is_current(name: &str, current: &str) {
 
 /// Writes a section for each command below `parent`.
 fn commands(parent: &mut Command, level: usize, shared: &[Arg], page: &mut String) {
-    for command in parent.get_subcommands_mut().filter(|command| command.get_name() != "help") {
+    let shown = |command: &&mut Command| command.get_name() != "help" && !command.is_hide_set();
+    for command in parent.get_subcommands_mut().filter(shown) {
         let name = command.get_bin_name().unwrap_or_default();
         let about = command.get_about().map(ToString::to_string).unwrap_or_default();
         *page += &format!("\n{} `{name}`\n\n{about}.\n", "#".repeat(level));
@@ -115,7 +116,7 @@ fn commands(parent: &mut Command, level: usize, shared: &[Arg], page: &mut Strin
         *page += &format!("\n    {}\n", usage.trim_start_matches("Usage: "));
         let is_shared = |arg: &&Arg| shared.iter().any(|s| s.get_long() == arg.get_long() && help(s) == help(arg));
         let (known, own): (Vec<&Arg>, Vec<&Arg>) =
-            command.get_arguments().filter(|arg| !is_help(arg)).partition(is_shared);
+            command.get_arguments().filter(|arg| !is_help(arg) && !arg.is_hide_set()).partition(is_shared);
         if !own.is_empty() {
             options(own.into_iter(), page);
         }

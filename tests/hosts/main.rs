@@ -17,6 +17,7 @@ mod etcd;
 mod fanout;
 mod kill;
 mod kills;
+mod lead;
 mod metadata;
 mod power;
 mod rebuilt;
@@ -68,6 +69,9 @@ const TESTS: &[Test] = &[
     test!(kill::a_run_resumes_after_a_kill_at_every_point, 420),
     test!(kills::ten_kills_spread_over_a_bootstrap, 480),
     test!(kills::many_kills_spread_over_a_bootstrap, 4 * 60 * 60).alone().long(),
+    test!(lead::any_master_leads_and_configurations_are_never_merged, 300).long(),
+    test!(lead::one_master_leads_at_a_time, 180).long(),
+    test!(lead::every_machine_is_replaced, 300).long(),
     test!(power::the_cluster_recovers_from_a_power_cut_on_its_own, 90).long(),
     test!(power::up_resumes_after_a_power_cut_during_a_run, 60),
     test!(power::all_hosts_lose_their_power_and_the_last_master_boots_first, 240).long(),

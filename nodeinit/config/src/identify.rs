@@ -78,10 +78,15 @@ impl Cluster {
         Ok(Node { name: machine.name.clone(), address, role, machine })
     }
 
-    fn find(&self, local: &Local) -> Option<(Role, Machine)> {
+    /// Returns all machines with their roles, masters first.
+    pub fn machines(&self) -> impl Iterator<Item = (&Machine, Role)> {
         let master = |index| if index == 0 { Role::FirstMaster } else { Role::Master };
-        let masters = self.masters.iter().enumerate().map(|(index, machine)| (master(index), machine));
-        let machines: Vec<_> = masters.chain(self.workers.iter().map(|machine| (Role::Worker, machine))).collect();
+        let masters = self.masters.iter().enumerate().map(move |(index, machine)| (machine, master(index)));
+        masters.chain(self.workers.iter().map(|machine| (machine, Role::Worker)))
+    }
+
+    fn find(&self, local: &Local) -> Option<(Role, Machine)> {
+        let machines: Vec<_> = self.machines().map(|(machine, role)| (role, machine)).collect();
         let host_name = local.host_name.to_lowercase();
         let short = short(&host_name);
         let by = |fits: &dyn Fn(&Machine) -> bool| machines.iter().find(|(_, machine)| fits(machine));

@@ -77,12 +77,14 @@ pub struct SshKey {
 }
 
 impl Bundle {
-    /// Returns what a further master of a running cluster needs: no tokens, and no SSH key to other machines.
+    /// Returns what another master of a running cluster needs, also to lead it: no tokens.
     #[must_use]
     pub fn for_master(
         authorities: Authorities,
         service_account_key: Secret<String>,
         encryption: Secret<String>,
+        ssh_key: SshKey,
+        host_keys: BTreeMap<String, Vec<String>>,
     ) -> Self {
         Self {
             authorities,
@@ -91,8 +93,8 @@ impl Bundle {
             bootstrap_tokens: Vec::new(),
             worker_tokens: BTreeMap::new(),
             worker_token_key: None,
-            ssh_key: None,
-            host_keys: BTreeMap::new(),
+            ssh_key: Some(ssh_key),
+            host_keys,
         }
     }
 

@@ -273,6 +273,15 @@ pub async fn past(address: SocketAddr, keys: &Keys, cluster: u64, id: u64) -> Re
     }
 }
 
+/// A value in etcd, and the revision of etcd at which it was written: 0 if there is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// The value.
+    pub value: Option<String>,
+    /// Its revision.
+    pub revision: i64,
+}
+
 /// Whose turn it is to restart etcd.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Turn {
@@ -421,36 +430,73 @@ impl Etcd {
                 return Ok(Turn::Of(other));
             }
             // A killed run of ours left it, perhaps long ago.
-            self.renew_turn(kv.lease()).await?;
+            self.renew_lease(kv.lease()).await?;
             return Ok(Turn::Ours(kv.lease()));
         }
-        let grant = async |mut etcd: Client| etcd.lease_grant(seconds, None).await;
-        let lease = self.call("LeaseGrant", grant).await?.id();
-        let put = TxnOp::put(TURN_KEY, holder, Some(PutOptions::new().with_lease(lease)));
-        let txn = Txn::new().when([Compare::create_revision(TURN_KEY, CompareOp::Equal, 0)]).and_then([put]);
-        let taken = self.call("Txn", async |mut etcd| etcd.txn(txn).await).await?.succeeded();
-        if !taken {
-            self.end_turn(lease).await?;
+        let lease = self.grant_lease(seconds).await?;
+        if self.store(TURN_KEY, holder, Some(lease), 0).await?.is_none() {
+            self.end_lease(lease).await?;
             return Ok(Turn::Of("another master".into()));
         }
         Ok(Turn::Ours(lease))
     }
 
-    /// Lets a turn last for its whole time again.
+    /// Reads a value.
     ///
     /// # Errors
-    /// [`EtcdError`], also if the turn has ended.
-    pub async fn renew_turn(&self, lease: i64) -> Result<(), EtcdError> {
+    /// [`EtcdError`].
+    pub async fn stored(&self, key: &str) -> Result<Stored, EtcdError> {
+        let found = self.call("Range", async |mut etcd| etcd.get(key, None).await).await?;
+        let kv = found.kvs().first();
+        Ok(Stored {
+            value: kv.map(|kv| String::from_utf8_lossy(kv.value()).into_owned()),
+            revision: kv.map_or(0, etcd_client::KeyValue::mod_revision),
+        })
+    }
+
+    /// Writes a value, which ends with the lease, if it still has this revision. Returns the new revision; `None` if another client was
+    /// faster.
+    ///
+    /// # Errors
+    /// [`EtcdError`].
+    pub async fn store(
+        &self,
+        key: &str,
+        value: &str,
+        lease: Option<i64>,
+        revision: i64,
+    ) -> Result<Option<i64>, EtcdError> {
+        let options = lease.map(|lease| PutOptions::new().with_lease(lease));
+        let put = TxnOp::put(key, value, options);
+        let txn = Txn::new().when([Compare::mod_revision(key, CompareOp::Equal, revision)]).and_then([put]);
+        let answer = self.call("Txn", async |mut etcd| etcd.txn(txn).await).await?;
+        Ok(answer.succeeded().then(|| answer.header().map_or(0, ResponseHeader::revision)))
+    }
+
+    /// Returns a new lease, which lasts so many seconds unless it is renewed.
+    ///
+    /// # Errors
+    /// [`EtcdError`].
+    pub async fn grant_lease(&self, seconds: i64) -> Result<i64, EtcdError> {
+        let grant = async |mut etcd: Client| etcd.lease_grant(seconds, None).await;
+        Ok(self.call("LeaseGrant", grant).await?.id())
+    }
+
+    /// Lets a lease last for its whole time again.
+    ///
+    /// # Errors
+    /// [`EtcdError`], also if the lease has ended.
+    pub async fn renew_lease(&self, lease: i64) -> Result<(), EtcdError> {
         // The client renews the lease once to begin with.
         let renew = async |mut etcd: Client| etcd.lease_keep_alive(lease).await;
         self.call("LeaseKeepAlive", renew).await.map(drop)
     }
 
-    /// Ends a turn by its lease.
+    /// Ends a lease. What is bound to it is deleted.
     ///
     /// # Errors
     /// [`EtcdError`].
-    pub async fn end_turn(&self, lease: i64) -> Result<(), EtcdError> {
+    pub async fn end_lease(&self, lease: i64) -> Result<(), EtcdError> {
         self.call("LeaseRevoke", async |mut etcd| etcd.lease_revoke(lease).await).await.map(drop)
     }
 

@@ -7,7 +7,7 @@ use crate::{
         report::ConfigProblem,
     },
     host::{commands::Commands, facts, files::Files},
-    steps::{fanout, preflight},
+    steps::{fanout, lead, preflight},
 };
 use clap::{Args as ClapArgs, Subcommand};
 use nodeinit_config::{Loaded, Origin, Problem, Problems, cluster::Role};
@@ -32,6 +32,9 @@ pub(super) enum Command {
     Show(Source),
     /// Print the JSON Schema (draft 2020-12) of the configuration
     Schema,
+    /// Print the digest of what all masters share of the configuration; the leading master runs this
+    #[command(hide = true)]
+    Digest(Source),
 }
 
 /// Which configuration is meant, and how the answer is printed.
@@ -60,6 +63,7 @@ pub(super) async fn run(command: Command) -> Exit {
         Command::Init(args) => (init::run(&args).await.map(|()| Exit::Done), Printing::default()),
         Command::Validate(args) => (validate(&args).await, args.source.printing),
         Command::Show(source) => (show(&source).map(|()| Exit::Done), source.printing),
+        Command::Digest(source) => (digest(&source).map(|()| Exit::Done), source.printing),
         Command::Schema => {
             let schema = format!("{:#}\n", nodeinit_config::json_schema());
             (print(&schema).map(|()| Exit::Done), Printing::default())
@@ -115,7 +119,7 @@ async fn of_this_machine(loaded: &Loaded) -> Vec<Problem> {
         remedy,
     };
     let mut problems = Vec::new();
-    if node.role == Role::FirstMaster && !fanout::hosts(cluster).is_empty() {
+    if node.role == Role::FirstMaster && !fanout::hosts(cluster, &node.name).is_empty() {
         let key = fanout::read_key(&files, cluster, SystemTime::now()).map(drop);
         problems.extend(key.err().map(|e| here("ssh", e.to_string(), e.advice().unwrap_or_default().to_owned())));
     }
@@ -123,6 +127,11 @@ async fn of_this_machine(loaded: &Loaded) -> Vec<Problem> {
         [preflight::sysctls_of(&files, cluster), preflight::images_of(&files, &Commands, cluster, node.role).await];
     problems.extend(findings.concat().into_iter().map(|finding| here("", finding.what, finding.remedy)));
     problems
+}
+
+fn digest(source: &Source) -> Result<(), StepError> {
+    let loaded = nodeinit_config::load(&load::layers(&Files::of_machine(), &source.config)?)?;
+    print(&format!("{}\n", lead::digest(&loaded)))
 }
 
 fn show(source: &Source) -> Result<(), StepError> {

@@ -47,12 +47,12 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
     ("etcd aside remove", "nodeinit etcd aside remove NAME", "how-to/operate.md"),
     ("upgrade plan", "nodeinit upgrade plan v1.37.1", "how-to/upgrade.md"),
     ("upgrade apply", "nodeinit upgrade apply v1.37.1", "how-to/upgrade.md"),
-    ("upgrade stage", "nodeinit upgrade stage v1.37.1 /var/lib/nodeinit/upgrade.yaml", "how-to/upgrade.md"),
-    ("upgrade etcd", "nodeinit upgrade etcd v1.37.1 /var/lib/nodeinit/upgrade.yaml", "how-to/upgrade.md"),
     ("master add", "nodeinit master add m3", "how-to/operate.md"),
     ("master remove", "nodeinit master remove m3", "how-to/operate.md"),
+    ("master replace", "nodeinit master replace m1", "how-to/replace-a-machine.md"),
     ("worker add", "nodeinit worker add w3 --address 10.0.0.23", "how-to/operate.md"),
     ("worker remove", "nodeinit worker remove w3", "how-to/operate.md"),
+    ("worker replace", "nodeinit worker replace w3", "how-to/replace-a-machine.md"),
     ("phase list", "nodeinit phase list", "architecture.md"),
     ("phase run", "nodeinit phase run kubelet", "architecture.md"),
 ];
@@ -92,7 +92,7 @@ mod tests {
     }
 
     fn leaves(command: &Command, path: &str, missing: &mut Vec<String>) {
-        for inner in command.get_subcommands() {
+        for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
             let path = format!("{path} {}", inner.get_name()).trim().to_owned();
             if inner.has_subcommands() {
                 leaves(inner, &path, missing);

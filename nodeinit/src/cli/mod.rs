@@ -98,10 +98,10 @@ enum Command {
     /// Upgrade the cluster to another version of Kubernetes
     #[command(subcommand)]
     Upgrade(upgrade::Command),
-    /// Add or remove masters
+    /// Add, remove or replace masters
     #[command(subcommand)]
     Master(up::MachineCommand),
-    /// Add or remove workers
+    /// Add, remove or replace workers
     #[command(subcommand)]
     Worker(up::MachineCommand),
     /// Run a single step (debugging)
@@ -277,8 +277,10 @@ pub fn run() -> Exit {
         Command::Etcd(command) => runtime.block_on(etcd::run(command)),
         Command::Upgrade(command) => runtime.block_on(upgrade::run(command)),
         Command::Master(up::MachineCommand::Add(args)) => runtime.block_on(up::add(args, Role::Master)),
+        Command::Master(up::MachineCommand::Replace(args)) => runtime.block_on(up::replace(args, Role::Master)),
         Command::Master(up::MachineCommand::Remove(args)) => runtime.block_on(remove::run(args, Role::Master)),
         Command::Worker(up::MachineCommand::Add(args)) => runtime.block_on(up::add(args, Role::Worker)),
+        Command::Worker(up::MachineCommand::Replace(args)) => runtime.block_on(up::replace(args, Role::Worker)),
         Command::Worker(up::MachineCommand::Remove(args)) => runtime.block_on(remove::run(args, Role::Worker)),
         Command::Phase(phase) => runtime.block_on(phase::run(phase)),
     }

@@ -38,7 +38,7 @@ pub(super) fn refuse_changes(cx: &Context) -> Result<(), StepError> {
     let (values, known) = (immutable::values(cx), cx.journal.state());
     if let Some(version) = known.upgrade {
         let what = format!("the upgrade of this machine to {version} has not ended");
-        let hint = format!("run `nodeinit upgrade apply {version}` on the first master, which resumes the upgrade");
+        let hint = format!("run `nodeinit upgrade apply {version}` on a master, which resumes the upgrade");
         return Err(StepError::new(what).exit(Exit::Failed).hint(hint));
     }
     match known.fixed {
@@ -97,6 +97,7 @@ pub(super) fn context_of(common: &Common, access: Access, loaded: Loaded) -> Res
         api: Arc::default(),
         sums: Arc::default(),
         lent: Arc::default(),
+        led: None,
         issued: Arc::default(),
     })
 }

@@ -1,4 +1,4 @@
-//! `up`, `plan`, `master add` and `worker add`.
+//! `up`, `plan`, and `add` and `replace` of masters and workers.
 
 use super::{
     Common, execute,
@@ -10,12 +10,19 @@ use crate::{
     context::Context,
     engine::{
         error::{Exit, StepError},
+        led::Led,
         report::{Event, LOCK},
         runner,
     },
     pki::bundle::SENT_SECRETS,
     plan::{self, Reach},
-    steps::{etcd::Permit, fanout, upgrade::replace},
+    steps::{
+        etcd::Permit,
+        fanout,
+        lead::{self, Lead, Taken},
+        removal,
+        upgrade::replace,
+    },
 };
 use clap::{Args, Subcommand};
 use nodeinit_base::atomic_file::temporary;
@@ -34,28 +41,44 @@ pub(super) struct Up {
 #[derive(Args)]
 pub(super) struct Run {
     /// Change only this machine; on the first master, leave the other machines alone
-    #[arg(long)]
+    #[arg(long, conflicts_with = "lead")]
     local: bool,
+    /// Bring up the other machines, too, from any master; the first master does so without this option
+    #[arg(long)]
+    lead: bool,
     /// Accept this machine's clock although an earlier run recorded a later time
     #[arg(long)]
     accept_clock: bool,
+    /// The lease of the leading master, which runs this here
+    #[arg(long, hide = true)]
+    led: Option<Led>,
     #[command(flatten)]
     common: Common,
 }
 
 impl Run {
-    fn reach(&self) -> Reach {
-        if self.local { Reach::Here } else { Reach::Everywhere }
+    fn reach(&self, role: Role) -> Result<Reach, StepError> {
+        match role {
+            _ if self.local => Ok(Reach::Here),
+            Role::FirstMaster => Ok(Reach::Everywhere),
+            Role::Master if self.lead => Ok(Reach::Everywhere),
+            Role::Worker if self.lead => {
+                Err(StepError::new("a master leads, but this machine is a worker").exit(Exit::Usage))
+            }
+            Role::Master | Role::Worker => Ok(Reach::Here),
+        }
     }
 }
 
 /// The subcommands of `master` and `worker`.
 #[derive(Subcommand)]
 pub(super) enum MachineCommand {
-    /// Add one configured machine to the cluster; run this on the first master
+    /// Add one configured machine to the cluster; run this on any master
     Add(Add),
-    /// Drain a machine, remove its etcd member, node and tokens; run this on a master
+    /// Drain a machine, remove its etcd member, node and tokens; run this on another master
     Remove(remove::Remove),
+    /// Replace a machine by a new or wiped one: remove the former from the cluster, then add the new one; run this on another master
+    Replace(Replace),
 }
 
 #[derive(Args)]
@@ -69,35 +92,93 @@ pub(super) struct Add {
     common: Common,
 }
 
+#[derive(Args)]
+pub(super) struct Replace {
+    /// The machine's name in the configuration, which has the address of the new machine
+    name: String,
+    /// Proceed even if pods without a controller are deleted; pods that a budget protects are tried until the deadline
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    common: Common,
+}
+
 /// Brings this machine to the configured state.
 pub(super) async fn up(args: Up) -> Exit {
-    bring_up(&args.run.common, args.run.reach(), args.permits, args.run.accept_clock).await
+    bring_up(&args.run.common, &args.run, args.permits).await
 }
 
 /// Adds one other machine to the cluster.
 pub(super) async fn add(args: Add, role: Role) -> Exit {
-    let report = args.common.printing.report();
-    match setup::context(&args.common, Access::Look).and_then(|cx| listed(&cx, &args.name, role)) {
-        Ok(()) => {
-            bring_up(&args.common, Reach::Only { name: args.name, address: args.address }, Permits::default(), false)
-                .await
-        }
-        Err(error) => {
-            report.failed("add", &error);
-            error.exit
-        }
-    }
+    other(&args.common, "add", &Other { name: &args.name, role, address: args.address, replace: None }).await
 }
 
-/// Checks that a machine with this role and name can be added from this machine.
-fn listed(cx: &Context, name: &str, role: Role) -> Result<(), StepError> {
-    if cx.node.role != Role::FirstMaster {
-        let what = format!("machines are added from the first master, but this machine is a {}", cx.node.role);
+/// Replaces another machine of the cluster.
+pub(super) async fn replace(args: Replace, role: Role) -> Exit {
+    other(&args.common, "replace", &Other { name: &args.name, role, address: None, replace: Some(args.force) }).await
+}
+
+/// A machine to add or to replace.
+struct Other<'a> {
+    name: &'a str,
+    role: Role,
+    address: Option<IpAddr>,
+    /// Whether it replaces a former machine, and whether pods without a controller are deleted.
+    replace: Option<bool>,
+}
+
+async fn other(common: &Common, command: &str, other: &Other<'_>) -> Exit {
+    let attempt = async || {
+        let _lock = setup::lock()?;
+        let cx = made(setup::context(common, Access::Change)?, other)?;
+        listed(&cx, other)?;
+        let reach = Reach::Only { name: other.name.to_owned(), address: other.address };
+        can_reach_others(&cx, &reach)?;
+        start(&cx).await?;
+        let kind = if other.role == Role::Worker { "worker" } else { "master" };
+        let command = format!("{kind} {command} {}", other.name);
+        let (cx, lead) = leading(cx, &command).await?;
+        if let Some(force) = other.replace {
+            removal::former(&cx, other.name, other.role, force).await?;
+            fanout::forget(&cx, other.name).await?;
+        }
+        let exit = run(&cx, &command, &reach, Permit::None, false, lead.as_ref()).await?;
+        end(&cx, lead, exit).await;
+        Ok(exit)
+    };
+    attempt().await.unwrap_or_else(|error: StepError| {
+        common.printing.report().failed(command, &error);
+        error.exit
+    })
+}
+
+/// Gives a machine without a configured address the one of the command line.
+fn made(mut cx: Context, other: &Other) -> Result<Context, StepError> {
+    if let Some(address) = other.address {
+        let made = Made { addresses: [(other.name.to_owned(), address)].into(), ..Made::default() };
+        let loaded = cx.loaded.made(&made);
+        let loaded = loaded.map_err(|e| StepError::caused("cannot use --address", e).exit(Exit::Usage))?;
+        cx.cluster = Arc::new(loaded.cluster.clone());
+        cx.loaded = Arc::new(loaded);
+    }
+    Ok(cx)
+}
+
+/// Checks that this machine can add or replace the other one.
+fn listed(cx: &Context, other: &Other) -> Result<(), StepError> {
+    let name = other.name;
+    if cx.node.role == Role::Worker {
+        let what = "a master adds and replaces machines, but this machine is a worker";
         return Err(StepError::new(what).exit(Exit::Usage));
     }
-    let (list, machines) = match role {
-        Role::Worker => ("workers", &cx.cluster.workers[..]),
-        _ => ("masters", cx.cluster.masters.get(1..).unwrap_or_default()),
+    if *name == cx.node.name {
+        return Err(StepError::new(format!("{name} is this machine"))
+            .exit(Exit::Usage)
+            .hint("run this on another master"));
+    }
+    let (list, machines) = match other.role {
+        Role::Worker => ("workers", &cx.cluster.workers),
+        _ => ("masters", &cx.cluster.masters),
     };
     match machines.iter().any(|machine| machine.name == name) {
         true => Ok(()),
@@ -110,7 +191,7 @@ fn listed(cx: &Context, name: &str, role: Role) -> Result<(), StepError> {
     }
 }
 
-async fn bring_up(common: &Common, reach: Reach, permits: Permits, accept_clock: bool) -> Exit {
+async fn bring_up(common: &Common, args: &Run, permits: Permits) -> Exit {
     let report = common.printing.report();
     let _lock = match setup::lock() {
         Ok(lock) => lock,
@@ -119,7 +200,7 @@ async fn bring_up(common: &Common, reach: Reach, permits: Permits, accept_clock:
             return error.exit;
         }
     };
-    match attempt(common, &reach, permits, accept_clock).await {
+    match attempt(args, permits).await {
         Ok(exit) => exit,
         Err(error) => {
             report.failed("start", &error);
@@ -128,26 +209,85 @@ async fn bring_up(common: &Common, reach: Reach, permits: Permits, accept_clock:
     }
 }
 
-async fn attempt(common: &Common, reach: &Reach, permits: Permits, accept_clock: bool) -> Result<Exit, StepError> {
-    let mut cx = setup::context(common, Access::Change)?;
-    if let Reach::Only { name, address: Some(address) } = reach {
-        let loaded = cx.loaded.made(&Made { addresses: [(name.clone(), *address)].into(), ..Made::default() });
-        let loaded = loaded.map_err(|e| StepError::caused("cannot use --address", e).exit(Exit::Usage))?;
-        cx.cluster = Arc::new(loaded.cluster.clone());
-        cx.loaded = Arc::new(loaded);
+async fn attempt(args: &Run, permits: Permits) -> Result<Exit, StepError> {
+    let mut cx = setup::context(&args.common, Access::Change)?;
+    let mut reach = args.reach(cx.node.role)?;
+    can_reach_others(&cx, &reach)?;
+    start(&cx).await?;
+    let permit = permits.given(&cx)?;
+    if let Some(led) = &args.led {
+        lead::accept(&cx, led, cx.node.role != Role::Worker)?;
     }
-    can_reach_others(&cx, reach)?;
-    for name in replace::bring_back(&cx).await? {
+    let (mut lead, mut held) = (None, None);
+    if reach != Reach::Here {
+        match lead::take(&cx, "up").await? {
+            Taken::Lead(taken) => lead = Some(taken),
+            Taken::Alone => {}
+            Taken::Held(error) if args.lead => return Err(error),
+            // This also runs at every boot of the first master, which must come up in any case.
+            Taken::Held(error) => (reach, held) = (Reach::Here, Some(error)),
+        }
+    }
+    cx.led = lead.as_ref().map(|lead| lead.led.clone());
+    let exit = run(&cx, "up", &reach, permit, args.accept_clock, lead.as_ref()).await?;
+    if reach != Reach::Here {
+        end(&cx, lead, exit).await;
+    }
+    match held {
+        Some(error) if exit == Exit::Done => {
+            Err(error.hint("this machine is up; run `nodeinit up` again to bring up the others, too"))
+        }
+        _ => Ok(exit),
+    }
+}
+
+/// Takes the lease for a command that needs it.
+async fn leading(mut cx: Context, command: &str) -> Result<(Context, Option<Lead>), StepError> {
+    let lead = match lead::take(&cx, command).await? {
+        Taken::Lead(lead) => Some(lead),
+        Taken::Alone => None,
+        Taken::Held(error) => return Err(error),
+    };
+    cx.led = lead.as_ref().map(|lead| lead.led.clone());
+    Ok((cx, lead))
+}
+
+/// Ends the lease. A run that started the cluster without one records the first generation of the configuration.
+async fn end(cx: &Context, lead: Option<Lead>, exit: Exit) {
+    let lead = match lead {
+        None if exit == Exit::Done => match lead::take(cx, "up").await {
+            Ok(Taken::Lead(lead)) => Some(lead),
+            _ => None,
+        },
+        lead => lead,
+    };
+    if let Some(lead) = lead {
+        lead.end().await;
+    }
+}
+
+/// Repairs what an interrupted upgrade left, and refuses a configuration that cannot be applied in place.
+async fn start(cx: &Context) -> Result<(), StepError> {
+    for name in replace::bring_back(cx).await? {
         cx.report.note("start", format!("an interrupted upgrade had stopped {name}; restored its manifest"));
     }
-    setup::refuse_changes(&cx)?;
-    let permit = permits.given(&cx)?;
-    execute::begin(&cx, "up", accept_clock)?;
-    sweep(&cx)?;
-    let steps = plan::for_role(&cx, reach, permit)?;
+    setup::refuse_changes(cx)
+}
+
+async fn run(
+    cx: &Context,
+    command: &str,
+    reach: &Reach,
+    permit: Permit,
+    accept_clock: bool,
+    lead: Option<&Lead>,
+) -> Result<Exit, StepError> {
+    execute::begin(cx, command, accept_clock)?;
+    sweep(cx)?;
+    let steps = plan::for_role(cx, reach, permit)?;
     let done = format!("{} is ready: {} of cluster {}", cx.node.name, cx.node.role, cx.cluster.name);
-    let exit = execute::run(&cx, "up", &steps, &done).await;
-    if cx.node.role != Role::FirstMaster && exit == Exit::Done {
+    let exit = execute::run(cx, command, &steps, &done, lead).await;
+    if exit == Exit::Done {
         // They were sent for this run only. If they cannot be removed, a reboot does it: they are in memory.
         let _ = cx.files.remove_file(SENT_SECRETS);
     }
@@ -156,7 +296,7 @@ async fn attempt(common: &Common, reach: &Reach, permits: Permits, accept_clock:
 
 /// Checks, before anything changes, that there is an SSH key for the other machines.
 fn can_reach_others(cx: &Context, reach: &Reach) -> Result<(), StepError> {
-    let others = cx.node.role == Role::FirstMaster && !fanout::hosts(&cx.cluster).is_empty();
+    let others = cx.node.role != Role::Worker && !fanout::hosts(&cx.cluster, &cx.node.name).is_empty();
     if others && *reach != Reach::Here {
         fanout::read_key(&cx.files, &cx.cluster, cx.clock.now())?;
     }
@@ -186,9 +326,10 @@ pub(super) async fn plan(args: Run) -> Exit {
 async fn look(args: &Run) -> Result<Exit, (String, StepError)> {
     let start = |e| ("start".to_owned(), e);
     let cx = setup::context(&args.common, Access::Look).map_err(start)?;
-    can_reach_others(&cx, &args.reach()).map_err(start)?;
+    let reach = args.reach(cx.node.role).map_err(start)?;
+    can_reach_others(&cx, &reach).map_err(start)?;
     setup::refuse_changes(&cx).map_err(start)?;
-    let steps = plan::for_role(&cx, &args.reach(), Permit::None).map_err(|e| start(e.into()))?;
+    let steps = plan::for_role(&cx, &reach, Permit::None).map_err(|e| start(e.into()))?;
     let pending = runner::look(&steps, &cx).await?;
     for (step, changes) in &pending {
         cx.report.tell(&Event::Planned { step: step.clone(), changes: changes.clone() });

@@ -8,6 +8,7 @@ use crate::{
     context::Context,
     engine::{
         error::{Exit, StepError},
+        led::Led,
         plan::{Plan, PlanError},
         report::{Event, LOCK},
         step::State,
@@ -20,6 +21,7 @@ use crate::{
     },
     steps::{
         fanout,
+        lead::{self, Lead, Taken},
         upgrade::{
             check::{Check, Scope},
             record::{self, Version},
@@ -38,10 +40,10 @@ pub(super) enum Command {
     Plan(Target),
     /// Upgrade all machines to a version of Kubernetes, one after the other; an interrupted upgrade resumes
     Apply(Target),
-    /// Copy the images of an upgrade to this machine; the first master runs this
+    /// Copy the images of an upgrade to this machine; the leading master runs this
     #[command(hide = true)]
     Stage(Stage),
-    /// Bring this master's etcd to the version that an upgrade needs; the first master runs this
+    /// Bring this master's etcd to the version that an upgrade needs; the leading master runs this
     #[command(hide = true)]
     Etcd(Stage),
 }
@@ -50,12 +52,15 @@ pub(super) enum Command {
 pub(super) struct Target {
     /// The version, such as v1.37.1; the upgrade passes through each minor version on the way
     version: KubernetesVersion,
-    /// Upgrade only this machine, and do not drain its node; for workers that the first master does not reach
+    /// Upgrade only this machine, and do not drain its node; for workers that the masters do not reach
     #[arg(long)]
     local: bool,
     /// Cordon nodes, but do not evict their pods; containers continue to run
     #[arg(long)]
     no_drain: bool,
+    /// The lease of the leading master, which runs this here
+    #[arg(long, hide = true)]
+    led: Option<Led>,
     #[command(flatten)]
     common: Common,
 }
@@ -66,6 +71,9 @@ pub(super) struct Stage {
     version: KubernetesVersion,
     /// The complete configuration
     file: PathBuf,
+    /// The lease of the leading master, which runs this here
+    #[arg(long)]
+    led: Option<Led>,
     #[command(flatten)]
     common: Common,
 }
@@ -100,20 +108,17 @@ fn prepared(target: &Target, version: KubernetesVersion, access: Access) -> Resu
     let cx = setup::context_of(&target.common, access, loaded)?;
     let from = recorded(&cx)?;
     setup::refuse_other_changes(&cx)?;
-    let led = own.cluster.version == version && cx.node.role == Role::Master;
-    if target.local && cx.node.role != Role::Worker && !led {
+    if target.local && cx.node.role != Role::Worker && target.led.is_none() && access == Access::Change {
         let what = format!("--local upgrades a worker, but this machine is a {}", cx.node.role);
-        return Err(StepError::new(what)
-            .exit(Exit::Usage)
-            .hint("run the command on the first master, without --local"));
+        return Err(StepError::new(what).exit(Exit::Usage).hint("run the command without --local"));
     }
     let (reach, scope) = match target.local {
         true => (Reach::Here, Scope::Machine),
         false => (Reach::Everywhere, Scope::Cluster { drain: !target.no_drain }),
     };
-    if cx.node.role != Role::FirstMaster && !target.local {
-        let what = format!("the first master leads an upgrade, but this machine is a {}", cx.node.role);
-        let hint = "run the command there; with --local, it upgrades only this machine";
+    if cx.node.role == Role::Worker && !target.local {
+        let what = "a master leads an upgrade, but this machine is a worker";
+        let hint = "run the command on a master; with --local, it upgrades only this machine";
         return Err(StepError::new(what).exit(Exit::Usage).hint(hint));
     }
     let upgrade = Upgrade {
@@ -211,18 +216,40 @@ async fn plan(target: &Target) -> Outcome {
 
 async fn apply(target: &Target) -> Outcome {
     let _lock = setup::lock().map_err(|error| (LOCK.to_owned(), error))?;
-    let mut exit = Exit::Done;
-    for version in route(target).map_err(start)? {
-        exit = apply_one(target, version).await?;
-        if exit != Exit::Done {
+    let route = route(target).map_err(start)?;
+    let lead = leading(target).await.map_err(start)?;
+    let mut outcome = Ok(Exit::Done);
+    for version in route {
+        outcome = apply_one(target, version, lead.as_ref()).await;
+        if !matches!(outcome, Ok(Exit::Done)) {
             break;
         }
     }
-    Ok(exit)
+    if let Some(lead) = lead {
+        lead.end().await;
+    }
+    outcome
 }
 
-async fn apply_one(target: &Target, version: KubernetesVersion) -> Outcome {
-    let (cx, plan) = prepared(target, version, Access::Change).map_err(start)?;
+/// Takes the lease for an upgrade of all machines; on one machine, accepts that of the leading master.
+async fn leading(target: &Target) -> Result<Option<Lead>, StepError> {
+    let cx = setup::context(&target.common, Access::Change)?;
+    if let Some(led) = &target.led {
+        lead::accept(&cx, led, cx.node.role != Role::Worker)?;
+    }
+    if target.local || cx.node.role == Role::Worker {
+        return Ok(None);
+    }
+    match lead::take(&cx, &format!("upgrade apply {}", target.version)).await? {
+        Taken::Lead(lead) => Ok(Some(lead)),
+        Taken::Alone => Ok(None),
+        Taken::Held(error) => Err(error),
+    }
+}
+
+async fn apply_one(target: &Target, version: KubernetesVersion, lead: Option<&Lead>) -> Outcome {
+    let (mut cx, plan) = prepared(target, version, Access::Change).map_err(start)?;
+    cx.led = lead.map(|lead| lead.led.clone());
     replace::resume(&cx).await.map_err(start)?;
     let options = [(target.local, " --local"), (target.no_drain, " --no-drain")];
     let options: String = options.iter().filter(|(given, _)| *given).map(|(_, option)| *option).collect();
@@ -241,7 +268,7 @@ async fn apply_one(target: &Target, version: KubernetesVersion) -> Outcome {
             ),
         },
     };
-    let exit = execute::run(&cx, &command, &plan, &done).await;
+    let exit = execute::run(&cx, &command, &plan, &done, lead).await;
     if exit != Exit::Done {
         // Ctrl-C may have come while the control plane was stopped.
         for name in replace::bring_back(&cx).await.map_err(start)? {
@@ -258,6 +285,9 @@ async fn staged(args: &Stage, part: &str, plan: impl Fn(&Cluster, Role, Check) -
         let files = Files::of_machine();
         let loaded = load::only(&files, &args.file)?;
         let cx = setup::context_of(&args.common, Access::Change, loaded)?;
+        if let Some(led) = &args.led {
+            lead::accept(&cx, led, cx.node.role != Role::Worker)?;
+        }
         let check = Check { from: recorded(&cx)?, scope: Scope::Images };
         let plan = plan(&cx.cluster, cx.node.role, check)?;
         Ok::<_, StepError>((cx, plan))
@@ -267,7 +297,7 @@ async fn staged(args: &Stage, part: &str, plan: impl Fn(&Cluster, Role, Check) -
     let command = format!("upgrade {part} {}", args.version);
     execute::begin(&cx, &command, false).map_err(start)?;
     let done = format!("{} is prepared for Kubernetes {}", cx.node.name, args.version);
-    Ok(execute::run(&cx, &command, &plan, &done).await)
+    Ok(execute::run(&cx, &command, &plan, &done, None).await)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! The record of a change is synced before the change, so that `reset` always knows about it. Records of steps are appended without
 //! a sync: if a power cut loses them, the checks of the next run find the state again.
 
+use super::led::Led;
 use crate::host::files::{File, FileError, Files, failed};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -137,6 +138,13 @@ pub enum Record {
         /// Type and base64.
         key: String,
     },
+    /// The machine with this name is another one from now on: its host key is not known.
+    HostKeyGone {
+        /// The machine.
+        name: String,
+    },
+    /// This machine leads, or works for a leading master.
+    Led(Led),
 }
 
 impl Record {
@@ -154,7 +162,8 @@ impl Record {
             Self::Interfaces { .. } => "interfaces".into(),
             Self::Sysctl { key, .. } => key.clone(),
             Self::Unit { name } | Self::Image { name } => name.clone(),
-            Self::HostKey { name, .. } => format!("host key of {name}"),
+            Self::HostKey { name, .. } | Self::HostKeyGone { name } => format!("host key of {name}"),
+            Self::Led(led) => format!("led by {}", led.machine),
             Self::EtcdAuthority { .. } => "etcd-authority".into(),
             Self::EtcdBootstrap { .. } => "etcd-bootstrap".into(),
             Self::EtcdHealthy => "etcd-healthy".into(),
@@ -242,6 +251,8 @@ pub struct State {
     pub images: BTreeSet<String>,
     /// The host keys of machines that were trusted on first use; the last one is valid.
     pub host_keys: BTreeMap<String, String>,
+    /// The last leading master.
+    pub led: Option<Led>,
     /// Steps that succeeded at least once.
     pub ended: BTreeSet<String>,
     /// The values that cannot change in place, if a run has recorded them.
@@ -295,6 +306,8 @@ impl State {
             Record::Swap { device } => drop(self.swaps.insert(device)),
             Record::Image { name } => drop(self.images.insert(name)),
             Record::HostKey { name, key } => drop(self.host_keys.insert(name, key)),
+            Record::HostKeyGone { name } => drop(self.host_keys.remove(&name)),
+            Record::Led(led) => self.led = Some(led),
             Record::EtcdAuthority { sha256 } => self.etcd.own_authority = Some(sha256),
             Record::EtcdBootstrap { token } => {
                 self.ended.remove("etcd");

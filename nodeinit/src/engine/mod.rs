@@ -4,6 +4,7 @@
 pub mod blocking;
 pub mod error;
 pub mod journal;
+pub mod led;
 pub mod plan;
 pub mod report;
 pub mod runner;

@@ -35,6 +35,8 @@ pub enum StepId {
     Kubeconfig,
     /// `encryption-config`.
     EncryptionConfig,
+    /// `fan-out-key`: the SSH key with which a master leads.
+    FanOutKey,
     /// `api-server-config`.
     ApiServerConfig,
     /// `other-masters`: checks whether they have an etcd.
@@ -145,6 +147,7 @@ impl StepId {
             Self::Pki => "pki",
             Self::Kubeconfig => "kubeconfig",
             Self::EncryptionConfig => "encryption-config",
+            Self::FanOutKey => "fan-out-key",
             Self::ApiServerConfig => "api-server-config",
             Self::OtherMasters => "other-masters",
             Self::EtcdMember => "etcd-member",

@@ -33,12 +33,46 @@ use nodeinit_config::{
 ///
 /// # Errors
 /// If the plan is not valid, which is a defect.
-pub(super) fn plan(cluster: &Cluster, reach: &Reach, permit: Permit, masters_last: bool) -> Result<Plan, PlanError> {
+pub(super) fn plan(
+    cluster: &Cluster,
+    own: &str,
+    reach: &Reach,
+    permit: Permit,
+    masters_last: bool,
+) -> Result<Plan, PlanError> {
     let mut plan = PlanBuilder::default();
     master::prepare(&mut plan, cluster);
     control_plane(&mut plan, cluster, permit);
+    plan.add(RegisterNode, [Id::Healthy(ApiServer)]);
+    if cluster.control_plane.virtual_address.is_some() {
+        master::kube_vip(&mut plan);
+    }
     objects(&mut plan, cluster);
-    other_machines(&mut plan, cluster, reach, masters_last);
+    plan.add(AgentService, [Id::Kubeconfig, Id::ClusterConfig]);
+    finish(plan, cluster, own, reach, masters_last)
+}
+
+/// The plan of a further master that leads: it brings itself up as usual, and then does for the cluster and the other machines what the
+/// first master does.
+///
+/// # Errors
+/// If the plan is not valid, which is a defect.
+pub(super) fn leading(cluster: &Cluster, own: &str, reach: &Reach, masters_last: bool) -> Result<Plan, PlanError> {
+    let mut plan = PlanBuilder::default();
+    master::join(&mut plan, cluster);
+    objects(&mut plan, cluster);
+    finish(plan, cluster, own, reach, masters_last)
+}
+
+/// Adds the other machines, and what waits for all of them.
+fn finish(
+    mut plan: PlanBuilder,
+    cluster: &Cluster,
+    own: &str,
+    reach: &Reach,
+    masters_last: bool,
+) -> Result<Plan, PlanError> {
+    other_machines(&mut plan, cluster, own, reach, masters_last);
     if requests_serving_certificate(cluster) {
         plan.add_last(VerifyKubelets);
     }
@@ -74,12 +108,9 @@ fn objects(plan: &mut PlanBuilder, cluster: &Cluster) {
     let api = Id::Healthy(ApiServer);
     plan.add(Objects::Bootstrap, [api.clone()]);
     plan.add(Tokens, [api.clone()]);
-    plan.add(RegisterNode, [api.clone()]);
-    plan.add(AgentService, [Id::Kubeconfig, Id::ClusterConfig]);
     // These pods connect to the API at its endpoint.
     let mut after_endpoint = vec![api.clone()];
     if let Some(address) = cluster.control_plane.virtual_address {
-        master::kube_vip(plan);
         // Before its role is bound, kube-vip may not take the lease.
         plan.add(virtual_address::Answers(address), [Id::KubeVipManifest, api.clone(), Id::ClusterConfig]);
         after_endpoint.push(Id::VirtualAddress);
@@ -95,8 +126,8 @@ fn objects(plan: &mut PlanBuilder, cluster: &Cluster) {
     }
 }
 
-fn other_machines(plan: &mut PlanBuilder, cluster: &Cluster, reach: &Reach, masters_last: bool) {
-    let hosts = fanout::hosts(cluster).into_iter().filter(|host| match reach {
+fn other_machines(plan: &mut PlanBuilder, cluster: &Cluster, own: &str, reach: &Reach, masters_last: bool) {
+    let hosts = fanout::hosts(cluster, own).into_iter().filter(|host| match reach {
         Reach::Everywhere => true,
         Reach::Only { name, .. } => host.machine() == name,
         Reach::Here => false,

@@ -11,6 +11,7 @@ use crate::{
         agent::AgentService,
         encryption_config::EncryptionConfig,
         etcd::EtcdMember,
+        fanout::FanOutKey,
         first_api_server::FirstApiServer,
         kubeconfig::Kubeconfigs,
         node::RegisterNode,
@@ -34,29 +35,34 @@ use nodeinit_config::{
 /// If the plan is not valid, which is a defect.
 pub(super) fn plan(cluster: &Cluster) -> Result<Plan, PlanError> {
     let mut plan = PlanBuilder::default();
-    prepare(&mut plan, cluster);
-    plan.add(EtcdMember::of_master(), member([Id::Kubelet]));
-    plan.add(FirstApiServer, [Id::Kubeconfig, Id::EtcdMember]);
-    // `etcd-member` places etcd's manifest.
-    plan.add(Healthy(Etcd), [Id::EtcdMember, Id::Kubelet]);
-    // The API server exits if etcd rejects it, and a learner rejects all clients.
-    manifest(&mut plan, ApiServer, [Id::ApiServerConfig, Id::EtcdMember, Id::FirstApiServer]);
-    plan.add(Healthy(ApiServer), [Id::Manifest(ApiServer), Id::Kubelet, Id::Healthy(Etcd)]);
-    for late in [ControllerManager, Scheduler] {
-        // They are not leaders yet, so they leave the processor to the API server.
-        manifest(&mut plan, late, [Id::Healthy(ApiServer)]);
-        plan.add(Healthy(late), [Id::Manifest(late), Id::Kubelet, Id::Healthy(ApiServer)]);
-    }
-    if cluster.control_plane.virtual_address.is_some() {
-        kube_vip(&mut plan);
-    }
-    plan.add(RegisterNode, [Id::Healthy(ApiServer)]);
-    plan.add(AgentService, [Id::Kubeconfig, Id::Healthy(ApiServer)]);
+    join(&mut plan, cluster);
     if requests_serving_certificate(cluster) {
         plan.add_last(VerifyKubelets);
     }
     plan.add_last(NodeReady);
     plan.build()
+}
+
+/// Adds everything up to this master's node.
+pub(super) fn join(plan: &mut PlanBuilder, cluster: &Cluster) {
+    prepare(plan, cluster);
+    plan.add(EtcdMember::of_master(), member([Id::Kubelet]));
+    plan.add(FirstApiServer, [Id::Kubeconfig, Id::EtcdMember]);
+    // `etcd-member` places etcd's manifest.
+    plan.add(Healthy(Etcd), [Id::EtcdMember, Id::Kubelet]);
+    // The API server exits if etcd rejects it, and a learner rejects all clients.
+    manifest(plan, ApiServer, [Id::ApiServerConfig, Id::EtcdMember, Id::FirstApiServer]);
+    plan.add(Healthy(ApiServer), [Id::Manifest(ApiServer), Id::Kubelet, Id::Healthy(Etcd)]);
+    for late in [ControllerManager, Scheduler] {
+        // They are not leaders yet, so they leave the processor to the API server.
+        manifest(plan, late, [Id::Healthy(ApiServer)]);
+        plan.add(Healthy(late), [Id::Manifest(late), Id::Kubelet, Id::Healthy(ApiServer)]);
+    }
+    if cluster.control_plane.virtual_address.is_some() {
+        kube_vip(plan);
+    }
+    plan.add(RegisterNode, [Id::Healthy(ApiServer)]);
+    plan.add(AgentService, [Id::Kubeconfig, Id::Healthy(ApiServer)]);
 }
 
 /// Adds the steps of every master that do not need the other masters: keys, programs, images, and the kubelet.
@@ -66,6 +72,7 @@ pub(super) fn prepare(plan: &mut PlanBuilder, cluster: &Cluster) {
     plan.add(Pki, [Id::Preflight]);
     plan.add(Kubeconfigs, [Id::Pki]);
     plan.add(EncryptionConfig, [Id::Preflight]);
+    plan.add(FanOutKey, [Id::Preflight]);
     plan.add(ApiServerConfig, [Id::KubeletConfig, Id::EncryptionConfig]);
     machine::kubelet(plan, Id::Kubeconfig);
 }

@@ -20,9 +20,9 @@ use std::net::IpAddr;
 /// The machines that a plan includes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// On the first master: every configured machine with SSH access.
+    /// On a leading master: every configured machine with SSH access.
     Everywhere,
-    /// On the first master: only this one of the other machines.
+    /// On a leading master: only this one of the other machines.
     Only {
         /// Its name in the configuration.
         name: String,
@@ -38,13 +38,13 @@ pub enum Reach {
 /// # Errors
 /// If the plan is not valid, which is a defect.
 pub fn for_role(cx: &Context, reach: &Reach, permit: Permit) -> Result<Plan, PlanError> {
+    let (cluster, own) = (&cx.cluster, &cx.node.name);
+    // If the agent was just enabled, the API servers of the other masters start to verify kubelets, too.
+    let masters_last = || requests_serving_certificate(cluster) && !cx.renderer().verify_kubelets;
     match cx.node.role {
-        Role::FirstMaster => {
-            // If the agent was just enabled, the API servers of the other masters start to verify kubelets, too.
-            let masters_last = requests_serving_certificate(&cx.cluster) && !cx.renderer().verify_kubelets;
-            first_master::plan(&cx.cluster, reach, permit, masters_last)
-        }
-        Role::Master => master::plan(&cx.cluster),
+        Role::FirstMaster => first_master::plan(cluster, own, reach, permit, masters_last()),
+        Role::Master if *reach == Reach::Here => master::plan(cluster),
+        Role::Master => first_master::leading(cluster, own, reach, masters_last()),
         Role::Worker => worker::plan(&cx.cluster),
     }
 }
@@ -54,7 +54,7 @@ pub fn for_role(cx: &Context, reach: &Reach, permit: Permit) -> Result<Plan, Pla
 /// # Errors
 /// If the plan is not valid, which is a defect.
 pub fn of_first_master(cluster: &Cluster) -> Result<Plan, PlanError> {
-    first_master::plan(cluster, &Reach::Here, Permit::None, false)
+    first_master::plan(cluster, "", &Reach::Here, Permit::None, false)
 }
 
 #[cfg(test)]
@@ -90,10 +90,17 @@ mod tests {
     #[test]
     fn the_plan_of_every_role_with_every_addon_is_valid() {
         let first = |cluster: &Cluster, masters_last| {
-            first_master::plan(cluster, &Reach::Everywhere, Permit::None, masters_last)
+            first_master::plan(cluster, "m1", &Reach::Everywhere, Permit::None, masters_last)
         };
         for cluster in clusters() {
-            let plans = [first(&cluster, false), first(&cluster, true), master::plan(&cluster), worker::plan(&cluster)];
+            let leading = first_master::leading(&cluster, "m2", &Reach::Everywhere, false);
+            let plans = [
+                first(&cluster, false),
+                first(&cluster, true),
+                master::plan(&cluster),
+                leading,
+                worker::plan(&cluster),
+            ];
             for plan in plans {
                 assert!(plan.is_ok(), "{:?}: {:?}", cluster.addons, plan.err());
             }

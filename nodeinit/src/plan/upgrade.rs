@@ -51,12 +51,12 @@ pub struct Upgrade {
 /// If the plan is not valid, which is a defect.
 pub fn plan(cluster: &Cluster, node: &Node, reach: &Reach, upgrade: Upgrade) -> Result<Plan, PlanError> {
     let (Upgrade { check, version, drain }, role) = (upgrade, node.role);
-    let leads = role == Role::FirstMaster && *reach == Reach::Everywhere;
+    let leads = role != Role::Worker && *reach == Reach::Everywhere;
     let mut plan = PlanBuilder::default();
     prepare(&mut plan, cluster, role, check);
     let mut machines = Vec::new();
     if leads {
-        let hosts = fanout::upgrades(cluster);
+        let hosts = fanout::upgrades(cluster, &node.name);
         hosts.stages.into_iter().for_each(|stage| plan.add(stage, [Id::Fetch]));
         plan.add_last(TakeSnapshot);
         machines = hosts.machines;

@@ -285,7 +285,14 @@ mod tests {
         let authorities =
             Authorities { kubernetes: ca(Ca::Kubernetes), etcd: ca(Ca::Etcd), front_proxy: ca(Ca::FrontProxy) };
         let key = generated.service_account_key.clone();
-        let sent = Bundle::for_master(authorities, key, Secret::new(rotated.clone())).text();
+        let sent = Bundle::for_master(
+            authorities,
+            key,
+            Secret::new(rotated.clone()),
+            crate::pki::ssh_key::generate().unwrap(),
+            BTreeMap::new(),
+        )
+        .text();
         cx.place(vec![NewFile::private(SENT_SECRETS, sent.expose().as_bytes())]).await.unwrap();
         assert_eq!(run(&EncryptionConfig, &cx).await.unwrap().len(), 1);
         assert_eq!(read(&cx).unwrap(), rotated);

@@ -15,6 +15,7 @@ pub mod images;
 pub mod join;
 pub mod kubeconfig;
 pub mod kubelet;
+pub mod lead;
 pub mod node;
 pub mod node_ready;
 pub mod os;

@@ -12,6 +12,7 @@ use crate::{
         tokens,
     },
 };
+use nodeinit_config::cluster::Role;
 
 /// The label of a master's node.
 const CONTROL_PLANE: &str = "node-role.kubernetes.io/control-plane";
@@ -80,6 +81,23 @@ pub async fn worker(cx: &Context, name: &str, force: bool) -> Result<(), StepErr
     tokens::revoke_all_of(cx, name).await?;
     empty(cx, client, &node, force).await?;
     delete(cx, client, name).await
+}
+
+/// Removes the former machine of a name before a new one is added, as far as it is still in the cluster.
+///
+/// # Errors
+/// As [`master`] and [`worker`].
+pub async fn former(cx: &Context, name: &str, role: Role, force: bool) -> Result<(), StepError> {
+    let (_, node) = find(cx, name).await?;
+    match role {
+        Role::Worker if node.is_none() => tokens::revoke_all_of(cx, name).await.map(drop),
+        Role::Worker => worker(cx, name, force).await,
+        Role::FirstMaster | Role::Master => {
+            let view = health::quorate(cx).await?;
+            let is_member = view.members.members.iter().any(|member| member.name == name);
+            if node.is_none() && !is_member { Ok(()) } else { master(cx, name, force).await }
+        }
+    }
 }
 
 async fn find<'a>(cx: &'a Context, name: &str) -> Result<(&'a KubeClient, Option<Node>), StepError> {

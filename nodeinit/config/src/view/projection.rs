@@ -92,6 +92,14 @@ impl Loaded {
         text(self.part(Audience::Masters))
     }
 
+    /// Returns what all masters share of the configuration, without the version of Kubernetes, which an upgrade changes machine by machine.
+    #[must_use]
+    pub fn shared_config(&self) -> String {
+        let mut tree = self.part(Audience::Masters);
+        tree.remove(&keys().kubernetes().version().path);
+        text(tree)
+    }
+
     /// Returns a worker's configuration: the keys that workers receive, its own entry, and its trust. `None` if no worker has this name.
     #[must_use]
     pub fn worker_config(&self, name: &str, trust: &Trust) -> Option<String> {
@@ -197,6 +205,22 @@ mod tests {
         assert_eq!(part(&whole.master_config()), whole.cluster);
         assert!(whole.cluster.network.pods_may_read_metadata);
         assert!(!whole.master_config().contains("timeouts"));
+    }
+
+    #[test]
+    fn masters_with_the_same_configuration_agree_about_what_they_share() {
+        let own = Layer::file("cluster.yaml", WHOLE.replace("name: demo", "kubernetes: {version: v1.36.4}"));
+        let more = Layer::file(
+            "50.yaml",
+            "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubelet: {config: {maxPods: 60}}\nname: demo\n",
+        );
+        let first = load(&[own.clone(), more]).unwrap();
+        let other =
+            load(&[Layer::file("config.yaml", format!("# Written by nodeinit\n{}", first.master_config()))]).unwrap();
+        assert_eq!(other.shared_config(), first.shared_config());
+        let next = load(&[Layer::file("config.yaml", first.master_config().replace("v1.36.4", "v1.37.1"))]).unwrap();
+        assert_eq!(next.shared_config(), first.shared_config(), "the version does not count");
+        assert_ne!(load(&[own]).unwrap().shared_config(), first.shared_config());
     }
 
     #[test]

@@ -58,7 +58,7 @@ impl Turn {
         if let Some(lease) = self.lease
             && self.renewed.elapsed() > RENEWAL
             && let Ok(view) = self.peers.look().await
-            && view.asked.renew_turn(lease).await.is_ok()
+            && view.asked.renew_lease(lease).await.is_ok()
         {
             self.renewed = Instant::now();
         }
@@ -85,7 +85,7 @@ impl Turn {
         if let Some(lease) = self.lease
             && let Ok(view) = self.peers.look().await
         {
-            let _ = view.asked.end_turn(lease).await;
+            let _ = view.asked.end_lease(lease).await;
         }
     }
 }
@@ -123,7 +123,7 @@ async fn take(cx: &Context, components: &[Component], peers: &Peers) -> Result<O
         match obstacle {
             None => ControlFlow::Break(Some(lease)),
             Some(why) => {
-                let _ = view.asked.end_turn(lease).await;
+                let _ = view.asked.end_lease(lease).await;
                 ControlFlow::Continue(why)
             }
         }
@@ -274,8 +274,8 @@ mod tests {
         assert_eq!(etcd.take_turn("m1", 6).await.unwrap(), Turn::Ours(lease));
         tokio::time::sleep(Duration::from_secs(4)).await;
         assert_eq!(etcd.take_turn("m2", 6).await.unwrap(), Turn::Of("m1".into()));
-        etcd.end_turn(lease).await.unwrap();
-        assert!(etcd.renew_turn(lease).await.is_err());
+        etcd.end_lease(lease).await.unwrap();
+        assert!(etcd.renew_lease(lease).await.is_err());
         assert!(matches!(etcd.take_turn("m2", 6).await.unwrap(), Turn::Ours(_)));
     }
 }

@@ -1,6 +1,9 @@
 //! What all steps of the fan-out share: our own program, the key, the jump host, and how many may be worked on at once.
 
-use super::depot::Depot;
+use super::{
+    depot::Depot,
+    key::{host_keys, read_key},
+};
 use crate::{
     context::{Context, blocking},
     engine::{
@@ -9,11 +12,9 @@ use crate::{
         step::{State, Step},
         step_id::StepId,
     },
-    host::files::Files,
     pki::bundle::JUMP_HOST,
     steps::{
         cluster::{self, Objects},
-        pki::bundle,
         tokens,
     },
 };
@@ -27,7 +28,7 @@ use std::{
     ops::ControlFlow,
     path::Path,
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 use tokio::sync::{OnceCell, Semaphore};
 
@@ -191,46 +192,6 @@ fn jump_host(cx: &Context) -> Result<Option<Target>, StepError> {
     let Some(jump) = &ssh.jump_host else { return Ok(None) };
     let target = Target::jump_host(jump, host_keys(cx, JUMP_HOST, &jump.host_keys)?);
     Ok(Some(Target { trust_on_first_use: ssh.trust_on_first_use, ..target }))
-}
-
-/// The keys of the configuration, else of the secrets bundle, else the one that was trusted on first use.
-fn host_keys(cx: &Context, name: &str, configured: &[String]) -> Result<Vec<String>, StepError> {
-    if !configured.is_empty() {
-        return Ok(configured.to_vec());
-    }
-    let bundle = bundle::read(&cx.files, cx.clock.now())?;
-    if let Some(keys) = bundle.and_then(|bundle| bundle.host_keys.get(name).cloned()) {
-        return Ok(keys);
-    }
-    Ok(cx.journal.state().host_keys.get(name).cloned().into_iter().collect())
-}
-
-/// The key with which this machine reaches the others: that of `ssh.keyFile`, else that of the secrets bundle.
-///
-/// # Errors
-/// Where there is none, or it cannot be used.
-pub fn read_key(files: &Files, cluster: &Cluster, now: SystemTime) -> Result<ClientKey, StepError> {
-    let (from, text) = match &cluster.ssh.key_file {
-        Some(path) => {
-            let missing = || {
-                let what = format!("ssh.keyFile: {} does not exist", path.display());
-                StepError::new(what).exit(Exit::BadConfig).hint("put the private key there, or correct ssh.keyFile")
-            };
-            (path.display().to_string(), files.read_text(path)?.ok_or_else(missing)?)
-        }
-        None => {
-            let key = bundle::read(files, now)?.and_then(|bundle| bundle.ssh_key);
-            let none = || {
-                StepError::new("there is no SSH key to reach the other machines").exit(Exit::BadConfig).hint(
-                    "set `ssh.keyFile`, or give this machine a secrets bundle, which contains a key; \
-                     `nodeinit up --local` leaves the other machines alone",
-                )
-            };
-            ("the secrets bundle".into(), key.ok_or_else(none)?.private.expose().clone())
-        }
-    };
-    ClientKey::parse(&text)
-        .map_err(|e| StepError::caused(format!("cannot use the SSH key of {from}"), e).exit(Exit::BadConfig))
 }
 
 fn read_program() -> Result<Program, StepError> {

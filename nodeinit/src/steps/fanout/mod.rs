@@ -5,6 +5,7 @@
 
 mod depot;
 mod fleet;
+mod key;
 mod payload;
 mod remote;
 
@@ -22,11 +23,12 @@ use crate::{
         step_id::StepId,
     },
     host::failpoint,
-    steps::source,
+    steps::{lead, source},
 };
 use async_trait::async_trait;
 pub(super) use fleet::Fleet;
-pub use fleet::read_key;
+use fleet::Program;
+pub use key::{FanOutKey, forget, read_key};
 use nodeinit_config::cluster::{Cluster, Machine, Role};
 use nodeinit_protocol::{WorkerSecrets, paths::CONFIG};
 use nodeinit_ssh::{LockWait, Reconnects, Target, run_limit};
@@ -69,10 +71,10 @@ pub struct Host {
     locked: Mutex<LockWait>,
 }
 
-/// The steps of all machines that this one reaches: all other masters, and the workers that have an address.
+/// The steps of all machines that the master `own` reaches: all other masters, and the workers that have an address.
 #[must_use]
-pub fn hosts(cluster: &Cluster) -> Vec<Host> {
-    all(cluster, &Rc::new(Fleet::new(cluster)), Work::Up)
+pub fn hosts(cluster: &Cluster, own: &str) -> Vec<Host> {
+    all(cluster, own, &Rc::new(Fleet::new(cluster)), Work::Up)
 }
 
 /// The steps that upgrade the same machines.
@@ -87,20 +89,18 @@ pub struct Upgrades {
 
 /// Returns the steps of an upgrade.
 #[must_use]
-pub fn upgrades(cluster: &Cluster) -> Upgrades {
+pub fn upgrades(cluster: &Cluster, own: &str) -> Upgrades {
     let fleet = Rc::new(Fleet::new(cluster));
-    let all = |work| all(cluster, &fleet, work);
+    let all = |work| all(cluster, own, &fleet, work);
     let mut etcds = all(Work::Etcd);
-    etcds.retain(|host| host.role == Role::Master);
+    etcds.retain(|host| host.role != Role::Worker);
     Upgrades { stages: all(Work::Stage), etcds, machines: all(Work::Upgrade) }
 }
 
-fn all(cluster: &Cluster, fleet: &Rc<Fleet>, work: Work) -> Vec<Host> {
-    let masters = cluster.masters.iter().skip(1).map(|machine| (machine, Role::Master));
-    let workers = cluster.workers.iter().map(|machine| (machine, Role::Worker));
-    masters
-        .chain(workers)
-        .filter(|(machine, _)| fleet::address(machine).is_some())
+fn all(cluster: &Cluster, own: &str, fleet: &Rc<Fleet>, work: Work) -> Vec<Host> {
+    cluster
+        .machines()
+        .filter(|(machine, _)| machine.name != own && fleet::address(machine).is_some())
         .map(|(machine, role)| Host {
             work,
             machine: machine.clone(),
@@ -119,7 +119,7 @@ pub fn alone(cluster: &Cluster) -> Vec<&str> {
     alone.map(|machine| machine.name.as_str()).collect()
 }
 
-/// Where the same machines listen for SSH, each with the host keys that the configuration has of it.
+/// Where all machines but the first master listen for SSH, each with the host keys that the configuration has of it.
 #[must_use]
 pub fn targets(cluster: &Cluster) -> Vec<Target> {
     let (ssh, machines) = (&cluster.ssh, cluster.masters.iter().skip(1).chain(&cluster.workers));
@@ -159,6 +159,7 @@ impl Host {
     /// What nodeinit does there.
     fn task(&self, cx: &Context) -> Task {
         let version = cx.cluster.version;
+        let led = cx.led.as_ref().map(|led| format!(" --led {led}")).unwrap_or_default();
         let upgrade = |command: String, failure| Task {
             look: format!("upgrade plan {version} --local"),
             command,
@@ -168,14 +169,23 @@ impl Host {
         match self.work {
             Work::Up => Task {
                 look: "plan --local".to_owned(),
-                command: "up --local".to_owned(),
+                command: format!("up --local{led}"),
                 failure: "did not come up",
                 again: "nodeinit up".to_owned(),
             },
-            Work::Stage => upgrade(format!("upgrade stage {version} {STAGED}"), "cannot be prepared for the upgrade"),
-            Work::Etcd => upgrade(format!("upgrade etcd {version} {STAGED}"), "did not get another version of etcd"),
-            Work::Upgrade => upgrade(format!("upgrade apply {version} --local"), "was not upgraded"),
+            Work::Stage => {
+                upgrade(format!("upgrade stage {version} {STAGED}{led}"), "cannot be prepared for the upgrade")
+            }
+            Work::Etcd => {
+                upgrade(format!("upgrade etcd {version} {STAGED}{led}"), "did not get another version of etcd")
+            }
+            Work::Upgrade => upgrade(format!("upgrade apply {version} --local{led}"), "was not upgraded"),
         }
+    }
+
+    /// Whether its own configuration, which the operator may have written, is the same as this machine's.
+    async fn keeps_config(&self, cx: &Context, remote: &Remote, program: &Program) -> Result<bool, StepError> {
+        Ok(self.role == Role::FirstMaster && remote.digest_of_config(program).await? == lead::digest(&cx.loaded))
     }
 
     /// Brings it up over one connection.
@@ -188,8 +198,11 @@ impl Host {
         let program = self.fleet.program().await?;
         let context = cx.clone();
         let needed = blocking(move || source::needed(&context)).await?;
-        let to = if matches!(self.work, Work::Stage | Work::Etcd) { STAGED } else { CONFIG };
-        if remote.equip(program, (to, config), &payload::releases(cx), &needed).await? {
+        let place = match self.work {
+            Work::Stage | Work::Etcd => Some(STAGED),
+            Work::Up | Work::Upgrade => (!self.keeps_config(cx, &remote, program).await?).then_some(CONFIG),
+        };
+        if remote.equip(program, place.map(|path| (path, config)), &payload::releases(cx), &needed).await? {
             remote.lend(cx, self.fleet.depot(cx).await?).await?;
         }
         failpoint("host-equipped", &self.machine.name);
@@ -275,7 +288,9 @@ impl Step for Host {
             Err(e) if e.exit == Exit::TryAgain => return Ok(State::needed(format!("{}: {e}", self.title()))),
             Err(e) => return Err(e),
         };
-        let state = match remote.plan(self.fleet.program().await?, &config, &payload::releases(cx)).await? {
+        let program = self.fleet.program().await?;
+        let config = (!self.keeps_config(cx, &remote, program).await?).then_some(config.as_str());
+        let state = match remote.plan(program, config, &payload::releases(cx)).await? {
             Some(changes) if self.work != Work::Stage || changes.is_empty() => State::of(changes),
             Some(_) => State::needed(self.title()),
             None => State::needed(self.title()),

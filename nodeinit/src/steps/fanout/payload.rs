@@ -1,5 +1,6 @@
 //! What another machine is given: its configuration, and its secrets.
 
+use super::key::{key_to_send, known_host_keys};
 use crate::{
     context::Context,
     engine::error::{Exit, StepError},
@@ -21,7 +22,7 @@ use nodeinit_config::Secret;
 /// The first words of a configuration that we wrote.
 pub(super) const HEAD: &str = "# Written by nodeinit";
 
-/// A further master's configuration.
+/// Another master's configuration.
 pub(super) fn master_config(cx: &Context) -> String {
     format!("{}{}", head(cx), cx.loaded.master_config())
 }
@@ -54,7 +55,8 @@ pub(super) fn master_secrets(cx: &Context) -> Result<Secret<String>, StepError> 
     let service_account_key = read(cx, &key_path(SERVICE_ACCOUNT))?;
     let encryption = read(cx, paths::ENCRYPTION.as_ref())?;
     encryption_config::accept(encryption.expose())?;
-    Ok(Bundle::for_master(authorities, service_account_key, encryption).text())
+    let (ssh_key, host_keys) = (key_to_send(cx)?, known_host_keys(cx)?);
+    Ok(Bundle::for_master(authorities, service_account_key, encryption, ssh_key, host_keys).text())
 }
 
 fn authority(cx: &Context, ca: Ca) -> Result<Pair, StepError> {

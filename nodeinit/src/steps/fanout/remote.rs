@@ -70,10 +70,11 @@ impl Remote {
     pub(super) async fn plan(
         &self,
         program: &Program,
-        config: &str,
+        config: Option<&str>,
         releases: &[(String, Bytes)],
     ) -> Result<Option<Vec<String>>, StepError> {
-        let all: Vec<String> = wanted(program, (CONFIG, config), releases).iter().map(Wanted::is_there).collect();
+        let config = config.map(|config| (CONFIG, config));
+        let all: Vec<String> = wanted(program, config, releases).iter().map(Wanted::is_there).collect();
         let command = format!(
             "{} && [ ! -e {SENT_SECRETS} ] && [ ! -e {LENT} ] || exit {OTHER}; exec {} {} --output json",
             all.join(" && "),
@@ -97,6 +98,13 @@ impl Remote {
         Ok(Some(changes))
     }
 
+    /// Returns the digest of the configuration that the machine has; empty if it has no nodeinit or no configuration.
+    pub(super) async fn digest_of_config(&self, program: &Program) -> Result<String, StepError> {
+        let command = format!("{} config digest 2>/dev/null || true", program.path);
+        let output = self.session.run(&command, b"", COMMAND).await.map_err(|e| self.failed(e))?;
+        Ok(output.stdout.trim().to_owned())
+    }
+
     /// Brings what differs of our program, the configuration, and the files of releases that it needs. Returns whether one of `artifacts` is
     /// not there.
     ///
@@ -105,7 +113,7 @@ impl Remote {
     pub(super) async fn equip(
         &self,
         program: &Program,
-        config: (&str, &str),
+        config: Option<(&str, &str)>,
         releases: &[(String, Bytes)],
         artifacts: &[PathBuf],
     ) -> Result<bool, StepError> {
@@ -222,12 +230,16 @@ impl Remote {
 }
 
 /// The files that it needs before nodeinit runs there.
-fn wanted<'a>(program: &'a Program, (to, config): (&'a str, &str), releases: &'a [(String, Bytes)]) -> Vec<Wanted<'a>> {
+fn wanted<'a>(
+    program: &'a Program,
+    config: Option<(&'a str, &str)>,
+    releases: &'a [(String, Bytes)],
+) -> Vec<Wanted<'a>> {
     let file =
         |path: &'a str, content: Bytes| Wanted::new(RemoteFile { path, mode: 0o644, directory: Some(0o755) }, content);
     let releases = releases.iter().map(|(path, content)| file(path, content.clone()));
-    let config = file(to, Bytes::copy_from_slice(config.as_bytes()));
-    [Wanted::executable(&program.path, &program.executable)].into_iter().chain(releases).chain([config]).collect()
+    let config = config.map(|(to, config)| file(to, Bytes::copy_from_slice(config.as_bytes())));
+    [Wanted::executable(&program.path, &program.executable)].into_iter().chain(releases).chain(config).collect()
 }
 
 /// A command that ends the script with [`NEWER`] where the program at `path` is newer than this one.

@@ -75,22 +75,23 @@ impl Machine {
 async fn a_broken_connection_installs_no_part_of_the_configuration() {
     let machine = Machine::start();
     let config = |version: &str| format!("{} on m1.\n{version}\n", payload::HEAD);
-    machine.remote().await.equip(&machine.program, (CONFIG, &config("one")), &[], &[]).await.unwrap();
+    machine.remote().await.equip(&machine.program, Some((CONFIG, &config("one"))), &[], &[]).await.unwrap();
     assert_eq!(machine.text("etc/config.yaml"), config("one"));
     assert_eq!((machine.mode("etc"), machine.mode("etc/config.yaml")), (0o755, 0o644));
     let written = || fs::metadata(machine.server.file("etc/config.yaml")).unwrap().modified().unwrap();
     let before = written();
-    machine.remote().await.equip(&machine.program, (CONFIG, &config("one")), &[], &[]).await.unwrap();
+    machine.remote().await.equip(&machine.program, Some((CONFIG, &config("one"))), &[], &[]).await.unwrap();
     assert_eq!(written(), before, "what is the same is not written again");
 
     machine.cut(30);
-    let error = machine.remote().await.equip(&machine.program, (CONFIG, &config("two")), &[], &[]).await.unwrap_err();
+    let error =
+        machine.remote().await.equip(&machine.program, Some((CONFIG, &config("two"))), &[], &[]).await.unwrap_err();
     assert_eq!(machine.text("etc/config.yaml"), config("one"), "half a file is there");
     assert_eq!(error.exit, Exit::TryAgain, "{error}");
     assert_eq!(machine.names("etc"), ["config.yaml"]);
 
     machine.repair();
-    machine.remote().await.equip(&machine.program, (CONFIG, &config("two")), &[], &[]).await.unwrap();
+    machine.remote().await.equip(&machine.program, Some((CONFIG, &config("two"))), &[], &[]).await.unwrap();
     assert_eq!(machine.text("etc/config.yaml"), config("two"));
     assert_eq!(machine.names("etc"), ["config.yaml"], "our own configuration is not kept beside");
 }
@@ -112,7 +113,8 @@ async fn a_newer_nodeinit_is_never_replaced() {
         let newer = format!("{}.{}.{}", newer.0, newer.1, newer.2);
         for suffix in ["", "-rc.1"] {
             install(&format!("#!/bin/sh\necho nodeinit {newer}{suffix}\n"));
-            let error = machine.remote().await.equip(&machine.program, (CONFIG, &config), &[], &[]).await.unwrap_err();
+            let error =
+                machine.remote().await.equip(&machine.program, Some((CONFIG, &config)), &[], &[]).await.unwrap_err();
             let expected = format!("m2 has nodeinit {newer}, which is newer than {VERSION}");
             assert!(error.to_string().starts_with(&expected), "{error}");
             assert!(machine.text("nodeinit").contains(&newer) && !machine.server.file("etc").exists());
@@ -122,7 +124,7 @@ async fn a_newer_nodeinit_is_never_replaced() {
     let older = older.map(|version| format!("#!/bin/sh\necho nodeinit '{version}'\n"));
     for replaceable in older.iter().map(String::as_str).chain(["#!/bin/sh\nexit 1\n", "no program"]) {
         install(replaceable);
-        machine.remote().await.equip(&machine.program, (CONFIG, &config), &[], &[]).await.unwrap();
+        machine.remote().await.equip(&machine.program, Some((CONFIG, &config)), &[], &[]).await.unwrap();
         assert_eq!(machine.text("nodeinit"), "program");
     }
 }
@@ -134,9 +136,9 @@ async fn files_of_releases_come_along() {
     let release =
         |text: &'static str| [("/etc/nodeinit/releases/1.38.yaml".to_owned(), Bytes::from_static(text.as_bytes()))];
     for text in ["one", "two"] {
-        machine.remote().await.equip(&machine.program, (CONFIG, &config), &release(text), &[]).await.unwrap();
+        machine.remote().await.equip(&machine.program, Some((CONFIG, &config)), &release(text), &[]).await.unwrap();
         assert_eq!(machine.text("etc/releases/1.38.yaml"), text);
-        let planned = machine.remote().await.plan(&machine.program, &config, &release("three")).await.unwrap();
+        let planned = machine.remote().await.plan(&machine.program, Some(&config), &release("three")).await.unwrap();
         assert_eq!(planned, None, "it has another file");
     }
 }
@@ -146,7 +148,7 @@ async fn a_machine_says_whether_it_lacks_artifacts() {
     let machine = Machine::start();
     let config = format!("{} on m1.\n", payload::HEAD);
     let lacks = async |paths: &[PathBuf]| {
-        machine.remote().await.equip(&machine.program, (CONFIG, &config), &[], paths).await.unwrap()
+        machine.remote().await.equip(&machine.program, Some((CONFIG, &config)), &[], paths).await.unwrap()
     };
     let there = machine.server.file("it's");
     fs::write(&there, "").unwrap();
@@ -163,7 +165,7 @@ async fn a_configuration_of_the_operator_is_kept_beside() {
     fs::set_permissions(machine.server.file("etc/config.yaml"), fs::Permissions::from_mode(0o640)).unwrap();
     let ours = format!("{} on m1.\n", payload::HEAD);
     for _ in 0..2 {
-        machine.remote().await.equip(&machine.program, (CONFIG, &ours), &[], &[]).await.unwrap();
+        machine.remote().await.equip(&machine.program, Some((CONFIG, &ours)), &[], &[]).await.unwrap();
         assert_eq!(machine.text("etc/config.yaml"), ours);
         assert_eq!(machine.text("etc/config.yaml.before"), "theirs");
         assert_eq!(machine.mode("etc/config.yaml.before"), 0o640);

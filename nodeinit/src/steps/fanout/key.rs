@@ -1,0 +1,255 @@
+//! The SSH key with which a master reaches the other machines, and their host keys.
+
+use crate::{
+    context::{Context, blocking},
+    engine::{
+        error::{Exit, StepError},
+        journal::Record,
+        step::{State, Step},
+        step_id::StepId,
+    },
+    host::files::{Files, NewFile},
+    pki::bundle::{JUMP_HOST, SENT_SECRETS},
+    steps::pki::bundle,
+};
+use async_trait::async_trait;
+use nodeinit_config::{
+    Secret,
+    cluster::{Cluster, Role},
+    format::HOST_KEY,
+};
+use nodeinit_protocol::bundle::SshKey;
+use nodeinit_ssh::ClientKey;
+use std::{collections::BTreeMap, fmt::Write, path::Path, time::SystemTime};
+
+/// The private key.
+const KEY: &str = "/etc/nodeinit/ssh/id";
+
+/// The host keys; each line is the name of a machine and a key.
+const HOST_KEYS: &str = "/etc/nodeinit/ssh/known_hosts";
+
+/// Who may log in as root.
+const AUTHORIZED: &str = "/root/.ssh/authorized_keys";
+
+/// This machine's own host keys.
+const OWN_HOST_KEYS: &str = "/etc/ssh";
+
+/// Step `fan-out-key`: this master has the SSH key and the host keys that the leading master sent, and lets that key in.
+pub struct FanOutKey;
+
+fn wanted(cx: &Context) -> Result<Vec<NewFile>, StepError> {
+    let mut files = sent(cx)?;
+    files.extend(authorized(cx)?);
+    Ok(files)
+}
+
+/// Returns root's `authorized_keys` with the key: the first master has the key, but nobody has let it in there. Another user's file belongs
+/// to that user.
+fn authorized(cx: &Context) -> Result<Option<NewFile>, StepError> {
+    let cluster = &cx.cluster;
+    if cx.node.role != Role::FirstMaster || cluster.masters.len() < 2 || cluster.ssh.user != "root" {
+        return Ok(None);
+    }
+    // Without a key, this master brings up only itself.
+    let Ok(key) = read_key(&cx.files, cluster, cx.clock.now()) else { return Ok(None) };
+    let text = cx.files.read_text(AUTHORIZED)?.unwrap_or_default();
+    let blob = key.public().split(' ').nth(1).unwrap_or_default();
+    if text.lines().any(|line| line.split(' ').any(|word| word == blob)) {
+        return Ok(None);
+    }
+    let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    let mode = cx.files.mode(AUTHORIZED.as_ref()).unwrap_or(0o600);
+    Ok(Some(NewFile { mode, ..NewFile::private(AUTHORIZED, format!("{text}{end}{}\n", key.public())) }))
+}
+
+fn sent(cx: &Context) -> Result<Vec<NewFile>, StepError> {
+    if bundle::place(&cx.files) != SENT_SECRETS {
+        return Ok(Vec::new());
+    }
+    let Some(bundle) = bundle::read(&cx.files, cx.clock.now())? else { return Ok(Vec::new()) };
+    let Some(key) = bundle.ssh_key else { return Ok(Vec::new()) };
+    let key = NewFile::private(KEY, key.private.expose().as_bytes());
+    Ok(vec![key, NewFile::private(HOST_KEYS, text(&bundle.host_keys))])
+}
+
+fn text(keys: &BTreeMap<String, Vec<String>>) -> String {
+    let lines = keys.iter().flat_map(|(name, keys)| keys.iter().map(move |key| (name, key)));
+    lines.fold(String::new(), |mut text, (name, key)| {
+        // Writing to a String does not fail.
+        let _ = writeln!(text, "{name} {key}");
+        text
+    })
+}
+
+/// Returns the host keys that the leading master sent, by machine.
+///
+/// # Errors
+/// If the file cannot be read.
+fn sent_host_keys(files: &Files) -> Result<BTreeMap<String, Vec<String>>, StepError> {
+    let mut keys = BTreeMap::<String, Vec<String>>::new();
+    for line in files.read_text(HOST_KEYS)?.unwrap_or_default().lines() {
+        if let Some((name, key)) = line.split_once(' ') {
+            keys.entry(name.to_owned()).or_default().push(key.to_owned());
+        }
+    }
+    Ok(keys)
+}
+
+/// Forgets the host keys of a machine that is replaced.
+///
+/// # Errors
+/// If the file cannot be written.
+pub async fn forget(cx: &Context, name: &str) -> Result<(), StepError> {
+    let mut keys = sent_host_keys(&cx.files)?;
+    if keys.remove(name).is_some() {
+        cx.place(vec![NewFile::private(HOST_KEYS, text(&keys))]).await?;
+    }
+    let (cx, name) = (cx.clone(), name.to_owned());
+    blocking(move || Ok(cx.journal.intend(vec![Record::HostKeyGone { name }])?)).await
+}
+
+/// The keys of the configuration, else of the secrets bundle, else those that the leading master sent or that were trusted on first use.
+pub(super) fn host_keys(cx: &Context, name: &str, configured: &[String]) -> Result<Vec<String>, StepError> {
+    if !configured.is_empty() {
+        return Ok(configured.to_vec());
+    }
+    let bundle = bundle::read(&cx.files, cx.clock.now())?;
+    if let Some(keys) = bundle.and_then(|bundle| bundle.host_keys.get(name).cloned()) {
+        return Ok(keys);
+    }
+    let sent = sent_host_keys(&cx.files)?.remove(name).unwrap_or_default();
+    Ok(sent.into_iter().chain(cx.journal.state().host_keys.get(name).cloned()).collect())
+}
+
+/// Returns the host keys that the configuration does not have, by machine.
+///
+/// # Errors
+/// If a file cannot be read.
+pub(super) fn known_host_keys(cx: &Context) -> Result<BTreeMap<String, Vec<String>>, StepError> {
+    let machines = cx.cluster.masters.iter().chain(&cx.cluster.workers).map(|machine| machine.name.as_str());
+    let mut all = BTreeMap::new();
+    for name in machines.chain([JUMP_HOST]) {
+        let keys = match name == cx.node.name {
+            true => own_host_keys(&cx.files)?,
+            false => host_keys(cx, name, &[])?,
+        };
+        if !keys.is_empty() {
+            all.insert(name.to_owned(), keys);
+        }
+    }
+    Ok(all)
+}
+
+fn own_host_keys(files: &Files) -> Result<Vec<String>, StepError> {
+    let mut keys = Vec::new();
+    for name in files.list(OWN_HOST_KEYS)? {
+        if name.starts_with("ssh_host_") && name.ends_with("_key.pub") {
+            let text = files.read_text(Path::new(OWN_HOST_KEYS).join(name))?.unwrap_or_default();
+            let mut words = text.split_whitespace();
+            // An RSA key, for example, is not used.
+            let key = words.next().zip(words.next()).map(|(kind, key)| format!("{kind} {key}"));
+            keys.extend(key.filter(|key| HOST_KEY.accepts(key)));
+        }
+    }
+    Ok(keys)
+}
+
+/// The key with which this machine reaches the others: that of `ssh.keyFile`, else that of the secrets bundle, else the one that the leading
+/// master sent.
+///
+/// # Errors
+/// Where there is none, or it cannot be used.
+pub fn read_key(files: &Files, cluster: &Cluster, now: SystemTime) -> Result<ClientKey, StepError> {
+    let (from, text) = key_text(files, cluster, now)?;
+    parse_key(&from, &text)
+}
+
+fn parse_key(from: &str, text: &Secret<String>) -> Result<ClientKey, StepError> {
+    ClientKey::parse(text.expose())
+        .map_err(|e| StepError::caused(format!("cannot use the SSH key of {from}"), e).exit(Exit::BadConfig))
+}
+
+/// The same key, for another master.
+///
+/// # Errors
+/// As [`read_key`].
+pub(super) fn key_to_send(cx: &Context) -> Result<SshKey, StepError> {
+    let (from, private) = key_text(&cx.files, &cx.cluster, cx.clock.now())?;
+    let public = parse_key(&from, &private)?.public().to_owned();
+    Ok(SshKey { private, public })
+}
+
+/// Returns where the key is, and its text.
+fn key_text(files: &Files, cluster: &Cluster, now: SystemTime) -> Result<(String, Secret<String>), StepError> {
+    let configured = cluster.ssh.key_file.as_deref();
+    let (from, text) = match configured {
+        Some(path) => (path.display().to_string(), files.read_secret_text(path)?),
+        None => {
+            let key = bundle::read(files, now)?.and_then(|bundle| bundle.ssh_key);
+            ("the secrets bundle".to_owned(), key.map(|key| key.private))
+        }
+    };
+    if let Some(text) = text {
+        return Ok((from, text));
+    }
+    if let Some(text) = files.read_secret_text(KEY)? {
+        return Ok((KEY.to_owned(), text));
+    }
+    let (what, hint) = match configured {
+        Some(path) => (
+            format!("ssh.keyFile: {} does not exist", path.display()),
+            "put the private key there, or correct ssh.keyFile",
+        ),
+        None => (
+            "there is no SSH key to reach the other machines".to_owned(),
+            "set `ssh.keyFile`, or give this machine a secrets bundle, which contains a key; `nodeinit up --local` leaves the other \
+             machines alone",
+        ),
+    };
+    Err(StepError::new(what).exit(Exit::BadConfig).hint(hint))
+}
+
+#[async_trait(?Send)]
+impl Step for FanOutKey {
+    fn id(&self) -> StepId {
+        StepId::FanOutKey
+    }
+
+    fn title(&self) -> String {
+        "keep the SSH key with which every master can lead".into()
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        let cx = cx.clone();
+        Ok(State::of(blocking(move || cx.differing(&wanted(&cx)?)).await?))
+    }
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        cx.place(wanted(cx)?).await.map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{context::testing::context, pki::bundle::generate};
+    use std::time::SystemTime;
+
+    #[tokio::test]
+    async fn what_was_sent_is_kept_without_the_bundle() {
+        let (_dir, cx) = context();
+        assert_eq!(FanOutKey.check(&cx).await.unwrap(), State::Done);
+        let mut bundle = generate(SystemTime::now()).unwrap();
+        bundle.host_keys = ["m1", "w1"].map(|name| (name.into(), vec![HOST_KEY.example.into()])).into();
+        let sent = NewFile::private(SENT_SECRETS, bundle.text().expose().as_bytes());
+        cx.place(vec![sent]).await.unwrap();
+        FanOutKey.apply(&cx).await.unwrap();
+        assert_eq!(FanOutKey.check(&cx).await.unwrap(), State::Done);
+        cx.files.remove_file(SENT_SECRETS).unwrap();
+        assert_eq!(cx.files.read_text(KEY).unwrap().unwrap(), *bundle.ssh_key.unwrap().private.expose());
+        assert_eq!(cx.files.mode(KEY.as_ref()).unwrap() & 0o777, 0o600);
+        assert_eq!(sent_host_keys(&cx.files).unwrap(), bundle.host_keys);
+        forget(&cx, "w1").await.unwrap();
+        assert_eq!(sent_host_keys(&cx.files).unwrap().into_keys().collect::<Vec<_>>(), ["m1"]);
+    }
+}

@@ -1,0 +1,144 @@
+//! Masters other than the first one lead, and machines are replaced.
+
+use nodeinit_tests::{Cluster, Counter, Host};
+
+/// How `kubelet: {config: {maxPods: N}}` shows in the API.
+const CAPACITY: &str = r#"get nodes -o jsonpath='{range .items[*]}{.status.capacity.pods}{"\n"}{end}'"#;
+
+#[track_caller]
+fn every_node_takes(master: &Host, cluster: &Cluster, pods: &str) {
+    let all = vec![pods; cluster.hosts().count()];
+    assert_eq!(master.kubectl(CAPACITY).lines().collect::<Vec<_>>(), all);
+}
+
+#[track_caller]
+fn all_vote(master: &Host, masters: usize) {
+    let members = master.must("nodeinit etcd members --output json");
+    let votes = |line: &&str| line.contains("\"voter\":true") && line.contains("\"healthy\":true");
+    assert_eq!(members.lines().filter(votes).count(), masters, "{members}");
+}
+
+fn pods(number: u32) -> String {
+    format!("kubelet: {{config: {{maxPods: {number}}}}}\n")
+}
+
+fn set_pods(host: &Host, number: u32) {
+    host.must(&format!(
+        "sed -i '/^    maxPods:/d; s/^    failSwapOn:.*/&\n    maxPods: {number}/' /etc/nodeinit/config.yaml
+        grep -q '^    maxPods: {number}$' /etc/nodeinit/config.yaml"
+    ));
+}
+
+/// A configuration is changed on one master after the other, and never merged.
+pub(crate) fn any_master_leads_and_configurations_are_never_merged() {
+    let cluster = Cluster::with_images(3, 1);
+    cluster.up();
+    let [m1, m2, m3] = &cluster.masters[..] else { unreachable!() };
+    let worker = &cluster.workers[0];
+    m2.nodeinit("plan --lead").exits(0).says(&["nothing to do"]);
+    m2.nodeinit("up --lead").exits(0).says(&["nothing to do"]);
+    worker.nodeinit("up --lead").exits(64).says(&["a master leads"]);
+
+    // The second master sends a change to all, also to the first one, whose own file is kept beside.
+    set_pods(m2, 99);
+    m2.nodeinit("up --lead").exits(0);
+    every_node_takes(m2, &cluster, "99");
+    m1.must("grep -q '^name: lab' /etc/nodeinit/config.yaml.before");
+    m1.nodeinit("up").exits(0).says(&["nothing to do"]);
+
+    // The third master is cut off while the first one changes the configuration, and has another change.
+    m3.network(false);
+    m1.configure(&format!("timeouts: {{ssh: 10s}}\n{}", pods(88)));
+    m1.nodeinit("up").exits(3).says(&[m3.name()]);
+    m3.network(true);
+    m3.until("etcd", 60.0, "nodeinit etcd members --output json | grep -c healthy.:true | grep -qx 3");
+    let older = format!("the configuration of this machine is older than that of {}", m1.name());
+    m3.nodeinit("up --lead").exits(78).says(&[&older, "copy /etc/nodeinit/config.yaml"]);
+    m3.configure(&pods(77));
+    let (own, other) = (m3.name(), m1.name());
+    let both = format!("the configuration was changed on {own}, and, after this machine last had it, on {other}");
+    m3.nodeinit("up --lead").exits(78).says(&[&both]);
+    m3.must("rm /etc/nodeinit/conf.d/50-test.yaml");
+    m1.nodeinit("up").exits(0);
+    every_node_takes(m3, &cluster, "88");
+    m3.nodeinit("up --lead").exits(0).says(&["nothing to do"]);
+
+    // A file in conf.d overrides what another master sends.
+    set_pods(m2, 66);
+    let differs = format!("the configuration of this machine differs from that of {}, which leads", m2.name());
+    m2.nodeinit("up --lead").exits(3).says(&[m1.name(), &differs, "/etc/nodeinit/conf.d"]);
+    m1.must("rm /etc/nodeinit/conf.d/50-test.yaml");
+    m2.nodeinit("up --lead").exits(0);
+    every_node_takes(m1, &cluster, "66");
+}
+
+/// A second master waits for the lease, names the one that has it, and takes it over when that one is gone.
+pub(crate) fn one_master_leads_at_a_time() {
+    let cluster = Cluster::with_images(3, 1);
+    cluster.up();
+    let [m1, m2, m3] = &cluster.masters[..] else { unreachable!() };
+    let worker = &cluster.workers[0];
+    worker.nodeinit("up --local --led 1/1/x/m9").exits(1).says(&["has led since", "too late"]);
+    worker.cut_power();
+    let waiting = m2.start("nodeinit up --lead");
+    m2.until(
+        "the lease",
+        30.0,
+        "nodeinit etcd members >/dev/null; grep -q '\"record\":\"led\"' /var/lib/nodeinit/journal.jsonl",
+    );
+    let leads = format!("{} leads `up` since", m2.name());
+    m3.nodeinit("up --lead").exits(75).says(&["timed out after 25 s waiting for the lease", &leads]);
+    m1.nodeinit("up").exits(75).says(&[&leads, "this machine is up"]);
+    worker.boot();
+    m2.must("pkill -9 -x nodeinit");
+    drop(waiting.wait());
+    m3.nodeinit("up --lead").exits(0);
+    m1.nodeinit("up").exits(0).says(&["nothing to do"]);
+}
+
+/// Replaces the host by an empty one with another host key, which the leading master is told.
+fn lose(host: &Host, leading: &Host) {
+    let key = |host: &Host| host.must("cut -d' ' -f2 /etc/ssh/ssh_host_ed25519_key.pub").trim().to_owned();
+    let former = key(host);
+    host.cut_power();
+    host.rebuild();
+    host.must("[ ! -e /etc/nodeinit ]");
+    leading.must(&format!(
+        "sed -i 's|{former}|{}|' /etc/nodeinit/config.yaml /etc/nodeinit/conf.d/*.yaml || true",
+        key(host)
+    ));
+}
+
+/// The first master, then the second one, and a worker are replaced by empty machines.
+pub(crate) fn every_machine_is_replaced() {
+    let cluster = Cluster::with_images(3, 1);
+    cluster.up();
+    let [m1, m2, m3] = &cluster.masters[..] else { unreachable!() };
+    let worker = &cluster.workers[0];
+    m1.kubectl("create configmap kept --from-literal=data=precious");
+    let ca = m1.ca();
+    let counter = Counter::of(&cluster);
+
+    lose(m1, m2);
+    m2.nodeinit(&format!("master replace {}", m2.name())).exits(64).says(&["is this machine"]);
+    let replaced = m2.nodeinit(&format!("master replace {}", m1.name())).exits(0);
+    eprintln!("{}\nmaster replace took {:.1} s", replaced.text(), replaced.seconds);
+    all_vote(m2, 3);
+    assert_eq!(ca, m1.ca());
+    assert_eq!(m1.kubectl("get configmap kept -o jsonpath={.data.data}").trim(), "precious");
+    m2.nodeinit("up --lead").exits(0);
+    m2.nodeinit("up --lead").exits(0).says(&["nothing to do"]);
+    m1.nodeinit("up").exits(0).says(&["nothing to do"]);
+
+    lose(m2, m1);
+    m1.nodeinit(&format!("master replace {}", m2.name())).exits(0);
+    all_vote(m1, 3);
+    m1.nodeinit("up").exits(0);
+
+    lose(worker, m3);
+    m3.nodeinit(&format!("worker replace {}", worker.name())).exits(0);
+    m3.kubectl(&format!("wait --for=condition=Ready node/{} --timeout=60s", worker.name()));
+    m3.nodeinit("up --lead").exits(0);
+    m1.nodeinit("up").exits(0).says(&["nothing to do"]);
+    counter.end();
+}
