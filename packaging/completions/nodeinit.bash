@@ -169,6 +169,9 @@ _nodeinit() {
             nodeinit__subcmd__certs__subcmd__help,renew)
                 cmd="nodeinit__subcmd__certs__subcmd__help__subcmd__renew"
                 ;;
+            nodeinit__subcmd__config,digest)
+                cmd="nodeinit__subcmd__config__subcmd__digest"
+                ;;
             nodeinit__subcmd__config,help)
                 cmd="nodeinit__subcmd__config__subcmd__help"
                 ;;
@@ -183,6 +186,9 @@ _nodeinit() {
                 ;;
             nodeinit__subcmd__config,validate)
                 cmd="nodeinit__subcmd__config__subcmd__validate"
+                ;;
+            nodeinit__subcmd__config__subcmd__help,digest)
+                cmd="nodeinit__subcmd__config__subcmd__help__subcmd__digest"
                 ;;
             nodeinit__subcmd__config__subcmd__help,help)
                 cmd="nodeinit__subcmd__config__subcmd__help__subcmd__help"
@@ -364,6 +370,9 @@ _nodeinit() {
             nodeinit__subcmd__help__subcmd__certs,renew)
                 cmd="nodeinit__subcmd__help__subcmd__certs__subcmd__renew"
                 ;;
+            nodeinit__subcmd__help__subcmd__config,digest)
+                cmd="nodeinit__subcmd__help__subcmd__config__subcmd__digest"
+                ;;
             nodeinit__subcmd__help__subcmd__config,init)
                 cmd="nodeinit__subcmd__help__subcmd__config__subcmd__init"
                 ;;
@@ -406,6 +415,9 @@ _nodeinit() {
             nodeinit__subcmd__help__subcmd__master,remove)
                 cmd="nodeinit__subcmd__help__subcmd__master__subcmd__remove"
                 ;;
+            nodeinit__subcmd__help__subcmd__master,replace)
+                cmd="nodeinit__subcmd__help__subcmd__master__subcmd__replace"
+                ;;
             nodeinit__subcmd__help__subcmd__phase,list)
                 cmd="nodeinit__subcmd__help__subcmd__phase__subcmd__list"
                 ;;
@@ -445,6 +457,9 @@ _nodeinit() {
             nodeinit__subcmd__help__subcmd__worker,remove)
                 cmd="nodeinit__subcmd__help__subcmd__worker__subcmd__remove"
                 ;;
+            nodeinit__subcmd__help__subcmd__worker,replace)
+                cmd="nodeinit__subcmd__help__subcmd__worker__subcmd__replace"
+                ;;
             nodeinit__subcmd__master,add)
                 cmd="nodeinit__subcmd__master__subcmd__add"
                 ;;
@@ -454,6 +469,9 @@ _nodeinit() {
             nodeinit__subcmd__master,remove)
                 cmd="nodeinit__subcmd__master__subcmd__remove"
                 ;;
+            nodeinit__subcmd__master,replace)
+                cmd="nodeinit__subcmd__master__subcmd__replace"
+                ;;
             nodeinit__subcmd__master__subcmd__help,add)
                 cmd="nodeinit__subcmd__master__subcmd__help__subcmd__add"
                 ;;
@@ -462,6 +480,9 @@ _nodeinit() {
                 ;;
             nodeinit__subcmd__master__subcmd__help,remove)
                 cmd="nodeinit__subcmd__master__subcmd__help__subcmd__remove"
+                ;;
+            nodeinit__subcmd__master__subcmd__help,replace)
+                cmd="nodeinit__subcmd__master__subcmd__help__subcmd__replace"
                 ;;
             nodeinit__subcmd__phase,help)
                 cmd="nodeinit__subcmd__phase__subcmd__help"
@@ -562,6 +583,9 @@ _nodeinit() {
             nodeinit__subcmd__worker,remove)
                 cmd="nodeinit__subcmd__worker__subcmd__remove"
                 ;;
+            nodeinit__subcmd__worker,replace)
+                cmd="nodeinit__subcmd__worker__subcmd__replace"
+                ;;
             nodeinit__subcmd__worker__subcmd__help,add)
                 cmd="nodeinit__subcmd__worker__subcmd__help__subcmd__add"
                 ;;
@@ -570,6 +594,9 @@ _nodeinit() {
                 ;;
             nodeinit__subcmd__worker__subcmd__help,remove)
                 cmd="nodeinit__subcmd__worker__subcmd__help__subcmd__remove"
+                ;;
+            nodeinit__subcmd__worker__subcmd__help,replace)
+                cmd="nodeinit__subcmd__worker__subcmd__help__subcmd__replace"
                 ;;
             *)
                 ;;
@@ -1278,7 +1305,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__config)
-            opts="-v -q -h --verbose --quiet --help init validate show schema help"
+            opts="-v -q -h --verbose --quiet --help digest init validate show schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1291,9 +1318,49 @@ _nodeinit() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        nodeinit__subcmd__config__subcmd__help)
-            opts="init validate show schema help"
+        nodeinit__subcmd__config__subcmd__digest)
+            opts="-o -v -q -h --config --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__config__subcmd__help)
+            opts="digest init validate show schema help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__config__subcmd__help__subcmd__digest)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -2174,8 +2241,22 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__help__subcmd__config)
-            opts="init validate show schema"
+            opts="digest init validate show schema"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__config__subcmd__digest)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -2384,7 +2465,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__help__subcmd__master)
-            opts="add remove"
+            opts="add remove replace"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2412,6 +2493,20 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__help__subcmd__master__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__master__subcmd__replace)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2650,7 +2745,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__help__subcmd__upgrade)
-            opts="plan apply stage etcd"
+            opts="stage etcd plan apply"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2734,7 +2829,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__help__subcmd__worker)
-            opts="add remove"
+            opts="add remove replace"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2775,8 +2870,22 @@ _nodeinit() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        nodeinit__subcmd__help__subcmd__worker__subcmd__replace)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         nodeinit__subcmd__master)
-            opts="-v -q -h --verbose --quiet --help add remove help"
+            opts="-v -q -h --verbose --quiet --help add remove replace help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2824,7 +2933,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__master__subcmd__help)
-            opts="add remove help"
+            opts="add remove replace help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2879,7 +2988,51 @@ _nodeinit() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        nodeinit__subcmd__master__subcmd__help__subcmd__replace)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         nodeinit__subcmd__master__subcmd__remove)
+            opts="-o -v -q -h --force --config --role --output --verbose --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --role)
+                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__master__subcmd__replace)
             opts="-o -v -q -h --force --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3040,12 +3193,16 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__plan)
-            opts="-o -v -q -h --local --accept-clock --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --local --lead --insist --accept-clock --led --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --led)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3490,12 +3647,16 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__up)
-            opts="-o -v -q -h --new-cluster --yes --permit-stdin --local --accept-clock --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --new-cluster --yes --permit-stdin --local --lead --insist --accept-clock --led --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --led)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3520,7 +3681,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__upgrade)
-            opts="-v -q -h --verbose --quiet --help plan apply stage etcd help"
+            opts="-v -q -h --verbose --quiet --help stage etcd plan apply help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3534,12 +3695,16 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__upgrade__subcmd__apply)
-            opts="-o -v -q -h --local --no-drain --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --local --no-drain --led --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --led)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3564,12 +3729,16 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__upgrade__subcmd__etcd)
-            opts="-o -v -q -h --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --led --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --led)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3594,7 +3763,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__upgrade__subcmd__help)
-            opts="plan apply stage etcd help"
+            opts="stage etcd plan apply help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3678,12 +3847,16 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__upgrade__subcmd__plan)
-            opts="-o -v -q -h --local --no-drain --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --local --no-drain --led --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --led)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3708,12 +3881,16 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__upgrade__subcmd__stage)
-            opts="-o -v -q -h --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --led --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --led)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3760,7 +3937,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__worker)
-            opts="-v -q -h --verbose --quiet --help add remove help"
+            opts="-v -q -h --verbose --quiet --help add remove replace help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3808,7 +3985,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__worker__subcmd__help)
-            opts="add remove help"
+            opts="add remove replace help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3863,7 +4040,51 @@ _nodeinit() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        nodeinit__subcmd__worker__subcmd__help__subcmd__replace)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         nodeinit__subcmd__worker__subcmd__remove)
+            opts="-o -v -q -h --force --config --role --output --verbose --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --role)
+                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__worker__subcmd__replace)
             opts="-o -v -q -h --force --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

@@ -34,6 +34,7 @@ _nodeinit() {
         case $line[1] in
             (up)
 _arguments "${_arguments_options[@]}" : \
+'--led=[The lease of the leading master, which runs this here]:LED:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
@@ -43,7 +44,9 @@ json\:"One JSON object per line"))' \
 '--new-cluster[Bootstrap an empty etcd even without proof that the cluster is new; an existing cluster'\''s data is lost]' \
 '--yes[Do not ask for confirmation to discard the former cluster]' \
 '(--new-cluster)--permit-stdin[Read a permit from standard input (one line of JSON)\: with it, the provisioner allows this machine to bootstrap etcd]' \
-'--local[Change only this machine; on the first master, leave the other machines alone]' \
+'(--lead)--local[Change only this machine; on the first master, leave the other machines alone]' \
+'--lead[Bring up the other machines, too, from any master; the first master does so without this option]' \
+'--insist[Use this master'\''s configuration although another master has a newer one]' \
 '--accept-clock[Accept this machine'\''s clock although an earlier run recorded a later time]' \
 '(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
@@ -55,13 +58,16 @@ json\:"One JSON object per line"))' \
 ;;
 (plan)
 _arguments "${_arguments_options[@]}" : \
+'--led=[The lease of the leading master, which runs this here]:LED:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
-'--local[Change only this machine; on the first master, leave the other machines alone]' \
+'(--lead)--local[Change only this machine; on the first master, leave the other machines alone]' \
+'--lead[Bring up the other machines, too, from any master; the first master does so without this option]' \
+'--insist[Use this master'\''s configuration although another master has a newer one]' \
 '--accept-clock[Accept this machine'\''s clock although an earlier run recorded a later time]' \
 '(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
@@ -198,7 +204,22 @@ _arguments "${_arguments_options[@]}" : \
         (( CURRENT += 1 ))
         curcontext="${curcontext%:*:*}:nodeinit-config-command-$line[1]:"
         case $line[1] in
-            (init)
+            (digest)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(init)
 _arguments "${_arguments_options[@]}" : \
 '--file=[The file to write]:FILE:_files' \
 '*--master=[A master; the first one starts the cluster; repeatable. By default, this machine is the only one]:NAME=ADDRESS:_default' \
@@ -272,7 +293,11 @@ _arguments "${_arguments_options[@]}" : \
         (( CURRENT += 1 ))
         curcontext="${curcontext%:*:*}:nodeinit-config-help-command-$line[1]:"
         case $line[1] in
-            (init)
+            (digest)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(init)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1126,46 +1151,9 @@ _arguments "${_arguments_options[@]}" : \
         (( CURRENT += 1 ))
         curcontext="${curcontext%:*:*}:nodeinit-upgrade-command-$line[1]:"
         case $line[1] in
-            (plan)
+            (stage)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
-'-o+[Output format]:OUTPUT:((text\:"Plain text"
-json\:"One JSON object per line"))' \
-'--output=[Output format]:OUTPUT:((text\:"Plain text"
-json\:"One JSON object per line"))' \
-'--local[Upgrade only this machine, and do not drain its node; for workers that the first master does not reach]' \
-'--no-drain[Cordon nodes, but do not evict their pods; containers continue to run]' \
-'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
-'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
-'-q[Do not report progress\: print only results and failures]' \
-'--quiet[Do not report progress\: print only results and failures]' \
-'-h[Print help (see more with '\''--help'\'')]' \
-'--help[Print help (see more with '\''--help'\'')]' \
-':version -- The version, such as v1.37.1; the upgrade passes through each minor version on the way:_default' \
-&& ret=0
-;;
-(apply)
-_arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
-'-o+[Output format]:OUTPUT:((text\:"Plain text"
-json\:"One JSON object per line"))' \
-'--output=[Output format]:OUTPUT:((text\:"Plain text"
-json\:"One JSON object per line"))' \
-'--local[Upgrade only this machine, and do not drain its node; for workers that the first master does not reach]' \
-'--no-drain[Cordon nodes, but do not evict their pods; containers continue to run]' \
-'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
-'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
-'-q[Do not report progress\: print only results and failures]' \
-'--quiet[Do not report progress\: print only results and failures]' \
-'-h[Print help (see more with '\''--help'\'')]' \
-'--help[Print help (see more with '\''--help'\'')]' \
-':version -- The version, such as v1.37.1; the upgrade passes through each minor version on the way:_default' \
-&& ret=0
-;;
-(stage)
-_arguments "${_arguments_options[@]}" : \
+'--led=[The lease of the leading master, which runs this here]:LED:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
@@ -1184,6 +1172,7 @@ json\:"One JSON object per line"))' \
 ;;
 (etcd)
 _arguments "${_arguments_options[@]}" : \
+'--led=[The lease of the leading master, which runs this here]:LED:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
@@ -1198,6 +1187,46 @@ json\:"One JSON object per line"))' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':version -- The version:_default' \
 ':file -- The complete configuration:_files' \
+&& ret=0
+;;
+(plan)
+_arguments "${_arguments_options[@]}" : \
+'--led=[The lease of the leading master, which runs this here]:LED:_default' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
+'--local[Upgrade only this machine, and do not drain its node; for workers that the masters do not reach]' \
+'--no-drain[Cordon nodes, but do not evict their pods; containers continue to run]' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':version -- The version, such as v1.37.1; the upgrade passes through each minor version on the way:_default' \
+&& ret=0
+;;
+(apply)
+_arguments "${_arguments_options[@]}" : \
+'--led=[The lease of the leading master, which runs this here]:LED:_default' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
+'--local[Upgrade only this machine, and do not drain its node; for workers that the masters do not reach]' \
+'--no-drain[Cordon nodes, but do not evict their pods; containers continue to run]' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':version -- The version, such as v1.37.1; the upgrade passes through each minor version on the way:_default' \
 && ret=0
 ;;
 (help)
@@ -1212,19 +1241,19 @@ _arguments "${_arguments_options[@]}" : \
         (( CURRENT += 1 ))
         curcontext="${curcontext%:*:*}:nodeinit-upgrade-help-command-$line[1]:"
         case $line[1] in
-            (plan)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(apply)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(stage)
+            (stage)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (etcd)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(plan)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(apply)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1294,6 +1323,24 @@ json\:"One JSON object per line"))' \
 ':name -- The machine'\''s name:_default' \
 && ret=0
 ;;
+(replace)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
+'--force[Proceed even if pods without a controller are deleted; pods that a budget protects are tried until the deadline]' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':name -- The machine'\''s name in the configuration, which has the address of the new machine:_default' \
+&& ret=0
+;;
 (help)
 _arguments "${_arguments_options[@]}" : \
 ":: :_nodeinit__subcmd__master__subcmd__help_commands" \
@@ -1311,6 +1358,10 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(replace)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1380,6 +1431,24 @@ json\:"One JSON object per line"))' \
 ':name -- The machine'\''s name:_default' \
 && ret=0
 ;;
+(replace)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
+'--force[Proceed even if pods without a controller are deleted; pods that a budget protects are tried until the deadline]' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':name -- The machine'\''s name in the configuration, which has the address of the new machine:_default' \
+&& ret=0
+;;
 (help)
 _arguments "${_arguments_options[@]}" : \
 ":: :_nodeinit__subcmd__worker__subcmd__help_commands" \
@@ -1397,6 +1466,10 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(replace)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1555,7 +1628,11 @@ _arguments "${_arguments_options[@]}" : \
         (( CURRENT += 1 ))
         curcontext="${curcontext%:*:*}:nodeinit-help-config-command-$line[1]:"
         case $line[1] in
-            (init)
+            (digest)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(init)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1795,19 +1872,19 @@ _arguments "${_arguments_options[@]}" : \
         (( CURRENT += 1 ))
         curcontext="${curcontext%:*:*}:nodeinit-help-upgrade-command-$line[1]:"
         case $line[1] in
-            (plan)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(apply)
-_arguments "${_arguments_options[@]}" : \
-&& ret=0
-;;
-(stage)
+            (stage)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (etcd)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(plan)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(apply)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1835,6 +1912,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(replace)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
         esac
     ;;
 esac
@@ -1856,6 +1937,10 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(replace)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1920,8 +2005,8 @@ _nodeinit_commands() {
 'certs:Check and renew certificates' \
 'etcd:Inspect and maintain etcd' \
 'upgrade:Upgrade the cluster to another version of Kubernetes' \
-'master:Add or remove masters' \
-'worker:Add or remove workers' \
+'master:Add, remove or replace masters' \
+'worker:Add, remove or replace workers' \
 'phase:Run a single step (debugging)' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
@@ -2141,6 +2226,7 @@ _nodeinit__subcmd__completion_commands() {
 (( $+functions[_nodeinit__subcmd__config_commands] )) ||
 _nodeinit__subcmd__config_commands() {
     local commands; commands=(
+'digest:Print the digest of what all masters share of the configuration; the leading master runs this' \
 'init:Write a configuration file with the settings that matter; on a terminal, ask for them' \
 'validate:Check the configuration and report every problem' \
 'show:Show the merged configuration and the file that set each value' \
@@ -2149,9 +2235,15 @@ _nodeinit__subcmd__config_commands() {
     )
     _describe -t commands 'nodeinit config commands' commands "$@"
 }
+(( $+functions[_nodeinit__subcmd__config__subcmd__digest_commands] )) ||
+_nodeinit__subcmd__config__subcmd__digest_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit config digest commands' commands "$@"
+}
 (( $+functions[_nodeinit__subcmd__config__subcmd__help_commands] )) ||
 _nodeinit__subcmd__config__subcmd__help_commands() {
     local commands; commands=(
+'digest:Print the digest of what all masters share of the configuration; the leading master runs this' \
 'init:Write a configuration file with the settings that matter; on a terminal, ask for them' \
 'validate:Check the configuration and report every problem' \
 'show:Show the merged configuration and the file that set each value' \
@@ -2159,6 +2251,11 @@ _nodeinit__subcmd__config__subcmd__help_commands() {
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit config help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__config__subcmd__help__subcmd__digest_commands] )) ||
+_nodeinit__subcmd__config__subcmd__help__subcmd__digest_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit config help digest commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__config__subcmd__help__subcmd__help_commands] )) ||
 _nodeinit__subcmd__config__subcmd__help__subcmd__help_commands() {
@@ -2367,8 +2464,8 @@ _nodeinit__subcmd__help_commands() {
 'certs:Check and renew certificates' \
 'etcd:Inspect and maintain etcd' \
 'upgrade:Upgrade the cluster to another version of Kubernetes' \
-'master:Add or remove masters' \
-'worker:Add or remove workers' \
+'master:Add, remove or replace masters' \
+'worker:Add, remove or replace workers' \
 'phase:Run a single step (debugging)' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
@@ -2477,12 +2574,18 @@ _nodeinit__subcmd__help__subcmd__completion_commands() {
 (( $+functions[_nodeinit__subcmd__help__subcmd__config_commands] )) ||
 _nodeinit__subcmd__help__subcmd__config_commands() {
     local commands; commands=(
+'digest:Print the digest of what all masters share of the configuration; the leading master runs this' \
 'init:Write a configuration file with the settings that matter; on a terminal, ask for them' \
 'validate:Check the configuration and report every problem' \
 'show:Show the merged configuration and the file that set each value' \
 'schema:Print the JSON Schema (draft 2020-12) of the configuration' \
     )
     _describe -t commands 'nodeinit help config commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__config__subcmd__digest_commands] )) ||
+_nodeinit__subcmd__help__subcmd__config__subcmd__digest_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help config digest commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__help__subcmd__config__subcmd__init_commands] )) ||
 _nodeinit__subcmd__help__subcmd__config__subcmd__init_commands() {
@@ -2567,8 +2670,9 @@ _nodeinit__subcmd__help__subcmd__help_commands() {
 (( $+functions[_nodeinit__subcmd__help__subcmd__master_commands] )) ||
 _nodeinit__subcmd__help__subcmd__master_commands() {
     local commands; commands=(
-'add:Add one configured machine to the cluster; run this on the first master' \
-'remove:Drain a machine, remove its etcd member, node and tokens; run this on a master' \
+'add:Add one configured machine to the cluster; run this on any master' \
+'remove:Drain a machine, remove its etcd member, node and tokens; run this on another master' \
+'replace:Replace a machine by a new or wiped one\: remove the former from the cluster, then add the new one; run this on another master' \
     )
     _describe -t commands 'nodeinit help master commands' commands "$@"
 }
@@ -2581,6 +2685,11 @@ _nodeinit__subcmd__help__subcmd__master__subcmd__add_commands() {
 _nodeinit__subcmd__help__subcmd__master__subcmd__remove_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit help master remove commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__master__subcmd__replace_commands] )) ||
+_nodeinit__subcmd__help__subcmd__master__subcmd__replace_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help master replace commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__help__subcmd__phase_commands] )) ||
 _nodeinit__subcmd__help__subcmd__phase_commands() {
@@ -2675,10 +2784,10 @@ _nodeinit__subcmd__help__subcmd__up_commands() {
 (( $+functions[_nodeinit__subcmd__help__subcmd__upgrade_commands] )) ||
 _nodeinit__subcmd__help__subcmd__upgrade_commands() {
     local commands; commands=(
+'stage:Copy the images of an upgrade to this machine; the leading master runs this' \
+'etcd:Bring this master'\''s etcd to the version that an upgrade needs; the leading master runs this' \
 'plan:Show the changes of each machine in order, and what prevents the upgrade in the cluster and on this machine; exit code 2 if there are changes' \
 'apply:Upgrade all machines to a version of Kubernetes, one after the other; an interrupted upgrade resumes' \
-'stage:Copy the images of an upgrade to this machine; the first master runs this' \
-'etcd:Bring this master'\''s etcd to the version that an upgrade needs; the first master runs this' \
     )
     _describe -t commands 'nodeinit help upgrade commands' commands "$@"
 }
@@ -2710,8 +2819,9 @@ _nodeinit__subcmd__help__subcmd__version_commands() {
 (( $+functions[_nodeinit__subcmd__help__subcmd__worker_commands] )) ||
 _nodeinit__subcmd__help__subcmd__worker_commands() {
     local commands; commands=(
-'add:Add one configured machine to the cluster; run this on the first master' \
-'remove:Drain a machine, remove its etcd member, node and tokens; run this on a master' \
+'add:Add one configured machine to the cluster; run this on any master' \
+'remove:Drain a machine, remove its etcd member, node and tokens; run this on another master' \
+'replace:Replace a machine by a new or wiped one\: remove the former from the cluster, then add the new one; run this on another master' \
     )
     _describe -t commands 'nodeinit help worker commands' commands "$@"
 }
@@ -2725,11 +2835,17 @@ _nodeinit__subcmd__help__subcmd__worker__subcmd__remove_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit help worker remove commands' commands "$@"
 }
+(( $+functions[_nodeinit__subcmd__help__subcmd__worker__subcmd__replace_commands] )) ||
+_nodeinit__subcmd__help__subcmd__worker__subcmd__replace_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help worker replace commands' commands "$@"
+}
 (( $+functions[_nodeinit__subcmd__master_commands] )) ||
 _nodeinit__subcmd__master_commands() {
     local commands; commands=(
-'add:Add one configured machine to the cluster; run this on the first master' \
-'remove:Drain a machine, remove its etcd member, node and tokens; run this on a master' \
+'add:Add one configured machine to the cluster; run this on any master' \
+'remove:Drain a machine, remove its etcd member, node and tokens; run this on another master' \
+'replace:Replace a machine by a new or wiped one\: remove the former from the cluster, then add the new one; run this on another master' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit master commands' commands "$@"
@@ -2742,8 +2858,9 @@ _nodeinit__subcmd__master__subcmd__add_commands() {
 (( $+functions[_nodeinit__subcmd__master__subcmd__help_commands] )) ||
 _nodeinit__subcmd__master__subcmd__help_commands() {
     local commands; commands=(
-'add:Add one configured machine to the cluster; run this on the first master' \
-'remove:Drain a machine, remove its etcd member, node and tokens; run this on a master' \
+'add:Add one configured machine to the cluster; run this on any master' \
+'remove:Drain a machine, remove its etcd member, node and tokens; run this on another master' \
+'replace:Replace a machine by a new or wiped one\: remove the former from the cluster, then add the new one; run this on another master' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit master help commands' commands "$@"
@@ -2763,10 +2880,20 @@ _nodeinit__subcmd__master__subcmd__help__subcmd__remove_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit master help remove commands' commands "$@"
 }
+(( $+functions[_nodeinit__subcmd__master__subcmd__help__subcmd__replace_commands] )) ||
+_nodeinit__subcmd__master__subcmd__help__subcmd__replace_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit master help replace commands' commands "$@"
+}
 (( $+functions[_nodeinit__subcmd__master__subcmd__remove_commands] )) ||
 _nodeinit__subcmd__master__subcmd__remove_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit master remove commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__master__subcmd__replace_commands] )) ||
+_nodeinit__subcmd__master__subcmd__replace_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit master replace commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__phase_commands] )) ||
 _nodeinit__subcmd__phase_commands() {
@@ -2942,10 +3069,10 @@ _nodeinit__subcmd__up_commands() {
 (( $+functions[_nodeinit__subcmd__upgrade_commands] )) ||
 _nodeinit__subcmd__upgrade_commands() {
     local commands; commands=(
+'stage:Copy the images of an upgrade to this machine; the leading master runs this' \
+'etcd:Bring this master'\''s etcd to the version that an upgrade needs; the leading master runs this' \
 'plan:Show the changes of each machine in order, and what prevents the upgrade in the cluster and on this machine; exit code 2 if there are changes' \
 'apply:Upgrade all machines to a version of Kubernetes, one after the other; an interrupted upgrade resumes' \
-'stage:Copy the images of an upgrade to this machine; the first master runs this' \
-'etcd:Bring this master'\''s etcd to the version that an upgrade needs; the first master runs this' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit upgrade commands' commands "$@"
@@ -2963,10 +3090,10 @@ _nodeinit__subcmd__upgrade__subcmd__etcd_commands() {
 (( $+functions[_nodeinit__subcmd__upgrade__subcmd__help_commands] )) ||
 _nodeinit__subcmd__upgrade__subcmd__help_commands() {
     local commands; commands=(
+'stage:Copy the images of an upgrade to this machine; the leading master runs this' \
+'etcd:Bring this master'\''s etcd to the version that an upgrade needs; the leading master runs this' \
 'plan:Show the changes of each machine in order, and what prevents the upgrade in the cluster and on this machine; exit code 2 if there are changes' \
 'apply:Upgrade all machines to a version of Kubernetes, one after the other; an interrupted upgrade resumes' \
-'stage:Copy the images of an upgrade to this machine; the first master runs this' \
-'etcd:Bring this master'\''s etcd to the version that an upgrade needs; the first master runs this' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit upgrade help commands' commands "$@"
@@ -3014,8 +3141,9 @@ _nodeinit__subcmd__version_commands() {
 (( $+functions[_nodeinit__subcmd__worker_commands] )) ||
 _nodeinit__subcmd__worker_commands() {
     local commands; commands=(
-'add:Add one configured machine to the cluster; run this on the first master' \
-'remove:Drain a machine, remove its etcd member, node and tokens; run this on a master' \
+'add:Add one configured machine to the cluster; run this on any master' \
+'remove:Drain a machine, remove its etcd member, node and tokens; run this on another master' \
+'replace:Replace a machine by a new or wiped one\: remove the former from the cluster, then add the new one; run this on another master' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit worker commands' commands "$@"
@@ -3028,8 +3156,9 @@ _nodeinit__subcmd__worker__subcmd__add_commands() {
 (( $+functions[_nodeinit__subcmd__worker__subcmd__help_commands] )) ||
 _nodeinit__subcmd__worker__subcmd__help_commands() {
     local commands; commands=(
-'add:Add one configured machine to the cluster; run this on the first master' \
-'remove:Drain a machine, remove its etcd member, node and tokens; run this on a master' \
+'add:Add one configured machine to the cluster; run this on any master' \
+'remove:Drain a machine, remove its etcd member, node and tokens; run this on another master' \
+'replace:Replace a machine by a new or wiped one\: remove the former from the cluster, then add the new one; run this on another master' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit worker help commands' commands "$@"
@@ -3049,10 +3178,20 @@ _nodeinit__subcmd__worker__subcmd__help__subcmd__remove_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit worker help remove commands' commands "$@"
 }
+(( $+functions[_nodeinit__subcmd__worker__subcmd__help__subcmd__replace_commands] )) ||
+_nodeinit__subcmd__worker__subcmd__help__subcmd__replace_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit worker help replace commands' commands "$@"
+}
 (( $+functions[_nodeinit__subcmd__worker__subcmd__remove_commands] )) ||
 _nodeinit__subcmd__worker__subcmd__remove_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit worker remove commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__worker__subcmd__replace_commands] )) ||
+_nodeinit__subcmd__worker__subcmd__replace_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit worker replace commands' commands "$@"
 }
 
 if [ "$funcstack[1]" = "_nodeinit" ]; then

@@ -58,18 +58,13 @@ pub(crate) fn any_master_leads_and_configurations_are_never_merged() {
     let (own, other) = (m3.name(), m1.name());
     let both = format!("the configuration was changed on {own}, and, after this machine last had it, on {other}");
     m3.nodeinit("up --lead").exits(78).says(&[&both]);
-    m3.must("rm /etc/nodeinit/conf.d/50-test.yaml");
-    m1.nodeinit("up").exits(0);
-    every_node_takes(m3, &cluster, "88");
-    m3.nodeinit("up --lead").exits(0).says(&["nothing to do"]);
-
     // A file in conf.d overrides what another master sends.
-    set_pods(m2, 66);
-    let differs = format!("the configuration of this machine differs from that of {}, which leads", m2.name());
-    m2.nodeinit("up --lead").exits(3).says(&[m1.name(), &differs, "/etc/nodeinit/conf.d"]);
+    let differs = format!("the configuration of this machine differs from that of {own}, which leads");
+    m3.nodeinit("up --lead --insist").exits(3).says(&[other, &differs, "/etc/nodeinit/conf.d"]);
     m1.must("rm /etc/nodeinit/conf.d/50-test.yaml");
-    m2.nodeinit("up --lead").exits(0);
-    every_node_takes(m1, &cluster, "66");
+    m3.nodeinit("up --lead").exits(0);
+    every_node_takes(m1, &cluster, "77");
+    m1.nodeinit("up").exits(0).says(&["nothing to do"]);
 }
 
 /// A second master waits for the lease, names the one that has it, and takes it over when that one is gone.
@@ -78,6 +73,8 @@ pub(crate) fn one_master_leads_at_a_time() {
     cluster.up();
     let [m1, m2, m3] = &cluster.masters[..] else { unreachable!() };
     let worker = &cluster.workers[0];
+    set_pods(m2, 99);
+    m2.nodeinit("up --lead").exits(0);
     worker.nodeinit("up --local --led 1/1/x/m9").exits(1).says(&["has led since", "too late"]);
     worker.cut_power();
     let waiting = m2.start("nodeinit up --lead");
@@ -96,7 +93,7 @@ pub(crate) fn one_master_leads_at_a_time() {
     m1.nodeinit("up").exits(0).says(&["nothing to do"]);
 }
 
-/// Replaces the host by an empty one with another host key, which the leading master is told.
+/// Replaces the host by an empty one, and writes its new host key to the configuration of the leading master.
 fn lose(host: &Host, leading: &Host) {
     let key = |host: &Host| host.must("cut -d' ' -f2 /etc/ssh/ssh_host_ed25519_key.pub").trim().to_owned();
     let former = key(host);

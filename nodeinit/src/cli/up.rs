@@ -46,6 +46,9 @@ pub(super) struct Run {
     /// Bring up the other machines, too, from any master; the first master does so without this option
     #[arg(long)]
     lead: bool,
+    /// Use this master's configuration although another master has a newer one
+    #[arg(long, requires = "lead")]
+    insist: bool,
     /// Accept this machine's clock although an earlier run recorded a later time
     #[arg(long)]
     accept_clock: bool,
@@ -220,7 +223,7 @@ async fn attempt(args: &Run, permits: Permits) -> Result<Exit, StepError> {
     }
     let (mut lead, mut held) = (None, None);
     if reach != Reach::Here {
-        match lead::take(&cx, "up").await? {
+        match lead::take(&cx, "up", args.insist).await? {
             Taken::Lead(taken) => lead = Some(taken),
             Taken::Alone => {}
             Taken::Held(error) if args.lead => return Err(error),
@@ -243,7 +246,7 @@ async fn attempt(args: &Run, permits: Permits) -> Result<Exit, StepError> {
 
 /// Takes the lease for a command that needs it.
 async fn leading(mut cx: Context, command: &str) -> Result<(Context, Option<Lead>), StepError> {
-    let lead = match lead::take(&cx, command).await? {
+    let lead = match lead::take(&cx, command, false).await? {
         Taken::Lead(lead) => Some(lead),
         Taken::Alone => None,
         Taken::Held(error) => return Err(error),
@@ -255,7 +258,7 @@ async fn leading(mut cx: Context, command: &str) -> Result<(Context, Option<Lead
 /// Ends the lease. A run that started the cluster without one records the first generation of the configuration.
 async fn end(cx: &Context, lead: Option<Lead>, exit: Exit) {
     let lead = match lead {
-        None if exit == Exit::Done => match lead::take(cx, "up").await {
+        None if exit == Exit::Done => match lead::take(cx, "up", false).await {
             Ok(Taken::Lead(lead)) => Some(lead),
             _ => None,
         },

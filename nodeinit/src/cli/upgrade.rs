@@ -240,7 +240,7 @@ async fn leading(target: &Target) -> Result<Option<Lead>, StepError> {
     if target.local || cx.node.role == Role::Worker {
         return Ok(None);
     }
-    match lead::take(&cx, &format!("upgrade apply {}", target.version)).await? {
+    match lead::take(&cx, &format!("upgrade apply {}", target.version), false).await? {
         Taken::Lead(lead) => Ok(Some(lead)),
         Taken::Alone => Ok(None),
         Taken::Held(error) => Err(error),

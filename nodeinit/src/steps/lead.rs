@@ -99,11 +99,11 @@ pub enum Taken {
     Held(StepError),
 }
 
-/// Takes the lease for `command`, and settles the generation of the configuration.
+/// Takes the lease for `command`, and settles the generation of the configuration. With `insist`, this machine's is the newest in any case.
 ///
 /// # Errors
 /// If the configuration of another master is newer than this machine's.
-pub async fn take(cx: &Context, command: &str) -> Result<Taken, StepError> {
+pub async fn take(cx: &Context, command: &str, insist: bool) -> Result<Taken, StepError> {
     if cx.cluster.masters.len() < 2 || !has_data(cx) {
         return Ok(Taken::Alone);
     }
@@ -135,7 +135,7 @@ pub async fn take(cx: &Context, command: &str) -> Result<Taken, StepError> {
             return Ok(Taken::Held(StepError::from(late).hint(hint)));
         }
     };
-    match settle(cx, &peers).await {
+    match settle(cx, &peers, insist).await {
         Ok(newest) => {
             let led =
                 Led { machine: cx.node.name.clone(), epoch, generation: newest.generation, sha256: newest.sha256 };
@@ -171,14 +171,14 @@ async fn attempt(etcd: &Etcd, holder: &Holder) -> Result<Result<(i64, i64), Stri
 }
 
 /// Returns the newest configuration, which is this machine's; if it was changed here, with the next generation.
-async fn settle(cx: &Context, peers: &Peers) -> Result<Newest, StepError> {
+async fn settle(cx: &Context, peers: &Peers, insist: bool) -> Result<Newest, StepError> {
     let unable = |why: String| StepError::new(format!("cannot read the generation of the configuration: {why}"));
     let view = peers.look().await.map_err(|why| unable(why).exit(Exit::TryAgain))?;
     let failed = |e: EtcdError| unable(e.to_string()).exit(Exit::TryAgain);
     let Stored { value, revision } = view.asked.stored(CONFIGURATION_KEY).await.map_err(failed)?;
     let agreed = value.and_then(|text| serde_json::from_str::<Newest>(&text).ok());
     let (own, last) = (digest(&cx.loaded), cx.journal.state().led);
-    let newest = newest(&cx.node.name, &own, last.as_ref(), agreed.as_ref())?;
+    let newest = newest(&cx.node.name, &own, last.as_ref(), agreed.as_ref(), insist)?;
     if agreed.as_ref() != Some(&newest) {
         let text = serde_json::to_string(&newest).unwrap_or_default();
         let stored = view.asked.store(CONFIGURATION_KEY, &text, None, revision).await.map_err(failed)?;
@@ -194,14 +194,20 @@ pub fn digest(loaded: &Loaded) -> String {
 }
 
 /// Decides which configuration is the newest: `own` is this machine's, `last` is what it last worked with.
-fn newest(machine: &str, own: &str, last: Option<&Led>, agreed: Option<&Newest>) -> Result<Newest, StepError> {
+fn newest(
+    machine: &str,
+    own: &str,
+    last: Option<&Led>,
+    agreed: Option<&Newest>,
+    insist: bool,
+) -> Result<Newest, StepError> {
     let of = |generation| Newest { generation, sha256: own.to_owned(), machine: machine.to_owned() };
     let Some(agreed) = agreed else { return Ok(of(1)) };
     if agreed.sha256 == own {
         return Ok(agreed.clone());
     }
     // A machine that has not worked under a lease yet has the first configuration.
-    if last.map_or(1, |last| last.generation) == agreed.generation {
+    if insist || last.map_or(1, |last| last.generation) == agreed.generation {
         return Ok(of(agreed.generation + 1));
     }
     let what = match last {
@@ -212,8 +218,8 @@ fn newest(machine: &str, own: &str, last: Option<&Led>, agreed: Option<&Newest>)
         _ => format!("the configuration of this machine is older than that of {}", agreed.machine),
     };
     let hint = format!(
-        "copy /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d from {} to this machine, and repeat your changes there; or run the \
-         command on that master",
+        "copy /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d from {0} to this machine, and repeat your changes there; or run the \
+         command on {0}. If {0} is gone for good, `nodeinit up --lead --insist` makes this machine's configuration the newest",
         agreed.machine
     );
     Err(StepError::new(what).exit(Exit::BadConfig).hint(hint))
@@ -256,7 +262,7 @@ mod tests {
     #[test]
     fn a_changed_configuration_is_the_next_generation_only_where_the_newest_was() {
         let decide = |own, last: Option<Led>, agreed: Option<Newest>| {
-            newest("m2", own, last.as_ref(), agreed.as_ref()).map(|newest| (newest.generation, newest.machine))
+            newest("m2", own, last.as_ref(), agreed.as_ref(), false).map(|newest| (newest.generation, newest.machine))
         };
         assert_eq!(decide("a", None, None).unwrap(), (1, "m2".into()));
         assert_eq!(decide("a", None, Some(agreed(4, "a"))).unwrap(), (4, "m1".into()));
@@ -266,5 +272,7 @@ mod tests {
         assert_eq!(behind.to_string(), "the configuration of this machine is older than that of m1");
         let both = decide("c", Some(led(3, "a")), Some(agreed(4, "b"))).unwrap_err();
         assert!(both.to_string().starts_with("the configuration was changed on m2, and"), "{both}");
+        let insisted = newest("m2", "c", Some(&led(3, "a")), Some(&agreed(4, "b")), true).unwrap();
+        assert_eq!((insisted.generation, insisted.sha256.as_str()), (5, "c"));
     }
 }

@@ -12,7 +12,19 @@ use crate::{
 use hyper::StatusCode;
 use nodeinit_base::Wait;
 use serde_json::json;
-use std::{collections::BTreeMap, ops::ControlFlow, time::Duration};
+use std::{
+    collections::BTreeMap,
+    net::IpAddr,
+    ops::ControlFlow,
+    time::{Duration, Instant},
+};
+use tokio::net::TcpStream;
+
+/// A kubelet that has not answered for this long does not just restart.
+const SILENCE: Duration = Duration::from_secs(8);
+
+/// How long a connection to a kubelet may take.
+const CONNECT_LIMIT: Duration = Duration::from_secs(2);
 
 const BUDGETS: &str = "/apis/policy/v1/poddisruptionbudgets";
 
@@ -106,7 +118,8 @@ pub async fn drain(cx: &Context, client: &KubeClient, name: &str, force: bool) -
     }
     cx.report.note("drain", format!("evicting {} pods from {name}", pods.len()));
     let limit = cx.cluster.timeouts.node;
-    let look = async || match round(client, name).await {
+    let mut silent = None;
+    let look = async || match round(client, name, &mut silent).await {
         Ok(left) if left.is_empty() => ControlFlow::Break(()),
         Ok(left) => {
             ControlFlow::Continue(left.iter().map(|(pod, why)| format!("{pod}: {why}")).collect::<Vec<_>>().join("; "))
@@ -122,9 +135,20 @@ pub async fn drain(cx: &Context, client: &KubeClient, name: &str, force: bool) -
 }
 
 /// Evicts the pods that are not terminating yet; returns those that are left, with the reason.
-async fn round(client: &KubeClient, node: &str) -> Result<BTreeMap<String, String>, ApiError> {
-    // The kubelet of a dead node confirms nothing; its pods are deleted with the node. The control plane notices after a while.
-    let alive = client.find::<Node>(&format!("/api/v1/nodes/{node}")).await?.is_some_and(|node| node.is_ready());
+async fn round(
+    client: &KubeClient,
+    node: &str,
+    silent: &mut Option<Instant>,
+) -> Result<BTreeMap<String, String>, ApiError> {
+    // The kubelet of a dead node confirms nothing; its pods are deleted with the node. The control plane notices after 40 s.
+    let alive = match client.find::<Node>(&format!("/api/v1/nodes/{node}")).await?.filter(Node::is_ready) {
+        Some(node) if answers(&node).await => {
+            *silent = None;
+            true
+        }
+        Some(_) => silent.get_or_insert_with(Instant::now).elapsed() < SILENCE,
+        None => false,
+    };
     let mut left = BTreeMap::new();
     for pod in pods(client, node).await? {
         let going = pod.metadata.deletion_timestamp.is_some();
@@ -151,6 +175,15 @@ async fn round(client: &KubeClient, node: &str) -> Result<BTreeMap<String, Strin
         };
     }
     Ok(left)
+}
+
+/// Whether the kubelet's port accepts connections.
+async fn answers(node: &Node) -> bool {
+    let address = node.status.addresses.iter().find(|address| address.kind == "InternalIP");
+    let address = address.and_then(|address| address.address.parse::<IpAddr>().ok());
+    let port = node.status.daemon_endpoints.kubelet_endpoint.port.and_then(|port| u16::try_from(port).ok());
+    let Some((address, port)) = address.zip(port) else { return true };
+    matches!(tokio::time::timeout(CONNECT_LIMIT, TcpStream::connect((address, port))).await, Ok(Ok(_)))
 }
 
 /// Returns the pods to evict: not those of DaemonSets, which ignore that a node is cordoned, nor static ones, which belong to
