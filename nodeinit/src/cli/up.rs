@@ -10,10 +10,12 @@ use crate::{
     context::Context,
     engine::{
         error::{Exit, StepError},
+        journal::Record,
         led::Led,
         report::{Event, LOCK},
         runner,
     },
+    host::failpoint,
     pki::bundle::SENT_SECRETS,
     plan::{self, Reach},
     steps::{
@@ -141,11 +143,18 @@ async fn other(common: &Common, command: &str, other: &Other<'_>) -> Exit {
         let kind = if other.role == Role::Worker { "worker" } else { "master" };
         let command = format!("{kind} {command} {}", other.name);
         let (cx, lead) = leading(cx, &command).await?;
-        if let Some(force) = other.replace {
+        execute::begin(&cx, &command, false)?;
+        if let Some(force) = other.replace
+            && !cx.journal.state().replacing.contains(other.name)
+        {
             removal::former(&cx, other.name, other.role, force).await?;
+            failpoint("replace", "removed");
             fanout::forget(&cx, other.name).await?;
         }
-        let exit = run(&cx, &command, &reach, Permit::None, false, lead.as_ref()).await?;
+        let exit = run(&cx, &command, &reach, Permit::None, lead.as_ref()).await?;
+        if exit == Exit::Done && other.replace.is_some() {
+            cx.journal.intend(vec![Record::Replaced { name: other.name.to_owned() }])?;
+        }
         end(&cx, lead, exit).await;
         Ok(exit)
     };
@@ -232,7 +241,8 @@ async fn attempt(args: &Run, permits: Permits) -> Result<Exit, StepError> {
         }
     }
     cx.led = lead.as_ref().map(|lead| lead.led.clone());
-    let exit = run(&cx, "up", &reach, permit, args.accept_clock, lead.as_ref()).await?;
+    execute::begin(&cx, "up", args.accept_clock)?;
+    let exit = run(&cx, "up", &reach, permit, lead.as_ref()).await?;
     if reach != Reach::Here {
         end(&cx, lead, exit).await;
     }
@@ -282,10 +292,8 @@ async fn run(
     command: &str,
     reach: &Reach,
     permit: Permit,
-    accept_clock: bool,
     lead: Option<&Lead>,
 ) -> Result<Exit, StepError> {
-    execute::begin(cx, command, accept_clock)?;
     sweep(cx)?;
     let steps = plan::for_role(cx, reach, permit)?;
     let done = format!("{} is ready: {} of cluster {}", cx.node.name, cx.node.role, cx.cluster.name);

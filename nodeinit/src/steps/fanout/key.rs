@@ -95,7 +95,7 @@ fn sent_host_keys(files: &Files) -> Result<BTreeMap<String, Vec<String>>, StepEr
     Ok(keys)
 }
 
-/// Forgets the host keys of a machine that is replaced.
+/// Forgets the host keys of a machine that is gone, and records that another one takes its place.
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -105,7 +105,7 @@ pub async fn forget(cx: &Context, name: &str) -> Result<(), StepError> {
         cx.place(vec![NewFile::private(HOST_KEYS, text(&keys))]).await?;
     }
     let (cx, name) = (cx.clone(), name.to_owned());
-    blocking(move || Ok(cx.journal.intend(vec![Record::HostKeyGone { name }])?)).await
+    blocking(move || Ok(cx.journal.intend(vec![Record::Replacing { name }])?)).await
 }
 
 /// The keys of the configuration, else of the secrets bundle, else those that the leading master sent or that were trusted on first use.
