@@ -14,7 +14,7 @@ fn the_page_of_the_command_line_is_current() {
     root.build();
     let mut page = include_str!("cli.md").to_owned();
     let shared: Vec<Arg> = root.find_subcommand("plan").into_iter().flat_map(Command::get_arguments).cloned().collect();
-    options(shared.iter().filter(|arg| !is_help(arg)), &mut page);
+    options(shared.iter().filter(|arg| !is_help(arg) && !arg.is_hide_set()), &mut page);
     commands(&mut root, 2, &shared, &mut page);
     is_current("reference/cli.md", &page);
 }

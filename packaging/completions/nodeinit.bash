@@ -169,8 +169,8 @@ _nodeinit() {
             nodeinit__subcmd__certs__subcmd__help,renew)
                 cmd="nodeinit__subcmd__certs__subcmd__help__subcmd__renew"
                 ;;
-            nodeinit__subcmd__config,digest)
-                cmd="nodeinit__subcmd__config__subcmd__digest"
+            nodeinit__subcmd__config,admit)
+                cmd="nodeinit__subcmd__config__subcmd__admit"
                 ;;
             nodeinit__subcmd__config,help)
                 cmd="nodeinit__subcmd__config__subcmd__help"
@@ -187,8 +187,8 @@ _nodeinit() {
             nodeinit__subcmd__config,validate)
                 cmd="nodeinit__subcmd__config__subcmd__validate"
                 ;;
-            nodeinit__subcmd__config__subcmd__help,digest)
-                cmd="nodeinit__subcmd__config__subcmd__help__subcmd__digest"
+            nodeinit__subcmd__config__subcmd__help,admit)
+                cmd="nodeinit__subcmd__config__subcmd__help__subcmd__admit"
                 ;;
             nodeinit__subcmd__config__subcmd__help,help)
                 cmd="nodeinit__subcmd__config__subcmd__help__subcmd__help"
@@ -370,8 +370,8 @@ _nodeinit() {
             nodeinit__subcmd__help__subcmd__certs,renew)
                 cmd="nodeinit__subcmd__help__subcmd__certs__subcmd__renew"
                 ;;
-            nodeinit__subcmd__help__subcmd__config,digest)
-                cmd="nodeinit__subcmd__help__subcmd__config__subcmd__digest"
+            nodeinit__subcmd__help__subcmd__config,admit)
+                cmd="nodeinit__subcmd__help__subcmd__config__subcmd__admit"
                 ;;
             nodeinit__subcmd__help__subcmd__config,init)
                 cmd="nodeinit__subcmd__help__subcmd__config__subcmd__init"
@@ -1305,7 +1305,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__config)
-            opts="-v -q -h --verbose --quiet --help digest init validate show schema help"
+            opts="-v -q -h --verbose --quiet --help admit init validate show schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1318,25 +1318,13 @@ _nodeinit() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        nodeinit__subcmd__config__subcmd__digest)
-            opts="-o -v -q -h --config --output --verbose --quiet --help"
+        nodeinit__subcmd__config__subcmd__admit)
+            opts="-v -q -h --master --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --config)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --output)
-                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
-                    return 0
-                    ;;
-                -o)
-                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
-                    return 0
-                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -1345,7 +1333,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__config__subcmd__help)
-            opts="digest init validate show schema help"
+            opts="admit init validate show schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1358,7 +1346,7 @@ _nodeinit() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        nodeinit__subcmd__config__subcmd__help__subcmd__digest)
+        nodeinit__subcmd__config__subcmd__help__subcmd__admit)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -2241,7 +2229,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__help__subcmd__config)
-            opts="digest init validate show schema"
+            opts="admit init validate show schema"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2254,7 +2242,7 @@ _nodeinit() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
-        nodeinit__subcmd__help__subcmd__config__subcmd__digest)
+        nodeinit__subcmd__help__subcmd__config__subcmd__admit)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

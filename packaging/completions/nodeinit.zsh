@@ -204,19 +204,16 @@ _arguments "${_arguments_options[@]}" : \
         (( CURRENT += 1 ))
         curcontext="${curcontext%:*:*}:nodeinit-config-command-$line[1]:"
         case $line[1] in
-            (digest)
+            (admit)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'-o+[Output format]:OUTPUT:((text\:"Plain text"
-json\:"One JSON object per line"))' \
-'--output=[Output format]:OUTPUT:((text\:"Plain text"
-json\:"One JSON object per line"))' \
+'--master[This machine is a master, which has the same configuration]' \
 '(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '-q[Do not report progress\: print only results and failures]' \
 '--quiet[Do not report progress\: print only results and failures]' \
-'-h[Print help (see more with '\''--help'\'')]' \
-'--help[Print help (see more with '\''--help'\'')]' \
+'-h[Print help]' \
+'--help[Print help]' \
+':led -- The lease of the leading master:_default' \
 && ret=0
 ;;
 (init)
@@ -293,7 +290,7 @@ _arguments "${_arguments_options[@]}" : \
         (( CURRENT += 1 ))
         curcontext="${curcontext%:*:*}:nodeinit-config-help-command-$line[1]:"
         case $line[1] in
-            (digest)
+            (admit)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1628,7 +1625,7 @@ _arguments "${_arguments_options[@]}" : \
         (( CURRENT += 1 ))
         curcontext="${curcontext%:*:*}:nodeinit-help-config-command-$line[1]:"
         case $line[1] in
-            (digest)
+            (admit)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -2226,7 +2223,7 @@ _nodeinit__subcmd__completion_commands() {
 (( $+functions[_nodeinit__subcmd__config_commands] )) ||
 _nodeinit__subcmd__config_commands() {
     local commands; commands=(
-'digest:Print the digest of what all masters share of the configuration; the leading master runs this' \
+'admit:Print the digest of what all masters share of the configuration, if this machine admits the leading master, which runs this' \
 'init:Write a configuration file with the settings that matter; on a terminal, ask for them' \
 'validate:Check the configuration and report every problem' \
 'show:Show the merged configuration and the file that set each value' \
@@ -2235,15 +2232,15 @@ _nodeinit__subcmd__config_commands() {
     )
     _describe -t commands 'nodeinit config commands' commands "$@"
 }
-(( $+functions[_nodeinit__subcmd__config__subcmd__digest_commands] )) ||
-_nodeinit__subcmd__config__subcmd__digest_commands() {
+(( $+functions[_nodeinit__subcmd__config__subcmd__admit_commands] )) ||
+_nodeinit__subcmd__config__subcmd__admit_commands() {
     local commands; commands=()
-    _describe -t commands 'nodeinit config digest commands' commands "$@"
+    _describe -t commands 'nodeinit config admit commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__config__subcmd__help_commands] )) ||
 _nodeinit__subcmd__config__subcmd__help_commands() {
     local commands; commands=(
-'digest:Print the digest of what all masters share of the configuration; the leading master runs this' \
+'admit:Print the digest of what all masters share of the configuration, if this machine admits the leading master, which runs this' \
 'init:Write a configuration file with the settings that matter; on a terminal, ask for them' \
 'validate:Check the configuration and report every problem' \
 'show:Show the merged configuration and the file that set each value' \
@@ -2252,10 +2249,10 @@ _nodeinit__subcmd__config__subcmd__help_commands() {
     )
     _describe -t commands 'nodeinit config help commands' commands "$@"
 }
-(( $+functions[_nodeinit__subcmd__config__subcmd__help__subcmd__digest_commands] )) ||
-_nodeinit__subcmd__config__subcmd__help__subcmd__digest_commands() {
+(( $+functions[_nodeinit__subcmd__config__subcmd__help__subcmd__admit_commands] )) ||
+_nodeinit__subcmd__config__subcmd__help__subcmd__admit_commands() {
     local commands; commands=()
-    _describe -t commands 'nodeinit config help digest commands' commands "$@"
+    _describe -t commands 'nodeinit config help admit commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__config__subcmd__help__subcmd__help_commands] )) ||
 _nodeinit__subcmd__config__subcmd__help__subcmd__help_commands() {
@@ -2574,7 +2571,7 @@ _nodeinit__subcmd__help__subcmd__completion_commands() {
 (( $+functions[_nodeinit__subcmd__help__subcmd__config_commands] )) ||
 _nodeinit__subcmd__help__subcmd__config_commands() {
     local commands; commands=(
-'digest:Print the digest of what all masters share of the configuration; the leading master runs this' \
+'admit:Print the digest of what all masters share of the configuration, if this machine admits the leading master, which runs this' \
 'init:Write a configuration file with the settings that matter; on a terminal, ask for them' \
 'validate:Check the configuration and report every problem' \
 'show:Show the merged configuration and the file that set each value' \
@@ -2582,10 +2579,10 @@ _nodeinit__subcmd__help__subcmd__config_commands() {
     )
     _describe -t commands 'nodeinit help config commands' commands "$@"
 }
-(( $+functions[_nodeinit__subcmd__help__subcmd__config__subcmd__digest_commands] )) ||
-_nodeinit__subcmd__help__subcmd__config__subcmd__digest_commands() {
+(( $+functions[_nodeinit__subcmd__help__subcmd__config__subcmd__admit_commands] )) ||
+_nodeinit__subcmd__help__subcmd__config__subcmd__admit_commands() {
     local commands; commands=()
-    _describe -t commands 'nodeinit help config digest commands' commands "$@"
+    _describe -t commands 'nodeinit help config admit commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__help__subcmd__config__subcmd__init_commands] )) ||
 _nodeinit__subcmd__help__subcmd__config__subcmd__init_commands() {

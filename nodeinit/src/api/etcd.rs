@@ -91,6 +91,9 @@ pub enum EtcdError {
         /// Its own words.
         words: String,
     },
+    /// A lease that is renewed has ended.
+    #[error("the lease has ended")]
+    LeaseEnded,
     /// The keys to etcd.
     #[error("cannot use the etcd client certificate and key: {0}")]
     Keys(String),
@@ -643,6 +646,7 @@ impl Etcd {
                 let reason = Refusal::of(&words);
                 EtcdError::Refused { address, call, words, reason }
             }
+            etcd_client::Error::LeaseKeepAliveError(why) if why.contains("not found") => EtcdError::LeaseEnded,
             source => EtcdError::Call { address, call, source },
         })
     }

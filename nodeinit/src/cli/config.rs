@@ -4,6 +4,8 @@ use super::{Output, Printing, load, print};
 use crate::{
     engine::{
         error::{Exit, StepError},
+        journal::Journal,
+        led::Led,
         report::ConfigProblem,
     },
     host::{commands::Commands, facts, files::Files},
@@ -32,9 +34,9 @@ pub(super) enum Command {
     Show(Source),
     /// Print the JSON Schema (draft 2020-12) of the configuration
     Schema,
-    /// Print the digest of what all masters share of the configuration; the leading master runs this
+    /// Print the digest of what all masters share of the configuration, if this machine admits the leading master, which runs this
     #[command(hide = true)]
-    Digest(Source),
+    Admit(Admit),
 }
 
 /// Which configuration is meant, and how the answer is printed.
@@ -46,6 +48,15 @@ pub(super) struct Source {
     config: Vec<PathBuf>,
     #[command(flatten)]
     printing: Printing,
+}
+
+#[derive(ClapArgs)]
+pub(super) struct Admit {
+    /// The lease of the leading master
+    led: Led,
+    /// This machine is a master, which has the same configuration
+    #[arg(long)]
+    master: bool,
 }
 
 #[derive(ClapArgs)]
@@ -63,7 +74,7 @@ pub(super) async fn run(command: Command) -> Exit {
         Command::Init(args) => (init::run(&args).await.map(|()| Exit::Done), Printing::default()),
         Command::Validate(args) => (validate(&args).await, args.source.printing),
         Command::Show(source) => (show(&source).map(|()| Exit::Done), source.printing),
-        Command::Digest(source) => (digest(&source).map(|()| Exit::Done), source.printing),
+        Command::Admit(args) => (admit(&args).map(|()| Exit::Done), Printing::default()),
         Command::Schema => {
             let schema = format!("{:#}\n", nodeinit_config::json_schema());
             (print(&schema).map(|()| Exit::Done), Printing::default())
@@ -129,9 +140,14 @@ async fn of_this_machine(loaded: &Loaded) -> Vec<Problem> {
     problems
 }
 
-fn digest(source: &Source) -> Result<(), StepError> {
-    let loaded = nodeinit_config::load(&load::layers(&Files::of_machine(), &source.config)?)?;
-    print(&format!("{}\n", lead::digest(&loaded)))
+fn admit(args: &Admit) -> Result<(), StepError> {
+    let files = Files::of_machine();
+    // A configuration that cannot be read is replaced.
+    let loaded = load::layers(&files, &[]).ok().and_then(|layers| nodeinit_config::load(&layers).ok());
+    let own = loaded.map(|loaded| lead::digest(&loaded));
+    let last = Journal::read_only(&files)?.state().led;
+    lead::admit(last.as_ref(), &args.led, own.as_deref().filter(|_| args.master))?;
+    print(&format!("{}\n", own.unwrap_or_default()))
 }
 
 fn show(source: &Source) -> Result<(), StepError> {

@@ -10,7 +10,7 @@ use crate::{
         runner::{self, Outcome},
         runs::{self, Header},
     },
-    steps::{agent, lead::Lead},
+    steps::agent,
 };
 use nix::sys::resource::{UsageWho, getrusage};
 use std::time::SystemTime;
@@ -31,18 +31,10 @@ pub(super) fn begin(cx: &Context, command: &str, accept_clock: bool) -> Result<(
     Ok(())
 }
 
-/// Runs the plan until it ends, or until Ctrl-C or SIGTERM. `done` is what the last line says of a run that changed something; `lead` is
-/// kept meanwhile.
-pub(super) async fn run(cx: &Context, command: &str, plan: &Plan, done: &str, lead: Option<&Lead>) -> Exit {
-    let keep = async {
-        match lead {
-            Some(lead) => lead.keep().await,
-            None => std::future::pending().await,
-        }
-    };
+/// Runs the plan until it ends, or until Ctrl-C or SIGTERM. `done` is what the last line says of a run that changed something.
+pub(super) async fn run(cx: &Context, command: &str, plan: &Plan, done: &str) -> Exit {
     let outcome = tokio::select! {
         outcome = runner::run(plan, cx) => outcome,
-        never = keep => match never {},
         never = agent::approve(cx) => match never {},
         name = stopped() => return interrupted(cx, command, name),
     };

@@ -10,7 +10,6 @@ use crate::{
     context::Context,
     engine::{
         error::{Exit, StepError},
-        journal::Record,
         led::Led,
         report::{Event, LOCK},
         runner,
@@ -135,28 +134,36 @@ struct Other<'a> {
 async fn other(common: &Common, command: &str, other: &Other<'_>) -> Exit {
     let attempt = async || {
         let _lock = setup::lock()?;
-        let cx = made(setup::context(common, Access::Change)?, other)?;
+        let cx = setup::context(common, Access::Change)?;
         listed(&cx, other)?;
-        let reach = Reach::Only { name: other.name.to_owned(), address: other.address };
-        can_reach_others(&cx, &reach)?;
         start(&cx).await?;
         let kind = if other.role == Role::Worker { "worker" } else { "master" };
         let command = format!("{kind} {command} {}", other.name);
+        // Its generation is that of the configuration on the disk.
         let (cx, lead) = leading(cx, &command).await?;
+        let cx = made(cx, other)?;
+        let reach = Reach::Only { name: other.name.to_owned(), address: other.address };
+        can_reach_others(&cx, &reach)?;
+        let is_reached = fanout::hosts(&cx.cluster, &cx.node.name).iter().any(|host| host.machine() == other.name);
+        if !is_reached {
+            let what = format!("{} has no address at which this machine reaches it over SSH", other.name);
+            let hint = "write its `address` to the configuration; a worker that joins on its own is removed with `nodeinit worker remove`";
+            return Err(StepError::new(what).exit(Exit::BadConfig).hint(hint));
+        }
         execute::begin(&cx, &command, false)?;
-        if let Some(force) = other.replace
-            && !cx.journal.state().replacing.contains(other.name)
-        {
-            removal::former(&cx, other.name, other.role, force).await?;
-            failpoint("replace", "removed");
-            fanout::forget(&cx, other.name).await?;
-        }
-        let exit = run(&cx, &command, &reach, Permit::None, lead.as_ref()).await?;
-        if exit == Exit::Done && other.replace.is_some() {
-            cx.journal.intend(vec![Record::Replaced { name: other.name.to_owned() }])?;
-        }
-        end(&cx, lead, exit).await;
-        Ok(exit)
+        let lent = cx.clone();
+        let work = async {
+            if let Some(force) = other.replace {
+                fanout::forget(&lent, other.name).await?;
+                // The new machine of an interrupted replacement is not removed.
+                if fanout::is_new(&lent, other.name).await? {
+                    removal::former(&lent, other.name, other.role, force).await?;
+                    failpoint("replace", "removed");
+                }
+            }
+            run(&lent, &command, &reach, Permit::None).await
+        };
+        lead::under(lead, work).await
     };
     attempt().await.unwrap_or_else(|error: StepError| {
         common.printing.report().failed(command, &error);
@@ -230,25 +237,27 @@ async fn attempt(args: &Run, permits: Permits) -> Result<Exit, StepError> {
     if let Some(led) = &args.led {
         lead::accept(&cx, led, cx.node.role != Role::Worker)?;
     }
-    let (mut lead, mut held) = (None, None);
+    let (mut lead, mut unable) = (None, None);
     if reach != Reach::Here {
-        match lead::take(&cx, "up", args.insist).await? {
-            Taken::Lead(taken) => lead = Some(taken),
-            Taken::Alone => {}
-            Taken::Held(error) if args.lead => return Err(error),
+        match lead::take(&cx, "up", args.insist).await {
+            Ok(Taken::Lead(taken)) => lead = Some(taken),
+            Ok(Taken::WithoutLease) => {}
+            Ok(Taken::Held(error)) | Err(error) if args.lead => return Err(error),
             // This also runs at every boot of the first master, which must come up in any case.
-            Taken::Held(error) => (reach, held) = (Reach::Here, Some(error)),
+            Ok(Taken::Held(error)) | Err(error) => (reach, unable) = (Reach::Here, Some(error)),
         }
     }
     cx.led = lead.as_ref().map(|lead| lead.led.clone());
     execute::begin(&cx, "up", args.accept_clock)?;
-    let exit = run(&cx, "up", &reach, permit, lead.as_ref()).await?;
-    if reach != Reach::Here {
-        end(&cx, lead, exit).await;
+    let is_first = reach != Reach::Here && lead.is_none();
+    let exit = lead::under(lead, run(&cx, "up", &reach, permit)).await?;
+    if is_first && exit == Exit::Done {
+        settle(&cx).await;
     }
-    match held {
+    match unable {
         Some(error) if exit == Exit::Done => {
-            Err(error.hint("this machine is up; run `nodeinit up` again to bring up the others, too"))
+            cx.report.note("up", "this machine is up; the other machines were left alone");
+            Err(error)
         }
         _ => Ok(exit),
     }
@@ -258,24 +267,19 @@ async fn attempt(args: &Run, permits: Permits) -> Result<Exit, StepError> {
 async fn leading(mut cx: Context, command: &str) -> Result<(Context, Option<Lead>), StepError> {
     let lead = match lead::take(&cx, command, false).await? {
         Taken::Lead(lead) => Some(lead),
-        Taken::Alone => None,
+        Taken::WithoutLease => None,
         Taken::Held(error) => return Err(error),
     };
     cx.led = lead.as_ref().map(|lead| lead.led.clone());
     Ok((cx, lead))
 }
 
-/// Ends the lease. A run that started the cluster without one records the first generation of the configuration.
-async fn end(cx: &Context, lead: Option<Lead>, exit: Exit) {
-    let lead = match lead {
-        None if exit == Exit::Done => match lead::take(cx, "up", false).await {
-            Ok(Taken::Lead(lead)) => Some(lead),
-            _ => None,
-        },
-        lead => lead,
-    };
-    if let Some(lead) = lead {
-        lead.end().await;
+/// After a run that started the cluster, records the first generation of the configuration.
+async fn settle(cx: &Context) {
+    match lead::take(cx, "up", false).await {
+        Ok(Taken::Lead(lead)) => lead.end().await,
+        Ok(Taken::WithoutLease) => {}
+        Ok(Taken::Held(error)) | Err(error) => cx.report.note("up", error.to_string()),
     }
 }
 
@@ -287,17 +291,11 @@ async fn start(cx: &Context) -> Result<(), StepError> {
     setup::refuse_changes(cx)
 }
 
-async fn run(
-    cx: &Context,
-    command: &str,
-    reach: &Reach,
-    permit: Permit,
-    lead: Option<&Lead>,
-) -> Result<Exit, StepError> {
+async fn run(cx: &Context, command: &str, reach: &Reach, permit: Permit) -> Result<Exit, StepError> {
     sweep(cx)?;
     let steps = plan::for_role(cx, reach, permit)?;
     let done = format!("{} is ready: {} of cluster {}", cx.node.name, cx.node.role, cx.cluster.name);
-    let exit = execute::run(cx, command, &steps, &done, lead).await;
+    let exit = execute::run(cx, command, &steps, &done).await;
     if exit == Exit::Done {
         // They were sent for this run only. If they cannot be removed, a reboot does it: they are in memory.
         let _ = cx.files.remove_file(SENT_SECRETS);

@@ -218,17 +218,17 @@ async fn apply(target: &Target) -> Outcome {
     let _lock = setup::lock().map_err(|error| (LOCK.to_owned(), error))?;
     let route = route(target).map_err(start)?;
     let lead = leading(target).await.map_err(start)?;
-    let mut outcome = Ok(Exit::Done);
-    for version in route {
-        outcome = apply_one(target, version, lead.as_ref()).await;
-        if !matches!(outcome, Ok(Exit::Done)) {
-            break;
+    let led = lead.as_ref().map(|lead| lead.led.clone());
+    let all = async {
+        for version in route {
+            let outcome = apply_one(target, version, led.as_ref()).await;
+            if !matches!(outcome, Ok(Exit::Done)) {
+                return Ok(outcome);
+            }
         }
-    }
-    if let Some(lead) = lead {
-        lead.end().await;
-    }
-    outcome
+        Ok(Ok(Exit::Done))
+    };
+    lead::under(lead, all).await.map_err(start)?
 }
 
 /// Takes the lease for an upgrade of all machines; on one machine, accepts that of the leading master.
@@ -242,14 +242,14 @@ async fn leading(target: &Target) -> Result<Option<Lead>, StepError> {
     }
     match lead::take(&cx, &format!("upgrade apply {}", target.version), false).await? {
         Taken::Lead(lead) => Ok(Some(lead)),
-        Taken::Alone => Ok(None),
+        Taken::WithoutLease => Ok(None),
         Taken::Held(error) => Err(error),
     }
 }
 
-async fn apply_one(target: &Target, version: KubernetesVersion, lead: Option<&Lead>) -> Outcome {
+async fn apply_one(target: &Target, version: KubernetesVersion, led: Option<&Led>) -> Outcome {
     let (mut cx, plan) = prepared(target, version, Access::Change).map_err(start)?;
-    cx.led = lead.map(|lead| lead.led.clone());
+    cx.led = led.cloned();
     replace::resume(&cx).await.map_err(start)?;
     let options = [(target.local, " --local"), (target.no_drain, " --no-drain")];
     let options: String = options.iter().filter(|(given, _)| *given).map(|(_, option)| *option).collect();
@@ -257,7 +257,7 @@ async fn apply_one(target: &Target, version: KubernetesVersion, lead: Option<&Le
     execute::begin(&cx, &command, false).map_err(start)?;
     let done = match target.local {
         true => format!("{} has Kubernetes {version}", cx.node.name),
-        false => match fanout::alone(&cx.cluster) {
+        false => match fanout::alone(&cx.cluster, &cx.node.name) {
             alone if alone.is_empty() => {
                 format!("all machines of cluster {} have Kubernetes {version}", cx.cluster.name)
             }
@@ -268,7 +268,7 @@ async fn apply_one(target: &Target, version: KubernetesVersion, lead: Option<&Le
             ),
         },
     };
-    let exit = execute::run(&cx, &command, &plan, &done, lead).await;
+    let exit = execute::run(&cx, &command, &plan, &done).await;
     if exit != Exit::Done {
         // Ctrl-C may have come while the control plane was stopped.
         for name in replace::bring_back(&cx).await.map_err(start)? {
@@ -297,7 +297,7 @@ async fn staged(args: &Stage, part: &str, plan: impl Fn(&Cluster, Role, Check) -
     let command = format!("upgrade {part} {}", args.version);
     execute::begin(&cx, &command, false).map_err(start)?;
     let done = format!("{} is prepared for Kubernetes {}", cx.node.name, args.version);
-    Ok(execute::run(&cx, &command, &plan, &done, None).await)
+    Ok(execute::run(&cx, &command, &plan, &done).await)
 }
 
 #[cfg(test)]

@@ -138,13 +138,8 @@ pub enum Record {
         /// Type and base64.
         key: String,
     },
-    /// The machine with this name is gone, and another one takes its place: its host key is not known.
-    Replacing {
-        /// The machine.
-        name: String,
-    },
-    /// The machine with this name has been replaced.
-    Replaced {
+    /// The machine with this name is gone, and its host key with it.
+    HostKeyGone {
         /// The machine.
         name: String,
     },
@@ -167,9 +162,7 @@ impl Record {
             Self::Interfaces { .. } => "interfaces".into(),
             Self::Sysctl { key, .. } => key.clone(),
             Self::Unit { name } | Self::Image { name } => name.clone(),
-            Self::HostKey { name, .. } => format!("host key of {name}"),
-            Self::Replacing { name } => format!("replacing {name}"),
-            Self::Replaced { name } => format!("replaced {name}"),
+            Self::HostKey { name, .. } | Self::HostKeyGone { name } => format!("host key of {name}"),
             Self::Led(led) => format!("led by {}", led.machine),
             Self::EtcdAuthority { .. } => "etcd-authority".into(),
             Self::EtcdBootstrap { .. } => "etcd-bootstrap".into(),
@@ -258,8 +251,6 @@ pub struct State {
     pub images: BTreeSet<String>,
     /// The host keys of machines that were trusted on first use; the last one is valid.
     pub host_keys: BTreeMap<String, String>,
-    /// Machines whose replacement has not ended.
-    pub replacing: BTreeSet<String>,
     /// The last leading master.
     pub led: Option<Led>,
     /// Steps that succeeded at least once.
@@ -315,11 +306,7 @@ impl State {
             Record::Swap { device } => drop(self.swaps.insert(device)),
             Record::Image { name } => drop(self.images.insert(name)),
             Record::HostKey { name, key } => drop(self.host_keys.insert(name, key)),
-            Record::Replacing { name } => {
-                self.host_keys.remove(&name);
-                self.replacing.insert(name);
-            }
-            Record::Replaced { name } => drop(self.replacing.remove(&name)),
+            Record::HostKeyGone { name } => drop(self.host_keys.remove(&name)),
             Record::Led(led) => self.led = Some(led),
             Record::EtcdAuthority { sha256 } => self.etcd.own_authority = Some(sha256),
             Record::EtcdBootstrap { token } => {

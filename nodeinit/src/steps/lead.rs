@@ -1,7 +1,7 @@
 //! The master that leads an operation on other machines: its lease in etcd, and the generation of the configuration.
 //!
 //! Every master can lead, one at a time. The epoch of the lease grows with each leading master; the machines that it works on refuse an
-//! older one. The generation tells which of two differing configurations is newer.
+//! older one. The generation tells which of two differing configurations is newer. Both also grow after etcd was restored from a snapshot.
 
 use super::etcd::{Peers, has_data};
 use crate::{
@@ -17,7 +17,6 @@ use nodeinit_base::{Wait, sha256_hex};
 use nodeinit_config::Loaded;
 use serde::{Deserialize, Serialize};
 use std::{
-    convert::Infallible,
     ops::ControlFlow,
     time::{Duration, Instant, SystemTime},
 };
@@ -59,6 +58,8 @@ struct Newest {
     sha256: String,
     /// The master that changed it.
     machine: String,
+    /// The last epoch.
+    epoch: i64,
 }
 
 /// The lease of this machine. It ends with [`Lead::end`], or by itself.
@@ -70,13 +71,16 @@ pub struct Lead {
 }
 
 impl Lead {
-    /// Renews the lease until this is dropped.
-    pub async fn keep(&self) -> Infallible {
+    /// Renews the lease until this is dropped. Returns an error if another master may have it.
+    async fn keep(&self) -> StepError {
         loop {
             tokio::time::sleep(RENEWAL).await;
-            // While etcd does not answer, no other master gets the lease. If it has ended, the machines refuse the older epoch.
-            if let Ok(view) = self.peers.look().await {
-                let _ = view.asked.renew_lease(self.lease).await;
+            // While etcd has no quorum, no other master gets the lease, and it does not end.
+            if let Ok(view) = self.peers.look().await
+                && let Err(EtcdError::LeaseEnded) = view.asked.renew_lease(self.lease).await
+            {
+                let what = "the lease of this master has ended, so another master may lead";
+                return StepError::new(what).exit(Exit::TryAgain).hint("run the same command again");
             }
         }
     }
@@ -94,7 +98,7 @@ pub enum Taken {
     /// This machine leads.
     Lead(Lead),
     /// There is no other master, or no etcd that could hold a lease.
-    Alone,
+    WithoutLease,
     /// Another master leads.
     Held(StepError),
 }
@@ -105,10 +109,10 @@ pub enum Taken {
 /// If the configuration of another master is newer than this machine's.
 pub async fn take(cx: &Context, command: &str, insist: bool) -> Result<Taken, StepError> {
     if cx.cluster.masters.len() < 2 || !has_data(cx) {
-        return Ok(Taken::Alone);
+        return Ok(Taken::WithoutLease);
     }
     let peers = Peers::of_all(cx)?;
-    let since = cx.clock.now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+    let since = u64::try_from(now(cx)).unwrap_or_default();
     let holder = Holder { machine: cx.node.name.clone(), command: command.to_owned(), since };
     let mut lost: Option<Instant> = None;
     let look = async || match peers.look().await {
@@ -127,18 +131,17 @@ pub async fn take(cx: &Context, command: &str, insist: bool) -> Result<Taken, St
         }
     };
     let wait = Wait::new("the lease of the leading master", PATIENCE).at_most_every(PAUSE);
-    let (lease, epoch) = match wait.until(look).await {
+    let lease = match wait.until(look).await {
         Ok(Some(taken)) => taken,
-        Ok(None) => return Ok(Taken::Alone),
+        Ok(None) => return Ok(Taken::WithoutLease),
         Err(late) => {
             let hint = "wait until that command has ended, or stop it; then run this command again";
             return Ok(Taken::Held(StepError::from(late).hint(hint)));
         }
     };
     match settle(cx, &peers, insist).await {
-        Ok(newest) => {
-            let led =
-                Led { machine: cx.node.name.clone(), epoch, generation: newest.generation, sha256: newest.sha256 };
+        Ok(Newest { generation, sha256, epoch, .. }) => {
+            let led = Led { machine: cx.node.name.clone(), epoch, generation, sha256 };
             cx.journal.intend(vec![Record::Led(led.clone())])?;
             Ok(Taken::Lead(Lead { peers, lease, led }))
         }
@@ -151,18 +154,19 @@ pub async fn take(cx: &Context, command: &str, insist: bool) -> Result<Taken, St
     }
 }
 
-/// Returns the lease and its epoch, or who holds it.
-async fn attempt(etcd: &Etcd, holder: &Holder) -> Result<Result<(i64, i64), String>, EtcdError> {
+/// Returns the lease, or who holds it.
+async fn attempt(etcd: &Etcd, holder: &Holder) -> Result<Result<i64, String>, EtcdError> {
     let Stored { value, revision } = etcd.stored(LEASE_KEY).await?;
     let other = value.and_then(|text| serde_json::from_str::<Holder>(&text).ok());
     if let Some(other) = other.filter(|other| other.machine != holder.machine) {
         let seconds = holder.since.saturating_sub(other.since);
-        return Ok(Err(format!("{} leads `{}` since {seconds} s", other.machine, other.command)));
+        let what = format!("{} leads with `nodeinit {}`, which began {seconds} s before", other.machine, other.command);
+        return Ok(Err(what));
     }
     let lease = etcd.grant_lease(LASTS).await?;
     let text = serde_json::to_string(holder).unwrap_or_default();
     match etcd.store(LEASE_KEY, &text, Some(lease), revision).await? {
-        Some(epoch) => Ok(Ok((lease, epoch))),
+        Some(_) => Ok(Ok(lease)),
         None => {
             etcd.end_lease(lease).await?;
             Ok(Err("another master was faster".to_owned()))
@@ -178,13 +182,40 @@ async fn settle(cx: &Context, peers: &Peers, insist: bool) -> Result<Newest, Ste
     let Stored { value, revision } = view.asked.stored(CONFIGURATION_KEY).await.map_err(failed)?;
     let agreed = value.and_then(|text| serde_json::from_str::<Newest>(&text).ok());
     let (own, last) = (digest(&cx.loaded), cx.journal.state().led);
-    let newest = newest(&cx.node.name, &own, last.as_ref(), agreed.as_ref(), insist)?;
-    if agreed.as_ref() != Some(&newest) {
-        let text = serde_json::to_string(&newest).unwrap_or_default();
-        let stored = view.asked.store(CONFIGURATION_KEY, &text, None, revision).await.map_err(failed)?;
-        stored.ok_or_else(|| unable("another master changed it".to_owned()).exit(Exit::TryAgain))?;
-    }
+    let mut newest = newest(&cx.node.name, &own, last.as_ref(), agreed.as_ref(), insist)?;
+    // The time is later than any epoch that etcd may have lost.
+    newest.epoch = now(cx).max(newest.epoch + 1).max(last.map_or(0, |last| last.epoch + 1));
+    let text = serde_json::to_string(&newest).unwrap_or_default();
+    let stored = view.asked.store(CONFIGURATION_KEY, &text, None, revision).await.map_err(failed)?;
+    stored.ok_or_else(|| unable("another master changed it".to_owned()).exit(Exit::TryAgain))?;
     Ok(newest)
+}
+
+/// Seconds since 1970.
+fn now(cx: &Context) -> i64 {
+    let now = cx.clock.now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(now.as_secs()).unwrap_or_default()
+}
+
+/// Runs a command under the lease, if there is one, and stops it if the lease ends. Then lets another master lead.
+///
+/// # Errors
+/// Those of the command, or that the lease has ended.
+pub async fn under<T>(lead: Option<Lead>, work: impl Future<Output = Result<T, StepError>>) -> Result<T, StepError> {
+    let Some(lead) = lead else { return work.await };
+    let result = tokio::select! {
+        result = work => result,
+        ended = lead.keep() => Err(ended),
+    };
+    lead.end().await;
+    result
+}
+
+/// What a master sends that leads without a lease: the machines refuse an older configuration, and nothing else.
+#[must_use]
+pub fn without_lease(cx: &Context) -> Led {
+    let generation = cx.journal.state().led.map_or(1, |last| last.generation);
+    Led { machine: cx.node.name.clone(), epoch: 0, generation, sha256: digest(&cx.loaded) }
 }
 
 /// Returns the SHA-256, in hex, of what all masters share of a configuration.
@@ -201,13 +232,19 @@ fn newest(
     agreed: Option<&Newest>,
     insist: bool,
 ) -> Result<Newest, StepError> {
-    let of = |generation| Newest { generation, sha256: own.to_owned(), machine: machine.to_owned() };
-    let Some(agreed) = agreed else { return Ok(of(1)) };
+    let known = last.map_or(0, |last| last.generation);
+    let epoch = agreed.map_or(0, |agreed| agreed.epoch);
+    let of = |generation| Newest { generation, sha256: own.to_owned(), machine: machine.to_owned(), epoch };
+    // etcd may have been restored from a snapshot.
+    let Some(agreed) = agreed.filter(|agreed| agreed.generation >= known) else {
+        let changed = last.is_none_or(|last| last.sha256 != own);
+        return Ok(of(known + u64::from(changed)));
+    };
     if agreed.sha256 == own {
         return Ok(agreed.clone());
     }
-    // A machine that has not worked under a lease yet has the first configuration.
-    if insist || last.map_or(1, |last| last.generation) == agreed.generation {
+    // The last run here may have been killed before it recorded the generation.
+    if insist || known == agreed.generation || agreed.machine == machine {
         return Ok(of(agreed.generation + 1));
     }
     let what = match last {
@@ -218,25 +255,52 @@ fn newest(
         _ => format!("the configuration of this machine is older than that of {}", agreed.machine),
     };
     let hint = format!(
-        "copy /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d from {0} to this machine, and repeat your changes there; or run the \
-         command on {0}. If {0} is gone for good, `nodeinit up --lead --insist` makes this machine's configuration the newest",
+        "copy /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d from {0} to this machine, run `nodeinit up --lead` here, and only then make \
+         your changes again; or run the command on {0}. If {0} is gone for good, `nodeinit up --lead --insist` makes this machine's \
+         configuration the newest",
         agreed.machine
     );
     Err(StepError::new(what).exit(Exit::BadConfig).hint(hint))
 }
 
+/// Refuses a leading master before it changes anything on this machine. `own` is the digest of a master's configuration.
+///
+/// # Errors
+/// If another master has led since, if the configuration of the leading master is older than that which this machine had, or if this
+/// machine's was changed here since.
+pub fn admit(last: Option<&Led>, led: &Led, own: Option<&str>) -> Result<(), StepError> {
+    let Some(last) = last else { return Ok(()) };
+    if led.epoch != 0 && last.epoch > led.epoch {
+        let what = format!(
+            "{} has led since (epoch {}): this command of {} (epoch {}) is too late",
+            last.machine, last.epoch, led.machine, led.epoch
+        );
+        return Err(StepError::new(what).hint("run the same command again"));
+    }
+    if last.generation > led.generation {
+        let what = format!(
+            "this machine has the configuration of {} (generation {}), which is newer than that of {} (generation {})",
+            last.machine, last.generation, led.machine, led.generation
+        );
+        let hint = format!("run `nodeinit up --lead` on {}, or copy its configuration", last.machine);
+        return Err(StepError::new(what).exit(Exit::BadConfig).hint(hint));
+    }
+    if own.is_some_and(|own| own != led.sha256 && own != last.sha256) {
+        let what = "the configuration of this machine has changes that no command has applied";
+        return Err(StepError::new(what)
+            .exit(Exit::BadConfig)
+            .hint("run `nodeinit up --lead` on this machine, or undo the changes"));
+    }
+    Ok(())
+}
+
 /// Records under whom this machine works. `shares_configuration`: it is a master, which has the same configuration.
 ///
 /// # Errors
-/// If another master has led since, or the configuration of this machine differs.
+/// As [`admit`], or if the configuration of this machine differs.
 pub fn accept(cx: &Context, led: &Led, shares_configuration: bool) -> Result<(), StepError> {
-    if let Some(newer) = cx.journal.state().led.filter(|newer| newer.epoch > led.epoch) {
-        let what = format!(
-            "{} has led since (epoch {}): this command of {} (epoch {}) is too late, and nothing was changed",
-            newer.machine, newer.epoch, led.machine, led.epoch
-        );
-        return Err(StepError::new(what));
-    }
+    let last = cx.journal.state().led;
+    admit(last.as_ref(), led, None)?;
     if shares_configuration && digest(&cx.loaded) != led.sha256 {
         let what = format!("the configuration of this machine differs from that of {}, which leads", led.machine);
         return Err(StepError::new(what).exit(Exit::BadConfig).hint(format!(
@@ -244,7 +308,8 @@ pub fn accept(cx: &Context, led: &Led, shares_configuration: bool) -> Result<(),
             cx.node.name, led.machine
         )));
     }
-    Ok(cx.journal.intend(vec![Record::Led(led.clone())])?)
+    let epoch = last.map_or(0, |last| last.epoch).max(led.epoch);
+    Ok(cx.journal.intend(vec![Record::Led(Led { epoch, ..led.clone() })])?)
 }
 
 #[cfg(test)]
@@ -256,7 +321,7 @@ mod tests {
     }
 
     fn agreed(generation: u64, sha256: &str) -> Newest {
-        Newest { generation, sha256: sha256.into(), machine: "m1".into() }
+        Newest { generation, sha256: sha256.into(), machine: "m1".into(), epoch: 7 }
     }
 
     #[test]
@@ -266,7 +331,12 @@ mod tests {
         };
         assert_eq!(decide("a", None, None).unwrap(), (1, "m2".into()));
         assert_eq!(decide("a", None, Some(agreed(4, "a"))).unwrap(), (4, "m1".into()));
-        assert_eq!(decide("b", None, Some(agreed(1, "a"))).unwrap(), (2, "m2".into()));
+        assert!(decide("b", None, Some(agreed(1, "a"))).is_err(), "it has never had the newest");
+        assert_eq!(
+            decide("a", Some(led(6, "a")), Some(agreed(4, "a"))).unwrap(),
+            (6, "m2".into()),
+            "etcd was restored"
+        );
         assert_eq!(decide("b", Some(led(4, "a")), Some(agreed(4, "a"))).unwrap(), (5, "m2".into()));
         let behind = decide("a", Some(led(3, "a")), Some(agreed(4, "b"))).unwrap_err();
         assert_eq!(behind.to_string(), "the configuration of this machine is older than that of m1");
@@ -274,5 +344,19 @@ mod tests {
         assert!(both.to_string().starts_with("the configuration was changed on m2, and"), "{both}");
         let insisted = newest("m2", "c", Some(&led(3, "a")), Some(&agreed(4, "b")), true).unwrap();
         assert_eq!((insisted.generation, insisted.sha256.as_str()), (5, "c"));
+        let killed = newest("m1", "c", Some(&led(3, "a")), Some(&agreed(4, "b")), false).unwrap();
+        assert_eq!(killed.generation, 5, "its own change was not recorded here");
+    }
+
+    #[test]
+    fn a_machine_refuses_what_is_older_and_keeps_changes_that_nobody_applied() {
+        let last = led(4, "a");
+        let admit = |epoch, generation, own| admit(Some(&last), &Led { epoch, ..led(generation, "b") }, own).is_ok();
+        assert!(admit(7, 4, None) && admit(8, 5, None));
+        assert!(!admit(6, 5, None), "another master has led since");
+        assert!(admit(0, 4, None) && !admit(0, 3, None), "without a lease, only the generation counts");
+        assert!(!admit(8, 3, None));
+        assert!(admit(8, 5, Some("a")) && admit(8, 5, Some("b")) && !admit(8, 5, Some("c")));
+        assert!(super::admit(None, &led(1, "b"), Some("c")).is_ok());
     }
 }

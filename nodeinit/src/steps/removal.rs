@@ -22,6 +22,11 @@ const CONTROL_PLANE: &str = "node-role.kubernetes.io/control-plane";
 /// # Errors
 /// If etcd would lose its quorum and `force` is not set, if pods cannot be evicted, or if there is no such master.
 pub async fn master(cx: &Context, name: &str, force: bool) -> Result<(), StepError> {
+    remove_master(cx, name, force, force).await
+}
+
+/// `lose_quorum`: etcd may lose its quorum. `force`: pods without a controller may be deleted.
+async fn remove_master(cx: &Context, name: &str, lose_quorum: bool, force: bool) -> Result<(), StepError> {
     if name == cx.node.name {
         let what = format!("{name} is this machine");
         return Err(StepError::new(what)
@@ -44,7 +49,7 @@ pub async fn master(cx: &Context, name: &str, force: bool) -> Result<(), StepErr
     }
     if let Some(member) = member {
         match leave::keep_quorum(&view, member) {
-            Err(e) if force => cx.report.note("etcd", format!("{e}; continuing because of --force")),
+            Err(e) if lose_quorum => cx.report.note("etcd", format!("{e}; continuing because of --force")),
             kept => kept?,
         }
     }
@@ -86,7 +91,7 @@ pub async fn worker(cx: &Context, name: &str, force: bool) -> Result<(), StepErr
 /// Removes the former machine of a name before a new one is added, as far as it is still in the cluster.
 ///
 /// # Errors
-/// As [`master`] and [`worker`].
+/// As [`worker`], or if etcd would lose its quorum.
 pub async fn former(cx: &Context, name: &str, role: Role, force: bool) -> Result<(), StepError> {
     let (_, node) = find(cx, name).await?;
     match role {
@@ -95,7 +100,7 @@ pub async fn former(cx: &Context, name: &str, role: Role, force: bool) -> Result
         Role::FirstMaster | Role::Master => {
             let view = health::quorate(cx).await?;
             let is_member = view.members.members.iter().any(|member| member.name == name);
-            if node.is_none() && !is_member { Ok(()) } else { master(cx, name, force).await }
+            if node.is_none() && !is_member { Ok(()) } else { remove_master(cx, name, false, force).await }
         }
     }
 }

@@ -13,56 +13,24 @@ use crate::{
     steps::pki::bundle,
 };
 use async_trait::async_trait;
-use nodeinit_config::{
-    Secret,
-    cluster::{Cluster, Role},
-    format::HOST_KEY,
-};
+use nodeinit_config::{Secret, cluster::Cluster, format::HOST_KEY};
 use nodeinit_protocol::bundle::SshKey;
 use nodeinit_ssh::ClientKey;
 use std::{collections::BTreeMap, fmt::Write, path::Path, time::SystemTime};
 
 /// The private key.
-const KEY: &str = "/etc/nodeinit/ssh/id";
+pub(super) const KEY: &str = "/etc/nodeinit/ssh/id";
 
 /// The host keys; each line is the name of a machine and a key.
 const HOST_KEYS: &str = "/etc/nodeinit/ssh/known_hosts";
 
-/// Who may log in as root.
-const AUTHORIZED: &str = "/root/.ssh/authorized_keys";
-
 /// This machine's own host keys.
 const OWN_HOST_KEYS: &str = "/etc/ssh";
 
-/// Step `fan-out-key`: this master has the SSH key and the host keys that the leading master sent, and lets that key in.
+/// Step `fan-out-key`: this master has the SSH key and the host keys that the leading master sent.
 pub struct FanOutKey;
 
 fn wanted(cx: &Context) -> Result<Vec<NewFile>, StepError> {
-    let mut files = sent(cx)?;
-    files.extend(authorized(cx)?);
-    Ok(files)
-}
-
-/// Returns root's `authorized_keys` with the key: the first master has the key, but nobody has let it in there. Another user's file belongs
-/// to that user.
-fn authorized(cx: &Context) -> Result<Option<NewFile>, StepError> {
-    let cluster = &cx.cluster;
-    if cx.node.role != Role::FirstMaster || cluster.masters.len() < 2 || cluster.ssh.user != "root" {
-        return Ok(None);
-    }
-    // Without a key, this master brings up only itself.
-    let Ok(key) = read_key(&cx.files, cluster, cx.clock.now()) else { return Ok(None) };
-    let text = cx.files.read_text(AUTHORIZED)?.unwrap_or_default();
-    let blob = key.public().split(' ').nth(1).unwrap_or_default();
-    if text.lines().any(|line| line.split(' ').any(|word| word == blob)) {
-        return Ok(None);
-    }
-    let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-    let mode = cx.files.mode(AUTHORIZED.as_ref()).unwrap_or(0o600);
-    Ok(Some(NewFile { mode, ..NewFile::private(AUTHORIZED, format!("{text}{end}{}\n", key.public())) }))
-}
-
-fn sent(cx: &Context) -> Result<Vec<NewFile>, StepError> {
     if bundle::place(&cx.files) != SENT_SECRETS {
         return Ok(Vec::new());
     }
@@ -95,7 +63,7 @@ fn sent_host_keys(files: &Files) -> Result<BTreeMap<String, Vec<String>>, StepEr
     Ok(keys)
 }
 
-/// Forgets the host keys of a machine that is gone, and records that another one takes its place.
+/// Forgets the host keys of a machine that is gone.
 ///
 /// # Errors
 /// If the file cannot be written.
@@ -105,7 +73,7 @@ pub async fn forget(cx: &Context, name: &str) -> Result<(), StepError> {
         cx.place(vec![NewFile::private(HOST_KEYS, text(&keys))]).await?;
     }
     let (cx, name) = (cx.clone(), name.to_owned());
-    blocking(move || Ok(cx.journal.intend(vec![Record::Replacing { name }])?)).await
+    blocking(move || Ok(cx.journal.intend(vec![Record::HostKeyGone { name }])?)).await
 }
 
 /// The keys of the configuration, else of the secrets bundle, else those that the leading master sent or that were trusted on first use.

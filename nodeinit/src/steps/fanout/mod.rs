@@ -19,6 +19,8 @@ use crate::{
     context::{Context, blocking},
     engine::{
         error::{Exit, StepError},
+        journal::JOURNAL,
+        led::Led,
         step::{State, Step},
         step_id::StepId,
     },
@@ -28,6 +30,7 @@ use crate::{
 use async_trait::async_trait;
 pub(super) use fleet::Fleet;
 use fleet::Program;
+use key::key_to_send;
 pub use key::{FanOutKey, forget, read_key};
 use nodeinit_config::cluster::{Cluster, Machine, Role};
 use nodeinit_protocol::{WorkerSecrets, paths::CONFIG};
@@ -42,6 +45,9 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit};
 
 /// How long a look may wait for a machine to let us in.
 const LOOK: Duration = Duration::from_secs(5);
+
+/// How long a machine that is replaced may take to let us in.
+const REACH: Duration = Duration::from_secs(30);
 
 /// What is done on another machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,11 +118,23 @@ fn all(cluster: &Cluster, own: &str, fleet: &Rc<Fleet>, work: Work) -> Vec<Host>
         .collect()
 }
 
-/// Returns the names of the workers that this machine does not reach.
+/// Returns the names of the machines that the master `own` does not reach.
 #[must_use]
-pub fn alone(cluster: &Cluster) -> Vec<&str> {
-    let alone = cluster.workers.iter().filter(|machine| fleet::address(machine).is_none());
-    alone.map(|machine| machine.name.as_str()).collect()
+pub fn alone<'a>(cluster: &'a Cluster, own: &str) -> Vec<&'a str> {
+    let alone = cluster.machines().filter(|(machine, _)| machine.name != own && fleet::address(machine).is_none());
+    alone.map(|(machine, _)| machine.name.as_str()).collect()
+}
+
+/// Whether nodeinit has not worked yet on a machine, which takes the place of another one.
+///
+/// # Errors
+/// If it does not let us in.
+pub async fn is_new(cx: &Context, name: &str) -> Result<bool, StepError> {
+    let Some((machine, _)) = cx.cluster.machines().find(|(machine, _)| machine.name == name) else { return Ok(false) };
+    let session = Fleet::new(&cx.cluster).connect(cx, machine, REACH).await?;
+    let output = session.output(&format!("[ -e {JOURNAL} ] || echo new"), LOOK).await;
+    let output = output.map_err(|e| StepError::caused(format!("cannot look at {name}"), e).exit(Exit::TryAgain))?;
+    Ok(output.lines().any(|line| line == "new"))
 }
 
 /// Where all machines but the first master listen for SSH, each with the host keys that the configuration has of it.
@@ -159,7 +177,7 @@ impl Host {
     /// What nodeinit does there.
     fn task(&self, cx: &Context) -> Task {
         let version = cx.cluster.version;
-        let led = cx.led.as_ref().map(|led| format!(" --led {led}")).unwrap_or_default();
+        let led = format!(" --led {}", Self::led(cx));
         let upgrade = |command: String, failure| Task {
             look: format!("upgrade plan {version} --local"),
             command,
@@ -183,9 +201,20 @@ impl Host {
         }
     }
 
+    /// What it is sent about the leading master.
+    fn led(cx: &Context) -> Led {
+        // An address of the command line may have changed the configuration since the lease was taken.
+        let led = cx.led.clone().unwrap_or_else(|| lead::without_lease(cx));
+        Led { sha256: lead::digest(&cx.loaded), ..led }
+    }
+
     /// Whether its own configuration, which the operator may have written, is the same as this machine's.
+    ///
+    /// # Errors
+    /// If it refuses this leading master.
     async fn keeps_config(&self, cx: &Context, remote: &Remote, program: &Program) -> Result<bool, StepError> {
-        Ok(self.role == Role::FirstMaster && remote.digest_of_config(program).await? == lead::digest(&cx.loaded))
+        let digest = remote.admission(program, &Self::led(cx), self.role != Role::Worker).await?;
+        Ok(self.role == Role::FirstMaster && digest == Some(lead::digest(&cx.loaded)))
     }
 
     /// Brings it up over one connection.
@@ -198,9 +227,10 @@ impl Host {
         let program = self.fleet.program().await?;
         let context = cx.clone();
         let needed = blocking(move || source::needed(&context)).await?;
+        let keeps_config = self.keeps_config(cx, &remote, program).await?;
         let place = match self.work {
             Work::Stage | Work::Etcd => Some(STAGED),
-            Work::Up | Work::Upgrade => (!self.keeps_config(cx, &remote, program).await?).then_some(CONFIG),
+            Work::Up | Work::Upgrade => (!keeps_config).then_some(CONFIG),
         };
         if remote.equip(program, place.map(|path| (path, config)), &payload::releases(cx), &needed).await? {
             remote.lend(cx, self.fleet.depot(cx).await?).await?;
@@ -290,7 +320,11 @@ impl Step for Host {
         };
         let program = self.fleet.program().await?;
         let config = (!self.keeps_config(cx, &remote, program).await?).then_some(config.as_str());
-        let state = match remote.plan(program, config, &payload::releases(cx)).await? {
+        let key = match self.role != Role::Worker && self.work == Work::Up {
+            true => Some(key_to_send(cx)?.private),
+            false => None,
+        };
+        let state = match remote.plan(program, config, &payload::releases(cx), key.as_ref()).await? {
             Some(changes) if self.work != Work::Stage || changes.is_empty() => State::of(changes),
             Some(_) => State::needed(self.title()),
             None => State::needed(self.title()),

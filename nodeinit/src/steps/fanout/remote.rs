@@ -1,11 +1,12 @@
 //! One machine, over one SSH connection.
 
-use super::{STAGED, depot::Depot, fleet::Program, payload};
+use super::{STAGED, depot::Depot, fleet::Program, key::KEY, payload};
 use crate::{
     api::lent::LENT,
     context::Context,
     engine::{
         error::{Exit, StepError},
+        led::Led,
         report::Event,
     },
     host::failpoint,
@@ -14,7 +15,9 @@ use crate::{
 use bytes::Bytes;
 use nodeinit_config::Secret;
 use nodeinit_protocol::{Line, paths::CONFIG};
-use nodeinit_ssh::{COMMAND, LockWait, Ran, RemoteFile, Session, SshError, UPLOAD, Wanted, quoted, run_limit};
+use nodeinit_ssh::{
+    COMMAND, LockWait, Ran, RemoteFile, Session, SshError, UPLOAD, Wanted, hex_word, quoted, run_limit,
+};
 use std::path::PathBuf;
 use zeroize::Zeroizing;
 
@@ -72,9 +75,12 @@ impl Remote {
         program: &Program,
         config: Option<&str>,
         releases: &[(String, Bytes)],
+        key: Option<&Secret<String>>,
     ) -> Result<Option<Vec<String>>, StepError> {
         let config = config.map(|config| (CONFIG, config));
-        let all: Vec<String> = wanted(program, config, releases).iter().map(Wanted::is_there).collect();
+        let mut all: Vec<String> = wanted(program, config, releases).iter().map(Wanted::is_there).collect();
+        let to = RemoteFile { path: KEY, mode: 0o600, directory: None };
+        all.extend(key.map(|key| Wanted::new(to, Bytes::copy_from_slice(key.expose().as_bytes())).is_there()));
         let command = format!(
             "{} && [ ! -e {SENT_SECRETS} ] && [ ! -e {LENT} ] || exit {OTHER}; exec {} {} --output json",
             all.join(" && "),
@@ -98,11 +104,24 @@ impl Remote {
         Ok(Some(changes))
     }
 
-    /// Returns the digest of the configuration that the machine has; empty if it has no nodeinit or no configuration.
-    pub(super) async fn digest_of_config(&self, program: &Program) -> Result<String, StepError> {
-        let command = format!("{} config digest 2>/dev/null || true", program.path);
+    /// Returns the digest of the configuration that the machine has; `None` if it has no nodeinit, an older one, or no configuration.
+    ///
+    /// # Errors
+    /// If the machine refuses this leading master.
+    pub(super) async fn admission(
+        &self,
+        program: &Program,
+        led: &Led,
+        master: bool,
+    ) -> Result<Option<String>, StepError> {
+        let master = if master { " --master" } else { "" };
+        let command = format!("{} config admit {led}{master}", program.path);
         let output = self.session.run(&command, b"", COMMAND).await.map_err(|e| self.failed(e))?;
-        Ok(output.stdout.trim().to_owned())
+        let refused = [Exit::Failed, Exit::BadConfig].iter().any(|exit| output.code == u32::from(*exit as u8));
+        match output.stderr.split_once("error: ") {
+            Some((_, why)) if refused => Err(StepError::new(format!("{} refuses: {}", self.name, why.trim()))),
+            _ => Ok(hex_word(&output.stdout, 64).map(str::to_owned)),
+        }
     }
 
     /// Brings what differs of our program, the configuration, and the files of releases that it needs. Returns whether one of `artifacts` is

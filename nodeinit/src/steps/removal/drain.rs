@@ -11,21 +11,17 @@ use crate::{
 };
 use hyper::StatusCode;
 use nodeinit_base::Wait;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
-    net::IpAddr,
     ops::ControlFlow,
     time::{Duration, Instant},
 };
-use tokio::net::TcpStream;
 
-/// A kubelet that has not answered for this long does not just restart.
-const SILENCE: Duration = Duration::from_secs(8);
+/// A kubelet that has not renewed its lease for this long is gone. It does so every 10 s.
+const SILENCE: Duration = Duration::from_secs(16);
 
-/// How long a connection to a kubelet may take.
-const CONNECT_LIMIT: Duration = Duration::from_secs(2);
-
+const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 const BUDGETS: &str = "/apis/policy/v1/poddisruptionbudgets";
 
 /// Marks the node as unschedulable.
@@ -118,8 +114,8 @@ pub async fn drain(cx: &Context, client: &KubeClient, name: &str, force: bool) -
     }
     cx.report.note("drain", format!("evicting {} pods from {name}", pods.len()));
     let limit = cx.cluster.timeouts.node;
-    let mut silent = None;
-    let look = async || match round(client, name, &mut silent).await {
+    let mut last = (None, Instant::now());
+    let look = async || match round(client, name, &mut last).await {
         Ok(left) if left.is_empty() => ControlFlow::Break(()),
         Ok(left) => {
             ControlFlow::Continue(left.iter().map(|(pod, why)| format!("{pod}: {why}")).collect::<Vec<_>>().join("; "))
@@ -138,17 +134,15 @@ pub async fn drain(cx: &Context, client: &KubeClient, name: &str, force: bool) -
 async fn round(
     client: &KubeClient,
     node: &str,
-    silent: &mut Option<Instant>,
+    last: &mut (Option<String>, Instant),
 ) -> Result<BTreeMap<String, String>, ApiError> {
     // The kubelet of a dead node confirms nothing; its pods are deleted with the node. The control plane notices after 40 s.
-    let alive = match client.find::<Node>(&format!("/api/v1/nodes/{node}")).await?.filter(Node::is_ready) {
-        Some(node) if answers(&node).await => {
-            *silent = None;
-            true
-        }
-        Some(_) => silent.get_or_insert_with(Instant::now).elapsed() < SILENCE,
-        None => false,
-    };
+    let is_ready = client.find::<Node>(&format!("/api/v1/nodes/{node}")).await?.is_some_and(|node| node.is_ready());
+    let renewed = renewal(client, node).await?;
+    if last.0 != renewed {
+        *last = (renewed, Instant::now());
+    }
+    let alive = is_ready && last.1.elapsed() < SILENCE;
     let mut left = BTreeMap::new();
     for pod in pods(client, node).await? {
         let going = pod.metadata.deletion_timestamp.is_some();
@@ -177,13 +171,10 @@ async fn round(
     Ok(left)
 }
 
-/// Whether the kubelet's port accepts connections.
-async fn answers(node: &Node) -> bool {
-    let address = node.status.addresses.iter().find(|address| address.kind == "InternalIP");
-    let address = address.and_then(|address| address.address.parse::<IpAddr>().ok());
-    let port = node.status.daemon_endpoints.kubelet_endpoint.port.and_then(|port| u16::try_from(port).ok());
-    let Some((address, port)) = address.zip(port) else { return true };
-    matches!(tokio::time::timeout(CONNECT_LIMIT, TcpStream::connect((address, port))).await, Ok(Ok(_)))
+/// Returns when the kubelet last renewed its lease, which it does every 10 s.
+async fn renewal(client: &KubeClient, node: &str) -> Result<Option<String>, ApiError> {
+    let lease: Option<Value> = client.find(&format!("{LEASES}/{node}")).await?;
+    Ok(lease.and_then(|lease| Some(lease["spec"]["renewTime"].as_str()?.to_owned())))
 }
 
 /// Returns the pods to evict: not those of DaemonSets, which ignore that a node is cordoned, nor static ones, which belong to
@@ -214,7 +205,6 @@ fn shown(pod: &Pod) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::Value;
 
     #[test]
     fn some_pods_stay() {
