@@ -12,11 +12,7 @@ binary=${2:?BINARY}
 export LAB_BARE=1
 fresh_hosts b 61 5
 first=${names[0]}
-"$host" ssh "$first" mkdir -p /etc/nodeinit/conf.d
-"$host" copy "$first" "$(release_dir)/cluster.yaml" /etc/nodeinit/config.yaml
-"$lab/machines.sh" "${names[@]:0:3}" -- "${names[@]:3}" | "$host" ssh "$first" 'cat >/etc/nodeinit/conf.d/10-machines.yaml'
-"$host" copy "$first" "$LAB_DIR/ssh_key" /root/.ssh/id_ed25519
-"$host" copy "$first" "$binary" /usr/local/bin/nodeinit
+equip_first "$binary"
 
 directory() { # in the official layout; no CAP_SYS_RESOURCE in the lab
   "$host" ssh "$1" bash -es <<'END'

@@ -4,6 +4,7 @@ bench=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=../lab/lib.sh
 . "$bench/../lab/lib.sh"
 host=$lab/host.sh
+start=${EPOCHREALTIME/./} # microseconds; a script sets it again when its clock starts
 
 fresh_host() { # NAME IP
   only_one "bench-$1"
@@ -39,3 +40,12 @@ on_all() { # FUNCTION: in parallel for all names of hosts
   done
   for job in "${jobs[@]}"; do wait "$job"; done
 }
+equip_first() { # BINARY: gives the first of three masters and two workers nodeinit, their configuration, and the key to the other hosts
+  "$host" ssh "${names[0]}" mkdir -p /etc/nodeinit/conf.d
+  "$host" copy "${names[0]}" "$(release_dir)/cluster.yaml" /etc/nodeinit/config.yaml
+  "$lab/machines.sh" "${names[@]:0:3}" -- "${names[@]:3}" | "$host" ssh "${names[0]}" 'cat >/etc/nodeinit/conf.d/10-machines.yaml'
+  "$host" copy "${names[0]}" "$LAB_DIR/ssh_key" /root/.ssh/id_ed25519
+  "$host" copy "${names[0]}" "$1" /usr/local/bin/nodeinit
+}
+since() { local t=$((${EPOCHREALTIME/./} - start)); printf '%d.%03d' $((t / 1000000)) $((t / 1000 % 1000)); }
+say() { echo "$(since)  $*" >&2; }

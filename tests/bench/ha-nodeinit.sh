@@ -10,11 +10,7 @@ binary=${2:?BINARY}
 [ "$mode" = ha-fresh ] || export LAB_IMPORTED=1
 fresh_hosts "${3:-h}" "${4:-51}" 5
 first=${names[0]}
-"$host" ssh "$first" mkdir -p /etc/nodeinit/conf.d
-"$host" copy "$first" "$(release_dir)/cluster.yaml" /etc/nodeinit/config.yaml
-"$lab/machines.sh" "${names[@]:0:3}" -- "${names[@]:3}" | "$host" ssh "$first" 'cat >/etc/nodeinit/conf.d/10-machines.yaml'
-"$host" copy "$first" "$LAB_DIR/ssh_key" /root/.ssh/id_ed25519
-"$host" copy "$first" "$binary" /usr/local/bin/nodeinit
+equip_first "$binary"
 "$host" copy "$first" "$bench/ha-on-host.py" /root/
 if [ "$mode" = ha ]; then
   "$host" copy "$first" "$bench/ha.yaml" /etc/nodeinit/conf.d/20-ha.yaml

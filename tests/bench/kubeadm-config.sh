@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Writes kubeadm's configuration on a host, with the same settings for the lab's kernel as tests/lab/cluster.yaml:
-# kubeadm-config.sh HOST IP [TOKEN CERTIFICATE-KEY], the last two if other machines will join.
+# kubeadm-config.sh HOST IP [TOKEN CERTIFICATE-KEY], the last two if other machines will join. LAB_ENDPOINT=HOST:PORT is a load balancer.
 set -euo pipefail
 host=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/../lab/host.sh
 name=$1
@@ -17,7 +17,7 @@ nodeRegistration: {criSocket: unix:///run/containerd/containerd.sock}
 apiVersion: kubeadm.k8s.io/v1beta4
 kind: ClusterConfiguration
 kubernetesVersion: $("$host" ssh "$name" /opt/lab/bin/kubelet --version | awk '{print $2}')
-controlPlaneEndpoint: $ip:6443
+controlPlaneEndpoint: ${LAB_ENDPOINT:-$ip:6443}
 networking: {podSubnet: 10.244.0.0/16}
 ---
 apiVersion: kubelet.config.k8s.io/v1beta1
