@@ -6,6 +6,7 @@ import lzma
 import os
 import pathlib
 import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -14,6 +15,9 @@ import report
 
 HERE = pathlib.Path(__file__).resolve().parent
 DOCS = HERE.parent.parent / "docs"
+PAGE = DOCS / "reference/benchmarks.md"
+# The parts of the page in order; each benchmark writes its own.
+PARTS = ["# Benchmarks", "## bundle", "## upgrade"]
 # The runs of each round, in this order; every other round reverses each pair, because the load may rise or fall.
 PLAN = [("limit", "limit"), ("kubeadm", "idle"), ("nodeinit", "idle"), ("kubeadm", "small"), ("nodeinit", "small"),
         ("kubeadm", "busy"), ("nodeinit", "busy"), ("kubeadm", "fresh"), ("nodeinit", "fresh"),
@@ -53,6 +57,14 @@ def machine():
     return f"{os.cpu_count()} processors ({processor}), {memory:.0f} GB of memory, Linux {platform.release()}"
 
 
+def publish(text):
+    """Replaces the part of the page that starts with the same heading as the text."""
+    former = re.split(rf"^(?=(?:{'|'.join(PARTS)})$)", PAGE.read_text() if PAGE.exists() else "", flags=re.MULTILINE)
+    parts = {part.partition("\n")[0]: part.strip() + "\n" for part in [*former, text]}
+    PAGE.write_text("\n".join(parts[heading] for heading in PARTS if heading in parts))
+    print("\n" + text)
+
+
 def main():
     binary = pathlib.Path(sys.argv[1]).resolve()
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else int(os.environ.get("BENCH_ROUNDS", "3"))
@@ -65,14 +77,9 @@ def main():
             runs.append({**run(tool, mode, binary), "round": number})
             print(report.line(runs[-1]), flush=True)
 
-    DOCS.mkdir(exist_ok=True)
     facts = {"processors": os.cpu_count(), "machine": machine(), "date": datetime.date.today().isoformat(), "rounds": rounds, "size": size, "packed": packed}
     (DOCS / "reference/benchmarks.svg").write_text(report.chart(runs, PLAN))
-    page = DOCS / "reference/benchmarks.md"
-    _, mark, bundle = (page.read_text() if page.exists() else "").partition(report.BUNDLE)
-    text = report.markdown(runs, PLAN, facts) + mark + bundle
-    page.write_text(text)
-    print("\n" + text)
+    publish(report.markdown(runs, PLAN, facts))
     median = {pair: statistics.median(r["seconds"] for r in runs if (r["tool"], r["mode"]) == pair) for pair in PLAN}
     print(f"nodeinit/limit: {median['nodeinit', 'idle'] / median['limit', 'limit']:.1f}")
     for mode in ("idle", "fresh", "small", "ha", "ha-fresh"):

@@ -32,7 +32,8 @@ def markdown(pairs):
         return [pair[mode][key] for pair in pairs]
 
     loads = [run["load"] for pair in pairs for run in pair.values()]
-    text = f"""{report.BUNDLE}
+    text = f"""## bundle
+
 Written by `make bench-bundle` on {datetime.date.today().isoformat()}: {bench.machine()}; load before the runs {min(loads):.1f} to {max(loads):.1f}.
 Three masters and two workers on hosts with only Debian, without containerd; one `up`, from its start to its end, with all nodes Ready.
 
@@ -66,9 +67,7 @@ def main():
         order = ["each", "bundle"] if number % 2 else ["bundle", "each"]
         pairs.append({mode: run(mode, binary) for mode in order})
     text = markdown(pairs)
-    page = bench.DOCS / "reference/benchmarks.md"
-    page.write_text(page.read_text().split(report.BUNDLE)[0] + text)
-    print("\n" + text)
+    bench.publish(text)
     ratio = statistics.median(pair["bundle"]["seconds"] / pair["each"]["seconds"] for pair in pairs)
     if ratio > LIMIT:
         sys.exit(f"the bundle takes {ratio:.2f} times as long as directories; {LIMIT} is the limit")

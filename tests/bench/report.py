@@ -1,8 +1,6 @@
 """Formats the results of the benchmark as text, Markdown and a chart."""
 import statistics
 
-# Starts the part of the page that bundle.py writes.
-BUNDLE = "## bundle\n"
 COLOURS = {"limit": "#8a8f98", "kubeadm": "#c2703d", "nodeinit": "#2f7d5d"}
 
 
