@@ -2,40 +2,8 @@
 
 use nodeinit_tests::{Cluster, Host, Output, Running, newest_version, release_directory_of, version};
 
-/// A Deployment of four replicas with a PodDisruptionBudget behind a Service, and a pod that requests it 20 times a second.
-const WORKLOAD: &str = r#"apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 4
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists}]
-      topologySpreadConstraints:
-      - {maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: web}}}
-      terminationGracePeriodSeconds: 20
-      containers:
-      - name: web
-        image: localhost/tools:lab
-        command: [socat, "TCP-LISTEN:8080,fork,reuseaddr", "SYSTEM:read -r request; echo HTTP/1.0 200 OK; echo; echo web"]
-        readinessProbe: {tcpSocket: {port: 8080}, periodSeconds: 1}
-        lifecycle: {preStop: {sleep: {seconds: 5}}}
----
-apiVersion: policy/v1
-kind: PodDisruptionBudget
-metadata: {name: web}
-spec: {minAvailable: 3, selector: {matchLabels: {app: web}}}
----
-apiVersion: v1
-kind: Service
-metadata: {name: web}
-spec:
-  clusterIP: 10.96.0.200
-  selector: {app: web}
-  ports: [{port: 80, targetPort: 8080}]
-"#;
+/// A Deployment of four replicas with a PodDisruptionBudget behind a Service. A client requests it 20 times a second.
+const WORKLOAD: &str = include_str!("workload.yaml");
 
 /// Requests a URL 20 times a second until told to stop. Prints the requests, the failures, and the failures after one retry.
 const CLIENT: &str = r#"all=0 failed=0 twice=0
