@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build check lint lab test test-hosts test-containerd test-official test-kills test-long test-guest test-releases test-upgrade test-debian13 test-power test-etcd test-security test-openstack demo demo-down demo-openstack demo-openstack-down bench bench-bundle bench-join bench-openstack bench-pairs clean
+.PHONY: help build check lint lab test test-hosts test-containerd test-official test-kills test-long test-guest test-releases test-upgrade test-debian13 test-power test-etcd test-security test-openstack demo demo-down demo-openstack demo-openstack-down bench bench-bundle bench-join bench-openstack bench-pairs bench-upgrade clean
 
 target := $(or $(CARGO_TARGET_DIR),target)/x86_64-unknown-linux-gnu
 binary := $(target)/release/nodeinit
@@ -155,6 +155,13 @@ bench: build ## time nodeinit and kubeadm alternately on new hosts (root)
 bench-bundle: build ## time five bare hosts from one bundle, and from a directory on each, alternately (root; 15 minutes)
 	tests/lab/prepare.sh
 	tests/bench/bundle.py $(binary)
+
+bench-upgrade: export LAB_VERSION := $(or $(FROM),v1.35.8)
+bench-upgrade: export LAB_NEXT := $(or $(TO),v1.36.4)
+bench-upgrade: build ## upgrade three masters and two workers from v1.35.8 to v1.36.4, or FROM=VERSION TO=VERSION, under load, with kubeadm and nodeinit alternately (root; an hour)
+	LAB_VERSION=$(LAB_NEXT) tests/lab/prepare.sh
+	tests/lab/prepare.sh
+	tests/bench/upgrade.py $(binary)
 
 bench-pairs: build ## compare nodeinit with an earlier commit, BEFORE=COMMIT, alternately: idle, ha, 300 joins (root; 40 minutes)
 	tests/bench/pairs.py $(or $(BEFORE),$(error which commit? make bench-pairs BEFORE=COMMIT))
