@@ -9,6 +9,7 @@ import statistics
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 
 PATIENCE = 5  # seconds for the answer to a request
@@ -39,6 +40,8 @@ class Requests:
             with urllib.request.urlopen(self.url, timeout=PATIENCE, context=self.context) as answer:
                 answer.read()
                 return None if answer.status == 200 else f"status {answer.status}"
+        except urllib.error.HTTPError as error:
+            return f"{error}: {error.read(300)!r}"
         except (OSError, http.client.HTTPException) as error:
             return repr(error)
 
