@@ -39,7 +39,7 @@ def markdown(rounds):
 
 Written by `make bench-upgrade` on {datetime.date.today().isoformat()}: {bench.machine()}; load before the runs {min(loads):.1f} to {max(loads):.1f}.
 Three masters and two workers, upgraded from Kubernetes {FROM} to {TO}, one machine after the other; each tool creates and upgrades its own cluster;
-tools alternate, {len(rounds)} rounds. The images of {TO} are in containerd on all hosts before, and its programs in a directory there.
+tools alternate; rounds: {len(rounds)}. The images of {TO} are in containerd on all hosts before, and its programs in a directory there.
 
 | round | tool | time | requests to the API | failed | also after 1 s | requests to the workload | failed | also after 1 s | put to etcd, median | longest |
 |---|---|---|---|---|---|---|---|---|---|---|
