@@ -1,17 +1,20 @@
 //! nodeinit is killed at the start and the end of each step, in the middle of each file and before each rename, and resumes.
 
-use nodeinit_tests::{Host, difference};
+use nodeinit_tests::{Host, Output, difference};
 use std::time::Instant;
 
-/// Runs a command, which is killed once at every point, until it completes or two minutes are over. Exits with its code.
+/// Runs a command, which is killed once at every point, until it completes or two minutes are over. Exits with its code, or with 137 if
+/// it was killed.
 ///
-/// A process that a killed one was just starting may hold the lock for a moment, and its run on another machine may continue.
+/// A process that a killed one was just starting may hold the lock for a moment, and its run on another machine may continue, or be
+/// killed there.
 const UNTIL_DONE: &str = r#"
 while [ $SECONDS -lt 120 ]; do
-    NODEINIT_FAILPOINTS=/root/points nodeinit-failpoints COMMAND >/root/said 2>&1
+    NODEINIT_FAILPOINTS=/root/points NODEINIT_FAILPOINTS_OF=KINDS nodeinit-failpoints COMMAND >/root/said 2>&1
     code=$?
     [ ! -e /etc/kubernetes/pki/ca.crt ] || sha256sum </etc/kubernetes/pki/ca.crt >>/root/cas
-    [ $code = 137 ] || grep -q 'another nodeinit' /root/said || break
+    [ $code = 137 ] || ! grep -q -e 'another nodeinit' -e 'was ended by the signal KILL' /root/said || code=137
+    [ $code = 137 ] || break
 done 2>/dev/null
 cat /root/said
 exit $code"#;
@@ -19,16 +22,23 @@ exit $code"#;
 /// Runs a command that is killed at every point until it completes; returns the points.
 #[track_caller]
 pub(crate) fn killed_everywhere(host: &Host, command: &str) -> String {
+    let (points, ended) = killed_at(host, command, "");
+    ended.exits(0);
+    points
+}
+
+/// Runs a command that is killed at every point of these kinds, separated by commas, until it ends by itself; returns the points.
+pub(crate) fn killed_at(host: &Host, command: &str, kinds: &str) -> (String, Output) {
     host.must(">/root/points");
     let started = Instant::now();
-    let mut ended = host.run(&UNTIL_DONE.replace("COMMAND", command));
-    while ended.code == 137 && started.elapsed().as_secs() < 900 {
-        ended = host.run(&UNTIL_DONE.replace("COMMAND", command));
+    let script = UNTIL_DONE.replace("COMMAND", command).replace("KINDS", kinds);
+    let mut ended = host.run(&script);
+    while ended.code == 137 && started.elapsed().as_secs() < 1800 {
+        ended = host.run(&script);
     }
-    ended.exits(0);
     let points = host.must("cat /root/points");
     eprintln!("{command} was killed {} times, and ended in {} s", points.lines().count(), started.elapsed().as_secs());
-    points
+    (points, ended)
 }
 
 pub(crate) fn a_run_resumes_after_a_kill_at_every_point() {

@@ -93,6 +93,8 @@ const TESTS: &[Test] = &[
     test!(upgrade::three_masters_and_two_workers_under_load, 900).alone().long(),
     test!(upgrade::two_minor_versions_in_one_command, 900).alone().long(),
     test!(upgrade::a_component_that_does_not_start_is_replaced_by_the_former_one, 900).long(),
+    test!(upgrade::an_upgrade_resumes_after_a_kill_at_every_point, 1200).long(),
+    test!(upgrade::an_upgrade_survives_ctrl_c_power_cuts_and_a_broken_image, 600).long(),
     test!(virtual_address::the_api_answers_at_the_virtual_address, 90),
     test!(virtual_address::the_address_moves_when_its_holder_is_gone, 200).long(),
     test!(worker::a_worker_joins_in_three_requests_and_removes_its_token, 90),

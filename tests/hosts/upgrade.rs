@@ -1,6 +1,38 @@
 //! Upgrades of a running cluster to the next minor version: `make test-upgrade` builds both.
 
-use nodeinit_tests::{Cluster, Host, Output, Running, newest_version, release_directory_of, version};
+use crate::kill::killed_at;
+use nodeinit_tests::{Cluster, Counter, Host, Output, Running, newest_version, release_directory_of, version};
+use std::collections::BTreeSet;
+
+/// The failpoints of an upgrade: the boundaries of steps, and the points between them.
+const KINDS: &str = "step-,host-,stop,started,restored,kubelet,turn";
+
+/// Prints the seconds in which etcd does not run.
+const WATCHER: &str =
+    "while [ ! -e /root/watcher-stop ]; do pgrep -x etcd >/dev/null || date +%s; sleep 0.2; done >/root/seconds";
+
+/// A kubelet of the next version exits at once.
+const BROKEN_KUBELET: &str = r#"[Service]
+ExecStart=
+ExecStart=/bin/sh -c 'if kubelet --version | grep -q VERSION; then echo this kubelet is broken; exit 1; fi; exec kubelet "$@"' kubelet $KUBELET_KUBECONFIG_ARGS $KUBELET_CONFIG_ARGS $KUBELET_KUBEADM_ARGS $KUBELET_EXTRA_ARGS
+"#;
+
+/// A pod on one node, which tolerates the taint of masters.
+const PINNED: &str = r#"apiVersion: apps/v1
+kind: Deployment
+metadata: {name: pinned}
+spec:
+  selector: {matchLabels: {app: pinned}}
+  template:
+    metadata: {labels: {app: pinned}}
+    spec:
+      affinity:
+        nodeAffinity:
+          preferredDuringSchedulingIgnoredDuringExecution:
+          - {weight: 100, preference: {matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [NODE]}]}}
+      tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists}]
+      containers: [{name: pinned, image: "localhost/tools:lab", command: [sleep, infinity]}]
+"#;
 
 /// A Deployment of four replicas with a PodDisruptionBudget behind a Service. A client requests it 20 times a second.
 const WORKLOAD: &str = include_str!("workload.yaml");
@@ -60,12 +92,35 @@ impl Upgrade {
         output
     }
 
+    fn command(&self) -> String {
+        format!("nodeinit upgrade apply {}", self.next)
+    }
+
+    /// Starts an upgrade, and waits until the control plane of `master` is stopped.
+    #[track_caller]
+    fn until_stopped(&self, master: &Host) -> Running {
+        let upgrade = self.first().start(&self.command());
+        let stopped = "[ ! -e /etc/kubernetes/manifests/etcd.yaml ]";
+        master.until("a stopped control plane", 300.0, stopped);
+        upgrade
+    }
+
     #[track_caller]
     fn every_kubelet_has(&self, version: &str) {
         let versions = self
             .first()
             .kubectl(r#"get nodes -o jsonpath='{range .items[*]}{.status.nodeInfo.kubeletVersion}{"\n"}{end}'"#);
         assert_eq!(versions.lines().collect::<Vec<_>>(), vec![version; self.cluster.hosts().count()]);
+    }
+
+    /// The API servers of the masters run in these versions.
+    #[track_caller]
+    fn every_api_server_has(&self, versions: &[&str]) {
+        for (master, version) in self.cluster.masters.iter().zip(versions) {
+            let get = format!("--server https://{}:6443 get --raw /version", master.address());
+            let found = master.kubectl(&format!("{get} | sed -n 's/.*\"gitVersion\": \"\\(.*\\)\".*/\\1/p'"));
+            assert_eq!(found.trim(), *version, "{}", master.name());
+        }
     }
 
     /// The cluster has the next version, and nothing is left to do.
@@ -184,22 +239,178 @@ pub(crate) fn a_component_that_does_not_start_is_replaced_by_the_former_one() {
         first.must(&format!("! grep no-such-flag /etc/kubernetes/manifests/{component}.yaml"));
         first.nodeinit("up").exits(1).says(&["the upgrade of this machine to", "has not ended"]);
     }
+    // Killed while it returns to the former version.
+    broken("apiServer");
+    first.add_failpoints();
+    let (points, ended) = killed_at(first, &format!("upgrade apply {next}"), "restored");
+    ended.exits(1).says(&["kube-apiserver", "the former version runs again"]);
+    assert!(points.contains("restored kube-apiserver"), "{points}");
+    first.kubectl("get --raw /readyz");
     // The kubelet reads its configuration strictly.
     first.configure(&format!(
         "{}kubelet: {{config: {{evictionMaxPodGracePeriod: many}}}}\ntimeouts: {{kubelet: 20s}}\n",
         upgrade.artifacts()
     ));
     let failed = upgrade.apply().exits(1);
-    failed.says(&["kubelet of", "the former version runs again"]);
+    failed.says(&["kubelet of", first.name(), "evictionMaxPodGracePeriod", "the former version runs again"]);
     first.must(&format!("kubelet --version | grep -q '{}$'", version()));
-    first.until(
-        "a Ready node",
-        60.0,
-        "kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes | grep -v NotReady | grep -c ' Ready'",
-    );
+    let ready = |node: &Host| {
+        let get = format!("kubectl --kubeconfig /etc/kubernetes/admin.conf get node {} --no-headers", node.name());
+        first.until("a Ready node", 60.0, &format!("{get} | awk '{{print $2}}' | grep -q '^Ready'"));
+    };
+    ready(first);
 
-    first.configure(&upgrade.artifacts());
-    upgrade.apply().exits(0);
+    only_the_worker_fails_and_is_upgraded_alone(&upgrade, ready);
+}
+
+/// The first master is upgraded without being drained. Then the kubelet of the worker, which the operator has cordoned, fails.
+fn only_the_worker_fails_and_is_upgraded_alone(upgrade: &Upgrade, ready: impl Fn(&Host)) {
+    let (first, worker, next) = (upgrade.first(), &upgrade.cluster.workers[0], &upgrade.next);
+    first.must("ctr -n k8s.io images import /opt/lab/images/tools.tar >/dev/null");
+    first.put("/root/pinned.yaml", &PINNED.replace("NODE", first.name()));
+    first.kubectl(&format!("uncordon {}", first.name()));
+    first.kubectl("apply -f /root/pinned.yaml");
+    first.kubectl("rollout status deployment/pinned --timeout=60s");
+    let pod =
+        || first.kubectl("get pods -l app=pinned -o jsonpath='{range .items[*]}{.metadata.uid} {.spec.nodeName}{end}'");
+    let before = pod();
+    assert!(before.ends_with(first.name()), "{before}");
+    first.kubectl(&format!("cordon {}", worker.name()));
+    let drop_in = "/etc/systemd/system/kubelet.service.d/99-broken.conf";
+    worker.put(drop_in, &BROKEN_KUBELET.replace("VERSION", next));
+    first.configure(&format!("{}timeouts: {{kubelet: 20s}}\n", upgrade.artifacts()));
+    let failed = first.nodeinit(&format!("upgrade apply {next} --no-drain")).exits(1);
+    eprintln!("{}", failed.text());
+    failed.says(&[worker.name(), "kubelet of", "this kubelet is broken", "the former kubelet runs again"]);
+    worker.must(&format!("kubelet --version | grep -q '{}$'", version()));
+    ready(worker);
+    ready(first);
+    assert_eq!(before, pod(), "--no-drain has evicted a pod");
+
+    worker.must(&format!("rm {drop_in}"));
+    first.configure(&format!(
+        "{}workers: [{{name: {}, address: {}, ssh: {{enabled: false}}}}]\n",
+        upgrade.artifacts(),
+        worker.name(),
+        worker.address()
+    ));
+    let alone = format!("on {}, run `nodeinit upgrade apply {next} --local`", worker.name());
+    upgrade.apply().exits(0).says(&[&alone]);
+    let local = worker.nodeinit(&format!("upgrade apply {next} --local"));
+    eprintln!("{}", local.text());
+    local.exits(0).says(&[&format!("{} has Kubernetes {next}", worker.name())]);
+    first.kubectl(&format!("get node {} | grep SchedulingDisabled", worker.name()));
+    first.kubectl(&format!("uncordon {}", worker.name()));
+    upgrade.is_complete();
+}
+
+/// The first master, another master and a worker are each killed at every point.
+pub(crate) fn an_upgrade_resumes_after_a_kill_at_every_point() {
+    let upgrade = Upgrade::ready(3, 1);
+    let (first, others) = (upgrade.first(), [&upgrade.cluster.masters[1], &upgrade.cluster.workers[0]]);
+    first.add_failpoints();
+    let counter = Counter::of(&upgrade.cluster);
+    for master in &upgrade.cluster.masters {
+        master.put("/root/watcher.sh", WATCHER);
+        master.must("setsid sh /root/watcher.sh </dev/null >/dev/null 2>&1 &");
+    }
+    for other in others {
+        other.must(&format!(
+            "cp /etc/ssh/sshd_config /root/; >/root/points
+            sed -i '1i SetEnv NODEINIT_FAILPOINTS=/root/points NODEINIT_FAILPOINTS_OF={KINDS}' /etc/ssh/sshd_config
+            systemctl restart ssh.service"
+        ));
+    }
+    let (points, ended) = killed_at(first, &format!("upgrade apply {}", upgrade.next), KINDS);
+    ended.exits(0).says(&[&format!("have Kubernetes {}", upgrade.next)]);
+    for other in others {
+        other.must("cp /root/sshd_config /etc/ssh/; systemctl restart ssh.service");
+    }
+    let of_others = others.map(|other| other.must("cat /root/points"));
+    eprintln!("the points:\n{points}\n{}", of_others.join("\n"));
+    let control_plane = [
+        "step-begin upgrade-begin",
+        "step-begin upgrade-control-plane",
+        "stop kube-apiserver",
+        "stop etcd",
+        "kubelet kubelet-config",
+        "kubelet kubelet",
+        "started etcd",
+        "started kube-apiserver",
+        "started kube-scheduler",
+        "step-end upgrade-control-plane",
+        "step-end version",
+    ];
+    let leads = [
+        "step-begin stage-n",
+        "step-end drain",
+        "step-end uncordon-n",
+        "step-begin host-n",
+        "step-begin cluster-config",
+    ];
+    let kubelet = ["step-begin upgrade-kubelet", "kubelet kubelet-healthy", "step-end upgrade-kubelet"];
+    let [of_master, of_worker] = &of_others;
+    for (points, required) in
+        [(&points, &control_plane[..]), (&points, &leads), (of_master, &control_plane), (of_worker, &kubelet)]
+    {
+        for point in required {
+            assert!(points.lines().any(|line| line == *point), "it was not killed at {point}:\n{points}");
+        }
+    }
+    eprintln!("the counter is {}, and was never behind", counter.end());
+    let mut down = BTreeSet::new();
+    for master in &upgrade.cluster.masters {
+        let seconds = master.must("touch /root/watcher-stop; cat /root/seconds");
+        let seconds: BTreeSet<u64> = seconds.lines().map(|second| second.parse().unwrap()).collect();
+        eprintln!("etcd of {} did not run in {} seconds", master.name(), seconds.len());
+        assert!(
+            !seconds.is_empty() && down.is_disjoint(&seconds),
+            "two members of etcd were down: {down:?} {seconds:?}"
+        );
+        down.extend(seconds);
+    }
+    // The others have the program that tests can kill, and get the usual one first.
+    first.nodeinit("up").exits(0);
+    upgrade.is_complete();
+}
+
+/// Ctrl-C and a power cut of the first master, then a broken image on another master and a power cut there.
+pub(crate) fn an_upgrade_survives_ctrl_c_power_cuts_and_a_broken_image() {
+    let upgrade = Upgrade::ready(3, 0);
+    let (first, other, next) = (upgrade.first(), &upgrade.cluster.masters[1], &upgrade.next);
+    let counter = Counter::of(&upgrade.cluster);
+    let own_api = "curl -skf https://127.0.0.1:6443/readyz";
+
+    let stopped = upgrade.until_stopped(first);
+    first.must("pkill -INT -f 'nodeinit [u]pgrade'");
+    let stopped = stopped.wait().exits(75);
+    eprintln!("{}", stopped.text());
+    stopped.says(&["stopped by Ctrl-C", "started the former", "to resume"]);
+    first.must("[ $(ls /etc/kubernetes/manifests | wc -l) = 4 ]");
+    let seconds = first.until("the former API server", 120.0, own_api);
+    eprintln!("the former API server answers {seconds:.0} s after Ctrl-C");
+
+    let cut = upgrade.until_stopped(first);
+    first.cut_power();
+    drop(cut.wait());
+    first.boot();
+    let image = format!("registry.k8s.io/kube-apiserver:{next}");
+    let pause = "ctr -n k8s.io images ls -q | grep -m 1 /pause:";
+    other.must(&format!("ctr -n k8s.io images tag --force $({pause}) {image}"));
+    let failed = upgrade.apply().exits(1);
+    failed.says(&[&format!("{} was not upgraded", other.name()), "kube-apiserver", "the former version runs again"]);
+    other.until("the former API server", 60.0, own_api);
+    upgrade.every_api_server_has(&[next, &version(), &version()]);
+
+    let archive = format!("/opt/lab/releases/{next}/images/kube-apiserver.tar");
+    other.must(&format!("ctr -n k8s.io images import {archive}"));
+    let cut = upgrade.until_stopped(other);
+    other.cut_power();
+    other.boot();
+    let ended = cut.wait();
+    eprintln!("{}", ended.text());
+    ended.exits(0).says(&[&format!("have Kubernetes {next}")]);
+    eprintln!("the counter is {}, and was never behind", counter.end());
     upgrade.is_complete();
 }
 

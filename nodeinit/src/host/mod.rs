@@ -26,7 +26,7 @@ pub fn failpoint(_name: &str, _subject: impl std::fmt::Display) {}
 /// Kills this process with SIGKILL at the first point that the file `NODEINIT_FAILPOINTS` does not list, after adding the point
 /// to the file. Consecutive runs therefore die once at each point, in any order, and the last one completes.
 /// Digits are removed from a point, so that a name that contains the time is the same in each run. With `NODEINIT_FAILPOINTS_OF`,
-/// only points whose names start with its value count.
+/// only points whose names start with one of its values, which are separated by commas, count.
 ///
 /// # Panics
 /// If that file cannot be read or written.
@@ -36,7 +36,7 @@ pub fn failpoint(name: &str, subject: impl std::fmt::Display) {
     use std::{fs, io::Write};
     static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
     let Some(list) = std::env::var_os("NODEINIT_FAILPOINTS") else { return };
-    if std::env::var("NODEINIT_FAILPOINTS_OF").is_ok_and(|start| !name.starts_with(&start)) {
+    if std::env::var("NODEINIT_FAILPOINTS_OF").is_ok_and(|all| !all.split(',').any(|start| name.starts_with(start))) {
         return;
     }
     let _guard = ONE_AT_A_TIME.lock();
