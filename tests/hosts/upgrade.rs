@@ -233,7 +233,7 @@ pub(crate) fn a_component_that_does_not_start_is_replaced_by_the_former_one() {
     {
         broken(section);
         let failed = upgrade.apply().exits(1);
-        failed.says(&[component, "no-such-flag", "has exited 4 times", "the former version runs again"]);
+        failed.says(&[component, first.name(), "no-such-flag", "has exited 4 times", "the former version runs again"]);
         failed.says(&[&format!("nodeinit upgrade apply {next}")]);
         first.kubectl("get --raw /readyz");
         first.must(&format!("! grep no-such-flag /etc/kubernetes/manifests/{component}.yaml"));
@@ -242,10 +242,9 @@ pub(crate) fn a_component_that_does_not_start_is_replaced_by_the_former_one() {
     // Killed while it returns to the former version.
     broken("apiServer");
     first.add_failpoints();
-    let (points, ended) = killed_at(first, &format!("upgrade apply {next}"), "restored");
-    ended.exits(1).says(&["kube-apiserver", "the former version runs again"]);
-    assert!(points.contains("restored kube-apiserver"), "{points}");
-    first.kubectl("get --raw /readyz");
+    let killed = "NODEINIT_FAILPOINTS=/root/points NODEINIT_FAILPOINTS_OF=restored nodeinit-failpoints";
+    first.run(&format!("{killed} upgrade apply {next}")).exits(137);
+    assert_eq!(first.must("cat /root/points"), "restored kube-apiserver\n");
     // The kubelet reads its configuration strictly.
     first.configure(&format!(
         "{}kubelet: {{config: {{evictionMaxPodGracePeriod: many}}}}\ntimeouts: {{kubelet: 20s}}\n",
@@ -333,7 +332,7 @@ pub(crate) fn an_upgrade_resumes_after_a_kill_at_every_point() {
         "step-begin upgrade-control-plane",
         "stop kube-apiserver",
         "stop etcd",
-        "kubelet kubelet-config",
+        "kubelet kubelet-binary",
         "kubelet kubelet",
         "started etcd",
         "started kube-apiserver",
