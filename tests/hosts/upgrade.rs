@@ -285,7 +285,13 @@ fn only_the_worker_fails_and_is_upgraded_alone(upgrade: &Upgrade, ready: impl Fn
     ready(worker);
     ready(first);
     assert_eq!(before, pod(), "--no-drain has evicted a pod");
+    let is_cordoned = || {
+        first.kubectl(&format!("get node {} | grep SchedulingDisabled", worker.name()));
+    };
+    is_cordoned();
 
+    // CoreDNS needs both nodes.
+    first.kubectl(&format!("uncordon {}", worker.name()));
     worker.must(&format!("rm {drop_in}"));
     first.configure(&format!(
         "{}workers: [{{name: {}, address: {}, ssh: {{enabled: false}}}}]\n",
@@ -295,10 +301,11 @@ fn only_the_worker_fails_and_is_upgraded_alone(upgrade: &Upgrade, ready: impl Fn
     ));
     let alone = format!("on {}, run `nodeinit upgrade apply {next} --local`", worker.name());
     upgrade.apply().exits(0).says(&[&alone]);
+    first.kubectl(&format!("cordon {}", worker.name()));
     let local = worker.nodeinit(&format!("upgrade apply {next} --local"));
     eprintln!("{}", local.text());
     local.exits(0).says(&[&format!("{} has Kubernetes {next}", worker.name())]);
-    first.kubectl(&format!("get node {} | grep SchedulingDisabled", worker.name()));
+    is_cordoned();
     first.kubectl(&format!("uncordon {}", worker.name()));
     upgrade.is_complete();
 }
