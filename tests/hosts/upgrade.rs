@@ -316,6 +316,13 @@ pub(crate) fn an_upgrade_resumes_after_a_kill_at_every_point() {
     let (first, others) = (upgrade.first(), [&upgrade.cluster.masters[1], &upgrade.cluster.workers[0]]);
     first.add_failpoints();
     let counter = Counter::of(&upgrade.cluster);
+    // Kills during their import have tests of their own.
+    let import = format!(
+        "for image in /opt/lab/releases/{}/images/*.tar; do ctr -n k8s.io images import $image; done",
+        upgrade.next
+    );
+    let importing: Vec<Running> = upgrade.cluster.hosts().map(|host| host.start(&import)).collect();
+    importing.into_iter().for_each(|host| drop(host.wait().exits(0)));
     for master in &upgrade.cluster.masters {
         master.put("/root/watcher.sh", WATCHER);
         master.must("setsid sh /root/watcher.sh </dev/null >/dev/null 2>&1 &");
