@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build check lint lab test test-hosts test-containerd test-official test-kills test-long test-guest test-releases test-upgrade test-debian13 test-power test-etcd test-security test-openstack demo demo-down demo-openstack demo-openstack-down bench bench-bundle bench-join bench-openstack bench-pairs bench-upgrade clean
+.PHONY: help build check lint lab test test-hosts test-containerd test-official test-kills test-long test-guest test-releases test-upgrade test-lead test-debian13 test-power test-etcd test-security test-openstack demo demo-down demo-openstack demo-openstack-down bench bench-bundle bench-join bench-openstack bench-pairs bench-upgrade clean
 
 target := $(or $(CARGO_TARGET_DIR),target)/x86_64-unknown-linux-gnu
 binary := $(target)/release/nodeinit
@@ -102,6 +102,10 @@ test-upgrade: build ## test upgrades from v1.35.8 to v1.36.4, or FROM=VERSION TO
 	tests/lab/prepare.sh
 	$(call host-tests,-p nodeinit-tests --features lab --test lab -- --include-ignored upgrade::)
 	$(call host-tests,-p nodeinit-tests --features lab --test lab -- --include-ignored rolling::)
+
+test-lead: build ## test leading from every master, and the replacement of every machine (root; 10 minutes)
+	tests/lab/prepare.sh
+	$(call host-tests,-p nodeinit-tests --features lab --test lab -- --include-ignored lead::)
 
 test-debian13: build ## test a cluster on hosts with Debian 13 (root; 8 minutes)
 	LAB_DEBIAN=13 $(MAKE) test-hosts NAME=releases::
