@@ -13,7 +13,11 @@ use crate::{
     steps::pki::bundle,
 };
 use async_trait::async_trait;
-use nodeinit_config::{Secret, cluster::Cluster, format::HOST_KEY};
+use nodeinit_config::{
+    Secret,
+    cluster::{Cluster, Role},
+    format::HOST_KEY,
+};
 use nodeinit_protocol::bundle::SshKey;
 use nodeinit_ssh::ClientKey;
 use std::{collections::BTreeMap, fmt::Write, path::Path, time::SystemTime};
@@ -27,12 +31,15 @@ const HOST_KEYS: &str = "/etc/nodeinit/ssh/known_hosts";
 /// This machine's own host keys.
 const OWN_HOST_KEYS: &str = "/etc/ssh";
 
-/// Step `fan-out-key`: this master has the SSH key and the host keys that the leading master sent.
+/// Step `fan-out-key`: this master has the SSH key, and the host keys that the leading master sent.
 pub struct FanOutKey;
 
 fn wanted(cx: &Context) -> Result<Vec<NewFile>, StepError> {
     if bundle::place(&cx.files) != SENT_SECRETS {
-        return Ok(Vec::new());
+        // The first master has the key elsewhere. Without one, it brings up only itself.
+        let is_first = cx.node.role == Role::FirstMaster && cx.cluster.masters.len() > 1;
+        let own = is_first.then(|| key_text(&cx.files, &cx.cluster, cx.clock.now()).ok()).flatten();
+        return Ok(own.map(|(_, key)| NewFile::private(KEY, key.expose().as_bytes())).into_iter().collect());
     }
     let Some(bundle) = bundle::read(&cx.files, cx.clock.now())? else { return Ok(Vec::new()) };
     let Some(key) = bundle.ssh_key else { return Ok(Vec::new()) };

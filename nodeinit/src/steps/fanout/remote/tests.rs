@@ -138,7 +138,8 @@ async fn files_of_releases_come_along() {
     for text in ["one", "two"] {
         machine.remote().await.equip(&machine.program, Some((CONFIG, &config)), &release(text), &[]).await.unwrap();
         assert_eq!(machine.text("etc/releases/1.38.yaml"), text);
-        let planned = machine.remote().await.plan(&machine.program, Some(&config), &release("three"), None).await.unwrap();
+        let planned =
+            machine.remote().await.plan(&machine.program, Some(&config), &release("three"), None).await.unwrap();
         assert_eq!(planned, None, "it has another file");
     }
 }
