@@ -286,7 +286,7 @@ async fn staged(args: &Stage, part: &str, plan: impl Fn(&Cluster, Role, Check) -
         let loaded = load::only(&files, &args.file)?;
         let cx = setup::context_of(&args.common, Access::Change, loaded)?;
         if let Some(led) = &args.led {
-            lead::accept(&cx, led, cx.node.role != Role::Worker)?;
+            lead::accept_before(&cx, led)?;
         }
         let check = Check { from: recorded(&cx)?, scope: Scope::Images };
         let plan = plan(&cx.cluster, cx.node.role, check)?;

@@ -312,9 +312,22 @@ pub fn accept(cx: &Context, led: &Led, shares_configuration: bool) -> Result<(),
     Ok(cx.journal.intend(vec![Record::Led(Led { epoch, ..led.clone() })])?)
 }
 
+/// Records under whom this machine works while its own configuration stays as it is.
+///
+/// # Errors
+/// As [`admit`].
+pub fn accept_before(cx: &Context, led: &Led) -> Result<(), StepError> {
+    let last = cx.journal.state().led;
+    admit(last.as_ref(), led, None)?;
+    let Some(last) = last else { return Ok(()) };
+    let (machine, epoch) = (led.machine.clone(), led.epoch.max(last.epoch));
+    Ok(cx.journal.intend(vec![Record::Led(Led { machine, epoch, ..last })])?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::context::testing::context;
 
     fn led(generation: u64, sha256: &str) -> Led {
         Led { machine: "m1".into(), epoch: 7, generation, sha256: sha256.into() }
@@ -346,6 +359,18 @@ mod tests {
         assert_eq!((insisted.generation, insisted.sha256.as_str()), (5, "c"));
         let killed = newest("m1", "c", Some(&led(3, "a")), Some(&agreed(4, "b")), false).unwrap();
         assert_eq!(killed.generation, 5, "its own change was not recorded here");
+    }
+
+    /// The images of an upgrade arrive before the configuration does.
+    #[test]
+    fn a_prepared_machine_still_admits_the_leading_master() {
+        let (_dir, cx) = context();
+        cx.journal.intend(vec![Record::Led(led(1, "a"))]).unwrap();
+        let next = Led { epoch: 9, ..led(2, "b") };
+        accept_before(&cx, &next).unwrap();
+        let last = cx.journal.state().led;
+        assert!(admit(last.as_ref(), &next, Some("a")).is_ok());
+        assert!(admit(last.as_ref(), &Led { epoch: 8, ..next }, Some("a")).is_err());
     }
 
     #[test]
