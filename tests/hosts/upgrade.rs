@@ -235,6 +235,8 @@ pub(crate) fn a_component_that_does_not_start_is_replaced_by_the_former_one() {
         failed.says(&[&format!("nodeinit upgrade apply {next}")]);
         first.kubectl("get --raw /readyz");
         first.must(&format!("! grep no-such-flag /etc/kubernetes/manifests/{component}.yaml"));
+        // The former kubelet has not started an etcd beside the one that ran.
+        first.must("! grep -l 'address already in use' /var/log/pods/kube-system_etcd-*/etcd/*.log");
         first.nodeinit("up").exits(1).says(&["the upgrade of this machine to", "has not ended"]);
     }
     // Killed while it returns to the former version.

@@ -171,6 +171,7 @@ async fn go_back(cx: &Context, failed: &'static str, why: StepError) -> StepErro
 
 /// Stops the components whose former manifests are kept, and starts the former ones, with the former kubelet.
 pub(super) async fn restore(cx: &Context) -> Result<(), StepError> {
+    keep_all_with_kubelet(cx).await?;
     let mut kept = Vec::new();
     // etcd is the last to stop and the first to start: the API server needs it.
     for component in Component::ALL.into_iter().rev() {
@@ -186,6 +187,18 @@ pub(super) async fn restore(cx: &Context) -> Result<(), StepError> {
         let command = static_pod::command(&pod(&cx.files, component)?);
         Healthy(component).wait(cx, &command).await?;
         former::forget(cx, component.name()).await?;
+    }
+    Ok(())
+}
+
+/// If the kubelet is replaced, keeps all manifests, also that of a new etcd: the former kubelet would start another pod of it while the
+/// first one has the ports.
+async fn keep_all_with_kubelet(cx: &Context) -> Result<(), StepError> {
+    if former::list(&cx.files, kubelet::NAME)?.is_empty() {
+        return Ok(());
+    }
+    for component in Component::ALL {
+        former::keep(cx, component.name(), vec![manifest_path(component)]).await?;
     }
     Ok(())
 }
@@ -241,6 +254,20 @@ mod tests {
         cx.files.remove_file(&path).unwrap();
         assert_eq!(bring_back(&cx).await.unwrap(), ["kube-apiserver"]);
         assert_eq!(cx.files.read_text(&path).unwrap().unwrap(), "kind: Pod\n");
+    }
+
+    #[tokio::test]
+    async fn a_new_etcd_stops_too_before_the_former_kubelet_starts() {
+        let (_dir, cx) = context();
+        let path = manifest_path(Etcd);
+        cx.place(vec![NewFile::private(&path, "kind: Pod\n")]).await.unwrap();
+        keep_all_with_kubelet(&cx).await.unwrap();
+        assert!(former::list(&cx.files, Etcd.name()).unwrap().is_empty(), "the kubelet does not change");
+        let kubelet = std::path::PathBuf::from("/usr/bin/kubelet");
+        cx.place(vec![NewFile::private(&kubelet, "former")]).await.unwrap();
+        former::keep(&cx, kubelet::NAME, vec![kubelet]).await.unwrap();
+        keep_all_with_kubelet(&cx).await.unwrap();
+        assert_eq!(former::list(&cx.files, Etcd.name()).unwrap(), [path]);
     }
 
     #[tokio::test]
