@@ -361,7 +361,7 @@ pub(crate) fn an_upgrade_resumes_after_a_kill_at_every_point() {
         "step-begin host-n",
         "step-begin cluster-config",
     ];
-    let kubelet = ["step-begin upgrade-kubelet", "kubelet kubelet-healthy", "step-end upgrade-kubelet"];
+    let kubelet = ["step-begin upgrade-kubelet", "kubelet kubelet", "step-end upgrade-kubelet"];
     let [of_master, of_worker] = &of_others;
     for (points, required) in
         [(&points, &control_plane[..]), (&points, &leads), (of_master, &control_plane), (of_worker, &kubelet)]
