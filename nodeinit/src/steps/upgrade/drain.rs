@@ -59,6 +59,10 @@ async fn find(client: &KubeClient, name: &str) -> Result<Option<Node>, StepError
 pub(super) async fn empty(cx: &Context, name: &str, drain: bool) -> Result<(), StepError> {
     let client = client(cx)?;
     let Some(node) = find(client, name).await? else { return Ok(()) };
+    // Its kubelet stays, so that its pods go on running.
+    if node.status.node_info.kubelet_version == cx.cluster.version.to_string() {
+        return Ok(());
+    }
     if !node.spec.unschedulable {
         let patch = json!({"metadata": {"annotations": {CORDONED: "true"}}, "spec": {"unschedulable": true}});
         let patched = client.merge(&format!("/api/v1/nodes/{name}"), &patch).await;
