@@ -243,8 +243,8 @@ pub(crate) fn a_component_that_does_not_start_is_replaced_by_the_former_one() {
     broken("apiServer");
     first.add_failpoints();
     let killed = "NODEINIT_FAILPOINTS=/root/points NODEINIT_FAILPOINTS_OF=restored nodeinit-failpoints";
-    first.run(&format!("{killed} upgrade apply {next}")).exits(137);
-    assert_eq!(first.must("cat /root/points"), "restored kube-apiserver\n");
+    first.run(&format!("{killed} upgrade apply {next}; exit $?")).exits(137);
+    assert_eq!(first.must("cat /root/points"), "restored etcd\n");
     // The kubelet reads its configuration strictly.
     first.configure(&format!(
         "{}kubelet: {{config: {{evictionMaxPodGracePeriod: many}}}}\ntimeouts: {{kubelet: 20s}}\n",

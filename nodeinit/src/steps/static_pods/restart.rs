@@ -32,6 +32,10 @@ const EXITS: usize = 4;
 /// The kubelet stops a static pod within this time. Source: the pods' grace period, 30 s.
 const STOP_LIMIT: Duration = Duration::from_secs(60);
 
+/// A container that still runs after this time is not being stopped: a kubelet that has not reached the API server since its start does not
+/// stop pods.
+const UNSTOPPED: Duration = Duration::from_secs(15);
+
 /// The kubelet removes a pod that has ended within this time; one that was restarted while the API server is down, does not.
 const CLEANUP_LIMIT: Duration = Duration::from_secs(10);
 
@@ -144,13 +148,14 @@ pub(in crate::steps) async fn stop(cx: &Context, component: Component) -> Result
     let former = listed.map_err(|e| StepError::caused(format!("cannot list the containers of {name}"), e))?;
     cx.files.remove_file(manifest_path(component))?;
     failpoint("stop", name);
-    let (mut closed, mut ended): (Option<Instant>, Option<Instant>) = (None, None);
+    let (began, mut closed, mut ended) = (Instant::now(), None::<Instant>, None::<Instant>);
     let look = async || match containers(component).await {
         Err(e) => ControlFlow::Continue(e.to_string()),
         Ok(all) if all.iter().any(|container| container.state == ContainerState::Running) => {
             let closes = component == Component::ApiServer
                 && listeners(&cx.files, &[API_PORT]).is_ok_and(|found| found.is_empty());
-            if closes && closed.get_or_insert_with(Instant::now).elapsed() > LAST_REQUESTS {
+            let has_closed = closes && closed.get_or_insert_with(Instant::now).elapsed() > LAST_REQUESTS;
+            if has_closed || began.elapsed() > UNSTOPPED {
                 end(all).await;
             }
             ControlFlow::Continue("its container still runs".to_owned())
