@@ -96,7 +96,7 @@ test-releases: build ## test a cluster of each supported release, or RELEASES="v
 
 test-upgrade: export LAB_VERSION := $(or $(FROM),v1.35.8)
 test-upgrade: export LAB_NEXT := $(or $(TO),v1.36.4)
-test-upgrade: build ## test upgrades from v1.35.8 to v1.36.4, or FROM=VERSION TO=VERSION, under load and with components that fail, and changed flags (root; 45 minutes, builds included)
+test-upgrade: build ## test upgrades from v1.35.8 to v1.36.4, or FROM=VERSION TO=VERSION, under load and with components that fail, kills and power cuts, and changed flags (root; 90 minutes, builds included)
 	LAB_VERSION=$(LAB_NEXT) tests/lab/prepare.sh
 	LAB_VERSION= tests/lab/addons.sh etcd-3.6
 	tests/lab/prepare.sh
