@@ -356,8 +356,7 @@ impl Etcd {
     /// # Errors
     /// [`EtcdError`].
     pub async fn cluster_token(&self) -> Result<Option<String>, EtcdError> {
-        let found = self.call("Range", async |mut etcd| etcd.get(TOKEN_KEY, None).await).await?;
-        Ok(found.kvs().first().map(|kv| String::from_utf8_lossy(kv.value()).into_owned()))
+        Ok(self.stored(TOKEN_KEY).await?.value)
     }
 
     /// Stores the cluster's `--initial-cluster-token`, which lets other masters join.

@@ -20,7 +20,7 @@ use crate::{
     steps::{
         etcd::Permit,
         fanout,
-        lead::{self, Lead, Taken},
+        lead::{self, Lead},
         removal,
         upgrade::replace,
     },
@@ -240,11 +240,10 @@ async fn attempt(args: &Run, permits: Permits) -> Result<Exit, StepError> {
     let (mut lead, mut unable) = (None, None);
     if reach != Reach::Here {
         match lead::take(&cx, "up", args.insist).await {
-            Ok(Taken::Lead(taken)) => lead = Some(taken),
-            Ok(Taken::WithoutLease) => {}
-            Ok(Taken::Held(error)) | Err(error) if args.lead => return Err(error),
+            Ok(taken) => lead = taken,
+            Err(error) if args.lead => return Err(error),
             // This also runs at every boot of the first master, which must come up in any case.
-            Ok(Taken::Held(error)) | Err(error) => (reach, unable) = (Reach::Here, Some(error)),
+            Err(error) => (reach, unable) = (Reach::Here, Some(error)),
         }
     }
     cx.led = lead.as_ref().map(|lead| lead.led.clone());
@@ -265,11 +264,7 @@ async fn attempt(args: &Run, permits: Permits) -> Result<Exit, StepError> {
 
 /// Takes the lease for a command that needs it.
 async fn leading(mut cx: Context, command: &str) -> Result<(Context, Option<Lead>), StepError> {
-    let lead = match lead::take(&cx, command, false).await? {
-        Taken::Lead(lead) => Some(lead),
-        Taken::WithoutLease => None,
-        Taken::Held(error) => return Err(error),
-    };
+    let lead = lead::take(&cx, command, false).await?;
     cx.led = lead.as_ref().map(|lead| lead.led.clone());
     Ok((cx, lead))
 }
@@ -277,9 +272,9 @@ async fn leading(mut cx: Context, command: &str) -> Result<(Context, Option<Lead
 /// After a run that started the cluster, records the first generation of the configuration.
 async fn settle(cx: &Context) {
     match lead::take(cx, "up", false).await {
-        Ok(Taken::Lead(lead)) => lead.end().await,
-        Ok(Taken::WithoutLease) => {}
-        Ok(Taken::Held(error)) | Err(error) => cx.report.note("up", error.to_string()),
+        Ok(Some(lead)) => lead.end().await,
+        Ok(None) => {}
+        Err(error) => cx.report.note("up", error.to_string()),
     }
 }
 

@@ -21,7 +21,7 @@ use crate::{
     },
     steps::{
         fanout,
-        lead::{self, Lead, Taken},
+        lead::{self, Lead},
         upgrade::{
             check::{Check, Scope},
             record::{self, Version},
@@ -240,11 +240,7 @@ async fn leading(target: &Target) -> Result<Option<Lead>, StepError> {
     if target.local || cx.node.role == Role::Worker {
         return Ok(None);
     }
-    match lead::take(&cx, &format!("upgrade apply {}", target.version), false).await? {
-        Taken::Lead(lead) => Ok(Some(lead)),
-        Taken::WithoutLease => Ok(None),
-        Taken::Held(error) => Err(error),
-    }
+    lead::take(&cx, &format!("upgrade apply {}", target.version), false).await
 }
 
 async fn apply_one(target: &Target, version: KubernetesVersion, led: Option<&Led>) -> Outcome {

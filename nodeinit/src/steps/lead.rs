@@ -93,23 +93,14 @@ impl Lead {
     }
 }
 
-/// How an attempt to lead ended.
-pub enum Taken {
-    /// This machine leads.
-    Lead(Lead),
-    /// There is no other master, or no etcd that could hold a lease.
-    WithoutLease,
-    /// Another master leads.
-    Held(StepError),
-}
-
 /// Takes the lease for `command`, and settles the generation of the configuration. With `insist`, this machine's is the newest in any case.
+/// `None`: there is no other master, or no etcd that could hold a lease.
 ///
 /// # Errors
-/// If the configuration of another master is newer than this machine's.
-pub async fn take(cx: &Context, command: &str, insist: bool) -> Result<Taken, StepError> {
+/// If another master leads, or if the configuration of another master is newer than this machine's.
+pub async fn take(cx: &Context, command: &str, insist: bool) -> Result<Option<Lead>, StepError> {
     if cx.cluster.masters.len() < 2 || !has_data(cx) {
-        return Ok(Taken::WithoutLease);
+        return Ok(None);
     }
     let peers = Peers::of_all(cx)?;
     let since = u64::try_from(now(cx)).unwrap_or_default();
@@ -131,19 +122,14 @@ pub async fn take(cx: &Context, command: &str, insist: bool) -> Result<Taken, St
         }
     };
     let wait = Wait::new("the lease of the leading master", PATIENCE).at_most_every(PAUSE);
-    let lease = match wait.until(look).await {
-        Ok(Some(taken)) => taken,
-        Ok(None) => return Ok(Taken::WithoutLease),
-        Err(late) => {
-            let hint = "wait until that command has ended, or stop it; then run this command again";
-            return Ok(Taken::Held(StepError::from(late).hint(hint)));
-        }
-    };
+    let hint = "wait until that command has ended, or stop it; then run this command again";
+    let taken = wait.until(look).await.map_err(|late| StepError::from(late).hint(hint))?;
+    let Some(lease) = taken else { return Ok(None) };
     match settle(cx, &peers, insist).await {
         Ok(Newest { generation, sha256, epoch, .. }) => {
             let led = Led { machine: cx.node.name.clone(), epoch, generation, sha256 };
             cx.journal.intend(vec![Record::Led(led.clone())])?;
-            Ok(Taken::Lead(Lead { peers, lease, led }))
+            Ok(Some(Lead { peers, lease, led }))
         }
         Err(error) => {
             if let Ok(view) = peers.look().await {
