@@ -18,7 +18,10 @@ use crate::{
     render::{self, HostFacts, Manifests, RenderError, Renderer, paths},
 };
 use nodeinit_base::sha256_hex;
-use nodeinit_config::{Cluster, Loaded, Local, cluster::Node};
+use nodeinit_config::{
+    Cluster, Loaded, Local,
+    cluster::{Node, Share},
+};
 use std::{
     collections::BTreeSet,
     net::IpAddr,
@@ -29,6 +32,25 @@ use std::{
 impl From<RenderError> for StepError {
     fn from(error: RenderError) -> Self {
         Self::caused("cannot render a file from the configuration", error).exit(Exit::BadConfig)
+    }
+}
+
+/// How the command line wants machines to be changed that are up.
+#[derive(Clone, Copy, Debug)]
+pub struct RolloutOptions {
+    /// Whether pods are evicted from a worker before its kubelet restarts.
+    pub evict: bool,
+    /// How many workers are changed at a time, if not as many as the configuration says.
+    pub parallel: Option<Share>,
+    /// Whether this machine has just booted: then no other machine restarts its components.
+    pub at_boot: bool,
+    /// Whether this machine's static pods stay as they are, because they were healthy at boot.
+    pub keeps_static_pods: bool,
+}
+
+impl Default for RolloutOptions {
+    fn default() -> Self {
+        Self { evict: true, parallel: None, at_boot: false, keeps_static_pods: false }
     }
 }
 
@@ -63,6 +85,8 @@ pub struct Context {
     pub lent: Arc<Lender>,
     /// The lease under which this run works on other machines.
     pub led: Option<Led>,
+    /// How machines are changed that are up.
+    pub rollout: RolloutOptions,
     /// The IDs of the bootstrap tokens that this run's fan-out issued. The fan-out deletes them.
     pub issued: Arc<Mutex<BTreeSet<String>>>,
 }
@@ -283,6 +307,7 @@ pub(crate) mod testing {
             sums: Arc::default(),
             lent: Arc::default(),
             led: None,
+            rollout: RolloutOptions::default(),
             issued: Arc::default(),
         };
         (dir, cx)

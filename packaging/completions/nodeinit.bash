@@ -3181,12 +3181,16 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__plan)
-            opts="-o -v -q -h --local --lead --insist --accept-clock --led --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --local --lead --insist --no-drain --parallel --at-boot --accept-clock --led --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --parallel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --led)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3635,12 +3639,16 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__up)
-            opts="-o -v -q -h --new-cluster --yes --permit-stdin --local --lead --insist --accept-clock --led --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --new-cluster --yes --permit-stdin --local --lead --insist --no-drain --parallel --at-boot --accept-clock --led --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --parallel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --led)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3683,12 +3691,16 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__upgrade__subcmd__apply)
-            opts="-o -v -q -h --local --no-drain --led --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --local --no-drain --parallel --led --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --parallel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --led)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -3835,12 +3847,16 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__upgrade__subcmd__plan)
-            opts="-o -v -q -h --local --no-drain --led --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --local --no-drain --parallel --led --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --parallel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --led)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

@@ -34,6 +34,7 @@ _nodeinit() {
         case $line[1] in
             (up)
 _arguments "${_arguments_options[@]}" : \
+'--parallel=[Restart so many workers at a time with changed settings, for example 3 or 10%; the default is \`rollout.parallel\`]:NUMBER:_default' \
 '--led=[The lease of the leading master, which runs this here]:LED:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
@@ -47,6 +48,8 @@ json\:"One JSON object per line"))' \
 '(--lead)--local[Change only this machine; on the first master, leave the other machines alone]' \
 '--lead[Bring up the other machines, too, from any master; the first master does so without this option]' \
 '--insist[Use this master'\''s configuration although another master has a newer one]' \
+'--no-drain[Do not evict pods from a worker before its kubelet restarts with changed settings]' \
+'--at-boot[Let a healthy control plane and the other machines run as they are, even if their settings changed; nodeinit.service uses this]' \
 '--accept-clock[Accept this machine'\''s clock although an earlier run recorded a later time]' \
 '(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
@@ -58,6 +61,7 @@ json\:"One JSON object per line"))' \
 ;;
 (plan)
 _arguments "${_arguments_options[@]}" : \
+'--parallel=[Restart so many workers at a time with changed settings, for example 3 or 10%; the default is \`rollout.parallel\`]:NUMBER:_default' \
 '--led=[The lease of the leading master, which runs this here]:LED:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
@@ -68,6 +72,8 @@ json\:"One JSON object per line"))' \
 '(--lead)--local[Change only this machine; on the first master, leave the other machines alone]' \
 '--lead[Bring up the other machines, too, from any master; the first master does so without this option]' \
 '--insist[Use this master'\''s configuration although another master has a newer one]' \
+'--no-drain[Do not evict pods from a worker before its kubelet restarts with changed settings]' \
+'--at-boot[Let a healthy control plane and the other machines run as they are, even if their settings changed; nodeinit.service uses this]' \
 '--accept-clock[Accept this machine'\''s clock although an earlier run recorded a later time]' \
 '(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
@@ -1188,6 +1194,7 @@ json\:"One JSON object per line"))' \
 ;;
 (plan)
 _arguments "${_arguments_options[@]}" : \
+'--parallel=[Upgrade so many workers at a time, for example 3 or 10%; the default is \`rollout.parallel\`]:NUMBER:_default' \
 '--led=[The lease of the leading master, which runs this here]:LED:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
@@ -1208,6 +1215,7 @@ json\:"One JSON object per line"))' \
 ;;
 (apply)
 _arguments "${_arguments_options[@]}" : \
+'--parallel=[Upgrade so many workers at a time, for example 3 or 10%; the default is \`rollout.parallel\`]:NUMBER:_default' \
 '--led=[The lease of the leading master, which runs this here]:LED:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \

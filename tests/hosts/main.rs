@@ -18,6 +18,7 @@ mod fanout;
 mod kill;
 mod kills;
 mod lead;
+mod load;
 mod metadata;
 mod power;
 mod rebuilt;
@@ -79,6 +80,8 @@ const TESTS: &[Test] = &[
     test!(releases::three_masters_and_two_workers_that_kubeadm_accepts, 300).long(),
     test!(reset::reset_leaves_the_host_as_it_was_and_up_works_again, 180),
     test!(rolling::a_changed_flag_restarts_one_api_server_after_the_other, 240).long(),
+    test!(rolling::changes_roll_out_under_load, 600).alone().long(),
+    test!(rolling::a_rollout_stops_resumes_and_does_not_begin_at_boot, 400).long(),
     test!(rebuilt::a_rebuilt_first_master_never_replaces_the_cluster, 360),
     test!(rebuilt::after_a_power_cut_a_rebuilt_first_master_joins_in_every_order, 900).long(),
     test!(rebuilt::masters_of_a_new_cluster_come_up_in_any_order, 140),
@@ -93,7 +96,7 @@ const TESTS: &[Test] = &[
     test!(upgrade::three_masters_and_two_workers_under_load, 900).alone().long(),
     test!(upgrade::two_minor_versions_in_one_command, 900).alone().long(),
     test!(upgrade::a_component_that_does_not_start_is_replaced_by_the_former_one, 900).long(),
-    test!(upgrade::an_upgrade_resumes_after_a_kill_at_every_point, 1200).long(),
+    test!(upgrade::an_upgrade_resumes_after_a_kill_at_every_point, 1500).long(),
     test!(upgrade::an_upgrade_survives_ctrl_c_power_cuts_and_a_broken_image, 600).long(),
     test!(virtual_address::the_api_answers_at_the_virtual_address, 90),
     test!(virtual_address::the_address_moves_when_its_holder_is_gone, 200).long(),

@@ -1,5 +1,6 @@
 //! Changes of a running cluster that restart its control plane.
 
+use crate::load::Load;
 use nodeinit_tests::{Cluster, Host};
 
 /// Counts the API servers that are ready, five times a second, until told to stop. Prints the smallest number.
@@ -50,4 +51,124 @@ pub(crate) fn a_changed_flag_restarts_one_api_server_after_the_other() {
     set(first, "max-requests-inflight: \"402\"", "");
     cluster.up();
     assert_eq!(with_flag(&cluster, "--max-requests-inflight=402"), 3);
+}
+
+/// Writes a line for each call, after a hook has run as long as a check of the operator may.
+const HOOK: &str = "#!/bin/sh\necho \"$NODEINIT_HOOK $NODEINIT_MACHINE\" >>/root/hooks\nsleep 0.5\n";
+
+fn ready(node: &Host, first: &Host) {
+    first.kubectl(&format!("wait --for=condition=Ready node/{} --timeout=60s", node.name()));
+}
+
+/// Three changes with hooks: a flag, a setting of the kubelets, a name in the API servers' certificates.
+pub(crate) fn changes_roll_out_under_load() {
+    let cluster = Cluster::with_images(3, 2);
+    cluster.up();
+    let first = cluster.first();
+    first.put("/root/hook", HOOK);
+    first.must("chmod 755 /root/hook");
+    let hooks: Vec<String> =
+        ["before", "beforeMachine", "afterMachine", "after"].iter().map(|name| format!("{name}: /root/hook")).collect();
+    let hooks = format!("rollout: {{hooks: {{{}}}}}\n", hooks.join(", "));
+    let load = Load::on(&cluster);
+
+    let each = |hosts: &[&Host]| {
+        let mut lines = vec!["before ".to_owned()];
+        for host in hosts {
+            lines.extend([format!("beforeMachine {}", host.name()), format!("afterMachine {}", host.name())]);
+        }
+        lines.push("after ".to_owned());
+        lines
+    };
+    let masters: Vec<&Host> = cluster.masters.iter().collect();
+    let all: Vec<&Host> = cluster.hosts().collect();
+    let ran = || {
+        let ran = first.must("cat /root/hooks 2>/dev/null; rm -f /root/hooks");
+        ran.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let up = || {
+        let output = first.nodeinit("up").exits(0);
+        eprintln!("{}\nup took {:.1} s", output.text(), output.seconds);
+        output
+    };
+
+    let flag = format!("{hooks}apiServer: {{extraArgs: {{max-requests-inflight: \"401\"}}}}\n");
+    first.configure(&flag);
+    up();
+    assert_eq!(with_flag(&cluster, "--max-requests-inflight=401"), 3);
+    assert_eq!(ran(), each(&masters), "the hooks of a changed flag");
+
+    let kubelet = format!("{flag}kubelet: {{config: {{maxPods: 77}}}}\n");
+    first.configure(&kubelet);
+    let drained = up();
+    for worker in &cluster.workers {
+        drained.says(&[&format!("from {}", worker.name())]);
+    }
+    for host in &all {
+        let capacity = first.kubectl(&format!("get node {} -o jsonpath={{.status.capacity.pods}}", host.name()));
+        assert_eq!(capacity.trim(), "77", "{}", host.name());
+    }
+    let of_kubelet = ran();
+    let begun = |host: &&Host| of_kubelet.iter().position(|line| *line == format!("beforeMachine {}", host.name()));
+    assert_eq!(of_kubelet.len(), each(&all).len(), "{of_kubelet:?}");
+    let order: Vec<Option<usize>> = all.iter().map(begun).collect();
+    assert!(order[..3].is_sorted() && order[..3].iter().all(|at| *at < order[3].min(order[4])), "{of_kubelet:?}");
+
+    first.must("pgrep -x kube-apiserver >/root/process");
+    first.configure(&format!("{kubelet}controlPlane: {{certSANs: [extra.example.org]}}\n"));
+    up();
+    for master in &cluster.masters {
+        let names =
+            "openssl s_client -connect 127.0.0.1:6443 </dev/null 2>/dev/null | openssl x509 -noout -ext subjectAltName";
+        master.until("the name in the certificate", 30.0, &format!("{names} | grep -q extra.example.org"));
+    }
+    first.must("pgrep -x kube-apiserver | diff - /root/process");
+    assert_eq!(ran(), [""; 0], "the API server reads its certificate again");
+
+    let [workload, api] = load.end();
+    assert!(workload.all > 500 && api.all > 200, "{workload:?} {api:?}");
+    assert_eq!((workload.failed, api.twice), (0, 0));
+    assert!(!first.kubectl("get nodes --no-headers").contains("SchedulingDisabled"));
+    first.nodeinit("plan").exits(0).says(&["nothing to do"]);
+}
+
+pub(crate) fn a_rollout_stops_resumes_and_does_not_begin_at_boot() {
+    let cluster = Cluster::with_images(2, 2);
+    cluster.up();
+    let (first, other) = (cluster.first(), &cluster.masters[1]);
+    let rewritten =
+        |host: &Host, text: &str| host.run(&format!("grep -q '{text}' /var/lib/kubelet/config.yaml")).code == 0;
+
+    // At boot, nothing restarts that runs.
+    let both = "apiServer: {extraArgs: {max-requests-inflight: \"401\"}}\nkubelet: {config: {maxPods: 77}}\n";
+    first.configure(both);
+    let kept = first.nodeinit("up --at-boot").exits(0);
+    kept.says(&["kept kube-apiserver as at the last run", "would restart its kubelet or static pods"]);
+    assert_eq!(with_flag(&cluster, "--max-requests-inflight=401"), 0);
+    assert!(!rewritten(other, "maxPods: 77") && !rewritten(&cluster.workers[0], "maxPods: 77"));
+    first.nodeinit("plan").exits(2).says(&["kube-apiserver.yaml"]);
+
+    // Killed when the first worker has been drained.
+    first.add_failpoints();
+    first.must("echo 'host-turn master n' >/root/points");
+    let killed = "NODEINIT_FAILPOINTS=/root/points NODEINIT_FAILPOINTS_OF=host-turn nodeinit-failpoints";
+    first.run(&format!("{killed} up; exit $?")).exits(137);
+    assert_eq!(with_flag(&cluster, "--max-requests-inflight=401"), 2);
+    assert!(first.kubectl("get nodes --no-headers").contains("SchedulingDisabled"));
+    first.nodeinit("up").exits(0);
+    assert!(!first.kubectl("get nodes --no-headers").contains("SchedulingDisabled"));
+    assert!(cluster.hosts().all(|host| rewritten(host, "maxPods: 77")));
+
+    // A kubelet that does not start stops the rollout: here the second master's.
+    let drop_in = "/etc/systemd/system/kubelet.service.d/99-broken.conf";
+    other.put(drop_in, "[Service]\nExecStart=\nExecStart=/bin/sh -c 'echo this kubelet is broken; exit 1'\n");
+    first.configure("kubelet: {config: {maxPods: 78}}\ntimeouts: {kubelet: 15s}\n");
+    let failed = first.nodeinit("up").exits(3);
+    failed.says(&["this kubelet is broken", &format!("because the change failed on {}", other.name())]);
+    assert!(cluster.workers.iter().all(|worker| !rewritten(worker, "maxPods: 78")));
+    other.must(&format!("rm {drop_in}"));
+    first.nodeinit("up --parallel 100%").exits(0);
+    assert!(cluster.hosts().all(|host| rewritten(host, "maxPods: 78")));
+    cluster.hosts().for_each(|host| ready(host, first));
+    first.nodeinit("plan").exits(0).says(&["nothing to do"]);
 }

@@ -1,6 +1,6 @@
 //! Upgrades of a running cluster to the next minor version: `make test-upgrade` builds both.
 
-use crate::kill::killed_at;
+use crate::{kill::killed_at, load::Load};
 use nodeinit_tests::{Cluster, Counter, Host, Output, Running, newest_version, release_directory_of, version};
 use std::collections::BTreeSet;
 
@@ -33,28 +33,6 @@ spec:
       tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists}]
       containers: [{name: pinned, image: "localhost/tools:lab", command: [sleep, infinity]}]
 "#;
-
-/// A Deployment of four replicas with a PodDisruptionBudget behind a Service. A client requests it 20 times a second.
-const WORKLOAD: &str = include_str!("workload.yaml");
-
-/// Requests a URL 20 times a second until told to stop. Prints the requests, the failures, and the failures after one retry.
-const CLIENT: &str = r#"all=0 failed=0 twice=0
-ask() { [ "$(curl -sk -o /dev/null -m 5 -w '%{http_code}' $1 2>/dev/null)" = 200 ]; }
-while [ ! -e /run/client-stop ]; do
-    all=$((all + 1))
-    ask "$1" || { failed=$((failed + 1)); echo "$(date +%T) failed" >>/root/failures; sleep 1; ask "$1" || twice=$((twice + 1)); }
-    sleep 0.05
-done
-echo "$all $failed $twice"
-"#;
-
-/// Counts of a client's requests.
-#[derive(Clone, Copy, Debug)]
-struct Requests {
-    all: u32,
-    failed: u32,
-    twice: u32,
-}
 
 /// A cluster, and the version to which it is upgraded.
 struct Upgrade {
@@ -148,54 +126,6 @@ impl Upgrade {
         let again = self.apply();
         again.exits(0).says(&["nothing to do"]);
     }
-
-    /// Starts the workload and the clients: one of the workload, one of the API.
-    fn load(&self) -> Load<'_> {
-        let (first, client) = (self.first(), self.cluster.workers.last().unwrap());
-        for host in self.cluster.hosts() {
-            host.must("ctr -n k8s.io images import /opt/lab/images/tools.tar >/dev/null");
-        }
-        first.put("/root/workload.yaml", WORKLOAD);
-        first.kubectl("apply -f /root/workload.yaml");
-        first.kubectl("rollout status deployment/web --timeout=120s");
-        client.must("rm -f /run/client-stop /root/failures");
-        client.until("the Service", 60.0, "curl -s -m 2 http://10.96.0.200");
-        for (name, data) in [("crt", "client-certificate-data"), ("key", "client-key-data")] {
-            let text = first.must(&format!("sed -n 's/^ *{data}: //p' /etc/kubernetes/admin.conf | base64 -d"));
-            client.put(&format!("/root/client.{name}"), &text);
-        }
-        client.put("/root/client.sh", CLIENT);
-        let endpoint = client.must("sed -n 's/^ *server: //p' /etc/kubernetes/kubelet.conf");
-        let api =
-            format!("'--cert /root/client.crt --key /root/client.key {}/api/v1/namespaces/default'", endpoint.trim());
-        Load {
-            client,
-            workload: client.start("sh /root/client.sh http://10.96.0.200"),
-            api: client.start(&format!("sh /root/client.sh {api}")),
-        }
-    }
-}
-
-struct Load<'a> {
-    client: &'a Host,
-    workload: Running,
-    api: Running,
-}
-
-impl Load<'_> {
-    /// Stops the clients; returns the requests of the workload and those of the API.
-    fn end(self) -> [Requests; 2] {
-        self.client.must("touch /run/client-stop");
-        let requests = [self.workload, self.api].map(|client| {
-            let output = client.wait().exits(0).stdout;
-            let mut counts = output.split_whitespace().map(|count| count.parse().unwrap());
-            let mut next = || counts.next().unwrap();
-            Requests { all: next(), failed: next(), twice: next() }
-        });
-        eprintln!("requests of the workload and of the API: {requests:?}");
-        eprintln!("{}", self.client.must("cat /root/failures 2>/dev/null || true"));
-        requests
-    }
 }
 
 pub(crate) fn three_masters_and_two_workers_under_load() {
@@ -203,7 +133,7 @@ pub(crate) fn three_masters_and_two_workers_under_load() {
     let (first, next) = (upgrade.first(), &upgrade.next);
     first.nodeinit("upgrade apply v1.2.3").exits(64).says(&["is older than", &version()]);
     first.nodeinit("upgrade apply v1.99.0").exits(64).says(&["does not support Kubernetes v1.99.0"]);
-    let load = upgrade.load();
+    let load = Load::on(&upgrade.cluster);
     let planned = first.nodeinit(&format!("upgrade plan {next}")).exits(2);
     eprintln!("{}", planned.text());
     let changes = format!("kube-apiserver:{} by registry.k8s.io/kube-apiserver:{next}", version());

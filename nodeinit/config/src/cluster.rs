@@ -3,8 +3,8 @@
 pub use crate::{
     model::API_PORT, model::Addons, model::Agent, model::ApiServer, model::ArtifactSource, model::Artifacts,
     model::Binary, model::Cluster, model::Cni, model::ContainerRuntime, model::ControlPlane, model::ControllerManager,
-    model::DEFAULT_IMAGE_REPOSITORY, model::Endpoint, model::Etcd, model::FETCHED, model::ImageArchive, model::Join,
-    model::JumpHost, model::KubernetesImage, model::Machine, model::MachineSsh, model::Network, model::Node, model::Os,
-    model::Proxy, model::RegistryMirrors, model::Role, model::Scheduler, model::SecretsDelivery, model::Ssh,
-    model::Swap, model::Taint, model::Timeouts,
+    model::DEFAULT_IMAGE_REPOSITORY, model::Endpoint, model::Etcd, model::FETCHED, model::Hooks, model::ImageArchive,
+    model::Join, model::JumpHost, model::KubernetesImage, model::Machine, model::MachineSsh, model::Network,
+    model::Node, model::Os, model::Proxy, model::RegistryMirrors, model::Role, model::Rollout, model::Scheduler,
+    model::SecretsDelivery, model::Share, model::Ssh, model::Swap, model::Taint, model::Timeouts,
 };

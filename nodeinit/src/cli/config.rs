@@ -130,7 +130,7 @@ async fn of_this_machine(loaded: &Loaded) -> Vec<Problem> {
         remedy,
     };
     let mut problems = Vec::new();
-    if node.role == Role::FirstMaster && !fanout::hosts(cluster, &node.name).is_empty() {
+    if node.role == Role::FirstMaster && fanout::reaches(cluster, &node.name, |_| true) {
         let key = fanout::read_key(&files, cluster, SystemTime::now()).map(drop);
         problems.extend(key.err().map(|e| here("ssh", e.to_string(), e.advice().unwrap_or_default().to_owned())));
     }

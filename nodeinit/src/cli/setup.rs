@@ -2,7 +2,7 @@
 
 use super::{Common, load};
 use crate::{
-    context::{self, Context},
+    context::{self, Context, RolloutOptions},
     engine::{
         error::{Exit, StepError},
         journal::{Journal, Record},
@@ -98,6 +98,7 @@ pub(super) fn context_of(common: &Common, access: Access, loaded: Loaded) -> Res
         sums: Arc::default(),
         lent: Arc::default(),
         led: None,
+        rollout: RolloutOptions::default(),
         issued: Arc::default(),
     })
 }

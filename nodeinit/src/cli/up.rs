@@ -7,7 +7,7 @@ use super::{
     setup::{self, Access},
 };
 use crate::{
-    context::Context,
+    context::{Context, RolloutOptions},
     engine::{
         error::{Exit, StepError},
         led::Led,
@@ -21,13 +21,16 @@ use crate::{
         etcd::Permit,
         fanout,
         lead::{self, Lead},
-        removal,
+        removal, static_pods,
         upgrade::replace,
     },
 };
 use clap::{Args, Subcommand};
 use nodeinit_base::atomic_file::temporary;
-use nodeinit_config::{Made, cluster::Role};
+use nodeinit_config::{
+    Made,
+    cluster::{Role, Share},
+};
 use std::{net::IpAddr, sync::Arc};
 
 #[derive(Args)]
@@ -50,6 +53,15 @@ pub(super) struct Run {
     /// Use this master's configuration although another master has a newer one
     #[arg(long, requires = "lead")]
     insist: bool,
+    /// Do not evict pods from a worker before its kubelet restarts with changed settings
+    #[arg(long)]
+    no_drain: bool,
+    /// Restart so many workers at a time with changed settings, for example 3 or 10%; the default is `rollout.parallel`
+    #[arg(long, value_name = "NUMBER")]
+    parallel: Option<Share>,
+    /// Let a healthy control plane and the other machines run as they are, even if their settings changed; nodeinit.service uses this
+    #[arg(long)]
+    at_boot: bool,
     /// Accept this machine's clock although an earlier run recorded a later time
     #[arg(long)]
     accept_clock: bool,
@@ -61,6 +73,13 @@ pub(super) struct Run {
 }
 
 impl Run {
+    fn context(&self, access: Access) -> Result<Context, StepError> {
+        let mut cx = setup::context(&self.common, access)?;
+        let Self { no_drain, parallel, at_boot, .. } = *self;
+        cx.rollout = RolloutOptions { evict: !no_drain, parallel, at_boot, keeps_static_pods: false };
+        Ok(cx)
+    }
+
     fn reach(&self, role: Role) -> Result<Reach, StepError> {
         match role {
             _ if self.local => Ok(Reach::Here),
@@ -144,8 +163,7 @@ async fn other(common: &Common, command: &str, other: &Other<'_>) -> Exit {
         let cx = made(cx, other)?;
         let reach = Reach::Only { name: other.name.to_owned(), address: other.address };
         can_reach_others(&cx, &reach)?;
-        let is_reached = fanout::hosts(&cx.cluster, &cx.node.name).iter().any(|host| host.machine() == other.name);
-        if !is_reached {
+        if !fanout::reaches(&cx.cluster, &cx.node.name, |name| name == other.name) {
             let what = format!("{} has no address at which this machine reaches it over SSH", other.name);
             let hint = "write its `address` to the configuration; a worker that joins on its own is removed with `nodeinit worker remove`";
             return Err(StepError::new(what).exit(Exit::BadConfig).hint(hint));
@@ -229,10 +247,21 @@ async fn bring_up(common: &Common, args: &Run, permits: Permits) -> Exit {
 }
 
 async fn attempt(args: &Run, permits: Permits) -> Result<Exit, StepError> {
-    let mut cx = setup::context(&args.common, Access::Change)?;
+    let mut cx = args.context(Access::Change)?;
     let mut reach = args.reach(cx.node.role)?;
     can_reach_others(&cx, &reach)?;
     start(&cx).await?;
+    if args.at_boot {
+        let differing = static_pods::healthy_with_other_manifests(&cx).await?;
+        if !differing.is_empty() {
+            cx.rollout.keeps_static_pods = true;
+            let note = format!(
+                "kept {} as at the last run; run `nodeinit up` to restart with the changed manifests",
+                differing.join(", ")
+            );
+            cx.report.note("start", note);
+        }
+    }
     let permit = permits.given(&cx)?;
     if let Some(led) = &args.led {
         lead::accept(&cx, led, cx.node.role != Role::Worker)?;
@@ -300,7 +329,7 @@ async fn run(cx: &Context, command: &str, reach: &Reach, permit: Permit) -> Resu
 
 /// Checks, before anything changes, that there is an SSH key for the other machines.
 fn can_reach_others(cx: &Context, reach: &Reach) -> Result<(), StepError> {
-    let others = cx.node.role != Role::Worker && !fanout::hosts(&cx.cluster, &cx.node.name).is_empty();
+    let others = cx.node.role != Role::Worker && fanout::reaches(&cx.cluster, &cx.node.name, |_| true);
     if others && *reach != Reach::Here {
         fanout::read_key(&cx.files, &cx.cluster, cx.clock.now())?;
     }
@@ -329,7 +358,7 @@ pub(super) async fn plan(args: Run) -> Exit {
 
 async fn look(args: &Run) -> Result<Exit, (String, StepError)> {
     let start = |e| ("start".to_owned(), e);
-    let cx = setup::context(&args.common, Access::Look).map_err(start)?;
+    let cx = args.context(Access::Look).map_err(start)?;
     let reach = args.reach(cx.node.role).map_err(start)?;
     can_reach_others(&cx, &reach).map_err(start)?;
     setup::refuse_changes(&cx).map_err(start)?;

@@ -30,7 +30,11 @@ use crate::{
     },
 };
 use clap::{Args, Subcommand};
-use nodeinit_config::{Cluster, cluster::Role, versions::KubernetesVersion};
+use nodeinit_config::{
+    Cluster,
+    cluster::{Role, Share},
+    versions::KubernetesVersion,
+};
 use std::path::PathBuf;
 
 #[derive(Subcommand)]
@@ -58,6 +62,9 @@ pub(super) struct Target {
     /// Cordon nodes, but do not evict their pods; containers continue to run
     #[arg(long)]
     no_drain: bool,
+    /// Upgrade so many workers at a time, for example 3 or 10%; the default is `rollout.parallel`
+    #[arg(long, value_name = "NUMBER")]
+    parallel: Option<Share>,
     /// The lease of the leading master, which runs this here
     #[arg(long, hide = true)]
     led: Option<Led>,
@@ -105,7 +112,8 @@ fn start(error: StepError) -> (String, StepError) {
 fn prepared(target: &Target, version: KubernetesVersion, access: Access) -> Result<(Context, Plan), StepError> {
     let own = load::load(&Files::of_machine(), &target.common.config)?;
     let loaded = load::with_version(&Files::of_machine(), &target.common.config, version)?;
-    let cx = setup::context_of(&target.common, access, loaded)?;
+    let mut cx = setup::context_of(&target.common, access, loaded)?;
+    cx.rollout.parallel = target.parallel;
     let from = recorded(&cx)?;
     setup::refuse_other_changes(&cx)?;
     if target.local && cx.node.role != Role::Worker && target.led.is_none() && access == Access::Change {

@@ -35,8 +35,14 @@ impl PlanBuilder {
 
     /// Adds a step that starts when all steps that were added before have ended.
     pub fn add_last(&mut self, step: impl Step + 'static) {
-        let after: Vec<StepId> = self.0.iter().map(|node| node.id.clone()).collect();
+        let after = self.all();
         self.add(step, after);
+    }
+
+    /// Returns all steps that were added before.
+    #[must_use]
+    pub fn all(&self) -> Vec<StepId> {
+        self.0.iter().map(|node| node.id.clone()).collect()
     }
 
     /// Whether the plan has this step.

@@ -69,6 +69,12 @@ pub enum StepId {
     CoreDns,
     /// `host-NAME`: another machine, by its name in the configuration.
     Host(String),
+    /// `rollout-begin`: the hooks before the leading master changes.
+    RolloutBegin,
+    /// `rollout-own`: the leading master has its changes.
+    RolloutOwn,
+    /// `rollout-end`.
+    RolloutEnd,
     /// `verify-kubelets`.
     VerifyKubelets,
     /// `ready`.
@@ -122,6 +128,13 @@ pub enum StepId {
 }
 
 impl StepId {
+    /// Whether the step with this name restarts the kubelet, containerd or a static pod of a machine that is up.
+    #[must_use]
+    pub fn restarts(name: &str) -> bool {
+        let fixed = [Self::Containerd, Self::KubeletConfig, Self::KubeletBinary, Self::Kubelet];
+        name.starts_with("manifest-") || fixed.iter().any(|step| step.name() == name)
+    }
+
     /// The step's name.
     #[must_use]
     pub fn name(&self) -> Cow<'static, str> {
@@ -135,6 +148,9 @@ impl StepId {
             Self::Addon(addon) => return format!("addon-{}", addon.name()).into(),
             Self::Os(name) => name,
             Self::Healthy(component) => component.name(),
+            Self::RolloutBegin => "rollout-begin",
+            Self::RolloutOwn => "rollout-own",
+            Self::RolloutEnd => "rollout-end",
             Self::Preflight => "preflight",
             Self::Fetch => "fetch",
             Self::Containerd => "containerd",

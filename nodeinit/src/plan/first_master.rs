@@ -13,8 +13,10 @@ use crate::{
         cluster::Objects,
         cluster_ready::Ready,
         etcd::{EtcdMember, Permit},
-        fanout,
+        fanout::{self, Host},
         node::RegisterNode,
+        rollout::{End, Own, Rollout},
+        rollout_begin::Begin,
         static_pods::Healthy,
         tokens::Tokens,
         verify_kubelets::VerifyKubelets,
@@ -23,9 +25,10 @@ use crate::{
 };
 use nodeinit_config::{
     Cluster,
-    Component::{ApiServer, ControllerManager, Etcd, Scheduler},
-    cluster::{Cni, Role},
+    Component::{self, ApiServer, ControllerManager, Etcd, Scheduler},
+    cluster::{Cni, Hooks, Role},
 };
+use std::rc::Rc;
 
 /// Prepares keys, programs and images in parallel; then starts the kubelet with etcd and the API server, and the two other components when
 /// etcd is healthy; then, when the API answers, applies all objects in parallel. With `masters_last`, workers finish before the other
@@ -41,7 +44,8 @@ pub(super) fn plan(
     masters_last: bool,
 ) -> Result<Plan, PlanError> {
     let mut plan = PlanBuilder::default();
-    master::prepare(&mut plan, cluster);
+    let (hosts, rollout) = fanout::hosts(cluster, own);
+    master::prepare(&mut plan, cluster, begin(cluster, &rollout));
     control_plane(&mut plan, cluster, permit);
     plan.add(RegisterNode, [Id::Healthy(ApiServer)]);
     if cluster.control_plane.virtual_address.is_some() {
@@ -49,7 +53,7 @@ pub(super) fn plan(
     }
     objects(&mut plan, cluster);
     plan.add(AgentService, [Id::Kubeconfig, Id::ClusterConfig]);
-    finish(plan, cluster, own, reach, masters_last)
+    finish(plan, cluster, hosts, rollout, reach, masters_last)
 }
 
 /// The plan of a further master that leads: it brings itself up as usual, and then does for the cluster and the other machines what the
@@ -59,20 +63,32 @@ pub(super) fn plan(
 /// If the plan is not valid, which is a defect.
 pub(super) fn leading(cluster: &Cluster, own: &str, reach: &Reach, masters_last: bool) -> Result<Plan, PlanError> {
     let mut plan = PlanBuilder::default();
-    master::join(&mut plan, cluster);
+    let (hosts, rollout) = fanout::hosts(cluster, own);
+    master::join(&mut plan, cluster, begin(cluster, &rollout));
     objects(&mut plan, cluster);
-    finish(plan, cluster, own, reach, masters_last)
+    finish(plan, cluster, hosts, rollout, reach, masters_last)
+}
+
+/// Returns the step that runs hooks, if there are any.
+fn begin(cluster: &Cluster, rollout: &Rc<Rollout>) -> Option<Begin> {
+    (cluster.rollout.hooks != Hooks::default()).then(|| Begin(rollout.clone()))
 }
 
 /// Adds the other machines, and what waits for all of them.
 fn finish(
     mut plan: PlanBuilder,
     cluster: &Cluster,
-    own: &str,
+    hosts: Vec<Host>,
+    rollout: Rc<Rollout>,
     reach: &Reach,
     masters_last: bool,
 ) -> Result<Plan, PlanError> {
-    other_machines(&mut plan, cluster, own, reach, masters_last);
+    let healthy = Component::ALL.map(Id::Healthy).into_iter().chain([Id::KubeletHealthy]);
+    plan.add(Own(rollout.clone()), healthy);
+    other_machines(&mut plan, hosts, reach, masters_last);
+    if *reach != Reach::Here {
+        plan.add_last(End(rollout));
+    }
     if requests_serving_certificate(cluster) {
         plan.add_last(VerifyKubelets);
     }
@@ -126,8 +142,8 @@ fn objects(plan: &mut PlanBuilder, cluster: &Cluster) {
     }
 }
 
-fn other_machines(plan: &mut PlanBuilder, cluster: &Cluster, own: &str, reach: &Reach, masters_last: bool) {
-    let hosts = fanout::hosts(cluster, own).into_iter().filter(|host| match reach {
+fn other_machines(plan: &mut PlanBuilder, hosts: Vec<Host>, reach: &Reach, masters_last: bool) {
+    let hosts = hosts.into_iter().filter(|host| match reach {
         Reach::Everywhere => true,
         Reach::Only { name, .. } => host.machine() == name,
         Reach::Here => false,
@@ -137,6 +153,9 @@ fn other_machines(plan: &mut PlanBuilder, cluster: &Cluster, own: &str, reach: &
         true => workers.iter().map(|host| Id::Host(host.machine().to_owned())).collect(),
         false => Vec::new(),
     };
+    if masters_last {
+        masters.iter().for_each(Host::follows_workers);
+    }
     let masters = masters.into_iter().map(|host| {
         let after = before.iter().cloned().chain([Id::Pki, Id::Fetch, Id::EncryptionConfig]);
         (host, after.collect::<Vec<Id>>())

@@ -10,19 +10,25 @@ use crate::{
         kubelet::{KubeletConfig, KubeletHealthy, KubeletService},
         os,
         preflight::Preflight,
+        rollout_begin::Begin,
     },
 };
 use nodeinit_config::{Cluster, cluster::Role};
 
-/// Checks the machine, then prepares it: everything else starts after `preflight`.
-pub(super) fn prepare(plan: &mut PlanBuilder) {
+/// Checks the machine, then prepares it: everything else starts after `preflight`. What restarts the kubelet or static pods waits for `begin`.
+pub(super) fn prepare(plan: &mut PlanBuilder, begin: Option<Begin>) {
     plan.add(Preflight, []);
-    plan.add(Fetched, [Id::Preflight]);
+    let mut restarts = Id::Preflight;
+    if let Some(begin) = begin {
+        plan.add(begin, [Id::Preflight]);
+        restarts = Id::RolloutBegin;
+    }
+    plan.add(Fetched, [restarts.clone()]);
     for step in os::steps() {
         plan.add_boxed(step, [Id::Preflight]);
     }
     plan.add(ContainerRuntime, [Id::Fetch]);
-    plan.add(KubeletConfig, [Id::Preflight]);
+    plan.add(KubeletConfig, [restarts]);
 }
 
 /// Installs programs and images.

@@ -17,6 +17,7 @@ use crate::{
         node::RegisterNode,
         node_ready::NodeReady,
         pki::Pki,
+        rollout_begin::Begin,
         static_pods::{ApiServerConfig, Healthy, PlaceManifest},
         verify_kubelets::VerifyKubelets,
         virtual_address,
@@ -35,7 +36,7 @@ use nodeinit_config::{
 /// If the plan is not valid, which is a defect.
 pub(super) fn plan(cluster: &Cluster) -> Result<Plan, PlanError> {
     let mut plan = PlanBuilder::default();
-    join(&mut plan, cluster);
+    join(&mut plan, cluster, None);
     if requests_serving_certificate(cluster) {
         plan.add_last(VerifyKubelets);
     }
@@ -44,8 +45,8 @@ pub(super) fn plan(cluster: &Cluster) -> Result<Plan, PlanError> {
 }
 
 /// Adds everything up to this master's node.
-pub(super) fn join(plan: &mut PlanBuilder, cluster: &Cluster) {
-    prepare(plan, cluster);
+pub(super) fn join(plan: &mut PlanBuilder, cluster: &Cluster, begin: Option<Begin>) {
+    prepare(plan, cluster, begin);
     plan.add(EtcdMember::of_master(), member([Id::Kubelet]));
     plan.add(FirstApiServer, [Id::Kubeconfig, Id::EtcdMember]);
     // `etcd-member` places etcd's manifest.
@@ -66,8 +67,8 @@ pub(super) fn join(plan: &mut PlanBuilder, cluster: &Cluster) {
 }
 
 /// Adds the steps of every master that do not need the other masters: keys, programs, images, and the kubelet.
-pub(super) fn prepare(plan: &mut PlanBuilder, cluster: &Cluster) {
-    machine::prepare(plan);
+pub(super) fn prepare(plan: &mut PlanBuilder, cluster: &Cluster, begin: Option<Begin>) {
+    machine::prepare(plan, begin);
     machine::install(plan, cluster, Role::Master);
     plan.add(Pki, [Id::Preflight]);
     plan.add(Kubeconfigs, [Id::Pki]);

@@ -16,6 +16,7 @@ use crate::{
         fanout::{self, Host},
         fetched::Fetched,
         images,
+        rollout::{End, Own, Rollout},
         static_pods::ApiServerConfig,
         upgrade::{
             check::Check,
@@ -33,6 +34,7 @@ use nodeinit_config::{
     Cluster,
     cluster::{Cni, Node, Role},
 };
+use std::rc::Rc;
 
 /// The settings of an upgrade.
 pub struct Upgrade {
@@ -54,37 +56,44 @@ pub fn plan(cluster: &Cluster, node: &Node, reach: &Reach, upgrade: Upgrade) -> 
     let leads = role != Role::Worker && *reach == Reach::Everywhere;
     let mut plan = PlanBuilder::default();
     prepare(&mut plan, cluster, role, check);
-    let mut machines = Vec::new();
+    let (mut machines, mut rollout) = (Vec::new(), Rc::<Rollout>::default());
     if leads {
         let hosts = fanout::upgrades(cluster, &node.name);
         hosts.stages.into_iter().for_each(|stage| plan.add(stage, [Id::Fetch]));
         plan.add_last(TakeSnapshot);
-        machines = hosts.machines;
+        (machines, rollout) = (hosts.machines, hosts.rollout);
         etcd_first(&mut plan, cluster, role);
         if cluster.release.etcd_before_upgrade.is_some() {
             hosts.etcds.into_iter().for_each(|etcd| plan.add_last(EtcdFirstOn(etcd)));
         }
-        plan.add_last(Drain { evict: drain });
+        plan.add_last(Drain { evict: drain, rollout: rollout.clone() });
     } else {
         plan.add_last(Begin);
     }
     machine(&mut plan, cluster, role);
     if leads {
         plan.add_last(Uncordon { node: node.name.clone() });
+        plan.add_last(Own(rollout.clone()));
     }
     let (workers, masters): (Vec<Host>, Vec<Host>) = machines.into_iter().partition(|host| host.role() == Role::Worker);
-    let upgrade = |plan: &mut PlanBuilder, host: Host| {
+    let upgrade = |plan: &mut PlanBuilder, host: Host, after: Vec<Id>| {
         let node = host.machine().to_owned();
-        plan.add_last(UpgradeMachine { host, evict: drain });
-        plan.add_last(Uncordon { node });
+        plan.add(UpgradeMachine { host, evict: drain }, after);
+        plan.add(Uncordon { node: node.clone() }, [Id::Host(node)]);
     };
-    masters.into_iter().for_each(|master| upgrade(&mut plan, master));
+    for master in masters {
+        let after = plan.all();
+        upgrade(&mut plan, master, after);
+    }
     if leads {
         objects(&mut plan, cluster);
     }
-    workers.into_iter().for_each(|worker| upgrade(&mut plan, worker));
+    // So many at a time as the rollout lets.
+    let after = plan.all();
+    workers.into_iter().for_each(|worker| upgrade(&mut plan, worker, after.clone()));
     plan.add_last(version);
     if leads {
+        plan.add_last(End(rollout));
         plan.add_last(Ready);
         for addon in addons::wanted(cluster) {
             plan.add(addon, [Id::Ready]);

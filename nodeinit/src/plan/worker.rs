@@ -16,7 +16,7 @@ use nodeinit_config::{Cluster, cluster::Role};
 /// If the plan is not valid, which is a defect.
 pub(super) fn plan(cluster: &Cluster) -> Result<Plan, PlanError> {
     let mut plan = PlanBuilder::default();
-    machine::prepare(&mut plan);
+    machine::prepare(&mut plan, None);
     plan.add(JoinCluster, [Id::Preflight]);
     machine::install(&mut plan, cluster, Role::Worker);
     machine::kubelet(&mut plan, Id::Join);

@@ -27,7 +27,7 @@ use std::{
 const HEALTH: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 10248);
 
 /// The unit.
-const UNIT: &str = "kubelet.service";
+pub(super) const UNIT: &str = "kubelet.service";
 
 /// Directories that the kubelet, the pods or the pod network fill.
 const TREES: &[&str] = &[

@@ -23,6 +23,8 @@ pub mod pki;
 pub mod preflight;
 pub mod removal;
 pub mod reset;
+pub mod rollout;
+pub mod rollout_begin;
 mod source;
 pub mod static_pods;
 pub mod tokens;

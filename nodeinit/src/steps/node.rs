@@ -7,10 +7,7 @@ use super::{
 use crate::{
     api::{
         cri::{self, ContainerState, Cri},
-        kube::{
-            ApiError, KubeClient,
-            types::{self, List, Pod},
-        },
+        kube::types::{self, Pod},
     },
     context::Context,
     engine::{
@@ -50,14 +47,8 @@ pub(super) fn patch(cx: &Context, node: &types::Node) -> Option<Value> {
 
 /// Returns the pods on this machine's node.
 pub(super) async fn own_pods(cx: &Context) -> Result<Vec<Pod>, StepError> {
-    let pods = pods_on(client(cx)?, &cx.node.name).await;
+    let pods = client(cx)?.pods_on(&cx.node.name).await;
     pods.map_err(|e| StepError::caused("cannot list this node's pods", e))
-}
-
-/// Returns the pods on a node.
-pub(super) async fn pods_on(client: &KubeClient, node: &str) -> Result<Vec<Pod>, ApiError> {
-    let list: List<Pod> = client.get(&format!("/api/v1/pods?fieldSelector=spec.nodeName%3D{node}")).await?;
-    Ok(list.items)
 }
 
 /// Returns the first pod that is Ready only in the API: one of its containers is gone. After a power cut, the API keeps each pod's last

@@ -25,7 +25,7 @@ use crate::{
 use async_trait::async_trait;
 use back_off::BackOffWatch;
 use nodeinit_base::Wait;
-use nodeinit_config::Component;
+use nodeinit_config::{Component, yaml};
 use std::{
     cmp::Reverse,
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -53,7 +53,51 @@ fn pod(cx: &Context, component: Component) -> Result<StaticPod, StepError> {
 
 /// Returns the component's command line with its current flags.
 pub(super) fn command(cx: &Context, component: Component) -> Result<Vec<String>, StepError> {
-    Ok(pod(cx, component)?.command)
+    match keeps(cx, &manifest_path(component)) {
+        true => on_disk(cx, component),
+        false => Ok(pod(cx, component)?.command),
+    }
+}
+
+/// Whether an existing manifest stays as it is.
+pub(super) fn keeps(cx: &Context, manifest: &Path) -> bool {
+    cx.rollout.keeps_static_pods && cx.files.exists(manifest)
+}
+
+/// Returns the command line in the component's manifest on the disk.
+fn on_disk(cx: &Context, component: Component) -> Result<Vec<String>, StepError> {
+    let text = cx.files.read_text(manifest_path(component))?.unwrap_or_default();
+    Ok(static_pod::command(&yaml::document(&text).unwrap_or_default()))
+}
+
+/// Returns the components whose manifests differ from the configuration, if all components are healthy with the manifests that they have.
+/// Waits for their health as after a boot.
+///
+/// # Errors
+/// If a manifest cannot be read or rendered.
+pub async fn healthy_with_other_manifests(cx: &Context) -> Result<Vec<&'static str>, StepError> {
+    let mut differing = Vec::new();
+    for component in Component::ALL {
+        if !cx.files.exists(manifest_path(component)) {
+            return Ok(Vec::new());
+        }
+        if !cx.differing(&[manifest(cx, component)?])?.is_empty() {
+            differing.push(component.name());
+        }
+    }
+    if differing.is_empty() {
+        return Ok(differing);
+    }
+    cx.report.note("start", format!("waiting for a healthy control plane: {} would restart", differing.join(", ")));
+    for component in Component::ALL {
+        let command = on_disk(cx, component)?;
+        let limit = cx.cluster.timeouts.control_plane;
+        let wait = Wait::new(format!("a healthy {}", component.name()), limit).at_most_every(pause(component));
+        if wait.until(async || Healthy(component).health(cx, &command).await).await.is_err() {
+            return Ok(Vec::new());
+        }
+    }
+    Ok(differing)
 }
 
 /// Returns the pause between two health checks of the component.
@@ -148,7 +192,10 @@ impl Step for PlaceManifest {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        Ok(State::of(cx.differing(&[manifest(cx, self.0)?])?))
+        Ok(match keeps(cx, &manifest_path(self.0)) {
+            true => State::Done,
+            false => State::of(cx.differing(&[manifest(cx, self.0)?])?),
+        })
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {

@@ -63,7 +63,11 @@ impl Step for VerifyKubelets {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        Ok(if cx.renderer().verify_kubelets { State::Done } else { State::needed(self.title()) })
+        Ok(if cx.renderer().verify_kubelets || cx.rollout.keeps_static_pods {
+            State::Done
+        } else {
+            State::needed(self.title())
+        })
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {

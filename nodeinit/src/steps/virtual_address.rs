@@ -9,7 +9,7 @@ use crate::{
     },
     host::{files::NewFile, net},
     render::{self, static_pod},
-    steps::cluster,
+    steps::{cluster, static_pods},
 };
 use async_trait::async_trait;
 use nodeinit_base::Wait;
@@ -41,7 +41,11 @@ impl Step for PlaceKubeVip {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        Ok(State::of(cx.differing(&[manifest(cx)?])?))
+        let wanted = manifest(cx)?;
+        Ok(match static_pods::keeps(cx, &wanted.path) {
+            true => State::Done,
+            false => State::of(cx.differing(&[wanted])?),
+        })
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {

@@ -24,6 +24,7 @@ pub mod openstack;
 mod os;
 pub(crate) mod release;
 mod reserved;
+mod rollout;
 mod ssh;
 pub(crate) mod suggest;
 pub(crate) mod texts;
@@ -42,9 +43,10 @@ pub use join::Join;
 pub use machines::{Machine, MachineSsh, Node, Role};
 pub use network::Network;
 pub use os::{Os, Swap};
+pub use rollout::{Hooks, Rollout};
 pub use ssh::{JumpHost, Ssh};
 pub use timeouts::Timeouts;
-pub use values::{API_PORT, ArtifactSource, Endpoint, FETCHED, Taint};
+pub use values::{API_PORT, ArtifactSource, Endpoint, FETCHED, Share, Taint};
 
 pub(crate) use artifacts::digests;
 
@@ -115,6 +117,8 @@ keys! {
         "secretsDelivery" secrets_delivery: SecretsDelivery = "ssh", to all => exposed_secrets;
         /// The cloud in which `provisioner` creates the machines. Omit it if the machines exist. Machines do not receive this section.
         "openstack" openstack: Option<OpenStack>, to nobody => openstack::check;
+        /// The order of changes that restart control planes or kubelets, by `up` or `upgrade`: masters one at a time, then workers.
+        "rollout" rollout: Rollout, to masters;
         /// Deadlines, one for each kind of wait.
         "timeouts" timeouts: Timeouts, to all;
     }
@@ -218,6 +222,8 @@ pub struct Cluster {
     pub secrets_delivery: SecretsDelivery,
     /// `openstack`. `None` if the machines exist already.
     pub openstack: Option<OpenStack>,
+    /// `rollout`.
+    pub rollout: Rollout,
     /// `timeouts`.
     pub timeouts: Timeouts,
     /// The values that cannot change on a machine that was set up with them, by key.
@@ -258,6 +264,7 @@ impl Cluster {
             manifests_directory: keys.manifests_directory,
             secrets_delivery: keys.secrets_delivery,
             openstack: keys.openstack,
+            rollout: keys.rollout,
             timeouts: keys.timeouts,
             immutable,
         };

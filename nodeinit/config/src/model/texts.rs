@@ -2,7 +2,7 @@
 
 use super::{
     declare::Text,
-    values::{ArtifactSource, Endpoint, Opening, Taint},
+    values::{ArtifactSource, Endpoint, Opening, Share, Taint},
 };
 use crate::{
     model::{
@@ -73,6 +73,7 @@ parsed! {
     LocalPath as PathBuf = LOCAL_PATH, local_path;
     Opening as Opening = OPENING, f::opening;
     PathBuf as PathBuf = ABSOLUTE_PATH, f::absolute;
+    Share as Share = SHARE, f::share;
     Taint as Taint = TAINT, f::taint;
     Uuid as String = UUID, f::uuid;
     [u8; 32] as [u8; 32] = SHA256, f::sha256;

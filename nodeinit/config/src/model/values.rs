@@ -4,6 +4,7 @@ use super::versions::KubernetesVersion;
 use std::{
     fmt,
     path::{Path, PathBuf},
+    str::FromStr,
 };
 
 /// The port of every API server.
@@ -36,6 +37,42 @@ pub struct Taint {
     pub value: String,
     /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
     pub effect: String,
+}
+
+/// A part of a number of machines, written `3` or `10%`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// So many.
+    Count(usize),
+    /// So many of a hundred, from 1 to 100.
+    Percent(usize),
+}
+
+impl Share {
+    /// Returns the part of `total` machines: rounded down, at least one.
+    #[must_use]
+    pub fn of(self, total: usize) -> usize {
+        let part = match self {
+            Self::Count(count) => count,
+            Self::Percent(percent) => total * percent / 100,
+        };
+        part.max(1)
+    }
+}
+
+impl FromStr for Share {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (digits, share, most): (_, fn(usize) -> Self, _) = match text.strip_suffix('%') {
+            Some(digits) => (digits, Self::Percent, 100),
+            None => (text, Self::Count, 1000),
+        };
+        let number = digits.parse().ok().filter(|number| (1..=most).contains(number) && !digits.starts_with('+'));
+        number
+            .map(share)
+            .ok_or_else(|| format!("{text:?} is not a number from 1 to 1000, or a percentage from 1% to 100%"))
+    }
 }
 
 /// The source of artifacts.

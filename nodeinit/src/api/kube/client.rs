@@ -6,6 +6,7 @@ use super::{
     discovery::Discovery,
     error::ApiError,
     tls::client_tls,
+    types::{List, Pod},
     watch::{self, Event, LONGEST_OBJECT},
 };
 use crate::api::connection::{Http2, HttpError, whole};
@@ -168,6 +169,15 @@ impl KubeClient {
             Err(e) if e.is_not_found() => Ok(None),
             Err(e) => Err(e),
         }
+    }
+
+    /// Returns the pods on a node.
+    ///
+    /// # Errors
+    /// [`ApiError`] where they cannot be listed.
+    pub async fn pods_on(&self, node: &str) -> Result<Vec<Pod>, ApiError> {
+        let list: List<Pod> = self.get(&format!("/api/v1/pods?fieldSelector=spec.nodeName%3D{node}")).await?;
+        Ok(list.items)
     }
 
     /// Watches a list by its path, which asks for it (`?watch=true`): `look` gets each event until it says `Break`.

@@ -115,23 +115,34 @@ pub async fn remove(cx: &Context, peers: &Peers, id: u64, shown: &str) -> Result
     wait.until(look).await.map_err(|late| StepError::from(late).hint(hint))
 }
 
+/// Lets another healthy member lead if `member` does and there is one. Returns whether it did.
+///
+/// # Errors
+/// Why it still leads, in one line.
+pub(super) async fn hand_over(cx: &Context, peers: &Peers, view: &View, member: &Member) -> Result<bool, String> {
+    if view.leader() != Some(member.id) {
+        return Ok(false);
+    }
+    let others = view.voters().filter(|other| other.id != member.id && view.complaint(other).is_none());
+    let Some(other) = others.into_iter().next() else { return Ok(false) };
+    let moved = async {
+        let leader = peers.connection(member).await?;
+        leader.move_leader(other.id).await.map_err(|e| shown(&e))
+    };
+    moved.await.map_err(|why| format!("cannot transfer leadership to {}: {why}", other.shown()))?;
+    cx.report.note("etcd", format!("{} leads now", other.shown()));
+    Ok(true)
+}
+
 /// Makes one attempt; the next poll shows the result.
 async fn attempt(cx: &Context, peers: &Peers, view: &View, member: &Member) -> String {
+    match hand_over(cx, peers, view, member).await {
+        Ok(true) => return "leadership was transferred".into(),
+        Ok(false) => {}
+        Err(why) => return why,
+    }
     let others = view.voters().filter(|other| other.id != member.id && view.complaint(other).is_none());
     let Some(other) = others.into_iter().next() else { return "no other member is healthy".into() };
-    if view.leader() == Some(member.id) {
-        let moved = async {
-            let leader = peers.connection(member).await?;
-            leader.move_leader(other.id).await.map_err(|e| shown(&e))
-        };
-        return match moved.await {
-            Ok(()) => {
-                cx.report.note("etcd", format!("{} leads now", other.shown()));
-                "leadership was transferred".into()
-            }
-            Err(why) => format!("cannot transfer leadership to {}: {why}", other.shown()),
-        };
-    }
     let removed = async { peers.connection(other).await?.remove(member.id).await.map_err(|e| shown(&e)) };
     match removed.await {
         Ok(()) => {

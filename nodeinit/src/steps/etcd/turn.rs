@@ -1,7 +1,7 @@
 //! The turn to restart etcd or the API server: one master after the other, so that the quorum holds and the API answers.
 
 use super::{
-    health,
+    health, leave,
     view::{Peers, View, shown},
 };
 use crate::{
@@ -117,7 +117,10 @@ async fn take(cx: &Context, components: &[Component], peers: &Peers) -> Result<O
         };
         // Another master may have had its turn since the last poll.
         let obstacle = match peers.look().await {
-            Ok(view) => obstacle(cx, components, &view).await,
+            Ok(view) => match obstacle(cx, components, &view).await {
+                None => leaves_lead(cx, components, peers, &view).await.err(),
+                why => why,
+            },
             Err(why) => Some(why),
         };
         match obstacle {
@@ -139,6 +142,15 @@ async fn take(cx: &Context, components: &[Component], peers: &Peers) -> Result<O
                         the command again";
             Err(health::health(cx).await?.1.lost().unwrap_or_else(|| StepError::from(late).hint(hint)))
         }
+    }
+}
+
+/// Lets another member of etcd lead before this machine's one restarts, so that no election interrupts clients.
+async fn leaves_lead(cx: &Context, components: &[Component], peers: &Peers, view: &View) -> Result<(), String> {
+    let own = view.voters().find(|member| member.shown() == cx.node.name);
+    match own.filter(|_| components.contains(&Component::Etcd)) {
+        Some(own) => leave::hand_over(cx, peers, view, own).await.map(drop),
+        None => Ok(()),
     }
 }
 

@@ -15,6 +15,7 @@ use crate::{
     pki::bundle::JUMP_HOST,
     steps::{
         cluster::{self, Objects},
+        rollout::Rollout,
         tokens,
     },
 };
@@ -27,6 +28,7 @@ use std::{
     net::IpAddr,
     ops::ControlFlow,
     path::Path,
+    rc::Rc,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -47,6 +49,8 @@ pub(in crate::steps) struct Fleet {
     pub(super) places: Semaphore,
     /// For connections that are kept from a look to the work that it found.
     pub(super) kept: Arc<Semaphore>,
+    /// The order in which machines that are up restart their components.
+    pub(super) rollout: Rc<Rollout>,
     /// Issues and deletes the workers' bootstrap tokens.
     pub(super) tokens: tokens::Fleet,
     open: OnceCell<()>,
@@ -64,6 +68,7 @@ impl Fleet {
         Self {
             places: Semaphore::new(parallel),
             kept: Arc::new(Semaphore::new(parallel)),
+            rollout: Rc::default(),
             tokens: tokens::Fleet::default(),
             open: OnceCell::new(),
             program: OnceCell::new(),

@@ -25,7 +25,11 @@ use crate::{
         step_id::StepId,
     },
     host::failpoint,
-    steps::{lead, source},
+    steps::{
+        lead,
+        rollout::{BeforeWorkers, Rollout, Turn, node},
+        source,
+    },
 };
 use async_trait::async_trait;
 pub(super) use fleet::Fleet;
@@ -41,7 +45,7 @@ use std::{
     rc::Rc,
     time::Duration,
 };
-use tokio::sync::{Mutex, OwnedSemaphorePermit};
+use tokio::sync::{Mutex, OwnedSemaphorePermit, SemaphorePermit};
 
 /// How long a look may wait for a machine to let us in.
 const LOOK: Duration = Duration::from_secs(5);
@@ -71,16 +75,29 @@ pub struct Host {
     machine: Machine,
     role: Role,
     fleet: Rc<Fleet>,
+    /// Lets workers wait for this master.
+    before_workers: Cell<Option<BeforeWorkers>>,
+    /// Its turn to restart what runs there, if it needs one.
+    turn: RefCell<Option<Turn>>,
     /// The connection of the look that found work, which the work goes on with.
     looked: RefCell<Option<(Remote, OwnedSemaphorePermit)>>,
     /// The wait for another run there. It goes on when the connection breaks.
     locked: Mutex<LockWait>,
 }
 
-/// The steps of all machines that the master `own` reaches: all other masters, and the workers that have an address.
+/// The steps of all machines that the master `own` reaches: all other masters, and the workers that have an address; and their order.
 #[must_use]
-pub fn hosts(cluster: &Cluster, own: &str) -> Vec<Host> {
-    all(cluster, own, &Rc::new(Fleet::new(cluster)), Work::Up)
+pub fn hosts(cluster: &Cluster, own: &str) -> (Vec<Host>, Rc<Rollout>) {
+    let fleet = Rc::new(Fleet::new(cluster));
+    (all(cluster, own, &fleet, Work::Up), fleet.rollout.clone())
+}
+
+/// Whether the master `own` reaches other machines.
+#[must_use]
+pub fn reaches(cluster: &Cluster, own: &str, is_wanted: impl Fn(&str) -> bool) -> bool {
+    cluster
+        .machines()
+        .any(|(machine, _)| machine.name != own && is_wanted(&machine.name) && fleet::address(machine).is_some())
 }
 
 /// The steps that upgrade the same machines.
@@ -91,6 +108,8 @@ pub struct Upgrades {
     pub etcds: Vec<Host>,
     /// Upgrades each machine.
     pub machines: Vec<Host>,
+    /// The order of the machines.
+    pub rollout: Rc<Rollout>,
 }
 
 /// Returns the steps of an upgrade.
@@ -100,7 +119,7 @@ pub fn upgrades(cluster: &Cluster, own: &str) -> Upgrades {
     let all = |work| all(cluster, own, &fleet, work);
     let mut etcds = all(Work::Etcd);
     etcds.retain(|host| host.role != Role::Worker);
-    Upgrades { stages: all(Work::Stage), etcds, machines: all(Work::Upgrade) }
+    Upgrades { stages: all(Work::Stage), etcds, machines: all(Work::Upgrade), rollout: fleet.rollout.clone() }
 }
 
 fn all(cluster: &Cluster, own: &str, fleet: &Rc<Fleet>, work: Work) -> Vec<Host> {
@@ -111,6 +130,10 @@ fn all(cluster: &Cluster, own: &str, fleet: &Rc<Fleet>, work: Work) -> Vec<Host>
             work,
             machine: machine.clone(),
             role,
+            before_workers: Cell::new(
+                (work == Work::Up && role != Role::Worker).then(|| fleet.rollout.before_workers()),
+            ),
+            turn: RefCell::default(),
             fleet: fleet.clone(),
             looked: RefCell::default(),
             locked: Mutex::new(LockWait::new(&machine.name, run_limit(&cluster.timeouts))),
@@ -159,6 +182,37 @@ impl Host {
     #[must_use]
     pub const fn role(&self) -> Role {
         self.role
+    }
+
+    /// Returns the order in which machines restart their components.
+    #[must_use]
+    pub fn rollout(&self) -> &Rollout {
+        &self.fleet.rollout
+    }
+
+    /// Lets workers not wait for this master, because it waits for them.
+    pub fn follows_workers(&self) {
+        self.before_workers.take();
+    }
+
+    /// Waits for the machine's turn if nodeinit would restart what runs there. Returns `false` if it must not.
+    async fn may_restart(&self, cx: &Context, remote: &Remote, program: &Program) -> Result<bool, StepError> {
+        if self.turn.borrow().is_some() || !remote.restarts(program).await? {
+            return Ok(true);
+        }
+        let name = &self.machine.name;
+        if cx.rollout.at_boot {
+            let note = format!("{name} would restart its kubelet or static pods: run `nodeinit up` when you want that");
+            cx.report.note(&self.name(), note);
+            return Ok(false);
+        }
+        cx.report.detail(&self.name(), "waiting for its turn");
+        // Of a node that is not Ready, there is nothing to protect.
+        let empty = self.role == Role::Worker && node::is_ready(cx, name).await?;
+        let turn = self.fleet.rollout.turn(cx, name, self.role, empty.then_some(cx.rollout.evict)).await?;
+        self.turn.replace(Some(turn));
+        failpoint("host-turn", format!("{} {name}", self.role));
+        Ok(true)
     }
 
     /// `None` while it cannot be told yet, as there is no CA.
@@ -217,6 +271,32 @@ impl Host {
         Ok(self.role == Role::FirstMaster && digest == Some(lead::digest(&cx.loaded)))
     }
 
+    /// A place among the machines that are worked on at once. Masters need none: workers that wait for them may have all.
+    async fn place(&self) -> Option<SemaphorePermit<'_>> {
+        match self.role {
+            Role::Worker => self.fleet.places.acquire().await.ok(),
+            Role::FirstMaster | Role::Master => None,
+        }
+    }
+
+    /// Brings it up, over as many connections as it takes.
+    async fn work(&self, cx: &Context) -> Result<(), StepError> {
+        let Some(config) = self.config(cx)? else {
+            return Err(StepError::new("there is no CA").exit(Exit::Defect));
+        };
+        let _place = self.place().await;
+        let mut reconnects = Reconnects::new(&self.machine.name);
+        while let Ended::Lost(error) = self.attempt(cx, &config).await? {
+            let note = reconnects.count(&error).map_err(|e| {
+                StepError::new(e.to_string())
+                    .exit(Exit::TryAgain)
+                    .hint(format!("fix the network between the two machines, then run `{}` again", self.task(cx).again))
+            })?;
+            cx.report.note(&self.name(), note);
+        }
+        Ok(())
+    }
+
     /// Brings it up over one connection.
     async fn attempt(&self, cx: &Context, config: &str) -> Result<Ended, StepError> {
         let looked = self.looked.take().map(|(remote, _)| remote);
@@ -232,10 +312,14 @@ impl Host {
             Work::Stage | Work::Etcd => Some(STAGED),
             Work::Up | Work::Upgrade => (!keeps_config).then_some(CONFIG),
         };
-        if remote.equip(program, place.map(|path| (path, config)), &payload::releases(cx), &needed).await? {
+        let found = remote.equip(program, place.map(|path| (path, config)), &payload::releases(cx), &needed).await?;
+        if found.lacks {
             remote.lend(cx, self.fleet.depot(cx).await?).await?;
         }
         failpoint("host-equipped", &self.machine.name);
+        if self.work == Work::Up && found.runs && !self.may_restart(cx, &remote, program).await? {
+            return Ok(Ended::Well);
+        }
         let mut locked = self.locked.lock().await;
         let ended = match self.role {
             _ if self.work != Work::Up => remote.run(cx, program, &mut locked).await?,
@@ -312,7 +396,7 @@ impl Step for Host {
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
         let Some(config) = self.config(cx)? else { return Ok(State::needed(self.title())) };
-        let _place = self.fleet.places.acquire().await;
+        let _place = self.place().await;
         let remote = match self.reach(cx, LOOK).await {
             Ok(remote) => remote,
             Err(e) if e.exit == Exit::TryAgain => return Ok(State::needed(format!("{}: {e}", self.title()))),
@@ -332,23 +416,24 @@ impl Step for Host {
         if let (State::Needed(_), Ok(place)) = (&state, self.fleet.kept.clone().try_acquire_owned()) {
             self.looked.replace(Some((remote, place)));
         }
+        if state == State::Done {
+            self.before_workers.take();
+        }
         Ok(state)
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        let Some(config) = self.config(cx)? else {
-            return Err(StepError::new("there is no CA").exit(Exit::Defect));
-        };
-        let _place = self.fleet.places.acquire().await;
-        let mut reconnects = Reconnects::new(&self.machine.name);
-        while let Ended::Lost(error) = self.attempt(cx, &config).await? {
-            let note = reconnects.count(&error).map_err(|e| {
-                StepError::new(e.to_string())
-                    .exit(Exit::TryAgain)
-                    .hint(format!("fix the network between the two machines, then run `{}` again", self.task(cx).again))
-            })?;
-            cx.report.note(&self.name(), note);
+        let worked = self.work(cx).await;
+        self.before_workers.take();
+        match self.turn.take() {
+            None => worked,
+            Some(turn) => {
+                let ended = match worked {
+                    Ok(()) => turn.end(cx).await,
+                    Err(e) => Err(e),
+                };
+                ended.inspect_err(|_| self.fleet.rollout.stop(&self.machine.name))
+            }
         }
-        Ok(())
     }
 }

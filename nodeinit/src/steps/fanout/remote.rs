@@ -8,9 +8,11 @@ use crate::{
         error::{Exit, StepError},
         led::Led,
         report::Event,
+        step_id::StepId,
     },
-    host::failpoint,
+    host::{failpoint, systemd::enabled},
     pki::bundle::SENT_SECRETS,
+    steps::kubelet,
 };
 use bytes::Bytes;
 use nodeinit_config::Secret;
@@ -23,6 +25,9 @@ use zeroize::Zeroizing;
 
 /// What a machine says that does not have all artifacts itself.
 const LACKS: &str = "lacks-artifacts";
+
+/// What a machine says whose kubelet was started before.
+const RUNS: &str = "kubelet-runs";
 
 /// What a look says where there is work without asking nodeinit.
 const OTHER: u32 = 100;
@@ -57,6 +62,15 @@ pub(super) struct Remote {
     pub(super) step: String,
     pub(super) task: Task,
     pub(super) session: Session,
+}
+
+/// What was found on a machine that has all files.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// Whether artifacts are missing there.
+    pub(super) lacks: bool,
+    /// Whether its kubelet was started before.
+    pub(super) runs: bool,
 }
 
 /// How a try ended.
@@ -104,6 +118,18 @@ impl Remote {
         Ok(Some(changes))
     }
 
+    /// Whether nodeinit would restart the kubelet or static pods there. If it cannot tell, it might.
+    pub(super) async fn restarts(&self, program: &Program) -> Result<bool, StepError> {
+        let command = format!("{} {} --output json", program.path, self.task.look);
+        let output = self.session.run(&command, b"", COMMAND).await.map_err(|e| self.failed(e))?;
+        let mut events = output.stdout.lines().filter_map(Line::read).map(|line| line.event);
+        Ok(events.any(|event| match event {
+            Event::Planned { step, .. } => StepId::restarts(&step),
+            Event::Failed { .. } => true,
+            _ => false,
+        }))
+    }
+
     /// Returns the digest of the configuration that the machine has; `None` if it has no nodeinit, an older one, or no configuration.
     ///
     /// # Errors
@@ -124,8 +150,7 @@ impl Remote {
         }
     }
 
-    /// Brings what differs of our program, the configuration, and the files of releases that it needs. Returns whether one of `artifacts` is
-    /// not there.
+    /// Brings what differs of our program, the configuration, and the files of releases that it needs. Looks for `artifacts`.
     ///
     /// # Errors
     /// If the machine has a newer nodeinit: that one may have written what ours cannot read.
@@ -135,16 +160,18 @@ impl Remote {
         config: Option<(&str, &str)>,
         releases: &[(String, Bytes)],
         artifacts: &[PathBuf],
-    ) -> Result<bool, StepError> {
+    ) -> Result<Found, StepError> {
         // A configuration that nodeinit did not write is kept beside.
         let before = format!(
             "{}
             if [ -s {CONFIG} ] && ! head -n 1 {CONFIG} | grep -q '^{}'
             then cp -p {CONFIG} {CONFIG}.before; sync {CONFIG}.before; fi
-            {}",
+            {}
+            if [ -L {} ]; then echo {RUNS}; fi",
             refusal_if_newer(&program.path),
             payload::HEAD,
             lacking(artifacts),
+            enabled(kubelet::UNIT).display(),
         );
         let wanted = wanted(program, config, releases);
         let placed = self.session.place(&before, &wanted).await.map_err(|e| match e {
@@ -155,7 +182,8 @@ impl Remote {
             .hint(format!("install nodeinit {says} on this machine, then run `{}` again", self.task.again)),
             e => self.failed(e),
         })?;
-        Ok(placed.output.lines().any(|line| line == LACKS))
+        let says = |word| placed.output.lines().any(|line| line == word);
+        Ok(Found { lacks: says(LACKS), runs: says(RUNS) })
     }
 
     /// Tells it what it can take from here; that is good for as long as this process runs.

@@ -7,7 +7,6 @@ use crate::{
     },
     context::Context,
     engine::error::{Exit, StepError},
-    steps::node::pods_on,
 };
 use hyper::StatusCode;
 use nodeinit_base::Wait;
@@ -180,7 +179,7 @@ async fn renewal(client: &KubeClient, node: &str) -> Result<Option<String>, ApiE
 /// Returns the pods to evict: not those of DaemonSets, which ignore that a node is cordoned, nor static ones, which belong to
 /// the machine.
 async fn pods(client: &KubeClient, node: &str) -> Result<Vec<Pod>, ApiError> {
-    let mut pods = pods_on(client, node).await?;
+    let mut pods = client.pods_on(node).await?;
     pods.retain(must_go);
     Ok(pods)
 }

@@ -1,6 +1,5 @@
 //! Checks before an upgrade: every problem of the cluster and of this machine, in one report.
 
-use super::drain::{WITHOUT, has_place, is_ours, nodes};
 use crate::{
     api::kube::types::Node,
     context::Context,
@@ -15,6 +14,7 @@ use crate::{
         etcd::health::quorate,
         preflight,
         removal::drain,
+        rollout::node::{WITHOUT, has_place, is_ours, nodes},
         worker_node,
     },
 };

@@ -1,6 +1,6 @@
 //! The other machines of an upgrade.
 
-use super::{drain, etcd_first};
+use super::{drain::empties, etcd_first};
 use crate::{
     context::Context,
     engine::{
@@ -8,7 +8,7 @@ use crate::{
         step::{State, Step},
         step_id::StepId,
     },
-    steps::fanout::Host,
+    steps::{fanout::Host, rollout::node},
 };
 use async_trait::async_trait;
 
@@ -47,8 +47,10 @@ impl Step for UpgradeMachine {
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        drain::empty(cx, self.host.machine(), self.evict).await?;
-        self.host.apply(cx).await
+        let (rollout, name) = (self.host.rollout(), self.host.machine());
+        let turn = rollout.turn(cx, name, self.host.role(), empties(cx, name, self.evict).await?).await?;
+        self.host.apply(cx).await.inspect_err(|_| rollout.stop(name))?;
+        turn.end(cx).await
     }
 }
 
@@ -72,7 +74,9 @@ impl Step for EtcdFirstOn {
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
         // The mark of an upgrade under way, with which a rerun does not take its member of etcd for broken.
-        drain::empty(cx, self.0.machine(), false).await?;
+        if empties(cx, self.0.machine(), false).await?.is_some() {
+            node::empty(cx, self.0.machine(), false).await?;
+        }
         self.0.apply(cx).await
     }
 }

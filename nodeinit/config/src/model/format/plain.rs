@@ -1,7 +1,10 @@
 //! Sentences, numbers and durations.
 
 use super::Format;
-use crate::{model::names::verdict, problem::Flaw};
+use crate::{
+    model::{names::verdict, values::Share},
+    problem::Flaw,
+};
 use std::time::Duration;
 
 /// A hint for the operator.
@@ -9,6 +12,10 @@ pub static SENTENCE: Format = Format::new("a sentence", "remove the flag", sente
 /// A count.
 pub static COUNT: Format =
     Format::new("a number from 1 to 1000", "50", |t| count(t).map(drop)).pattern("^[0-9]+$").loose();
+/// A number of machines, or a percentage.
+pub static SHARE: Format = Format::new("a number from 1 to 1000, or a percentage", "10%", |t| share(t).map(drop))
+    .pattern("^[0-9]+%?$")
+    .loose();
 /// A duration.
 pub static DURATION: Format =
     Format::new("a duration", "90s", |t| duration(t).map(drop)).pattern("^([0-9]+(h|m|s|ms))+$");
@@ -20,6 +27,10 @@ fn sentence(text: &str) -> Result<(), Flaw> {
 pub(crate) fn count(text: &str) -> Result<usize, Flaw> {
     let wrong = || Flaw::new(format!("{text:?} is not a number from 1 to 1000"), "write a number from 1 to 1000");
     text.parse().ok().filter(|count| (1..=1000).contains(count)).ok_or_else(wrong)
+}
+
+pub(crate) fn share(text: &str) -> Result<Share, Flaw> {
+    text.parse().map_err(|what: String| Flaw::new(what, "write a number such as 3, or a percentage such as 10%"))
 }
 
 /// The maximum: longer waits are mistakes.
@@ -39,6 +50,15 @@ pub(crate) fn duration(text: &str) -> Result<Duration, Flaw> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shares() {
+        let of = |text: &str, total| share(text).unwrap().of(total);
+        assert_eq!((of("3", 100), of("10%", 45), of("10%", 2), of("100%", 7)), (3, 4, 1, 7));
+        for wrong in ["", "0", "0%", "101%", "1001", "-1", "+1", "10 %", "1.5", "%"] {
+            assert!(share(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn durations() {

@@ -153,9 +153,9 @@ async fn a_machine_says_whether_it_lacks_artifacts() {
     };
     let there = machine.server.file("it's");
     fs::write(&there, "").unwrap();
-    assert!(!lacks(&[]).await);
-    assert!(!lacks(std::slice::from_ref(&there)).await);
-    assert!(lacks(&[there, machine.server.file("bin/kubelet")]).await);
+    assert!(!lacks(&[]).await.lacks);
+    assert!(!lacks(std::slice::from_ref(&there)).await.lacks);
+    assert!(lacks(&[there, machine.server.file("bin/kubelet")]).await.lacks);
 }
 
 #[tokio::test]

@@ -1,0 +1,246 @@
+//! The rolling order of what restarts control planes or kubelets: one master after the other, then workers, a few at a time.
+
+mod hooks;
+pub mod node;
+
+use crate::{
+    context::Context,
+    engine::{
+        error::{Exit, StepError},
+        step::{State, Step},
+        step_id::StepId,
+    },
+    steps::cluster,
+};
+use async_trait::async_trait;
+use hooks::Hook;
+use nodeinit_base::Wait;
+use nodeinit_config::cluster::Role;
+use std::{
+    cell::{Cell, RefCell},
+    ops::ControlFlow,
+    rc::Rc,
+    sync::Arc,
+    time::Duration,
+};
+use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore, watch};
+
+/// Shared by the steps of one plan that change other machines.
+pub struct Rollout {
+    /// Whether the leading master has its own changes, and is healthy.
+    own: watch::Sender<bool>,
+    /// How many other masters have work that has not ended.
+    masters: watch::Sender<usize>,
+    /// Held while a master is changed.
+    one: Arc<Semaphore>,
+    /// Held while a worker is changed.
+    some: OnceCell<Arc<Semaphore>>,
+    /// Filled by the first machine.
+    begun: OnceCell<()>,
+    /// Whether the hook before the leading master has run, and the one after it has not.
+    own_hook: Cell<bool>,
+    /// The machine where the change failed.
+    failed: RefCell<Option<String>>,
+}
+
+impl Default for Rollout {
+    fn default() -> Self {
+        Self {
+            own: watch::Sender::new(false),
+            masters: watch::Sender::new(0),
+            one: Arc::new(Semaphore::new(1)),
+            some: OnceCell::new(),
+            begun: OnceCell::new(),
+            own_hook: Cell::new(false),
+            failed: RefCell::default(),
+        }
+    }
+}
+
+/// Another master whose work has not ended. Workers wait until it is dropped.
+pub(in crate::steps) struct BeforeWorkers(Rc<Rollout>);
+
+impl Drop for BeforeWorkers {
+    fn drop(&mut self) {
+        self.0.masters.send_modify(|left| *left -= 1);
+    }
+}
+
+/// The turn of one machine to be changed.
+pub(in crate::steps) struct Turn {
+    machine: String,
+    role: Role,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Rollout {
+    /// Lets workers wait for another master.
+    pub(in crate::steps) fn before_workers(self: &Rc<Self>) -> BeforeWorkers {
+        self.masters.send_modify(|left| *left += 1);
+        BeforeWorkers(self.clone())
+    }
+
+    /// Waits for the turn of a machine. Then cordons its node, and evicts its pods if `empty` is `Some(true)`.
+    ///
+    /// # Errors
+    /// If the change failed on another machine, the API is not ready, a hook fails, or the node cannot be drained.
+    pub(in crate::steps) async fn turn(
+        &self,
+        cx: &Context,
+        machine: &str,
+        role: Role,
+        empty: Option<bool>,
+    ) -> Result<Turn, StepError> {
+        self.settled(cx).await?;
+        let places = match role {
+            Role::Worker => {
+                // It ends with the sender, which is here.
+                let _ = self.masters.subscribe().wait_for(|left| *left == 0).await;
+                self.some(cx).await
+            }
+            Role::FirstMaster | Role::Master => self.one.clone(),
+        };
+        let closed = |_| StepError::new("the rollout has ended").exit(Exit::Defect);
+        let place = places.acquire_owned().await.map_err(closed)?;
+        if let Some(other) = &*self.failed.borrow() {
+            let what = format!("{machine} was left as it is, because the change failed on {other}");
+            return Err(StepError::new(what)
+                .exit(Exit::TryAgain)
+                .hint("fix the cause there, then run the command again"));
+        }
+        let prepared = async {
+            let ready = Wait::new("a ready API server on this master", cx.cluster.timeouts.control_plane);
+            ready.until(async || cluster::ready(cx).await).await?;
+            self.begin(cx).await?;
+            hooks::run(cx, Hook::BeforeMachine, Some((machine, role))).await?;
+            match empty {
+                Some(evict) => node::empty(cx, machine, evict).await,
+                None => Ok(()),
+            }
+        };
+        prepared.await.inspect_err(|_| self.stop(machine))?;
+        Ok(Turn { machine: machine.to_owned(), role, _place: place })
+    }
+
+    /// Lets no further machine have its turn.
+    pub(in crate::steps) fn stop(&self, machine: &str) {
+        self.failed.borrow_mut().get_or_insert_with(|| machine.to_owned());
+    }
+
+    async fn settled(&self, cx: &Context) -> Result<(), StepError> {
+        let timeouts = &cx.cluster.timeouts;
+        let limit = timeouts.kubelet + timeouts.etcd + timeouts.control_plane;
+        let look = async || match *self.own.borrow() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue("its steps have not ended".to_owned()),
+        };
+        let wait = Wait::new("this master's own changes", limit).at_most_every(Duration::from_millis(100));
+        Ok(wait.until(look).await?)
+    }
+
+    async fn some(&self, cx: &Context) -> Arc<Semaphore> {
+        let new = async || {
+            let share = cx.rollout.parallel.unwrap_or(cx.cluster.rollout.parallel);
+            Arc::new(Semaphore::new(share.of(cx.cluster.workers.len())))
+        };
+        self.some.get_or_init(new).await.clone()
+    }
+
+    /// Runs the first hook, once.
+    async fn begin(&self, cx: &Context) -> Result<(), StepError> {
+        self.begun.get_or_try_init(|| hooks::run(cx, Hook::Before, None)).await.copied()
+    }
+
+    /// Runs the hooks before the leading master changes.
+    ///
+    /// # Errors
+    /// If one fails.
+    pub(in crate::steps) async fn begin_own(&self, cx: &Context) -> Result<(), StepError> {
+        self.begin(cx).await?;
+        hooks::run(cx, Hook::BeforeMachine, Some((&cx.node.name, cx.node.role))).await?;
+        self.own_hook.set(true);
+        Ok(())
+    }
+
+    /// Lets the other machines have their turns: the leading master is healthy.
+    async fn end_own(&self, cx: &Context) -> Result<(), StepError> {
+        if self.own_hook.take() {
+            hooks::run(cx, Hook::AfterMachine, Some((&cx.node.name, cx.node.role))).await?;
+        }
+        self.own.send_replace(true);
+        Ok(())
+    }
+}
+
+impl Turn {
+    /// Lets the machine's node take pods again.
+    ///
+    /// # Errors
+    /// If the API does not allow it in time, or the hook fails.
+    pub(in crate::steps) async fn end(self, cx: &Context) -> Result<(), StepError> {
+        node::uncordon(cx, &self.machine).await?;
+        hooks::run(cx, Hook::AfterMachine, Some((&self.machine, self.role))).await
+    }
+}
+
+/// Step `rollout-own`: the leading master has its own changes, so that the other machines may have theirs.
+pub struct Own(pub Rc<Rollout>);
+
+#[async_trait(?Send)]
+impl Step for Own {
+    fn id(&self) -> StepId {
+        StepId::RolloutOwn
+    }
+
+    fn title(&self) -> String {
+        "run the hook after this master".into()
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        if self.0.own_hook.get() {
+            return Ok(State::needed(self.title()));
+        }
+        self.0.end_own(cx).await.map(|()| State::Done)
+    }
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        self.0.end_own(cx).await
+    }
+}
+
+/// Step `rollout-end`: no node is cordoned because of a rollout, and the last hook has run.
+pub struct End(pub Rc<Rollout>);
+
+#[async_trait(?Send)]
+impl Step for End {
+    fn id(&self) -> StepId {
+        StepId::RolloutEnd
+    }
+
+    fn title(&self) -> String {
+        "end the rollout".into()
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        // Without an API server there is no rollout.
+        let mut changes = node::left_cordoned(cx).await.unwrap_or_default();
+        if self.0.begun.initialized() && cx.cluster.rollout.hooks.after.is_some() {
+            changes.push(self.title());
+        }
+        Ok(State::of(changes))
+    }
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        // A machine that failed stays cordoned.
+        if self.0.failed.borrow().is_some() {
+            return Ok(());
+        }
+        for name in node::cordoned(cx).await? {
+            node::uncordon(cx, &name).await?;
+        }
+        match self.0.begun.initialized() {
+            true => hooks::run(cx, Hook::After, None).await,
+            false => Ok(()),
+        }
+    }
+}

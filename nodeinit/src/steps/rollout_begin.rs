@@ -1,0 +1,58 @@
+//! The begin of a rollout on the leading master itself.
+
+use super::{
+    artifacts,
+    containerd::ContainerRuntime,
+    kubelet::{self, KubeletConfig, KubeletService},
+    rollout::Rollout,
+    static_pods::PlaceManifest,
+};
+use crate::{
+    context::Context,
+    engine::{
+        error::StepError,
+        step::{State, Step},
+        step_id::StepId,
+    },
+    host::systemd,
+};
+use async_trait::async_trait;
+use nodeinit_config::Component;
+use std::rc::Rc;
+
+/// Step `rollout-begin`: runs the hooks before this master restarts its kubelet or static pods.
+pub struct Begin(pub Rc<Rollout>);
+
+#[async_trait(?Send)]
+impl Step for Begin {
+    fn id(&self) -> StepId {
+        StepId::RolloutBegin
+    }
+
+    fn title(&self) -> String {
+        "run the hooks before this master changes".into()
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        let runs = cx.files.exists(systemd::enabled(kubelet::UNIT));
+        Ok(if runs && restarts(cx).await? { State::needed(self.title()) } else { State::Done })
+    }
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        self.0.begin_own(cx).await
+    }
+}
+
+/// Whether one of the later steps restarts what runs on this machine.
+async fn restarts(cx: &Context) -> Result<bool, StepError> {
+    let [kubelet, _] = artifacts::steps(&cx.cluster);
+    let machine: [Box<dyn Step>; 4] =
+        [Box::new(ContainerRuntime), Box::new(KubeletConfig), Box::new(kubelet), Box::new(KubeletService)];
+    let pods = Component::ALL.map(|component| Box::new(PlaceManifest(component)) as Box<dyn Step>);
+    for step in machine.into_iter().chain(pods) {
+        if step.check(cx).await? != State::Done {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
