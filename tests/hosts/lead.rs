@@ -1,6 +1,7 @@
 //! Masters other than the first one lead, and machines are replaced.
 
-use nodeinit_tests::{Cluster, Counter, Host};
+use crate::kill::killed_at;
+use nodeinit_tests::{Cluster, Counter, Host, pages};
 
 /// How `kubelet: {config: {maxPods: N}}` shows in the API.
 const CAPACITY: &str = r#"get nodes -o jsonpath='{range .items[*]}{.status.capacity.pods}{"\n"}{end}'"#;
@@ -90,17 +91,81 @@ pub(crate) fn one_master_leads_at_a_time() {
     m1.nodeinit("up").exits(0).says(&["nothing to do"]);
 }
 
+/// Returns the host's SSH host key.
+fn key(host: &Host) -> String {
+    host.must("cut -d' ' -f2 /etc/ssh/ssh_host_ed25519_key.pub").trim().to_owned()
+}
+
+/// Replaces a value in the configuration of a master.
+fn set(master: &Host, former: &str, new: &str) {
+    master.must(&format!("sed -i 's|{former}|{new}|' /etc/nodeinit/config.yaml /etc/nodeinit/conf.d/*.yaml || true"));
+}
+
 /// Replaces the host by an empty one, and writes its new host key to the configuration of the leading master.
 fn lose(host: &Host, leading: &Host) {
-    let key = |host: &Host| host.must("cut -d' ' -f2 /etc/ssh/ssh_host_ed25519_key.pub").trim().to_owned();
     let former = key(host);
     host.cut_power();
     host.rebuild();
     host.must("[ ! -e /etc/nodeinit ]");
-    leading.must(&format!(
-        "sed -i 's|{former}|{}|' /etc/nodeinit/config.yaml /etc/nodeinit/conf.d/*.yaml || true",
-        key(host)
-    ));
+    set(leading, &former, &key(host));
+}
+
+/// The first master is gone for good. Its place is taken by a machine with its name and another address.
+pub(crate) fn a_machine_is_replaced_at_another_address() {
+    let cluster = Cluster::with_images(3, 1);
+    cluster.up();
+    let [m1, m2, m3] = &cluster.masters[..] else { unreachable!() };
+    let new = Host::with_images();
+    new.must(&format!("rm -r /etc/nodeinit /usr/local/bin/nodeinit; hostnamectl set-hostname {}", m1.name()));
+    let counter = Counter::of(&cluster);
+    let former = key(m1);
+    m1.cut_power();
+    set(m2, &former, &key(&new));
+    set(m2, &format!("{}$", m1.address().replace('.', "\\.")), new.address());
+    m2.must(&format!("grep -q 'address: {}$' /etc/nodeinit/config.yaml", new.address()));
+    let replaced = m2.nodeinit(&format!("master replace {}", m1.name())).exits(0);
+    eprintln!("{}\nmaster replace took {:.1} s", replaced.text(), replaced.seconds);
+    all_vote(m2, 3);
+    m2.must(&format!("nodeinit etcd members | grep -q {}:2380", new.address()));
+    m2.must(&format!("! nodeinit etcd members | grep -q {}:2380", m1.address()));
+    let node = m2.kubectl(&format!("get node {} -o jsonpath='{{.status.addresses[0].address}}'", m1.name()));
+    assert_eq!(node.trim(), new.address());
+    m2.nodeinit("up --lead").exits(0);
+    m3.nodeinit("up --lead").exits(0).says(&["nothing to do"]);
+    new.nodeinit("up").exits(0).says(&["nothing to do"]);
+    eprintln!("the counter is {}, and was never behind", counter.end());
+}
+
+/// The leading master is killed at every point of a replacement. Then the machine is lost again, and another master ends what the killed one began.
+pub(crate) fn a_replacement_resumes_after_a_kill_at_every_point() {
+    let cluster = Cluster::with_images(3, 1);
+    cluster.up();
+    let [m1, m2, m3] = &cluster.masters[..] else { unreachable!() };
+    let counter = Counter::of(&cluster);
+    m2.add_failpoints();
+    lose(m1, m2);
+    let replace = format!("master replace {}", m1.name());
+    let (points, ended) = killed_at(m2, &replace, "step-,host-,remote-,replace");
+    ended.exits(0);
+    eprintln!("{points}");
+    for point in ["replace removed", "host-equipped n", "host-trusted n", "remote-begin n etcd-member", "host-up n"] {
+        assert!(points.lines().any(|line| line == point), "it was not killed at {point}:\n{points}");
+    }
+    all_vote(m2, 3);
+    m2.nodeinit("up --lead").exits(0);
+
+    lose(m1, m2);
+    m2.must(">/root/points");
+    let killed = "NODEINIT_FAILPOINTS=/root/points NODEINIT_FAILPOINTS_OF=host-trusted nodeinit-failpoints";
+    m2.run(&format!("{killed} {replace}; exit $?")).exits(137);
+    // The third master does not know the new machine's host key until it has the newest configuration.
+    m3.nodeinit(&replace).exits(78).says(&["is older than that of", "copy /etc/nodeinit/config.yaml"]);
+    m3.put("/etc/nodeinit/config.yaml", &m2.must("cat /etc/nodeinit/config.yaml"));
+    m3.nodeinit(&replace).exits(0);
+    all_vote(m3, 3);
+    m3.nodeinit("up --lead").exits(0);
+    m1.nodeinit("up").exits(0).says(&["nothing to do"]);
+    eprintln!("the counter is {}, and was never behind", counter.end());
 }
 
 /// The first master, then the second one, and a worker are replaced by empty machines.
@@ -110,19 +175,22 @@ pub(crate) fn every_machine_is_replaced() {
     let [m1, m2, m3] = &cluster.masters[..] else { unreachable!() };
     let worker = &cluster.workers[0];
     m1.kubectl("create configmap kept --from-literal=data=precious");
+    let [lead, master, worker_replace, export] = pages::REPLACE;
     let ca = m1.ca();
     let counter = Counter::of(&cluster);
 
     lose(m1, m2);
     m2.nodeinit(&format!("master replace {}", m2.name())).exits(64).says(&["is this machine"]);
-    let replaced = m2.nodeinit(&format!("master replace {}", m1.name())).exits(0);
+    let replaced = m2.run(&master.replace("m1", m1.name())).exits(0);
     eprintln!("{}\nmaster replace took {:.1} s", replaced.text(), replaced.seconds);
     all_vote(m2, 3);
     assert_eq!(ca, m1.ca());
     assert_eq!(m1.kubectl("get configmap kept -o jsonpath={.data.data}").trim(), "precious");
-    m2.nodeinit("up --lead").exits(0);
-    m2.nodeinit("up --lead").exits(0).says(&["nothing to do"]);
+    m2.run(lead).exits(0);
+    m2.run(lead).exits(0).says(&["nothing to do"]);
     m1.nodeinit("up").exits(0).says(&["nothing to do"]);
+    m2.run(export).exits(0);
+    m2.must("[ -s /opt/kubernetes/bin/kubelet ]");
 
     lose(m2, m1);
     m1.nodeinit(&format!("master replace {}", m2.name())).exits(0);
@@ -130,7 +198,7 @@ pub(crate) fn every_machine_is_replaced() {
     m1.nodeinit("up").exits(0);
 
     lose(worker, m3);
-    m3.nodeinit(&format!("worker replace {}", worker.name())).exits(0);
+    m3.run(&worker_replace.replace("w1", worker.name())).exits(0);
     m3.kubectl(&format!("wait --for=condition=Ready node/{} --timeout=60s", worker.name()));
     m3.nodeinit("up --lead").exits(0);
     m1.nodeinit("up").exits(0).says(&["nothing to do"]);

@@ -18,11 +18,11 @@ echo "$all $failed $twice"
 
 /// Counts of a client's requests.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Requests {
-    pub(crate) all: u32,
-    pub(crate) failed: u32,
+struct Requests {
+    all: u32,
+    failed: u32,
     /// Those that failed twice.
-    pub(crate) twice: u32,
+    twice: u32,
 }
 
 /// The clients of a cluster.
@@ -59,8 +59,17 @@ impl<'a> Load<'a> {
         }
     }
 
+    /// Stops the clients. No request of the workload failed; of those to the API, at most 0.5 %, and none twice.
+    #[track_caller]
+    pub(crate) fn end_within_limits(self) {
+        let [workload, api] = self.end();
+        assert!(workload.all > 500 && api.all > 200, "{workload:?} {api:?}");
+        assert_eq!((workload.failed, api.twice), (0, 0));
+        assert!(api.failed * 200 <= api.all, "more than 0.5 % of the requests to the API failed: {api:?}");
+    }
+
     /// Stops the clients; returns the requests of the workload and those of the API.
-    pub(crate) fn end(self) -> [Requests; 2] {
+    fn end(self) -> [Requests; 2] {
         self.client.must("touch /run/client-stop");
         let requests = [self.workload, self.api].map(|client| {
             let output = client.wait().exits(0).stdout;

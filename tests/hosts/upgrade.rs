@@ -1,7 +1,7 @@
 //! Upgrades of a running cluster to the next minor version: `make test-upgrade` builds both.
 
 use crate::{kill::killed_at, load::Load};
-use nodeinit_tests::{Cluster, Counter, Host, Output, Running, newest_version, release_directory_of, version};
+use nodeinit_tests::{Cluster, Counter, Host, Output, Running, newest_version, pages, release_directory_of, version};
 use std::collections::BTreeSet;
 
 /// The failpoints of an upgrade: the boundaries of steps, and the points between them.
@@ -62,6 +62,11 @@ impl Upgrade {
         let (_, artifacts) = text.split_once("\nartifacts:\n").unwrap();
         let source = format!("source: /opt/lab/releases/{}", self.next);
         format!("artifacts:\n{}", artifacts.replace("source: /opt/lab", &source))
+    }
+
+    /// Returns a command of `docs/how-to/upgrade.md` for the next version.
+    fn page(&self, number: usize) -> String {
+        pages::UPGRADE[number].replace("v1.36.4", &self.next)
     }
 
     fn apply(&self) -> Output {
@@ -134,17 +139,19 @@ pub(crate) fn three_masters_and_two_workers_under_load() {
     first.nodeinit("upgrade apply v1.2.3").exits(64).says(&["is older than", &version()]);
     first.nodeinit("upgrade apply v1.99.0").exits(64).says(&["does not support Kubernetes v1.99.0"]);
     let load = Load::on(&upgrade.cluster);
-    let planned = first.nodeinit(&format!("upgrade plan {next}")).exits(2);
+    let planned = first.run(&upgrade.page(0)).exits(2);
     eprintln!("{}", planned.text());
     let changes = format!("kube-apiserver:{} by registry.k8s.io/kube-apiserver:{next}", version());
     planned.says(&[&changes, "drain "]);
     upgrade.every_kubelet_has(&version());
-    upgrade.apply().exits(0).says(&[&format!("have Kubernetes {next}")]);
-    let [workload, api] = load.end();
+    let applied = first.run(&upgrade.page(1));
+    eprintln!("{}\nupgrade apply took {:.1} s", applied.text(), applied.seconds);
+    applied.exits(0).says(&[&format!("have Kubernetes {next}")]);
+    // docs/images/upgrade.svg is such a picture.
+    let picture = first.must("nodeinit timeline -o svg");
+    std::fs::write(concat!(env!("CARGO_TARGET_TMPDIR"), "/upgrade.svg"), picture).unwrap();
+    load.end_within_limits();
     upgrade.is_complete();
-    assert!(workload.all > 500 && api.all > 200, "{workload:?} {api:?}");
-    assert_eq!((workload.failed, api.twice), (0, 0));
-    assert!(api.failed * 200 <= api.all, "more than 0.5 % of the requests to the API failed: {api:?}");
     first.check_pods();
     first.must("cd /root && nodeinit etcd members");
     first.nodeinit(&format!("upgrade apply {}", version())).exits(64).says(&["is older than"]);
@@ -232,7 +239,7 @@ fn only_the_worker_fails_and_is_upgraded_alone(upgrade: &Upgrade, ready: impl Fn
     let alone = format!("on {}, run `nodeinit upgrade apply {next} --local`", worker.name());
     upgrade.apply().exits(0).says(&[&alone]);
     first.kubectl(&format!("cordon {}", worker.name()));
-    let local = worker.nodeinit(&format!("upgrade apply {next} --local"));
+    let local = worker.run(&upgrade.page(2));
     eprintln!("{}", local.text());
     local.exits(0).says(&[&format!("{} has Kubernetes {next}", worker.name())]);
     is_cordoned();
@@ -349,17 +356,26 @@ pub(crate) fn an_upgrade_survives_ctrl_c_power_cuts_and_a_broken_image() {
     other.must(&format!("ctr -n k8s.io images import {archive}"));
     let cut = upgrade.until_stopped(other);
     other.cut_power();
+    first.must("pkill -9 -x nodeinit");
+    drop(cut.wait());
     other.boot();
-    let ended = cut.wait();
+    // Another master ends what the first one began, when it has the newest configuration.
+    let last = &upgrade.cluster.masters[2];
+    last.nodeinit(&format!("upgrade apply {next}")).exits(78).says(&["is older than that of", "copy /etc/nodeinit"]);
+    last.must("mkdir -p /etc/nodeinit/conf.d");
+    for file in first.must("ls /etc/nodeinit/config.yaml /etc/nodeinit/conf.d/*").lines() {
+        last.put(file, &first.must(&format!("cat {file}")));
+    }
+    let ended = last.nodeinit(&format!("upgrade apply {next}"));
     eprintln!("{}", ended.text());
     ended.exits(0).says(&[&format!("have Kubernetes {next}")]);
     eprintln!("the counter is {}, and was never behind", counter.end());
     upgrade.is_complete();
 }
 
-/// etcd passes through 3.6.11 before 3.7.
-pub(crate) fn two_minor_versions_in_one_command() {
-    let cluster = Cluster::with_images(3, 1);
+/// One command passes through every minor version up to the newest, under load. etcd passes through 3.6.11 before 3.7.
+pub(crate) fn every_minor_version_in_one_command_under_load() {
+    let cluster = Cluster::with_images(3, 2);
     cluster.up();
     let first = cluster.first();
     first.kubectl("create configmap kept");
@@ -370,15 +386,17 @@ pub(crate) fn two_minor_versions_in_one_command() {
     let newest = newest_version();
     let planned = first.nodeinit(&format!("upgrade plan {newest}")).exits(2);
     planned.says(&[&format!("then all machines are upgraded to {newest}")]);
+    let load = Load::on(&cluster);
     let output = first.nodeinit(&format!("upgrade apply {newest}"));
     eprintln!("{}\nupgrade apply took {:.1} s", output.text(), output.seconds);
     output.exits(0).says(&["etcd-first", &format!("have Kubernetes {newest}")]);
+    load.end_within_limits();
     for master in &cluster.masters {
         master.must("grep -q 'image: registry.k8s.io/etcd:3.7' /etc/kubernetes/manifests/etcd.yaml");
     }
     let versions =
         first.kubectl(r#"get nodes -o jsonpath='{range .items[*]}{.status.nodeInfo.kubeletVersion}{"\n"}{end}'"#);
-    assert_eq!(versions.lines().collect::<Vec<_>>(), vec![newest.as_str(); 4]);
+    assert_eq!(versions.lines().collect::<Vec<_>>(), vec![newest.as_str(); 5]);
     first.kubectl("get configmap kept");
     first.nodeinit("plan").exits(0).says(&["nothing to do"]);
     first.check_pods();

@@ -14,6 +14,7 @@ mod counter;
 mod host;
 mod listing;
 mod output;
+pub mod pages;
 #[cfg(feature = "lab")]
 mod runner;
 mod slot;

@@ -13,6 +13,7 @@ use crate::{
 };
 use clap::{Args as ClapArgs, Subcommand};
 use nodeinit_config::{Loaded, Origin, Problem, Problems, cluster::Role};
+use nodeinit_protocol::paths::CONFIG;
 use nodeinit_screen::tell;
 use serde_json::json;
 use std::{path::PathBuf, time::SystemTime};
@@ -146,7 +147,9 @@ fn admit(args: &Admit) -> Result<(), StepError> {
     let loaded = load::layers(&files, &[]).ok().and_then(|layers| nodeinit_config::load(&layers).ok());
     let own = loaded.map(|loaded| lead::digest(&loaded));
     let last = Journal::read_only(&files)?.state().led;
-    lead::admit(last.as_ref(), &args.led, own.as_deref().filter(|_| args.master))?;
+    // A run may have died, or stopped, after it sent this configuration and before it was applied here.
+    let is_sent = files.read_text(CONFIG)?.is_some_and(|text| fanout::is_unedited(&text));
+    lead::admit(last.as_ref(), &args.led, own.as_deref().filter(|_| args.master && !is_sent))?;
     print(&format!("{}\n", own.unwrap_or_default()))
 }
 

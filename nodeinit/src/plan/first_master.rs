@@ -83,10 +83,10 @@ fn finish(
     reach: &Reach,
     masters_last: bool,
 ) -> Result<Plan, PlanError> {
-    let healthy = Component::ALL.map(Id::Healthy).into_iter().chain([Id::KubeletHealthy]);
-    plan.add(Own(rollout.clone()), healthy);
-    other_machines(&mut plan, hosts, reach, masters_last);
     if *reach != Reach::Here {
+        let healthy = Component::ALL.map(Id::Healthy).into_iter().chain([Id::KubeletHealthy]);
+        plan.add(Own(rollout.clone()), healthy);
+        other_machines(&mut plan, hosts, reach, masters_last);
         plan.add_last(End(rollout));
     }
     if requests_serving_certificate(cluster) {

@@ -27,7 +27,7 @@ use crate::{
     host::failpoint,
     steps::{
         lead,
-        rollout::{BeforeWorkers, Rollout, Turn, node},
+        rollout::{BeforeWorkers, Empty, Rollout, Turn},
         source,
     },
 };
@@ -39,6 +39,7 @@ pub use key::{FanOutKey, forget, read_key};
 use nodeinit_config::cluster::{Cluster, Machine, Role};
 use nodeinit_protocol::{WorkerSecrets, paths::CONFIG};
 use nodeinit_ssh::{LockWait, Reconnects, Target, run_limit};
+pub use payload::is_unedited;
 use remote::{Ended, Remote, Task};
 use std::{
     cell::{Cell, RefCell},
@@ -207,9 +208,11 @@ impl Host {
             return Ok(false);
         }
         cx.report.detail(&self.name(), "waiting for its turn");
-        // Of a node that is not Ready, there is nothing to protect.
-        let empty = self.role == Role::Worker && node::is_ready(cx, name).await?;
-        let turn = self.fleet.rollout.turn(cx, name, self.role, empty.then_some(cx.rollout.evict)).await?;
+        let empty = match self.role {
+            Role::Worker => Empty::IfReady { evict: cx.rollout.evict },
+            Role::FirstMaster | Role::Master => Empty::No,
+        };
+        let turn = self.fleet.rollout.turn(cx, name, self.role, empty).await?;
         self.turn.replace(Some(turn));
         failpoint("host-turn", format!("{} {name}", self.role));
         Ok(true)

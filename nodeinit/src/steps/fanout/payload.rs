@@ -17,17 +17,32 @@ use crate::{
     },
 };
 use bytes::Bytes;
+use nodeinit_base::sha256_hex;
 use nodeinit_config::Secret;
 
 /// The first words of a configuration that we wrote.
 pub(super) const HEAD: &str = "# Written by nodeinit";
 
+/// What precedes the digest of the lines that follow.
+const DIGEST: &str = "# SHA-256 of the lines below: ";
+
 /// Another master's configuration.
 pub(super) fn master_config(cx: &Context) -> String {
+    with_digest(&cx.loaded.master_config())
+}
+
+fn with_digest(config: &str) -> String {
     format!(
-        "{HEAD}. To change it, edit it on any master, then run `nodeinit up --lead` there.\n{}",
-        cx.loaded.master_config()
+        "{HEAD}. To change it, edit it on any master, then run `nodeinit up --lead` there.\n{DIGEST}{}\n{config}",
+        sha256_hex(config.as_bytes())
     )
+}
+
+/// Whether a master's configuration is as nodeinit wrote it.
+#[must_use]
+pub fn is_unedited(config: &str) -> bool {
+    let digest = config.split_once('\n').and_then(|(_, rest)| rest.strip_prefix(DIGEST)?.split_once('\n'));
+    digest.is_some_and(|(digest, config)| digest == sha256_hex(config.as_bytes()))
 }
 
 /// A worker's configuration; `None` while there is no CA yet.
@@ -77,4 +92,17 @@ fn authority(cx: &Context, ca: Ca) -> Result<Pair, StepError> {
 fn read(cx: &Context, path: &std::path::Path) -> Result<Secret<String>, StepError> {
     let missing = || StepError::new(format!("{} is missing", path.display())).exit(Exit::TryAgain);
     cx.files.read_secret_text(path)?.ok_or_else(missing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edited_configuration_is_recognized() {
+        let written = with_digest("name: lab\n");
+        assert!(is_unedited(&written));
+        assert!(!is_unedited(&written.replace("lab", "home")));
+        assert!(!is_unedited("name: lab\n") && !is_unedited(""));
+    }
 }

@@ -66,6 +66,17 @@ impl Drop for BeforeWorkers {
     }
 }
 
+/// What happens to a node before its machine is changed.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::steps) enum Empty {
+    /// Nothing.
+    No,
+    /// If it is Ready, it is cordoned, and its pods are evicted if `evict` is set. Otherwise there is nothing to protect.
+    IfReady { evict: bool },
+    /// It is cordoned, and its pods are evicted if `evict` is set.
+    Always { evict: bool },
+}
+
 /// The turn of one machine to be changed.
 pub(in crate::steps) struct Turn {
     machine: String,
@@ -80,7 +91,7 @@ impl Rollout {
         BeforeWorkers(self.clone())
     }
 
-    /// Waits for the turn of a machine. Then cordons its node, and evicts its pods if `empty` is `Some(true)`.
+    /// Waits for the turn of a machine, then empties its node.
     ///
     /// # Errors
     /// If the change failed on another machine, the API is not ready, a hook fails, or the node cannot be drained.
@@ -89,7 +100,7 @@ impl Rollout {
         cx: &Context,
         machine: &str,
         role: Role,
-        empty: Option<bool>,
+        empty: Empty,
     ) -> Result<Turn, StepError> {
         self.settled(cx).await?;
         let places = match role {
@@ -113,10 +124,12 @@ impl Rollout {
             ready.until(async || cluster::ready(cx).await).await?;
             self.begin(cx).await?;
             hooks::run(cx, Hook::BeforeMachine, Some((machine, role))).await?;
-            match empty {
-                Some(evict) => node::empty(cx, machine, evict).await,
-                None => Ok(()),
-            }
+            let evict = match empty {
+                Empty::No => return Ok(()),
+                Empty::IfReady { .. } if !node::is_ready(cx, machine).await? => return Ok(()),
+                Empty::IfReady { evict } | Empty::Always { evict } => evict,
+            };
+            node::empty(cx, machine, evict).await
         };
         prepared.await.inspect_err(|_| self.stop(machine))?;
         Ok(Turn { machine: machine.to_owned(), role, _place: place })

@@ -11,7 +11,7 @@ use crate::{
     steps::{
         cluster::client,
         rollout::{
-            Rollout,
+            Empty, Rollout,
             node::{self, find, is_ours},
         },
     },
@@ -24,13 +24,13 @@ fn keeps_kubelet(cx: &Context, node: Option<&Node>) -> bool {
     node.is_none_or(|node| node.status.node_info.kubelet_version == cx.cluster.version.to_string())
 }
 
-/// Returns whether the pods of a node are evicted before its machine is upgraded; `None` if the node is not even cordoned.
+/// Returns what happens to a node before its machine is upgraded.
 ///
 /// # Errors
 /// If the API does not return the node.
-pub(super) async fn empties(cx: &Context, name: &str, evict: bool) -> Result<Option<bool>, StepError> {
+pub(super) async fn empties(cx: &Context, name: &str, evict: bool) -> Result<Empty, StepError> {
     let node = find(client(cx)?, name).await?;
-    Ok((!keeps_kubelet(cx, node.as_ref())).then_some(evict))
+    Ok(if keeps_kubelet(cx, node.as_ref()) { Empty::No } else { Empty::Always { evict } })
 }
 
 /// Step `drain`: this machine's node is cordoned, and has no pods that another node could run.

@@ -74,9 +74,7 @@ impl Step for EtcdFirstOn {
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
         // The mark of an upgrade under way, with which a rerun does not take its member of etcd for broken.
-        if empties(cx, self.0.machine(), false).await?.is_some() {
-            node::empty(cx, self.0.machine(), false).await?;
-        }
+        node::empty(cx, self.0.machine(), false).await?;
         self.0.apply(cx).await
     }
 }
