@@ -163,7 +163,10 @@ async fn other(common: &Common, command: &str, other: &Other<'_>) -> Exit {
         let cx = made(cx, other)?;
         let reach = Reach::Only { name: other.name.to_owned(), address: other.address };
         can_reach_others(&cx, &reach)?;
-        if !fanout::reaches(&cx.cluster, &cx.node.name, |name| name == other.name) {
+        // A worker that joins on its own only needs its token.
+        let joins_alone = cx.cluster.workers.iter().any(|worker| worker.name == other.name && !worker.ssh.enabled);
+        let is_reached = fanout::reaches(&cx.cluster, &cx.node.name, |name| name == other.name);
+        if !is_reached && (other.replace.is_some() || !joins_alone) {
             let what = format!("{} has no address at which this machine reaches it over SSH", other.name);
             let hint = "write its `address` to the configuration; a worker that joins on its own is removed with `nodeinit worker remove`";
             return Err(StepError::new(what).exit(Exit::BadConfig).hint(hint));
