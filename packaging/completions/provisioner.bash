@@ -100,11 +100,17 @@ _provisioner() {
             provisioner__subcmd__help__subcmd__master,remove)
                 cmd="provisioner__subcmd__help__subcmd__master__subcmd__remove"
                 ;;
+            provisioner__subcmd__help__subcmd__master,replace)
+                cmd="provisioner__subcmd__help__subcmd__master__subcmd__replace"
+                ;;
             provisioner__subcmd__help__subcmd__worker,add)
                 cmd="provisioner__subcmd__help__subcmd__worker__subcmd__add"
                 ;;
             provisioner__subcmd__help__subcmd__worker,remove)
                 cmd="provisioner__subcmd__help__subcmd__worker__subcmd__remove"
+                ;;
+            provisioner__subcmd__help__subcmd__worker,replace)
+                cmd="provisioner__subcmd__help__subcmd__worker__subcmd__replace"
                 ;;
             provisioner__subcmd__master,add)
                 cmd="provisioner__subcmd__master__subcmd__add"
@@ -115,6 +121,9 @@ _provisioner() {
             provisioner__subcmd__master,remove)
                 cmd="provisioner__subcmd__master__subcmd__remove"
                 ;;
+            provisioner__subcmd__master,replace)
+                cmd="provisioner__subcmd__master__subcmd__replace"
+                ;;
             provisioner__subcmd__master__subcmd__help,add)
                 cmd="provisioner__subcmd__master__subcmd__help__subcmd__add"
                 ;;
@@ -123,6 +132,9 @@ _provisioner() {
                 ;;
             provisioner__subcmd__master__subcmd__help,remove)
                 cmd="provisioner__subcmd__master__subcmd__help__subcmd__remove"
+                ;;
+            provisioner__subcmd__master__subcmd__help,replace)
+                cmd="provisioner__subcmd__master__subcmd__help__subcmd__replace"
                 ;;
             provisioner__subcmd__worker,add)
                 cmd="provisioner__subcmd__worker__subcmd__add"
@@ -133,6 +145,9 @@ _provisioner() {
             provisioner__subcmd__worker,remove)
                 cmd="provisioner__subcmd__worker__subcmd__remove"
                 ;;
+            provisioner__subcmd__worker,replace)
+                cmd="provisioner__subcmd__worker__subcmd__replace"
+                ;;
             provisioner__subcmd__worker__subcmd__help,add)
                 cmd="provisioner__subcmd__worker__subcmd__help__subcmd__add"
                 ;;
@@ -141,6 +156,9 @@ _provisioner() {
                 ;;
             provisioner__subcmd__worker__subcmd__help,remove)
                 cmd="provisioner__subcmd__worker__subcmd__help__subcmd__remove"
+                ;;
+            provisioner__subcmd__worker__subcmd__help,replace)
+                cmd="provisioner__subcmd__worker__subcmd__help__subcmd__replace"
                 ;;
             *)
                 ;;
@@ -373,7 +391,7 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__help__subcmd__master)
-            opts="add remove"
+            opts="add remove replace"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -401,6 +419,20 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__help__subcmd__master__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        provisioner__subcmd__help__subcmd__master__subcmd__replace)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -485,7 +517,7 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__help__subcmd__worker)
-            opts="add remove"
+            opts="add remove replace"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -513,6 +545,20 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__help__subcmd__worker__subcmd__remove)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        provisioner__subcmd__help__subcmd__worker__subcmd__replace)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -569,7 +615,7 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__master)
-            opts="-v -q -h --verbose --quiet --help add remove help"
+            opts="-v -q -h --verbose --quiet --help add remove replace help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -617,7 +663,7 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__master__subcmd__help)
-            opts="add remove help"
+            opts="add remove replace help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -672,8 +718,56 @@ _provisioner() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        provisioner__subcmd__master__subcmd__help__subcmd__replace)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         provisioner__subcmd__master__subcmd__remove)
             opts="-o -v -q -h --config --secrets --output --break-lock --kubeconfig --resources-only --force --verbose --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --secrets)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                --kubeconfig)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        provisioner__subcmd__master__subcmd__replace)
+            opts="-o -v -q -h --config --secrets --output --kubeconfig --yes --break-lock --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -849,7 +943,7 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__worker)
-            opts="-v -q -h --verbose --quiet --help add remove help"
+            opts="-v -q -h --verbose --quiet --help add remove replace help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -897,7 +991,7 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__worker__subcmd__help)
-            opts="add remove help"
+            opts="add remove replace help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -952,8 +1046,56 @@ _provisioner() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        provisioner__subcmd__worker__subcmd__help__subcmd__replace)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         provisioner__subcmd__worker__subcmd__remove)
             opts="-o -v -q -h --config --secrets --output --break-lock --kubeconfig --resources-only --force --verbose --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --secrets)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                --kubeconfig)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        provisioner__subcmd__worker__subcmd__replace)
+            opts="-o -v -q -h --config --secrets --output --kubeconfig --yes --break-lock --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -236,6 +236,26 @@ json\:"One JSON object a line"))' \
 ':name -- The machine'\''s name in the configuration:_default' \
 && ret=0
 ;;
+(replace)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
+'--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
+json\:"One JSON object a line"))' \
+'--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
+json\:"One JSON object a line"))' \
+'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default NAME.kubeconfig, where NAME is the cluster'\''s name]:FILE:_files' \
+'--yes[Do not ask for confirmation]' \
+'--break-lock[Take over the cluster'\''s lock; use it only if the run that holds the lock is dead]' \
+'(-q --quiet)-v[Also write debug detail to standard error, such as each request to the cloud]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error, such as each request to the cloud]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':name -- The machine'\''s name in the configuration:_default' \
+&& ret=0
+;;
 (help)
 _arguments "${_arguments_options[@]}" : \
 ":: :_provisioner__subcmd__master__subcmd__help_commands" \
@@ -253,6 +273,10 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(replace)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -327,6 +351,26 @@ json\:"One JSON object a line"))' \
 ':name -- The machine'\''s name in the configuration:_default' \
 && ret=0
 ;;
+(replace)
+_arguments "${_arguments_options[@]}" : \
+'*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
+'--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
+json\:"One JSON object a line"))' \
+'--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
+json\:"One JSON object a line"))' \
+'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default NAME.kubeconfig, where NAME is the cluster'\''s name]:FILE:_files' \
+'--yes[Do not ask for confirmation]' \
+'--break-lock[Take over the cluster'\''s lock; use it only if the run that holds the lock is dead]' \
+'(-q --quiet)-v[Also write debug detail to standard error, such as each request to the cloud]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error, such as each request to the cloud]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':name -- The machine'\''s name in the configuration:_default' \
+&& ret=0
+;;
 (help)
 _arguments "${_arguments_options[@]}" : \
 ":: :_provisioner__subcmd__worker__subcmd__help_commands" \
@@ -344,6 +388,10 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(replace)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -448,6 +496,10 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(replace)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
         esac
     ;;
 esac
@@ -469,6 +521,10 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (remove)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(replace)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -508,8 +564,8 @@ _provisioner_commands() {
 'destroy:Delete the cluster'\''s resources; show them and ask first' \
 'userdata:Print the user-data of one machine; needs no cloud' \
 'bundle:Print the secrets of one machine, for its /etc/nodeinit/secrets.yaml; needs no cloud' \
-'master:Add or remove masters' \
-'worker:Add or remove workers' \
+'master:Add, replace or remove masters' \
+'worker:Add, replace or remove workers' \
 'version:Print the version of the provisioner and the supported versions of Kubernetes' \
 'completion:Print a completion script for a shell' \
 'help:Print this message or the help of the given subcommand(s)' \
@@ -547,8 +603,8 @@ _provisioner__subcmd__help_commands() {
 'destroy:Delete the cluster'\''s resources; show them and ask first' \
 'userdata:Print the user-data of one machine; needs no cloud' \
 'bundle:Print the secrets of one machine, for its /etc/nodeinit/secrets.yaml; needs no cloud' \
-'master:Add or remove masters' \
-'worker:Add or remove workers' \
+'master:Add, replace or remove masters' \
+'worker:Add, replace or remove workers' \
 'version:Print the version of the provisioner and the supported versions of Kubernetes' \
 'completion:Print a completion script for a shell' \
 'help:Print this message or the help of the given subcommand(s)' \
@@ -590,6 +646,7 @@ _provisioner__subcmd__help__subcmd__master_commands() {
     local commands; commands=(
 'add:Create one machine of the configuration and join it to the cluster' \
 'remove:Drain one machine, remove it from the cluster, and delete its resources' \
+'replace:Replace the server and the volume of one machine by new ones, which join the cluster under the same name; show the plan and ask first' \
     )
     _describe -t commands 'provisioner help master commands' commands "$@"
 }
@@ -602,6 +659,11 @@ _provisioner__subcmd__help__subcmd__master__subcmd__add_commands() {
 _provisioner__subcmd__help__subcmd__master__subcmd__remove_commands() {
     local commands; commands=()
     _describe -t commands 'provisioner help master remove commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__help__subcmd__master__subcmd__replace_commands] )) ||
+_provisioner__subcmd__help__subcmd__master__subcmd__replace_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner help master replace commands' commands "$@"
 }
 (( $+functions[_provisioner__subcmd__help__subcmd__plan_commands] )) ||
 _provisioner__subcmd__help__subcmd__plan_commands() {
@@ -633,6 +695,7 @@ _provisioner__subcmd__help__subcmd__worker_commands() {
     local commands; commands=(
 'add:Create one machine of the configuration and join it to the cluster' \
 'remove:Drain one machine, remove it from the cluster, and delete its resources' \
+'replace:Replace the server and the volume of one machine by new ones, which join the cluster under the same name; show the plan and ask first' \
     )
     _describe -t commands 'provisioner help worker commands' commands "$@"
 }
@@ -646,6 +709,11 @@ _provisioner__subcmd__help__subcmd__worker__subcmd__remove_commands() {
     local commands; commands=()
     _describe -t commands 'provisioner help worker remove commands' commands "$@"
 }
+(( $+functions[_provisioner__subcmd__help__subcmd__worker__subcmd__replace_commands] )) ||
+_provisioner__subcmd__help__subcmd__worker__subcmd__replace_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner help worker replace commands' commands "$@"
+}
 (( $+functions[_provisioner__subcmd__init_commands] )) ||
 _provisioner__subcmd__init_commands() {
     local commands; commands=()
@@ -656,6 +724,7 @@ _provisioner__subcmd__master_commands() {
     local commands; commands=(
 'add:Create one machine of the configuration and join it to the cluster' \
 'remove:Drain one machine, remove it from the cluster, and delete its resources' \
+'replace:Replace the server and the volume of one machine by new ones, which join the cluster under the same name; show the plan and ask first' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'provisioner master commands' commands "$@"
@@ -670,6 +739,7 @@ _provisioner__subcmd__master__subcmd__help_commands() {
     local commands; commands=(
 'add:Create one machine of the configuration and join it to the cluster' \
 'remove:Drain one machine, remove it from the cluster, and delete its resources' \
+'replace:Replace the server and the volume of one machine by new ones, which join the cluster under the same name; show the plan and ask first' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'provisioner master help commands' commands "$@"
@@ -689,10 +759,20 @@ _provisioner__subcmd__master__subcmd__help__subcmd__remove_commands() {
     local commands; commands=()
     _describe -t commands 'provisioner master help remove commands' commands "$@"
 }
+(( $+functions[_provisioner__subcmd__master__subcmd__help__subcmd__replace_commands] )) ||
+_provisioner__subcmd__master__subcmd__help__subcmd__replace_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner master help replace commands' commands "$@"
+}
 (( $+functions[_provisioner__subcmd__master__subcmd__remove_commands] )) ||
 _provisioner__subcmd__master__subcmd__remove_commands() {
     local commands; commands=()
     _describe -t commands 'provisioner master remove commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__master__subcmd__replace_commands] )) ||
+_provisioner__subcmd__master__subcmd__replace_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner master replace commands' commands "$@"
 }
 (( $+functions[_provisioner__subcmd__plan_commands] )) ||
 _provisioner__subcmd__plan_commands() {
@@ -724,6 +804,7 @@ _provisioner__subcmd__worker_commands() {
     local commands; commands=(
 'add:Create one machine of the configuration and join it to the cluster' \
 'remove:Drain one machine, remove it from the cluster, and delete its resources' \
+'replace:Replace the server and the volume of one machine by new ones, which join the cluster under the same name; show the plan and ask first' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'provisioner worker commands' commands "$@"
@@ -738,6 +819,7 @@ _provisioner__subcmd__worker__subcmd__help_commands() {
     local commands; commands=(
 'add:Create one machine of the configuration and join it to the cluster' \
 'remove:Drain one machine, remove it from the cluster, and delete its resources' \
+'replace:Replace the server and the volume of one machine by new ones, which join the cluster under the same name; show the plan and ask first' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'provisioner worker help commands' commands "$@"
@@ -757,10 +839,20 @@ _provisioner__subcmd__worker__subcmd__help__subcmd__remove_commands() {
     local commands; commands=()
     _describe -t commands 'provisioner worker help remove commands' commands "$@"
 }
+(( $+functions[_provisioner__subcmd__worker__subcmd__help__subcmd__replace_commands] )) ||
+_provisioner__subcmd__worker__subcmd__help__subcmd__replace_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner worker help replace commands' commands "$@"
+}
 (( $+functions[_provisioner__subcmd__worker__subcmd__remove_commands] )) ||
 _provisioner__subcmd__worker__subcmd__remove_commands() {
     local commands; commands=()
     _describe -t commands 'provisioner worker remove commands' commands "$@"
+}
+(( $+functions[_provisioner__subcmd__worker__subcmd__replace_commands] )) ||
+_provisioner__subcmd__worker__subcmd__replace_commands() {
+    local commands; commands=()
+    _describe -t commands 'provisioner worker replace commands' commands "$@"
 }
 
 if [ "$funcstack[1]" = "_provisioner" ]; then

@@ -12,7 +12,7 @@ use crate::{
     error::{Causes, Error},
     openstack::{Client, Service, listing::Listing},
     output::Output,
-    permit,
+    permit, replace,
     resources::{
         Found, Kind, Marker, Part, Snapshot,
         body::Context,
@@ -276,7 +276,7 @@ impl<'a> Apply<'a> {
             .made
             .get(&Part::new(Kind::Port, name))
             .filter(|_| is_worker && userdata::workers_self_join(self.loaded))?;
-        let token = self.secrets.worker_token(name, &port.id);
+        let token = self.secrets.worker_token(name, &replace::origin(&port));
         token.expose().split('.').next().map(str::to_owned)
     }
 

@@ -8,6 +8,7 @@ mod init;
 mod logging;
 mod machines;
 mod plan;
+mod replace;
 mod session;
 mod status;
 mod timeline;
@@ -93,10 +94,10 @@ enum Command {
         #[command(flatten)]
         source: Source,
     },
-    /// Add or remove masters
+    /// Add, replace or remove masters
     #[command(subcommand)]
     Master(Machine),
-    /// Add or remove workers
+    /// Add, replace or remove workers
     #[command(subcommand)]
     Worker(Machine),
     /// Print the version of the provisioner and the supported versions of Kubernetes

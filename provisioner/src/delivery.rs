@@ -1,8 +1,9 @@
 //! From machines that boot to a cluster: the first master gets program, configuration and secrets over SSH, and brings up
 //! the rest; the balancer gets its members, the operator a kubeconfig.
 
-mod first_master;
 mod host_keys;
+mod master;
+mod replace;
 mod state;
 
 use crate::{
@@ -15,9 +16,9 @@ use crate::{
     secrets::Secrets,
     userdata::{self, Inputs},
 };
-use first_master::FirstMaster;
-pub(crate) use first_master::open_program;
 use host_keys::HostKeys;
+use master::Master;
+pub(crate) use master::open_program;
 use nodeinit_base::Wait;
 use nodeinit_config::{
     Cluster, Loaded, OpenStack, Secret,
@@ -81,7 +82,7 @@ impl Delivery<'_> {
         };
         let config = userdata::master_config(self.loaded, &inputs)
             .map_err(|e| Error::Configuration { what: e.to_string(), remedy: "fix the configuration".to_owned() })?;
-        let mut machine = self.reach(&inputs, &mut host_keys).await?;
+        let mut machine = self.reach(&cluster.masters[0], &inputs, &mut host_keys, self.patience).await?;
         self.tell(&format!("logged in to {}, which has the known host key", machine.shown()));
         host_keys::keep(self, &host_keys).await;
         // From inside nobody goes to the bastion.
@@ -123,12 +124,18 @@ impl Delivery<'_> {
         ended
     }
 
-    /// Logs in to the first master. A machine on the way whose console shows another key than the pinned one was installed
+    /// Logs in to a master. A machine on the way whose console shows another key than the pinned one was installed
     /// again; then its key is replaced, and no other.
-    async fn reach(&self, inputs: &Inputs, host_keys: &mut HostKeys) -> Result<FirstMaster<'_>, Error> {
+    async fn reach(
+        &self,
+        master: &Machine,
+        inputs: &Inputs,
+        host_keys: &mut HostKeys,
+        limit: Duration,
+    ) -> Result<Master<'_>, Error> {
         // The key may be replaced by that of the metadata first, then by that of the console; on the way is a bastion.
         for _ in 0..4 {
-            let error = match FirstMaster::reach(self, inputs, host_keys).await {
+            let error = match Master::reach(self, master, inputs, host_keys, limit).await {
                 Err(error @ Error::HostKey { .. }) => error,
                 other => return other,
             };
@@ -136,7 +143,7 @@ impl Delivery<'_> {
             let Some(keys) = host_keys::renew(self, machine).await else { return Err(error) };
             host_keys.insert(machine.clone(), keys);
         }
-        FirstMaster::reach(self, inputs, host_keys).await
+        Master::reach(self, master, inputs, host_keys, limit).await
     }
 
     fn is_active(&self, machine: &str) -> bool {
@@ -151,7 +158,7 @@ impl Delivery<'_> {
     pub async fn remove(&self, name: &str, role: Role, force: bool) -> Result<(), Error> {
         let Some(first) = self.loaded.cluster.masters.first() else { return Ok(()) };
         let host_keys = self.host_keys(&[first]).await?;
-        let mut machine = FirstMaster::reach(self, &self.inputs(), &host_keys).await?;
+        let mut machine = Master::reach(self, first, &self.inputs(), &host_keys, self.patience).await?;
         machine.remove(name, role, force).await?;
         self.tell(&format!("{name} is drained and is no longer a {role} of the cluster"));
         Ok(())
@@ -169,7 +176,7 @@ impl Delivery<'_> {
             remedy: "run `provisioner apply`".to_owned(),
         })?;
         let host_keys = self.host_keys(&[first]).await?;
-        FirstMaster::reach(self, &self.inputs(), &host_keys).await?.state().await
+        Master::reach(self, first, &self.inputs(), &host_keys, self.patience).await?.state().await
     }
 
     /// What is there, for a machine's configuration.
@@ -189,7 +196,7 @@ impl Delivery<'_> {
     }
 
     fn token(&self, worker: &str, inputs: &Inputs) -> Option<(String, Secret<String>)> {
-        Some((worker.to_owned(), self.secrets.worker_token(worker, inputs.ports.get(worker)?)))
+        Some((worker.to_owned(), self.secrets.worker_token(worker, inputs.origins.get(worker)?)))
     }
 
     /// Makes the masters that are of the control plane the balancer's members.
@@ -222,7 +229,7 @@ impl Delivery<'_> {
     /// first master brings it over SSH, to the host key of the worker's console.
     async fn let_in_again(
         &self,
-        first: &mut FirstMaster<'_>,
+        first: &mut Master<'_>,
         awaited: &BTreeSet<&str>,
         ready: &BTreeSet<String>,
         tokens: &BTreeMap<String, Secret<String>>,
@@ -266,7 +273,7 @@ impl Delivery<'_> {
     /// Until all that are `waited` for are Ready; `ready` are those that are.
     async fn wait_for_workers(
         &self,
-        machine: &FirstMaster<'_>,
+        machine: &Master<'_>,
         mut waited: BTreeSet<&str>,
         ready: BTreeSet<String>,
     ) -> Result<(), Error> {

@@ -66,7 +66,11 @@ pub fn of_machine(ours: &[Found], name: &str) -> Vec<Found> {
     ours.iter().filter(|found| found.part.name == name && own.contains(&found.part.kind)).cloned().collect()
 }
 
-async fn delete_all(
+/// Deletes these resources, and waits until all are gone.
+///
+/// # Errors
+/// As [`run`].
+pub async fn delete_all(
     client: &Client,
     marker: &Marker,
     cloud: &OpenStack,

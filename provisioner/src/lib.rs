@@ -17,6 +17,7 @@ pub mod machine;
 pub mod openstack;
 pub mod output;
 pub mod permit;
+pub mod replace;
 pub mod report;
 pub mod resources;
 pub mod secrets;

@@ -194,7 +194,11 @@ fn letter(byte: u8) -> Option<char> {
     (byte < 252).then(|| char::from(LETTERS[usize::from(byte % 36)]))
 }
 
-fn random_key() -> Result<[u8; 32], Error> {
+/// 32 bytes that nobody can guess.
+///
+/// # Errors
+/// If the system gives none.
+pub(crate) fn random_key() -> Result<[u8; 32], Error> {
     let mut key = [0; 32];
     SystemRandom::new().fill(&mut key).map_err(|_| Error::Defect("the system gives no random bytes".to_owned()))?;
     Ok(key)

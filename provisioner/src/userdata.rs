@@ -2,6 +2,7 @@
 //! secret in it is a worker's own token, and not even that where `secretsDelivery` is `ssh-only`.
 
 use crate::{
+    replace,
     resources::{Found, Kind, desired::API},
     secrets::Secrets,
 };
@@ -21,8 +22,8 @@ pub struct Inputs {
     pub balancer_floating: Option<IpAddr>,
     /// Each machine's address, by its name, as far as they are known.
     pub addresses: BTreeMap<String, IpAddr>,
-    /// The id of each machine's port, by its name.
-    pub ports: BTreeMap<String, String>,
+    /// What tells each machine from any other one, by its name: a worker's token is derived from it.
+    pub origins: BTreeMap<String, String>,
     /// Each machine's floating IP, by its name.
     pub floating: BTreeMap<String, IpAddr>,
     /// The bastion's floating IP.
@@ -73,7 +74,7 @@ const FETCH_AT: &str = "/usr/local/lib/nodeinit/fetch";
 /// The unit that runs it until it succeeds.
 const FETCH_UNIT: &str = include_str!("fetch.service");
 const FETCH_UNIT_AT: &str = "/etc/systemd/system/nodeinit-fetch.service";
-/// In the place of a port's id, where no cloud has made the machine.
+/// The origin of a machine that no cloud has made.
 const BY_HAND: &str = "";
 /// The login user may become root. Source: cloud-init's own default user.
 const SUDO: &str = "ALL=(ALL) NOPASSWD:ALL";
@@ -85,13 +86,13 @@ impl Inputs {
         let address = |kind: Kind, name: &str| find(kind, name).and_then(|found| found.address());
         let machines = || cluster.masters.iter().chain(&cluster.workers).map(|machine| machine.name.clone());
         let of = |kind: Kind| machines().filter_map(|name| Some((name.clone(), address(kind, &name)?))).collect();
-        let port = |name: &str| find(Kind::Port, name).map(|found| found.id.clone());
+        let origin = |name: &str| find(Kind::Port, name).map(|port| replace::origin(&port));
         let bastion = cluster.openstack.as_ref().and_then(|cloud| cloud.bastion.as_ref());
         Self {
             balancer: address(Kind::Balancer, API),
             balancer_floating: address(Kind::FloatingIp, API),
             addresses: of(Kind::Port),
-            ports: machines().filter_map(|name| Some((name.clone(), port(&name)?))).collect(),
+            origins: machines().filter_map(|name| Some((name.clone(), origin(&name)?))).collect(),
             floating: of(Kind::FloatingIp),
             bastion: bastion.and_then(|bastion| address(Kind::FloatingIp, &bastion.name)),
         }
@@ -161,8 +162,8 @@ pub fn of(loaded: &Loaded, name: &str, inputs: &Inputs, secrets: &Secrets) -> Re
             let trust = secrets.trust(endpoints.iter().map(ToString::to_string).collect());
             let part = whole.worker_config(name, &trust).unwrap_or_default();
             files += &file("/etc/nodeinit/config.yaml", "0644", &part);
-            let port = inputs.ports.get(name).map_or(BY_HAND, String::as_str);
-            files += &file("/etc/nodeinit/secrets.yaml", "0600", secrets.for_worker(name, port).expose());
+            let origin = inputs.origins.get(name).map_or(BY_HAND, String::as_str);
+            files += &file("/etc/nodeinit/secrets.yaml", "0600", secrets.for_worker(name, origin).expose());
             files += &file("/etc/systemd/system/nodeinit.service", "0644", &bare(UNIT));
             // nodeinit-fetch.service is ordered before nodeinit.service.
             let more = "[Service]\nStandardOutput=journal+console\n";

@@ -99,6 +99,9 @@ pub struct MemberStatus {
     /// Whether it is the leader.
     #[serde(default)]
     pub leader: bool,
+    /// Why it is unhealthy; `None` if it is healthy.
+    #[serde(default)]
+    pub complaint: Option<String>,
 }
 
 /// One object of either command.
@@ -137,7 +140,7 @@ mod tests {
             ],
             nodes: vec![NodeStatus { name: "m1".into(), status: Readiness::Ready, version: Some("v1.37.1".into()) }],
         };
-        let member = MemberStatus { name: "m1".into(), voter: true, leader: false };
+        let member = MemberStatus { name: "m1".into(), voter: true, leader: false, complaint: None };
         let all = [Told::Status(status), Told::Member(member)];
         let text: String = all.iter().map(|told| serde_json::to_string(told).unwrap() + "\n").collect();
         assert!(text.contains(r#"{"step":"pki","state":"done"}"#), "{text}");

@@ -169,7 +169,7 @@ async fn locked(
 }
 
 /// Reports a plan with conflicts, which is not applied.
-fn is_possible(plan: &Plan, session: &Session) -> Result<(), Error> {
+pub(super) fn is_possible(plan: &Plan, session: &Session) -> Result<(), Error> {
     if !plan.is_blocked() {
         return Ok(());
     }
@@ -181,7 +181,7 @@ fn is_possible(plan: &Plan, session: &Session) -> Result<(), Error> {
 }
 
 /// The operator agreed to the plan that was `shown`, and to nothing beyond it.
-fn is_agreed(plan: &Plan, shown: &Plan) -> Result<(), Error> {
+pub(super) fn is_agreed(plan: &Plan, shown: &Plan) -> Result<(), Error> {
     let beyond: Vec<String> = plan.beyond(shown).into_iter().map(ToString::to_string).collect();
     if beyond.is_empty() {
         return Ok(());
@@ -219,12 +219,12 @@ pub(super) fn delivery<'s>(
 }
 
 /// The local path of the nodeinit program that is sent to the machines.
-fn program(loaded: &Loaded) -> Option<&Path> {
+pub(super) fn program(loaded: &Loaded) -> Option<&Path> {
     loaded.cluster.openstack.as_ref()?.binary.file.as_deref()
 }
 
 /// Does not change resources that do not belong to this machine.
-fn restrict(plan: &mut Plan, only: Option<&str>) {
+pub(super) fn restrict(plan: &mut Plan, only: Option<&str>) {
     let Some(name) = only else { return };
     let own = plan.items.iter().filter(|item| item.part.name == name).filter_map(|item| item.want.as_ref());
     let groups: Vec<Part> =

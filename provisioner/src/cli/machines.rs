@@ -1,9 +1,10 @@
-//! One master or worker comes or goes.
+//! One master or worker is added, removed or replaced.
 
 use super::{
     Operator, Source, Verbosity,
     apply::{Work, create, delivery},
     example,
+    replace::{self, Replace},
     session::Session,
 };
 use crate::{balancer, destroy, error::Error, resources::Found, secrets::Secrets, userdata};
@@ -27,6 +28,9 @@ pub(super) enum Machine {
         #[arg(long)]
         force: bool,
     },
+    /// Replace the server and the volume of one machine by new ones, which join the cluster under the same name; show the plan and ask first
+    #[command(after_help = example!("provisioner master replace m1\n  provisioner worker replace w1 --yes"))]
+    Replace(Replace),
 }
 
 #[derive(Args)]
@@ -46,28 +50,26 @@ impl Machine {
     pub(super) fn source(&self) -> &Source {
         match self {
             Self::Add(named) | Self::Remove { named, .. } => &named.source,
+            Self::Replace(args) => &args.source,
         }
     }
 }
 
 pub(super) async fn run(machine: &Machine, role: Role, verbosity: Verbosity) -> Result<Exit, Error> {
-    let session = Session::open(machine.source(), verbosity).await?;
     match machine {
-        Machine::Add(named) => add(&session, named, role).await,
-        Machine::Remove { named, force } => remove(&session, named, role, *force).await,
+        Machine::Add(named) => add(&Session::open(&named.source, verbosity).await?, named, role).await,
+        Machine::Remove { named, force } => {
+            remove(&Session::open(&named.source, verbosity).await?, named, role, *force).await
+        }
+        Machine::Replace(args) => replace::run(args, role, verbosity).await,
     }
 }
 
 /// As `apply`, but for one machine alone.
 async fn add(session: &Session, named: &Named, role: Role) -> Result<Exit, Error> {
     let cluster = &session.loaded.cluster;
-    fits(cluster, &named.name, role)?;
-    if userdata::role(cluster, &named.name).is_none() {
-        return Err(Error::Configuration {
-            what: format!("the configuration of {} has no {role} {}", cluster.name, named.name),
-            remedy: format!("add it to `{role}s`"),
-        });
-    }
+    comes_and_goes(cluster, &named.name, role)?;
+    is_listed(cluster, &named.name, role)?;
     session.record(&format!("{role} add {}", named.name));
     let only = Some((named.name.as_str(), role));
     let work = Work { operator: &named.operator, break_lock: named.break_lock, only, asks: false };
@@ -76,7 +78,7 @@ async fn add(session: &Session, named: &Named, role: Role) -> Result<Exit, Error
 
 /// Takes a machine out of the balancer and the cluster, then deletes its resources.
 async fn remove(session: &Session, named: &Named, role: Role, force: bool) -> Result<Exit, Error> {
-    fits(&session.loaded.cluster, &named.name, role)?;
+    comes_and_goes(&session.loaded.cluster, &named.name, role)?;
     let ours = session.ours().await?;
     if !destroy::of_machine(&ours, &named.name).is_empty() {
         session.record(&format!("{role} remove {}", named.name));
@@ -111,22 +113,44 @@ async fn leave(session: &Session, named: &Named, role: Role, force: bool, ours: 
     destroy::machine(client, marker, &session.cloud, &named.name, &session.output, ours).await
 }
 
-/// Whether this command is for such a machine.
-fn fits(cluster: &Cluster, name: &str, role: Role) -> Result<(), Error> {
+/// Rejects a machine that is not in the configuration.
+pub(super) fn is_listed(cluster: &Cluster, name: &str, role: Role) -> Result<(), Error> {
+    match userdata::role(cluster, name) {
+        Some(_) => Ok(()),
+        None => Err(Error::Configuration {
+            what: format!("the configuration of {} has no {role} {name}", cluster.name),
+            remedy: format!("add it to `{role}s`"),
+        }),
+    }
+}
+
+/// Rejects the first master as well, which is neither added nor removed.
+fn comes_and_goes(cluster: &Cluster, name: &str, role: Role) -> Result<(), Error> {
+    match userdata::role(cluster, name) {
+        Some(Role::FirstMaster) => Err(Error::Usage(format!(
+            "{name} is the first master, which starts the cluster and adds and removes all other machines: only `apply` creates it, and only `destroy` deletes it, together with the whole cluster; `provisioner master replace` replaces it"
+        ))),
+        _ => fits(cluster, name, role),
+    }
+}
+
+/// Rejects a machine of another kind.
+pub(super) fn fits(cluster: &Cluster, name: &str, role: Role) -> Result<(), Error> {
     let bastion = cluster.openstack.as_ref().and_then(|cloud| cloud.bastion.as_ref());
     if bastion.is_some_and(|bastion| bastion.name == name) {
         return Err(Error::Usage(format!(
             "{name} is the bastion, not a node: use `provisioner apply`, which creates it"
         )));
     }
-    match userdata::role(cluster, name) {
-        Some(Role::FirstMaster) => Err(Error::Usage(format!(
-            "{name} is the first master, which starts the cluster and adds and removes all other machines: only `apply` creates it, and only `destroy` deletes it, together with the whole cluster"
+    let kind = match userdata::role(cluster, name) {
+        Some(Role::FirstMaster) => Some(Role::Master),
+        other => other,
+    };
+    match kind.filter(|kind| *kind != role) {
+        Some(other) => Err(Error::Usage(format!(
+            "{name} is a {other}: use `provisioner {other} add`, `{other} replace` and `{other} remove`"
         ))),
-        Some(other) if other != role => {
-            Err(Error::Usage(format!("{name} is a {other}: use `provisioner {other} add` and `{other} remove`")))
-        }
-        _ => Ok(()),
+        None => Ok(()),
     }
 }
 
@@ -138,7 +162,7 @@ mod tests {
     #[test]
     fn each_command_is_for_machines_of_its_kind() {
         let cluster = cluster("");
-        let said = |name: &str, role| fits(&cluster, name, role).err().map(|error| error.to_string());
+        let said = |name: &str, role| comes_and_goes(&cluster, name, role).err().map(|error| error.to_string());
         for (name, role) in [("m2", Role::Master), ("w1", Role::Worker), ("gone", Role::Master), ("gone", Role::Worker)]
         {
             assert_eq!(said(name, role), None, "{name}");
@@ -151,5 +175,9 @@ mod tests {
         }
         assert!(said("w1", Role::Master).is_some_and(|said| said.contains("`provisioner worker add`")));
         assert!(said("m2", Role::Worker).is_some_and(|said| said.contains("`provisioner master add`")));
+        // Also the first master can be replaced, but not as a worker.
+        assert!(fits(&cluster, "m1", Role::Master).is_ok() && fits(&cluster, "m1", Role::Worker).is_err());
+        let unknown = is_listed(&cluster, "m9", Role::Master).unwrap_err().to_string();
+        assert_eq!(unknown, "the configuration of demo has no master m9");
     }
 }

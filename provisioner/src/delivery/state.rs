@@ -14,6 +14,8 @@ pub struct State {
     pub nodes: BTreeMap<String, String>,
     /// Each member of etcd: `leader`, `voter` or `learner`. Empty: etcd does not answer.
     pub members: BTreeMap<String, String>,
+    /// Why a member is unhealthy, by member.
+    pub complaints: BTreeMap<String, String>,
     /// The first master's steps that are not done.
     pub pending: Vec<String>,
 }
@@ -31,6 +33,7 @@ impl State {
                         (false, true) => "voter",
                         (false, false) => "learner",
                     };
+                    state.complaints.extend(member.complaint.map(|complaint| (member.name.clone(), complaint)));
                     state.members.insert(member.name, word.to_owned());
                 }
                 Told::Status(status) => {
@@ -48,6 +51,22 @@ impl State {
     #[must_use]
     pub fn ready(&self) -> BTreeSet<String> {
         self.nodes.iter().filter(|(_, status)| *status == "Ready").map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Why etcd would have no quorum while this machine is gone, if so: its member counts until it is removed.
+    #[must_use]
+    pub fn loss_of_quorum(&self, gone: &str) -> Option<String> {
+        let voters: Vec<&String> =
+            self.members.iter().filter(|(_, word)| *word != "learner").map(|(name, _)| name).collect();
+        let others = || voters.iter().filter(|name| **name != gone);
+        let unhealthy: Vec<String> =
+            others().filter_map(|name| Some(format!("{name} ({})", self.complaints.get(*name)?))).collect();
+        let (healthy, quorum) = (others().count() - unhealthy.len(), voters.len() / 2 + 1);
+        if healthy >= quorum {
+            return None;
+        }
+        let of = format!("of the {} voting members, {quorum} must be healthy, and {healthy} would be", voters.len());
+        Some(if unhealthy.is_empty() { of } else { format!("{of}; unhealthy: {}", unhealthy.join(", ")) })
     }
 
     /// Whether it is certain that a machine is no part of the cluster: who does not see `first`, the first master itself,
@@ -96,6 +115,25 @@ mod tests {
         assert_eq!(state.nodes["w1"], "NotReady");
         assert_eq!((state.members["m1"].as_str(), state.members["m2"].as_str()), ("leader", "learner"));
         assert_eq!(state.pending, ["coredns"]);
+    }
+
+    #[test]
+    fn a_member_counts_until_it_is_removed() {
+        let state = |members: &[(&str, bool, bool)]| {
+            let object = |(name, voter, healthy): &(&str, bool, bool)| {
+                let complaint = if *healthy { "null" } else { r#""connection refused""# };
+                format!(r#"{{"name":"{name}","voter":{voter},"healthy":{healthy},"complaint":{complaint}}}"#)
+            };
+            State::read(&members.iter().map(object).collect::<Vec<_>>().join("\n"))
+        };
+        let three = |m1, m2| state(&[("m1", true, m1), ("m2", true, m2), ("m3", true, true)]).loss_of_quorum("m1");
+        assert_eq!((three(true, true), three(false, true)), (None, None));
+        let loss = "of the 3 voting members, 2 must be healthy, and 1 would be; unhealthy: m2 (connection refused)";
+        assert_eq!(three(true, false).as_deref(), Some(loss));
+        // Two masters need each other; the member of one that is gone or has only just been added is no voter.
+        let two = |voter| state(&[("m1", voter, true), ("m2", true, true)]).loss_of_quorum("m1");
+        assert!(two(true).is_some_and(|loss| loss.starts_with("of the 2 voting members, 2 must be healthy")));
+        assert_eq!(two(false), None);
     }
 
     #[test]

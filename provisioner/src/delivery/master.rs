@@ -1,4 +1,4 @@
-//! The first master, over SSH.
+//! A master, over SSH: the first one, or another one that leads a replacement.
 
 use super::{
     Delivery,
@@ -18,7 +18,7 @@ use nodeinit_config::{
 };
 use nodeinit_protocol::{
     Event, Exit, Line,
-    paths::{CONFIG, PROGRAM, SECRETS},
+    paths::{CONFIG, PROGRAM, SECRETS, SENT_SECRETS},
 };
 use nodeinit_ssh::{
     COMMAND, ClientKey, Executable, LockWait, NotReached, Output, Ran, Reconnects, RemoteFile, Session, SshError,
@@ -58,40 +58,41 @@ fn unreadable(program: &Path, error: &io::Error) -> Error {
     }
 }
 
-/// The first master, which lets us in.
-pub(super) struct FirstMaster<'a> {
+/// A master that lets us in.
+pub(super) struct Master<'a> {
     work: &'a Delivery<'a>,
     way: Way,
     session: Session,
 }
 
-impl<'a> FirstMaster<'a> {
+impl<'a> Master<'a> {
     /// Logs in as soon as it lets us in.
     ///
     /// # Errors
-    /// At the end of our patience; at once where another machine answers.
+    /// After `limit`; at once where another machine answers.
     pub(super) async fn reach(
         work: &'a Delivery<'a>,
+        master: &Machine,
         inputs: &Inputs,
         host_keys: &BTreeMap<String, Vec<String>>,
+        limit: Duration,
     ) -> Result<Self, Error> {
         let cluster = &work.loaded.cluster;
-        let first = &cluster.masters[0];
         let key = ClientKey::parse(work.secrets.ssh_key.expose()).map_err(|e| Error::Configuration {
             what: format!("cannot use the SSH key of the secrets bundle: {e}"),
             remedy: "make another bundle with `nodeinit secrets generate`".to_owned(),
         })?;
-        let keys = host_keys.get(&first.name).cloned().unwrap_or_default();
-        let target = Target::machine(first, &cluster.ssh, address(work, first, inputs)?, keys);
+        let keys = host_keys.get(&master.name).cloned().unwrap_or_default();
+        let target = Target::machine(master, &cluster.ssh, address(work, master, inputs)?, keys);
         let way = Way { key, target, jump: jump_host(work, inputs, host_keys)? };
-        work.output.begin(&first.name, "accepts an SSH login");
-        let session = connect(&way, work.patience).await;
-        work.output.end(&first.name);
+        work.output.begin(&master.name, "accepts an SSH login");
+        let session = connect(&way, limit).await;
+        work.output.end(&master.name);
         Ok(Self { session: session?, work, way })
     }
 
     /// Its name.
-    fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         &self.way.target.name
     }
 
@@ -126,6 +127,17 @@ impl<'a> FirstMaster<'a> {
     /// Brings the secrets bundle, where it differs.
     pub(super) async fn bring_secrets(&self, bundle: &Secret<String>) -> Result<(), Error> {
         self.place(&[wanted(SECRETS, 0o600, bundle.expose())]).await
+    }
+
+    /// Lends the secrets bundle for one command, in memory: it contains the host keys of the machines as they are now.
+    pub(super) async fn lend_secrets(&self, bundle: &Secret<String>) -> Result<(), Error> {
+        let file = RemoteFile { path: SENT_SECRETS, mode: 0o600, directory: Some(0o700) };
+        self.place(&[Wanted::new(file, bundle.expose().as_bytes().to_vec().into())]).await
+    }
+
+    /// Removes what was lent.
+    pub(super) async fn take_back_secrets(&self) -> Result<(), Error> {
+        self.must(&format!("rm -f {SENT_SECRETS}")).await.map(drop)
     }
 
     async fn place(&self, files: &[Wanted<'_>]) -> Result<(), Error> {
@@ -341,7 +353,7 @@ impl<'a> FirstMaster<'a> {
     }
 }
 
-/// A file that the first master must have.
+/// A file that the master must have.
 fn wanted<'a>(path: &'a str, mode: u32, text: &str) -> Wanted<'a> {
     Wanted::new(RemoteFile { path, mode, directory: Some(0o755) }, text.as_bytes().to_vec().into())
 }
@@ -355,7 +367,7 @@ fn machine_id(answer: &str) -> Result<String, Error> {
     hex_word(answer, 32).map(str::to_owned).ok_or_else(missing)
 }
 
-/// The machine through which the first master is reached, where there is one.
+/// The machine through which a master is reached, where there is one.
 fn jump_host(
     work: &Delivery<'_>,
     inputs: &Inputs,
@@ -390,7 +402,7 @@ fn address(work: &Delivery<'_>, machine: &Machine, inputs: &Inputs) -> Result<st
     })
 }
 
-/// Logs in as soon as the first master lets us in: until cloud-init has created the user, nobody may log in.
+/// Logs in as soon as the master lets us in: until cloud-init has created the user, nobody may log in.
 async fn connect(way: &Way, limit: Duration) -> Result<Session, Error> {
     // Without trust on first use, no key is accepted that would have to be stored.
     let trust = async |_: &Target, _: &str| Ok::<(), Infallible>(());

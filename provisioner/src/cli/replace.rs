@@ -1,0 +1,193 @@
+//! `master replace` and `worker replace`: another machine under the same name and address.
+
+use super::{
+    Operator, Source, Verbosity,
+    apply::{delivery, is_agreed, is_possible, program, restrict},
+    confirm,
+    machines::{fits, is_listed},
+    session::Session,
+};
+use crate::{
+    apply::Apply,
+    balancer,
+    delivery::open_program,
+    destroy,
+    error::Error,
+    permit, replace, report,
+    resources::{
+        Found, Kind, Part, Snapshot, observe,
+        plan::{Action, Obstacle, ObstacleKind, Plan},
+        quota,
+    },
+    secrets::Secrets,
+    userdata,
+};
+use clap::Args;
+use nodeinit_config::cluster::Role;
+use nodeinit_protocol::Exit;
+use serde_json::json;
+use std::{path::PathBuf, time::Instant};
+
+#[derive(Args)]
+pub(super) struct Replace {
+    /// The machine's name in the configuration
+    name: String,
+    #[command(flatten)]
+    pub(super) source: Source,
+    /// Where to write the administrator's kubeconfig; by default NAME.kubeconfig, where NAME is the cluster's name
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// Do not ask for confirmation
+    #[arg(long)]
+    yes: bool,
+    /// Take over the cluster's lock; use it only if the run that holds the lock is dead
+    #[arg(long)]
+    break_lock: bool,
+}
+
+/// What the work needs.
+struct Work<'a> {
+    session: &'a Session,
+    secrets: &'a Secrets,
+    operator: Operator,
+    name: &'a str,
+    role: Role,
+    begun: Instant,
+}
+
+pub(super) async fn run(args: &Replace, role: Role, verbosity: Verbosity) -> Result<Exit, Error> {
+    if !args.yes {
+        confirm::needs_terminal(&format!("{role} replace"))?;
+    }
+    let session = &Session::open(&args.source, verbosity).await?;
+    let name = args.name.as_str();
+    fits(&session.loaded.cluster, name, role)?;
+    is_listed(&session.loaded.cluster, name, role)?;
+    let secrets = &Secrets::existing(&session.secrets)?;
+    program(&session.loaded).map(open_program).transpose()?;
+    session.record(&format!("{role} replace {name}"));
+    let operator = Operator { kubeconfig: args.kubeconfig.clone(), resources_only: false };
+    let mut work = Work { session, secrets, operator, name, role, begun: Instant::now() };
+    let (snapshot, _) = session.plan().await?;
+    let mut plan = work.plan(&snapshot);
+    let delivery = delivery(session, &work.operator, secrets, snapshot.ours.clone(), work.begun);
+    plan.obstacles.extend(session.output.live(delivery.obstacle_to_replacement(name)).await);
+    is_possible(&plan, session)?;
+    report::plan(&plan, &session.output);
+    if !args.yes {
+        if !confirm::agrees(&format!("replace {name}, and delete all data on its disk? [y/N]")) {
+            session.output.text("nothing was changed");
+            return Ok(Exit::Failed);
+        }
+        work.begun = Instant::now();
+        session.output.restart();
+    }
+    let lock = session.lock(args.break_lock).await?;
+    session.output.live(lock.hold(work.replace(snapshot, &plan))).await?;
+    session.output.tell_timeline();
+    session.output.tell(&format!("{name} is replaced"), || json!({ "event": "finished" }));
+    session.told();
+    Ok(Exit::Done)
+}
+
+impl Work<'_> {
+    /// What the replacement does to the machine's resources, and every problem that the cloud and the configuration show.
+    fn plan(&self, snapshot: &Snapshot) -> Plan {
+        let (session, name) = (self.session, self.name);
+        let former = replace::former(&snapshot.ours, name);
+        let rest = replace::without(snapshot, &former);
+        let mut plan = self.rest(&rest);
+        plan.items.retain(|item| item.part.name == name || item.action.is_work());
+        for item in &mut plan.items {
+            let gone = former.iter().find(|gone| gone.part == item.part);
+            if let Some(gone) = gone.filter(|_| item.action == Action::Create) {
+                item.action = Action::Replace(format!("{} is deleted with its data", gone.id));
+                item.found = Some(gone.clone());
+            }
+        }
+        plan.notes = match replace::successor(&snapshot.ours, name) {
+            Some(server) => {
+                vec![format!("an interrupted replacement has created the server {}, which stays", server.id)]
+            }
+            None => Vec::new(),
+        };
+        if !self.other_members(&snapshot.ours).is_empty() {
+            plan.notes.push(format!("the load balancer does not use {name} until its API server answers again"));
+        }
+        let conflict = |what: String, remedy: &str| Obstacle::new(ObstacleKind::Conflict, what, remedy);
+        let uses = replace::foreign_uses(&snapshot.ours, name).into_iter();
+        plan.obstacles
+            .extend(uses.map(|what| conflict(what, "detach it from that server; the provisioner does not delete it")));
+        let cluster = &session.loaded.cluster;
+        let machine = cluster.masters.iter().chain(&cluster.workers).find(|machine| machine.name == name);
+        let configured = machine.is_some_and(|machine| !machine.host_keys.is_empty());
+        if configured || !self.secrets.host_keys(name).is_empty() {
+            let place = if configured { "the configuration" } else { "the secrets bundle" };
+            let what = format!("{place} contains `hostKeys` of {name}, but the new server generates other host keys");
+            plan.obstacles.push(conflict(what, "remove them: the console shows the new ones"));
+        }
+        plan
+    }
+
+    /// What `apply` would do, for this machine alone; without its load balancer member, which comes last.
+    fn rest(&self, snapshot: &Snapshot) -> Plan {
+        let mut plan = self.session.compare(snapshot);
+        restrict(&mut plan, Some(self.name));
+        plan.items.retain(|item| item.part != Part::new(Kind::Member, self.name));
+        // The other machines' missing parts are not created now.
+        plan.obstacles.retain(|obstacle| obstacle.kind != ObstacleKind::Quota);
+        plan.obstacles.extend(quota::shortfalls(&plan.items, &snapshot.facts));
+        plan
+    }
+
+    /// The load balancer's members without this machine, if it is one of several.
+    fn other_members(&self, ours: &[Found]) -> Vec<(String, std::net::IpAddr)> {
+        let members = balancer::members(ours);
+        match members.iter().any(|(member, _)| member == self.name) {
+            true => members.into_iter().filter(|(member, _)| member != self.name).collect(),
+            false => Vec::new(),
+        }
+    }
+
+    async fn replace(&self, mut snapshot: Snapshot, shown: &Plan) -> Result<(), Error> {
+        let (session, name) = (self.session, self.name);
+        let (client, marker, cloud) = (&session.client, &session.marker, &session.cloud);
+        // Another run may have changed the resources before this run got the lock.
+        snapshot.ours = observe::ours(client, marker, cloud).await?;
+        let plan = self.plan(&snapshot);
+        is_possible(&plan, session)?;
+        is_agreed(&plan, shown)?;
+        // The new machine joins the etcd of the others.
+        permit::leave_to_operator(client, &snapshot.ours).await?;
+        replace::begin(client, &snapshot.ours, name).await?;
+        let others = self.other_members(&snapshot.ours);
+        if !others.is_empty() {
+            balancer::set_members(client, marker, &others, cloud.timeouts.load_balancer).await?;
+        }
+        let former = replace::former(&snapshot.ours, name);
+        destroy::delete_all(client, marker, cloud, &session.output, &former).await?;
+        snapshot.ours = observe::ours(client, marker, cloud).await?;
+        let server = Part::new(Kind::Server, name);
+        if self.role == Role::Worker && userdata::workers_self_join(&session.loaded) && snapshot.find(&server).is_none()
+        {
+            self.delivery(snapshot.ours.clone()).remove_former_worker(name).await?;
+        }
+        let plan = self.rest(&snapshot);
+        is_possible(&plan, session)?;
+        let parts = (&session.loaded, cloud, self.secrets);
+        let apply = Apply::new(client, marker, parts, &snapshot, &plan, session.output.clone());
+        let found = apply.run().await?;
+        let state = found.iter().find(|one| one.part == server).map_or("missing", Found::state);
+        if state != "ACTIVE" {
+            let machines = vec![format!("{name} ({state})")];
+            return Err(Error::Unhealthy { machines, rest: "no machine was reached" });
+        }
+        let ours = found.clone();
+        self.delivery(found).replace(name, self.role).await?;
+        replace::end(client, &ours, name).await
+    }
+
+    fn delivery(&self, found: Vec<Found>) -> crate::delivery::Delivery<'_> {
+        delivery(self.session, &self.operator, self.secrets, found, self.begun)
+    }
+}

@@ -1,0 +1,168 @@
+//! What another master does for the replacement of a machine. It leads: also where the machine is the first master.
+
+use super::{
+    Delivery, State,
+    host_keys::{self, HostKeys},
+    master::Master,
+};
+use crate::{
+    error::Error,
+    resources::{
+        Kind, Part,
+        plan::{Obstacle, ObstacleKind},
+    },
+    userdata::{self, Inputs},
+};
+use nodeinit_config::cluster::{Machine, Role};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+/// How long a master that shall lead may take to let us in: it is up already.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+impl Delivery<'_> {
+    /// Why no other master can lead the replacement of this machine, or why etcd would not survive it.
+    pub async fn obstacle_to_replacement(&self, name: &str) -> Option<Obstacle> {
+        let inputs = self.inputs();
+        let unreachable = |error: Error, remedy: &str| {
+            let remedy = error.hint().unwrap_or_else(|| remedy.to_owned());
+            Obstacle::new(ObstacleKind::Unreachable, error.to_string(), remedy)
+        };
+        let mut host_keys = match self.host_keys_for(&self.masters_but(name), &[]).await {
+            Ok(host_keys) => host_keys,
+            Err(error) => return Some(unreachable(error, "run it again when the console shows the host key")),
+        };
+        match self.leader(name, &inputs, &mut host_keys).await {
+            Ok((_, state)) => state.loss_of_quorum(name).map(|loss| {
+                let what = format!("without {name}, etcd would lose its quorum: {loss}");
+                let remedy = "repair the other masters first; a cluster of two masters needs a third one first";
+                Obstacle::new(ObstacleKind::Conflict, what, remedy)
+            }),
+            Err(error) => {
+                Some(unreachable(error, "repair another master first, and make sure that you reach it over SSH"))
+            }
+        }
+    }
+
+    /// Removes a worker whose server is gone from the cluster, so that the new one can join on its own.
+    ///
+    /// # Errors
+    /// If no master leads, or if it refuses.
+    pub async fn remove_former_worker(&self, name: &str) -> Result<(), Error> {
+        let mut host_keys = self.host_keys_for(&self.masters_but(name), &[]).await?;
+        let (mut leader, _) = self.leader(name, &self.inputs(), &mut host_keys).await?;
+        // Its server is deleted, and its pods with it.
+        leader.remove(name, Role::Worker, true).await?;
+        self.tell(&format!("the former {name} is no longer a worker of the cluster"));
+        Ok(())
+    }
+
+    /// Brings the new machine into the place of the former one, on another master that leads.
+    ///
+    /// # Errors
+    /// If no master leads, or if it refuses.
+    pub async fn replace(&self, name: &str, role: Role) -> Result<(), Error> {
+        let cluster = &self.loaded.cluster;
+        let self_join = userdata::workers_self_join(self.loaded);
+        let joins_alone = role == Role::Worker && self_join;
+        let reached = cluster.masters.iter().chain(cluster.workers.iter().filter(|_| !self_join));
+        let needed: &[&str] = if joins_alone { &[] } else { &[name] };
+        let inputs = self.inputs();
+        let mut host_keys = self.host_keys_for(&reached.collect::<Vec<_>>(), needed).await?;
+        let (mut leader, state) = self.leader(name, &inputs, &mut host_keys).await?;
+        self.tell(&format!("{} leads the replacement of {name}", leader.shown()));
+        host_keys::keep(self, &host_keys).await;
+        // The machines do not log in to the bastion.
+        let mut inside = host_keys.clone();
+        self.cloud.bastion.iter().for_each(|bastion| drop(inside.remove(&bastion.name)));
+        let tokens = match self_join {
+            true => cluster.workers.iter().filter_map(|worker| self.token(&worker.name, &inputs)).collect(),
+            false => BTreeMap::new(),
+        };
+        let bundle = self.secrets.for_first_master(&tokens, &inside);
+        leader.lend_secrets(&bundle).await?;
+        let command = match joins_alone {
+            true => format!("worker add {name}"),
+            // Its server is deleted, and its pods with it.
+            false => format!("{role} replace {name} --force"),
+        };
+        let ended = leader.nodeinit(&command).await;
+        let taken_back = leader.take_back_secrets().await;
+        ended?;
+        taken_back?;
+        if joins_alone {
+            let waited = self.wait_for_workers(&leader, BTreeSet::from([name]), state.ready()).await;
+            leader.delete_spent_tokens().await?;
+            return waited;
+        }
+        if role == Role::Master {
+            self.add_member(name, &inputs).await?;
+        }
+        if userdata::role(cluster, name) == Some(Role::FirstMaster) {
+            let config = userdata::master_config(self.loaded, &inputs)
+                .map_err(|e| Error::Configuration { what: e.to_string(), remedy: e.remedy().to_owned() })?;
+            let first = self.reach(&cluster.masters[0], &inputs, &mut host_keys, self.patience).await?;
+            first.equip(&config).await?;
+            first.entrust(&bundle).await?;
+        }
+        self.write_kubeconfig(&leader.admin().await?, &inputs)
+    }
+
+    fn masters_but(&self, name: &str) -> Vec<&Machine> {
+        self.loaded.cluster.masters.iter().filter(|master| master.name != name).collect()
+    }
+
+    /// The host keys of these machines and of the bastion; those of the bastion and of `needed` must be known.
+    async fn host_keys_for(&self, machines: &[&Machine], needed: &[&str]) -> Result<HostKeys, Error> {
+        let bastion = self.cloud.bastion.as_ref().map(|bastion| bastion.name.as_str());
+        let names: Vec<&str> = machines.iter().map(|machine| machine.name.as_str()).chain(bastion).collect();
+        let needed: Vec<&str> = needed.iter().copied().chain(bastion).collect();
+        host_keys::host_keys(self, &names, &needed).await
+    }
+
+    /// The first other master in the configuration that lets us in and sees the API and a quorum of etcd.
+    async fn leader(
+        &self,
+        name: &str,
+        inputs: &Inputs,
+        host_keys: &mut HostKeys,
+    ) -> Result<(Master<'_>, State), Error> {
+        let mut reasons = Vec::new();
+        for master in self.masters_but(name) {
+            match self.lead(master, inputs, host_keys).await {
+                Ok(leader) => return Ok(leader),
+                Err(why) => reasons.push(format!("{}: {why}", master.name)),
+            }
+        }
+        Err(Error::Refused {
+            what: format!("no other master can lead the replacement of {name}: {}", reasons.join("; ")),
+            remedy: "repair another master first, and make sure that you reach it over SSH: with `openstack.floatingIPs: first-master`, \
+                     only the first master has a floating IP; set it to `masters`, or use a bastion"
+                .to_owned(),
+        })
+    }
+
+    async fn lead(
+        &self,
+        master: &Machine,
+        inputs: &Inputs,
+        host_keys: &mut HostKeys,
+    ) -> Result<(Master<'_>, State), String> {
+        let server = Part::new(Kind::Server, &master.name);
+        match self.found.iter().find(|found| found.part == server) {
+            None => return Err("it has no server".to_owned()),
+            Some(server) if server.state() != "ACTIVE" => return Err(format!("its server is {}", server.state())),
+            Some(_) => {}
+        }
+        let limit = self.patience.min(PATIENCE);
+        let leader = self.reach(master, inputs, host_keys, limit).await.map_err(|error| error.to_string())?;
+        let state = leader.state().await.map_err(|error| error.to_string())?;
+        match (state.nodes.is_empty(), state.members.is_empty()) {
+            (true, _) => Err("its API server does not answer".to_owned()),
+            (_, true) => Err("its etcd has no quorum".to_owned()),
+            _ => Ok((leader, state)),
+        }
+    }
+}
