@@ -32,7 +32,7 @@ fn there_and_back(cloud: &Cloud) {
     assert_eq!(bastion.len(), 1, "{servers:#?}");
     let bastion = bastion[0];
     let address = cloud.part(&format!("floating-ip/{bastion}"))["address"].as_str().unwrap().to_owned();
-    first.says(&[&format!("t1 at 10.77.0.161:22 through {bastion} at {address}:22 lets us in")]);
+    first.says(&[&format!("logged in to t1 at 10.77.0.161:22 through {bastion} at {address}:22, which has")]);
     let nodes = cloud.kubectl(&["get", "nodes", "--no-headers"]).exits(0).stdout;
     let ready: Vec<&str> = nodes.lines().filter(|line| line.contains(" Ready ")).map(|line| &line[..2]).collect();
     assert_eq!((ready, nodes.lines().count()), (vec!["t1", "t4"], 2), "{nodes}");

@@ -35,13 +35,13 @@ fn a_worker_comes_and_goes() {
         .says(&["t5 cannot be drained: no controller recreates default/lone elsewhere", "nothing was changed"]);
     assert_eq!(cloud.part("server/t5")["state"], "ACTIVE");
 
-    cloud.run("worker remove t5 --force").exits(0).says(&["t5 is drained", "nothing of t5 is left"]);
+    cloud.run("worker remove t5 --force").exits(0).says(&["t5 is drained", "no resources of t5 are left"]);
     assert_eq!(rows(&cloud)[2], "t5 worker - - -");
     nothing_is_left(&cloud, "t5");
     cloud.kubectl(&["rollout", "status", "deployment/web", "--timeout=25s"]).exits(0);
     let pods = cloud.kubectl(&["get", "pods", "-o", "wide", "--no-headers"]).exits(0).stdout;
     assert!(pods.lines().count() == 4 && pods.lines().all(|pod| pod.contains(" t4 ")), "{pods}");
-    cloud.run("worker remove t5").exits(0).says(&["nothing of t5 is left"]);
+    cloud.run("worker remove t5").exits(0).says(&["no resources of t5 are left"]);
 
     // The rest of the status does not need the first master.
     cloud.verb(&["os", "server", "stop", "t1"]);
@@ -71,7 +71,7 @@ fn masters_come_and_go() {
 
     // The master that is off can be removed.
     for (gone, left) in [("t2", &["t1", "t3"][..]), ("t3", &["t1"])] {
-        cloud.run(&format!("master remove {gone}")).exits(0).says(&[&format!("nothing of {gone} is left")]);
+        cloud.run(&format!("master remove {gone}")).exits(0).says(&[&format!("no resources of {gone} are left")]);
         nothing_is_left(&cloud, gone);
         assert_eq!(members(&cloud), left);
     }

@@ -9,6 +9,7 @@ mod faults;
 mod killed;
 mod machines;
 mod refused;
+mod replace;
 mod states;
 mod terminal;
 mod whole;
