@@ -114,7 +114,7 @@ impl Machine {
 /// Checks nodes, etcd members and load balancer members, and that `apply` finds nothing to do.
 #[track_caller]
 fn all_is_up(cloud: &Cloud, master: &str) {
-    assert_eq!(healthy_members(cloud, master), 3);
+    cloud.until("etcd has three healthy members", 60, || healthy_members(cloud, master) == 3);
     let nodes = cloud.kubectl(&["get", "nodes", "--no-headers"]).exits(0).stdout;
     let all = cloud.status();
     let servers = all.iter().filter(|one| one["part"].as_str().is_some_and(|part| part.starts_with("server/"))).count();
