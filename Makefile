@@ -110,7 +110,7 @@ test-lead: build ## test leading from every master, and the replacement of every
 test-debian13: build ## test a cluster on hosts with Debian 13 (root; 8 minutes)
 	LAB_DEBIAN=13 $(MAKE) test-hosts NAME=releases::
 
-test-openstack: build ## run all tests of the provisioner on a real OpenStack API whose servers boot (root; 30 minutes)
+test-openstack: build ## run all tests of the provisioner on a real OpenStack API whose servers boot (root; 45 minutes)
 	tests/lab/prepare.sh
 	$(call cloud-tests,)
 
