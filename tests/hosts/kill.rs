@@ -27,6 +27,15 @@ pub(crate) fn killed_everywhere(host: &Host, command: &str) -> String {
     points
 }
 
+/// Lets runs over SSH be killed at every point of these kinds on a host, until `/root/sshd_config` is restored.
+pub(crate) fn kill_over_ssh(host: &Host, kinds: &str) {
+    host.must(&format!(
+        "cp /etc/ssh/sshd_config /root/; >/root/points
+        sed -i '1i SetEnv NODEINIT_FAILPOINTS=/root/points NODEINIT_FAILPOINTS_OF={kinds}' /etc/ssh/sshd_config
+        systemctl restart ssh.service"
+    ));
+}
+
 /// Runs a command that is killed at every point of these kinds, separated by commas, until it ends by itself; returns the points.
 pub(crate) fn killed_at(host: &Host, command: &str, kinds: &str) -> (String, Output) {
     host.must(">/root/points");

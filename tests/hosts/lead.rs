@@ -1,6 +1,6 @@
 //! Masters other than the first one lead, and machines are replaced.
 
-use crate::kill::killed_at;
+use crate::kill::{kill_over_ssh, killed_at};
 use nodeinit_tests::{Cluster, Counter, Host, pages};
 
 /// How `kubelet: {config: {maxPods: N}}` shows in the API.
@@ -136,7 +136,7 @@ pub(crate) fn a_machine_is_replaced_at_another_address() {
     eprintln!("the counter is {}, and was never behind", counter.end());
 }
 
-/// The leading master is killed at every point of a replacement. Then the machine is lost again, and another master ends what the killed one began.
+/// nodeinit is killed at every point of a replacement, on the leading master and on the new machine. Then the machine is lost again, and another master ends what the killed one began.
 pub(crate) fn a_replacement_resumes_after_a_kill_at_every_point() {
     let cluster = Cluster::with_images(3, 1);
     cluster.up();
@@ -145,11 +145,18 @@ pub(crate) fn a_replacement_resumes_after_a_kill_at_every_point() {
     m2.add_failpoints();
     lose(m1, m2);
     let replace = format!("master replace {}", m1.name());
-    let (points, ended) = killed_at(m2, &replace, "step-,host-,remote-,replace");
+    kill_over_ssh(m1, "step-");
+    let (of_leader, ended) = killed_at(m2, &replace, "step-,host-,replace");
     ended.exits(0);
-    eprintln!("{points}");
-    for point in ["replace removed", "host-equipped n", "host-trusted n", "remote-begin n etcd-member", "host-up n"] {
-        assert!(points.lines().any(|line| line == point), "it was not killed at {point}:\n{points}");
+    m1.must("cp /root/sshd_config /etc/ssh/; systemctl restart ssh.service");
+    let of_new = m1.must("cat /root/points");
+    eprintln!("the points:\n{of_leader}\n{of_new}");
+    let leader = ["replace removed", "host-equipped n", "host-trusted n", "host-up n"];
+    let new = ["step-begin pki", "step-end etcd-member", "step-begin kube-apiserver", "step-end node"];
+    for (points, required) in [(&of_leader, leader), (&of_new, new)] {
+        for point in required {
+            assert!(points.lines().any(|line| line == point), "it was not killed at {point}:\n{points}");
+        }
     }
     all_vote(m2, 3);
     m2.nodeinit("up --lead").exits(0);

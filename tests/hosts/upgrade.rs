@@ -1,6 +1,9 @@
 //! Upgrades of a running cluster to the next minor version: `make test-upgrade` builds both.
 
-use crate::{kill::killed_at, load::Load};
+use crate::{
+    kill::{kill_over_ssh, killed_at},
+    load::Load,
+};
 use nodeinit_tests::{Cluster, Counter, Host, Output, Running, newest_version, pages, release_directory_of, version};
 use std::collections::BTreeSet;
 
@@ -265,11 +268,7 @@ pub(crate) fn an_upgrade_resumes_after_a_kill_at_every_point() {
         master.must("setsid sh /root/watcher.sh </dev/null >/dev/null 2>&1 &");
     }
     for other in others {
-        other.must(&format!(
-            "cp /etc/ssh/sshd_config /root/; >/root/points
-            sed -i '1i SetEnv NODEINIT_FAILPOINTS=/root/points NODEINIT_FAILPOINTS_OF={KINDS}' /etc/ssh/sshd_config
-            systemctl restart ssh.service"
-        ));
+        kill_over_ssh(other, KINDS);
     }
     let (points, ended) = killed_at(first, &format!("upgrade apply {}", upgrade.next), KINDS);
     ended.exits(0);
