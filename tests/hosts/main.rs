@@ -98,6 +98,7 @@ const TESTS: &[Test] = &[
     test!(upgrade::three_masters_and_two_workers_under_load, 900).alone().long(),
     test!(upgrade::every_minor_version_in_one_command_under_load, 1800).alone().long(),
     test!(upgrade::a_component_that_does_not_start_is_replaced_by_the_former_one, 900).long(),
+    test!(upgrade::a_cluster_that_kubeadm_upgraded_is_taken_over, 400).long(),
     test!(upgrade::an_upgrade_resumes_after_a_kill_at_every_point, 1500).long(),
     test!(upgrade::an_upgrade_survives_ctrl_c_power_cuts_and_a_broken_image, 600).long(),
     test!(virtual_address::the_api_answers_at_the_virtual_address, 90),

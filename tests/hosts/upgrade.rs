@@ -136,6 +136,7 @@ impl Upgrade {
     }
 }
 
+#[allow(clippy::disallowed_methods, reason = "the picture is for the documentation")]
 pub(crate) fn three_masters_and_two_workers_under_load() {
     let upgrade = Upgrade::ready(3, 2);
     let (first, next) = (upgrade.first(), &upgrade.next);
@@ -248,6 +249,36 @@ fn only_the_worker_fails_and_is_upgraded_alone(upgrade: &Upgrade, ready: impl Fn
     is_cordoned();
     first.kubectl(&format!("uncordon {}", worker.name()));
     upgrade.is_complete();
+}
+
+/// A cluster that kubeadm upgrades is taken over when the configuration has the new version.
+pub(crate) fn a_cluster_that_kubeadm_upgraded_is_taken_over() {
+    let upgrade = Upgrade::ready(1, 1);
+    let (first, worker, next) = (upgrade.first(), &upgrade.cluster.workers[0], &upgrade.next);
+    let release = format!("/opt/lab/releases/{next}");
+    for (host, command) in [(first, format!("apply --yes {next}")), (worker, "node".to_owned())] {
+        host.must(&format!(
+            "for image in {release}/images/*.tar; do ctr -n k8s.io images import $image; done >/dev/null"
+        ));
+        let upgraded = host.run(&format!(
+            "{release}/bin/kubeadm upgrade {command} --ignore-preflight-errors=SystemVerification 2>&1 &&
+            install -m 755 {release}/bin/kubelet {release}/bin/kubectl {release}/bin/kubeadm /usr/bin/ && systemctl restart kubelet"
+        ));
+        eprintln!("{}", upgraded.text());
+        upgraded.exits(0);
+    }
+    first.until("nodes of the next version", 60.0, &format!(
+        "[ $(kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes --no-headers | grep -c ' Ready .*{next}') = 2 ]"
+    ));
+    first.must(&format!("sed -i 's/^  version: .*/  version: {next}/' /etc/nodeinit/config.yaml"));
+    let note = format!("another tool has upgraded this machine from {} to {next}", version());
+    first.nodeinit("plan").says(&[&note]);
+    let taken = first.nodeinit("up");
+    eprintln!("{}", taken.text());
+    taken.exits(0).says(&[&note]);
+    first.nodeinit("plan").exits(0).says(&["nothing to do"]);
+    worker.nodeinit("up").exits(0).says(&["nothing to do"]);
+    upgrade.every_kubelet_has(next);
 }
 
 /// The first master, another master and a worker are each killed at every point.

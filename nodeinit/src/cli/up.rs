@@ -22,7 +22,7 @@ use crate::{
         fanout,
         lead::{self, Lead},
         removal, static_pods,
-        upgrade::replace,
+        upgrade::{replace, takeover},
     },
 };
 use clap::{Args, Subcommand};
@@ -315,6 +315,7 @@ async fn start(cx: &Context) -> Result<(), StepError> {
     for name in replace::bring_back(cx).await? {
         cx.report.note("start", format!("an interrupted upgrade had stopped {name}; restored its manifest"));
     }
+    takeover::take_over(cx).await?;
     setup::refuse_changes(cx)
 }
 
@@ -364,7 +365,11 @@ async fn look(args: &Run) -> Result<Exit, (String, StepError)> {
     let cx = args.context(Access::Look).map_err(start)?;
     let reach = args.reach(cx.node.role).map_err(start)?;
     can_reach_others(&cx, &reach).map_err(start)?;
-    setup::refuse_changes(&cx).map_err(start)?;
+    match takeover::is_due(&cx).await.map_err(start)? {
+        true => setup::refuse_other_changes(&cx),
+        false => setup::refuse_changes(&cx),
+    }
+    .map_err(start)?;
     let steps = plan::for_role(&cx, &reach, Permit::None).map_err(|e| start(e.into()))?;
     let pending = runner::look(&steps, &cx).await?;
     for (step, changes) in &pending {

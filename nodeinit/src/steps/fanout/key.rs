@@ -101,7 +101,9 @@ pub(super) fn host_keys(cx: &Context, name: &str, configured: &[String]) -> Resu
 /// # Errors
 /// If a file cannot be read.
 pub(super) fn known_host_keys(cx: &Context) -> Result<BTreeMap<String, Vec<String>>, StepError> {
-    let machines = cx.cluster.masters.iter().chain(&cx.cluster.workers).map(|machine| machine.name.as_str());
+    // Former keys of a machine whose keys are configured would differ from master to master.
+    let machines = cx.cluster.machines().map(|(machine, _)| machine).filter(|machine| machine.host_keys.is_empty());
+    let machines = machines.map(|machine| machine.name.as_str());
     let mut all = BTreeMap::new();
     for name in machines.chain([JUMP_HOST]) {
         let keys = match name == cx.node.name {

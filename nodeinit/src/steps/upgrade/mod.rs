@@ -9,6 +9,7 @@ pub mod machine;
 pub mod record;
 pub mod replace;
 pub mod snapshot;
+pub mod takeover;
 
 use nodeinit_config::versions::KubernetesVersion;
 
