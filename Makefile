@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build check lint lab test test-hosts test-containerd test-official test-kills test-long test-guest test-releases test-upgrade test-lead test-debian13 test-power test-etcd test-security test-openstack demo demo-down demo-openstack demo-openstack-down bench bench-bundle bench-join bench-openstack bench-pairs bench-upgrade clean
+.PHONY: help build packages check lint lab test test-hosts test-containerd test-official test-kills test-long test-guest test-releases test-upgrade test-lead test-debian13 test-power test-etcd test-security test-packages test-openstack demo demo-down demo-openstack demo-openstack-down bench bench-bundle bench-join bench-openstack bench-pairs bench-upgrade clean
 
 target := $(or $(CARGO_TARGET_DIR),target)/x86_64-unknown-linux-gnu
 binary := $(target)/release/nodeinit
@@ -14,12 +14,17 @@ help: ## print this list
 
 build: ## build the static release binary and print its size
 	@tests/tools.sh
-	cargo build --release --locked -p nodeinit
+	packaging/release.sh nodeinit
 	@tests/size.sh $(binary)
 	@tests/empty-chroot.sh $(binary)
 
+packages: ## write the .deb and .rpm packages, tarballs, SBOMs and licences of both programs to target/packages; ARCH=arm64 cross-compiles
+	@tests/tools.sh
+	packaging/build.sh $(or $(ARCH),amd64)
+
 check: lint ## run all checks that need neither root nor the lab: format, lints, unit tests, documents, licences
 	cargo test --workspace --locked
+	tests/install.sh
 	cargo test -p nodeinit-tests --features lab --locked --test lab -- --exact the_tests_fit_into_the_hour
 
 lint: # all of `check` except the tests
@@ -38,6 +43,7 @@ lab: # builds the parts of the lab, once per version
 
 test: ## the same, and Kubernetes on hosts of the lab (systemd-nspawn), and a real OpenStack API, without the longer tests (root; under an hour)
 	$(MAKE) --jobs=3 build lint lab
+	tests/install.sh
 	tests/lab/selftest.sh
 	$(call host-tests,--workspace --features nodeinit-tests/lab)
 	cargo test --locked -p nodeinit --lib -- --ignored
@@ -110,6 +116,10 @@ test-lead: build ## test leading from every master, and the replacement of every
 test-debian13: build ## test a cluster on hosts with Debian 13 (root; 8 minutes)
 	LAB_DEBIAN=13 $(MAKE) test-hosts NAME=releases::
 
+test-packages: packages ## build the packages a second time and compare them, and install them on a host (root; 30 minutes)
+	tests/install.sh
+	tests/packages.sh $(or $(CARGO_TARGET_DIR),target)/packages
+
 test-openstack: build ## run all tests of the provisioner on a real OpenStack API whose servers boot (root; 45 minutes)
 	tests/lab/prepare.sh
 	$(call cloud-tests,)
@@ -138,7 +148,7 @@ demo-down: ## remove the demo's hosts
 	tests/lab/host.sh unserve 6443
 
 demo-openstack: build ## create and destroy a cluster on a real OpenStack API (root; 6 minutes with cold caches)
-	cargo build --release --locked -p provisioner
+	packaging/release.sh provisioner
 	tests/openstack/demo.sh $(binary) $(target)/release/provisioner
 
 demo-openstack-down: ## stop the cloud and remove its hosts; its data stays for the next start
@@ -150,7 +160,7 @@ bench-join: build ## lets 300 workers join at once, and models 5000 (root; docs/
 
 bench-openstack: build ## counts what the provisioner asks of a cloud as a cluster grows to 100 workers (root; docs/internals/provisioner.md)
 	tests/lab/prepare.sh
-	cargo build --release --locked -p provisioner
+	packaging/release.sh provisioner
 	tests/bench/requests.py $(binary) $(target)/release/provisioner
 
 bench: build ## time nodeinit and kubeadm alternately on new hosts (root)
