@@ -27,7 +27,7 @@ for program in nodeinit provisioner; do
   rpm -qp --qf '%{NAME}\n' "$packages/$program"-*.rpm | grep -qx "$program" || fail "$program's .rpm has another name"
   mkdir -p "$work/$program/deb" "$work/$program/rpm"
   dpkg-deb -x "$packages/$program"_*_amd64.deb "$work/$program/deb"
-  rpm2cpio "$packages/$program"-*.rpm | (cd "$work/$program/rpm" && cpio --quiet -id)
+  rpm2archive - <"$(echo "$packages/$program"-*.rpm)" | tar -xz -C "$work/$program/rpm"
   tar -xzf "$packages/$program"-*-linux-amd64.tar.gz -C "$work/$program"
   for other in "$work/$program/rpm/usr/bin/$program" "$work/$program/$program"-*"/$program"; do
     cmp "$work/$program/deb/usr/bin/$program" "$other" || fail "the packages have different programs"
