@@ -3,7 +3,8 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 triple=${TARGET:-x86_64-unknown-linux-gnu}
-unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS # they would replace those of .cargo/config.toml
+# The former would replace the flags of .cargo/config.toml. The latter changes nothing in a program, but would compile ring after each commit.
+unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS SOURCE_DATE_EPOCH
 cargo fetch --locked --quiet --target "$triple"
 # Panic messages and generated code contain paths. Of several that match, the last one counts.
 flags="'--remap-path-prefix=$(pwd -P)=.', '--remap-path-prefix=$(realpath -m "${CARGO_TARGET_DIR:-target}")=target'"
