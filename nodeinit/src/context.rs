@@ -35,7 +35,7 @@ impl From<RenderError> for StepError {
     }
 }
 
-/// How the command line wants machines to be changed that are up.
+/// The command-line options of a rollout.
 #[derive(Clone, Copy, Debug)]
 pub struct RolloutOptions {
     /// Whether pods are evicted from a worker before its kubelet restarts.
@@ -85,7 +85,7 @@ pub struct Context {
     pub lent: Arc<Lender>,
     /// The lease under which this run works on other machines.
     pub led: Option<Led>,
-    /// How machines are changed that are up.
+    /// The options of a rollout.
     pub rollout: RolloutOptions,
     /// The IDs of the bootstrap tokens that this run's fan-out issued. The fan-out deletes them.
     pub issued: Arc<Mutex<BTreeSet<String>>>,

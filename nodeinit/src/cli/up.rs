@@ -13,6 +13,7 @@ use crate::{
         led::Led,
         report::{Event, LOCK},
         runner,
+        step::{State, Step},
     },
     host::failpoint,
     pki::bundle::SENT_SECRETS,
@@ -23,6 +24,7 @@ use crate::{
         lead::{self, Lead},
         removal, static_pods,
         upgrade::{replace, takeover},
+        virtual_address::PlaceKubeVip,
     },
 };
 use clap::{Args, Subcommand};
@@ -53,13 +55,13 @@ pub(super) struct Run {
     /// Use this master's configuration although another master has a newer one
     #[arg(long, requires = "lead")]
     insist: bool,
-    /// Do not evict pods from a worker before its kubelet restarts with changed settings
+    /// Cordon workers whose kubelet restarts with changed settings, but do not evict their pods
     #[arg(long)]
     no_drain: bool,
-    /// Restart so many workers at a time with changed settings, for example 3 or 10%; the default is `rollout.parallel`
-    #[arg(long, value_name = "NUMBER")]
+    /// Restart the kubelets of this many workers at a time, for example 3 or 10%; the default is `rollout.parallel`
+    #[arg(long, value_name = "NUMBER|PERCENT")]
     parallel: Option<Share>,
-    /// Let a healthy control plane and the other machines run as they are, even if their settings changed; nodeinit.service uses this
+    /// Keep this master's static pods if they are healthy, and restart nothing on other machines, even if settings changed; nodeinit.service uses this
     #[arg(long)]
     at_boot: bool,
     /// Accept this machine's clock although an earlier run recorded a later time
@@ -255,11 +257,14 @@ async fn attempt(args: &Run, permits: Permits) -> Result<Exit, StepError> {
     can_reach_others(&cx, &reach)?;
     start(&cx).await?;
     if args.at_boot {
-        let differing = static_pods::healthy_with_other_manifests(&cx).await?;
+        let has_address = cx.cluster.control_plane.virtual_address.is_some() && cx.node.role != Role::Worker;
+        let differs = has_address && PlaceKubeVip.check(&cx).await? != State::Done;
+        let kube_vip = differs.then_some("kube-vip").into_iter().collect();
+        let differing = static_pods::healthy_with_other_manifests(&cx, kube_vip).await?;
         if !differing.is_empty() {
             cx.rollout.keeps_static_pods = true;
             let note = format!(
-                "kept {} as at the last run; run `nodeinit up` to restart with the changed manifests",
+                "left {} as is, although the manifest differs; run `nodeinit up` to apply it",
                 differing.join(", ")
             );
             cx.report.note("start", note);

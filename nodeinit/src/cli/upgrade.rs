@@ -42,7 +42,7 @@ pub(super) enum Command {
     /// Show the changes of each machine in order, and what prevents the upgrade in the cluster and on this machine; exit code 2 if there are
     /// changes
     Plan(Target),
-    /// Upgrade all machines to a version of Kubernetes, one after the other; an interrupted upgrade resumes
+    /// Upgrade all machines to a version of Kubernetes, the masters one at a time; an interrupted upgrade resumes
     Apply(Target),
     /// Copy the images of an upgrade to this machine; the leading master runs this
     #[command(hide = true)]
@@ -62,8 +62,8 @@ pub(super) struct Target {
     /// Cordon nodes, but do not evict their pods; containers continue to run
     #[arg(long)]
     no_drain: bool,
-    /// Upgrade so many workers at a time, for example 3 or 10%; the default is `rollout.parallel`
-    #[arg(long, value_name = "NUMBER")]
+    /// Upgrade this many workers at a time, for example 3 or 10%; the default is `rollout.parallel`
+    #[arg(long, value_name = "NUMBER|PERCENT")]
     parallel: Option<Share>,
     /// The lease of the leading master, which runs this here
     #[arg(long, hide = true)]

@@ -128,10 +128,11 @@ pub enum StepId {
 }
 
 impl StepId {
-    /// Whether the step with this name restarts the kubelet, containerd or a static pod of a machine that is up.
+    /// Whether the step with this name restarts the kubelet or a static pod of a machine that is up.
     #[must_use]
     pub fn restarts(name: &str) -> bool {
-        let fixed = [Self::Containerd, Self::KubeletConfig, Self::KubeletBinary, Self::Kubelet];
+        // A master that joined etcd has its manifest from `etcd-member`.
+        let fixed = [Self::KubeletConfig, Self::KubeletBinary, Self::Kubelet, Self::EtcdMember, Self::VerifyKubelets];
         name.starts_with("manifest-") || fixed.iter().any(|step| step.name() == name)
     }
 
@@ -238,6 +239,15 @@ impl From<KubernetesImage> for ImageName {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn steps_that_restart_what_runs_are_known() {
+        let all = ["manifest-etcd", "manifest-kube-vip", "etcd-member", "kubelet", "kubelet-config", "kubelet-binary"];
+        assert!(all.iter().all(|name| StepId::restarts(name)));
+        assert!(
+            ["containerd", "kubelet-healthy", "pki", "node", "binaries"].iter().all(|name| !StepId::restarts(name))
+        );
+    }
 
     #[test]
     fn the_last_part_of_an_image_names_its_step() {

@@ -87,6 +87,8 @@ fn finish(
         let healthy = Component::ALL.map(Id::Healthy).into_iter().chain([Id::KubeletHealthy]);
         plan.add(Own(rollout.clone()), healthy);
         other_machines(&mut plan, hosts, reach, masters_last);
+    }
+    if *reach == Reach::Everywhere {
         plan.add_last(End(rollout));
     }
     if requests_serving_certificate(cluster) {

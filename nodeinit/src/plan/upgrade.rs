@@ -17,6 +17,7 @@ use crate::{
         fetched::Fetched,
         images,
         rollout::{End, Own, Rollout},
+        rollout_begin,
         static_pods::ApiServerConfig,
         upgrade::{
             check::Check,
@@ -32,7 +33,7 @@ use crate::{
 };
 use nodeinit_config::{
     Cluster,
-    cluster::{Cni, Node, Role},
+    cluster::{Cni, Hooks, Node, Role},
 };
 use std::rc::Rc;
 
@@ -61,12 +62,15 @@ pub fn plan(cluster: &Cluster, node: &Node, reach: &Reach, upgrade: Upgrade) -> 
         let hosts = fanout::upgrades(cluster, &node.name);
         hosts.stages.into_iter().for_each(|stage| plan.add(stage, [Id::Fetch]));
         plan.add_last(TakeSnapshot);
+        if cluster.rollout.hooks != Hooks::default() {
+            plan.add_last(rollout_begin::Begin(hosts.rollout.clone()));
+        }
         (machines, rollout) = (hosts.machines, hosts.rollout);
         etcd_first(&mut plan, cluster, role);
         if cluster.release.etcd_before_upgrade.is_some() {
             hosts.etcds.into_iter().for_each(|etcd| plan.add_last(EtcdFirstOn(etcd)));
         }
-        plan.add_last(Drain { evict: drain, rollout: rollout.clone() });
+        plan.add_last(Drain { evict: drain });
     } else {
         plan.add_last(Begin);
     }

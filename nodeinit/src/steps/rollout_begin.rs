@@ -1,11 +1,11 @@
-//! The begin of a rollout on the leading master itself.
+//! The begin of a rollout on the leading master itself. Not a part of `rollout`, on which the fan-out depends: this knows the steps of a master.
 
 use super::{
     artifacts,
-    containerd::ContainerRuntime,
     kubelet::{self, KubeletConfig, KubeletService},
     rollout::Rollout,
     static_pods::PlaceManifest,
+    virtual_address::PlaceKubeVip,
 };
 use crate::{
     context::Context,
@@ -46,10 +46,10 @@ impl Step for Begin {
 /// Whether one of the later steps restarts what runs on this machine.
 async fn restarts(cx: &Context) -> Result<bool, StepError> {
     let [kubelet, _] = artifacts::steps(&cx.cluster);
-    let machine: [Box<dyn Step>; 4] =
-        [Box::new(ContainerRuntime), Box::new(KubeletConfig), Box::new(kubelet), Box::new(KubeletService)];
+    let machine: [Box<dyn Step>; 3] = [Box::new(KubeletConfig), Box::new(kubelet), Box::new(KubeletService)];
     let pods = Component::ALL.map(|component| Box::new(PlaceManifest(component)) as Box<dyn Step>);
-    for step in machine.into_iter().chain(pods) {
+    let address = cx.cluster.control_plane.virtual_address.map(|_| Box::new(PlaceKubeVip) as Box<dyn Step>);
+    for step in machine.into_iter().chain(pods).chain(address) {
         if step.check(cx).await? != State::Done {
             return Ok(true);
         }

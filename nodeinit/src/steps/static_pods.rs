@@ -70,13 +70,15 @@ fn on_disk(cx: &Context, component: Component) -> Result<Vec<String>, StepError>
     Ok(static_pod::command(&yaml::document(&text).unwrap_or_default()))
 }
 
-/// Returns the components whose manifests differ from the configuration, if all components are healthy with the manifests that they have.
-/// Waits for their health as after a boot.
+/// Returns the components whose manifests differ from the configuration, after `differing`, if all components are healthy with the manifests
+/// that they have. Waits for their health as after a boot. An etcd that runs without a quorum waits for other masters, and counts as healthy.
 ///
 /// # Errors
 /// If a manifest cannot be read or rendered.
-pub async fn healthy_with_other_manifests(cx: &Context) -> Result<Vec<&'static str>, StepError> {
-    let mut differing = Vec::new();
+pub async fn healthy_with_other_manifests(
+    cx: &Context,
+    mut differing: Vec<&'static str>,
+) -> Result<Vec<&'static str>, StepError> {
     for component in Component::ALL {
         if !cx.files.exists(manifest_path(component)) {
             return Ok(Vec::new());
@@ -94,7 +96,8 @@ pub async fn healthy_with_other_manifests(cx: &Context) -> Result<Vec<&'static s
         let limit = cx.cluster.timeouts.control_plane;
         let wait = Wait::new(format!("a healthy {}", component.name()), limit).at_most_every(pause(component));
         if wait.until(async || Healthy(component).health(cx, &command).await).await.is_err() {
-            return Ok(Vec::new());
+            let waits = component == Component::Etcd && processes::runs(&cx.files, &command);
+            return Ok(if waits { differing } else { Vec::new() });
         }
     }
     Ok(differing)

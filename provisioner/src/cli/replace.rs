@@ -154,7 +154,12 @@ impl Work<'_> {
         let (client, marker, cloud) = (&session.client, &session.marker, &session.cloud);
         // Another run may have changed the resources before this run got the lock.
         snapshot.ours = observe::ours(client, marker, cloud).await?;
-        let plan = self.plan(&snapshot);
+        let mut plan = self.plan(&snapshot);
+        if !replace::former(&snapshot.ours, name).is_empty() {
+            // A master may have failed, or was replaced, since the plan was shown.
+            let delivery = self.delivery(snapshot.ours.clone());
+            plan.obstacles.extend(delivery.obstacle_to_replacement(name).await);
+        }
         is_possible(&plan, session)?;
         is_agreed(&plan, shown)?;
         // The new machine joins the etcd of the others.
@@ -173,7 +178,10 @@ impl Work<'_> {
             self.delivery(snapshot.ours.clone()).remove_former_worker(name).await?;
         }
         let plan = self.rest(&snapshot);
-        is_possible(&plan, session)?;
+        is_possible(&plan, session).map_err(|_| Error::Configuration {
+            what: format!("the former server of {name} is deleted, and the new one cannot be created yet"),
+            remedy: "fix the conflicts listed above, then run the command again".to_owned(),
+        })?;
         let parts = (&session.loaded, cloud, self.secrets);
         let apply = Apply::new(client, marker, parts, &snapshot, &plan, session.output.clone());
         let found = apply.run().await?;

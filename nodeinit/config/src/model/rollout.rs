@@ -7,7 +7,7 @@ keys! {
     /// The order of changes that restart control planes or kubelets, by `up` or `upgrade`: masters one at a time, then workers.
     #[derive(Eq)]
     pub struct Rollout {
-        /// How many workers are changed at a time: a number, or a percentage of all workers, at least one.
+        /// How many workers are changed at a time: a number, or a percentage of all workers (rounded down, at least one).
         "parallel" parallel: Share = "10%", to masters;
         /// Programs that the leading master runs during a rollout.
         "hooks" hooks: Hooks, to masters;

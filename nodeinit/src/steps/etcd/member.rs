@@ -26,7 +26,7 @@ use crate::{
     render::static_pod::Membership,
     steps::{
         encryption_config, kubelet,
-        static_pods::{back_off::BackOffWatch, command, explain, restart},
+        static_pods::{back_off::BackOffWatch, command, explain, keeps, restart},
     },
 };
 use async_trait::async_trait;
@@ -105,7 +105,10 @@ impl Step for EtcdMember {
             let bootstrapped = self.role == Role::FirstMaster;
             return Ok(if bootstrapped { State::of(changes) } else { State::needed(self.title()) });
         }
-        changes.extend(cx.differing(&[manifest(cx, &membership)?])?);
+        let manifest = manifest(cx, &membership)?;
+        if !keeps(cx, &manifest.path) {
+            changes.extend(cx.differing(&[manifest])?);
+        }
         // A voting member answers for all; a learner refuses.
         if let Err(why) = Peers::new(cx, [cx.node.address])?.members().await {
             changes.push(format!("become a voting member: {why}"));

@@ -27,7 +27,7 @@ use crate::{
     host::failpoint,
     steps::{
         lead,
-        rollout::{BeforeWorkers, Empty, Rollout, Turn},
+        rollout::{BeforeWorkers, Empty, Rollout, Turn, node},
         source,
     },
 };
@@ -198,11 +198,22 @@ impl Host {
 
     /// Waits for the machine's turn if nodeinit would restart what runs there. Returns `false` if it must not.
     async fn may_restart(&self, cx: &Context, remote: &Remote, program: &Program) -> Result<bool, StepError> {
-        if self.turn.borrow().is_some() || !remote.restarts(program).await? {
+        if self.turn.borrow().is_some() {
             return Ok(true);
         }
         let name = &self.machine.name;
-        if cx.rollout.at_boot {
+        match remote.restarts(program).await? {
+            Ok(true) => {}
+            Ok(false) => return Ok(true),
+            Err(why) if self.role == Role::Worker && node::is_ready(cx, name).await? => {
+                let what = format!("cannot tell what would restart on {name}: {why}");
+                let hint = "see `nodeinit plan` on that machine; its node is Ready and was left as it is";
+                return Err(StepError::new(what).exit(Exit::TryAgain).hint(hint));
+            }
+            // Nothing runs there that could be disturbed, or a master whose API server does not answer.
+            Err(_) => return Ok(true),
+        }
+        if cx.rollout.at_boot && self.fleet.rollout.can_ask(cx).await? && node::is_ready(cx, name).await? {
             let note = format!("{name} would restart its kubelet or static pods: run `nodeinit up` when you want that");
             cx.report.note(&self.name(), note);
             return Ok(false);
@@ -213,7 +224,7 @@ impl Host {
             Role::FirstMaster | Role::Master => Empty::No,
         };
         let turn = self.fleet.rollout.turn(cx, name, self.role, empty).await?;
-        self.turn.replace(Some(turn));
+        self.turn.replace(turn);
         failpoint("host-turn", format!("{} {name}", self.role));
         Ok(true)
     }
@@ -282,6 +293,32 @@ impl Host {
         }
     }
 
+    /// Looks what is to be done there.
+    async fn look(&self, cx: &Context) -> Result<State, StepError> {
+        let Some(config) = self.config(cx)? else { return Ok(State::needed(self.title())) };
+        let _place = self.place().await;
+        let remote = match self.reach(cx, LOOK).await {
+            Ok(remote) => remote,
+            Err(e) if e.exit == Exit::TryAgain => return Ok(State::needed(format!("{}: {e}", self.title()))),
+            Err(e) => return Err(e),
+        };
+        let program = self.fleet.program().await?;
+        let config = (!self.keeps_config(cx, &remote, program).await?).then_some(config.as_str());
+        let key = match self.role != Role::Worker && self.work == Work::Up {
+            true => Some(key_to_send(cx)?.private),
+            false => None,
+        };
+        let state = match remote.plan(program, config, &payload::releases(cx), key.as_ref()).await? {
+            Some(changes) if self.work != Work::Stage || changes.is_empty() => State::of(changes),
+            Some(_) => State::needed(self.title()),
+            None => State::needed(self.title()),
+        };
+        if let (State::Needed(_), Ok(place)) = (&state, self.fleet.kept.clone().try_acquire_owned()) {
+            self.looked.replace(Some((remote, place)));
+        }
+        Ok(state)
+    }
+
     /// Brings it up, over as many connections as it takes.
     async fn work(&self, cx: &Context) -> Result<(), StepError> {
         let Some(config) = self.config(cx)? else {
@@ -321,6 +358,8 @@ impl Host {
         }
         failpoint("host-equipped", &self.machine.name);
         if self.work == Work::Up && found.runs && !self.may_restart(cx, &remote, program).await? {
+            remote.forget().await?;
+            self.fleet.rollout.leave(&self.machine.name);
             return Ok(Ended::Well);
         }
         let mut locked = self.locked.lock().await;
@@ -398,45 +437,26 @@ impl Step for Host {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        let Some(config) = self.config(cx)? else { return Ok(State::needed(self.title())) };
-        let _place = self.place().await;
-        let remote = match self.reach(cx, LOOK).await {
-            Ok(remote) => remote,
-            Err(e) if e.exit == Exit::TryAgain => return Ok(State::needed(format!("{}: {e}", self.title()))),
-            Err(e) => return Err(e),
-        };
-        let program = self.fleet.program().await?;
-        let config = (!self.keeps_config(cx, &remote, program).await?).then_some(config.as_str());
-        let key = match self.role != Role::Worker && self.work == Work::Up {
-            true => Some(key_to_send(cx)?.private),
-            false => None,
-        };
-        let state = match remote.plan(program, config, &payload::releases(cx), key.as_ref()).await? {
-            Some(changes) if self.work != Work::Stage || changes.is_empty() => State::of(changes),
-            Some(_) => State::needed(self.title()),
-            None => State::needed(self.title()),
-        };
-        if let (State::Needed(_), Ok(place)) = (&state, self.fleet.kept.clone().try_acquire_owned()) {
-            self.looked.replace(Some((remote, place)));
-        }
-        if state == State::Done {
+        let state = self.look(cx).await;
+        if let Ok(State::Done) | Err(_) = &state {
             self.before_workers.take();
         }
-        Ok(state)
+        state.inspect_err(|_| self.fleet.rollout.leave(&self.machine.name))
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        let (rollout, name) = (&self.fleet.rollout, &self.machine.name);
         let worked = self.work(cx).await;
-        self.before_workers.take();
-        match self.turn.take() {
-            None => worked,
-            Some(turn) => {
-                let ended = match worked {
-                    Ok(()) => turn.end(cx).await,
-                    Err(e) => Err(e),
-                };
-                ended.inspect_err(|_| self.fleet.rollout.stop(&self.machine.name))
+        let ended = match (worked, self.turn.take()) {
+            (worked, None) => worked,
+            (Ok(()), Some(turn)) => turn.end(cx).await.inspect_err(|_| rollout.stop(name)),
+            (Err(e), Some(_)) => {
+                rollout.stop(name);
+                Err(e)
             }
-        }
+        };
+        // Only then: workers must not begin after a failure.
+        self.before_workers.take();
+        ended.inspect_err(|_| rollout.leave(name))
     }
 }

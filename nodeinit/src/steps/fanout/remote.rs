@@ -118,16 +118,19 @@ impl Remote {
         Ok(Some(changes))
     }
 
-    /// Whether nodeinit would restart the kubelet or static pods there. If it cannot tell, it might.
-    pub(super) async fn restarts(&self, program: &Program) -> Result<bool, StepError> {
+    /// Whether nodeinit would restart the kubelet or static pods there; or why it cannot tell.
+    pub(super) async fn restarts(&self, program: &Program) -> Result<Result<bool, String>, StepError> {
         let command = format!("{} {} --output json", program.path, self.task.look);
         let output = self.session.run(&command, b"", COMMAND).await.map_err(|e| self.failed(e))?;
-        let mut events = output.stdout.lines().filter_map(Line::read).map(|line| line.event);
-        Ok(events.any(|event| match event {
-            Event::Planned { step, .. } => StepId::restarts(&step),
-            Event::Failed { .. } => true,
-            _ => false,
-        }))
+        let mut restarts = false;
+        for event in output.stdout.lines().filter_map(Line::read).map(|line| line.event) {
+            match event {
+                Event::Planned { step, .. } => restarts |= StepId::restarts(&step),
+                Event::Failed { error, .. } => return Ok(Err(error)),
+                _ => {}
+            }
+        }
+        Ok(Ok(restarts))
     }
 
     /// Returns the digest of the configuration that the machine has; `None` if it has no nodeinit, an older one, or no configuration.

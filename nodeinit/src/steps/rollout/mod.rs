@@ -21,9 +21,12 @@ use std::{
     ops::ControlFlow,
     rc::Rc,
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore, watch};
+
+/// If no API server answers on the leading master for so long, longer than its own restart takes, other masters do not wait.
+const WITHOUT_API: Duration = Duration::from_secs(60);
 
 /// Shared by the steps of one plan that change other machines.
 pub struct Rollout {
@@ -32,15 +35,17 @@ pub struct Rollout {
     /// How many other masters have work that has not ended.
     masters: watch::Sender<usize>,
     /// Held while a master is changed.
-    one: Arc<Semaphore>,
+    master_place: Arc<Semaphore>,
     /// Held while a worker is changed.
-    some: OnceCell<Arc<Semaphore>>,
+    worker_places: OnceCell<Arc<Semaphore>>,
     /// Filled by the first machine.
     begun: OnceCell<()>,
     /// Whether the hook before the leading master has run, and the one after it has not.
     own_hook: Cell<bool>,
     /// The machine where the change failed.
     failed: RefCell<Option<String>>,
+    /// The machines that are not as described.
+    unfinished: RefCell<Vec<String>>,
 }
 
 impl Default for Rollout {
@@ -48,11 +53,12 @@ impl Default for Rollout {
         Self {
             own: watch::Sender::new(false),
             masters: watch::Sender::new(0),
-            one: Arc::new(Semaphore::new(1)),
-            some: OnceCell::new(),
+            master_place: Arc::new(Semaphore::new(1)),
+            worker_places: OnceCell::new(),
             begun: OnceCell::new(),
             own_hook: Cell::new(false),
             failed: RefCell::default(),
+            unfinished: RefCell::default(),
         }
     }
 }
@@ -91,7 +97,8 @@ impl Rollout {
         BeforeWorkers(self.clone())
     }
 
-    /// Waits for the turn of a machine, then empties its node.
+    /// Waits for the turn of a machine, then empties its node. `None`: no API server answers on this master, so that another master must
+    /// not wait: the quorum of etcd may need it.
     ///
     /// # Errors
     /// If the change failed on another machine, the API is not ready, a hook fails, or the node cannot be drained.
@@ -101,18 +108,27 @@ impl Rollout {
         machine: &str,
         role: Role,
         empty: Empty,
-    ) -> Result<Turn, StepError> {
-        self.settled(cx).await?;
-        let places = match role {
-            Role::Worker => {
-                // It ends with the sender, which is here.
-                let _ = self.masters.subscribe().wait_for(|left| *left == 0).await;
-                self.some(cx).await
-            }
-            Role::FirstMaster | Role::Master => self.one.clone(),
+    ) -> Result<Option<Turn>, StepError> {
+        let place = async {
+            self.own_changes(cx).await?;
+            let places = match role {
+                Role::Worker => {
+                    // It ends with the sender, which is here.
+                    let _ = self.masters.subscribe().wait_for(|left| *left == 0).await;
+                    self.worker_places(cx).await
+                }
+                Role::FirstMaster | Role::Master => self.master_place.clone(),
+            };
+            let closed = |_| StepError::new("the rollout has ended").exit(Exit::Defect);
+            places.acquire_owned().await.map_err(closed)
         };
-        let closed = |_| StepError::new("the rollout has ended").exit(Exit::Defect);
-        let place = places.acquire_owned().await.map_err(closed)?;
+        let place = tokio::select! {
+            place = place => place?,
+            () = without_api(cx), if role != Role::Worker => {
+                cx.report.note("rollout", format!("no API server answers here, so {machine} does not wait for its turn"));
+                return Ok(None);
+            }
+        };
         if let Some(other) = &*self.failed.borrow() {
             let what = format!("{machine} was left as it is, because the change failed on {other}");
             return Err(StepError::new(what)
@@ -132,7 +148,18 @@ impl Rollout {
             node::empty(cx, machine, evict).await
         };
         prepared.await.inspect_err(|_| self.stop(machine))?;
-        Ok(Turn { machine: machine.to_owned(), role, _place: place })
+        Ok(Some(Turn { machine: machine.to_owned(), role, _place: place }))
+    }
+
+    /// Waits for an API server on this master that can be asked for nodes. `false`: there is none.
+    ///
+    /// # Errors
+    /// If this master's own changes do not end in time.
+    pub(in crate::steps) async fn can_ask(&self, cx: &Context) -> Result<bool, StepError> {
+        tokio::select! {
+            own = self.own_changes(cx) => own.map(|()| true),
+            () = without_api(cx) => Ok(false),
+        }
     }
 
     /// Lets no further machine have its turn.
@@ -140,7 +167,13 @@ impl Rollout {
         self.failed.borrow_mut().get_or_insert_with(|| machine.to_owned());
     }
 
-    async fn settled(&self, cx: &Context) -> Result<(), StepError> {
+    /// Keeps a machine's node cordoned, because the machine is not as described.
+    pub(in crate::steps) fn leave(&self, machine: &str) {
+        self.unfinished.borrow_mut().push(machine.to_owned());
+    }
+
+    /// Waits until this master has its own changes and is healthy.
+    async fn own_changes(&self, cx: &Context) -> Result<(), StepError> {
         let timeouts = &cx.cluster.timeouts;
         let limit = timeouts.kubelet + timeouts.etcd + timeouts.control_plane;
         let look = async || match *self.own.borrow() {
@@ -148,15 +181,16 @@ impl Rollout {
             false => ControlFlow::Continue("its steps have not ended".to_owned()),
         };
         let wait = Wait::new("this master's own changes", limit).at_most_every(Duration::from_millis(100));
-        Ok(wait.until(look).await?)
+        let hint = "fix the failed step of this master, then run the command again";
+        wait.until(look).await.map_err(|late| StepError::from(late).hint(hint))
     }
 
-    async fn some(&self, cx: &Context) -> Arc<Semaphore> {
+    async fn worker_places(&self, cx: &Context) -> Arc<Semaphore> {
         let new = async || {
             let share = cx.rollout.parallel.unwrap_or(cx.cluster.rollout.parallel);
             Arc::new(Semaphore::new(share.of(cx.cluster.workers.len())))
         };
-        self.some.get_or_init(new).await.clone()
+        self.worker_places.get_or_init(new).await.clone()
     }
 
     /// Runs the first hook, once.
@@ -193,6 +227,17 @@ impl Turn {
     pub(in crate::steps) async fn end(self, cx: &Context) -> Result<(), StepError> {
         node::uncordon(cx, &self.machine).await?;
         hooks::run(cx, Hook::AfterMachine, Some((&self.machine, self.role))).await
+    }
+}
+
+/// Ends when no API server has answered on this master for some time.
+async fn without_api(cx: &Context) {
+    let mut since = Instant::now();
+    while since.elapsed() < WITHOUT_API {
+        if cluster::ready(cx).await.is_break() {
+            since = Instant::now();
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
     }
 }
 
@@ -235,6 +280,9 @@ impl Step for End {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        if cx.rollout.at_boot {
+            return Ok(State::Done);
+        }
         // Without an API server there is no rollout.
         let mut changes = node::left_cordoned(cx).await.unwrap_or_default();
         if self.0.begun.initialized() && cx.cluster.rollout.hooks.after.is_some() {
@@ -244,14 +292,11 @@ impl Step for End {
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        // A machine that failed stays cordoned.
-        if self.0.failed.borrow().is_some() {
-            return Ok(());
+        let unfinished = self.0.unfinished.take();
+        for name in node::cordoned(cx).await?.iter().filter(|name| !unfinished.contains(name)) {
+            node::uncordon(cx, name).await?;
         }
-        for name in node::cordoned(cx).await? {
-            node::uncordon(cx, &name).await?;
-        }
-        match self.0.begun.initialized() {
+        match self.0.begun.initialized() && unfinished.is_empty() {
             true => hooks::run(cx, Hook::After, None).await,
             false => Ok(()),
         }

@@ -19,9 +19,13 @@ const CORDONED: &str = "nodeinit.dev/cordoned";
 /// What helps if a node cannot be drained.
 pub(in crate::steps) const WITHOUT: &str = "delete pods without a controller, and change the budgets or add replicas, or use --no-drain; then run the command again";
 
-/// Whether a rollout cordoned the node.
+/// Whether a rollout cordoned the node, and nobody has uncordoned it.
 pub(in crate::steps) fn is_ours(node: &Node) -> bool {
-    node.metadata.annotations.contains_key(CORDONED) && node.spec.unschedulable
+    is_marked(node) && node.spec.unschedulable
+}
+
+fn is_marked(node: &Node) -> bool {
+    node.metadata.annotations.contains_key(CORDONED)
 }
 
 /// Returns all nodes.
@@ -84,9 +88,10 @@ pub(in crate::steps) async fn empty(cx: &Context, name: &str, evict: bool) -> Re
 /// If the API does not allow it in time.
 pub(in crate::steps) async fn uncordon(cx: &Context, name: &str) -> Result<(), StepError> {
     let (client, path) = (client(cx)?, format!("/api/v1/nodes/{name}"));
+    // Also of a node that somebody has uncordoned: a later cordon would count as ours.
     let patch = json!({"metadata": {"annotations": {CORDONED: null}}, "spec": {"unschedulable": null}});
     let attempt = async || match find(client, name).await {
-        Ok(node) if node.as_ref().is_some_and(is_ours) => match client.merge(&path, &patch).await {
+        Ok(Some(node)) if is_marked(&node) => match client.merge(&path, &patch).await {
             Ok(_) => ControlFlow::Break(()),
             Err(e) => ControlFlow::Continue(e.to_string()),
         },
@@ -97,9 +102,9 @@ pub(in crate::steps) async fn uncordon(cx: &Context, name: &str) -> Result<(), S
     Ok(wait.at_most_every(Duration::from_millis(500)).until(attempt).await?)
 }
 
-/// Returns the names of the nodes that a rollout cordoned.
+/// Returns the names of the nodes that a rollout cordoned, also if somebody has uncordoned them since.
 pub(super) async fn cordoned(cx: &Context) -> Result<Vec<String>, StepError> {
-    let nodes = nodes(client(cx)?).await?.into_iter().filter(is_ours);
+    let nodes = nodes(client(cx)?).await?.into_iter().filter(is_marked);
     Ok(nodes.map(|node| node.metadata.name).collect())
 }
 

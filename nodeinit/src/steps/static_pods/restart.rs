@@ -1,6 +1,6 @@
 //! Restarts a static pod with a changed manifest; etcd and the API server one master after the other.
 
-use super::{Healthy, containers, explain, has_pod, manifest_path};
+use super::{Healthy, containers, explain, has_pod, keeps, manifest_path};
 use crate::{
     api::cri::{self, Container, ContainerState, Cri, CriError},
     context::Context,
@@ -49,6 +49,9 @@ const LAST_REQUESTS: Duration = Duration::from_secs(2);
 /// # Errors
 /// If the turn does not come, or if the component does not become healthy. The other masters then wait and keep their manifests.
 pub(in crate::steps) async fn place(cx: &Context, component: Component, manifest: NewFile) -> Result<(), StepError> {
+    if keeps(cx, &manifest.path) {
+        return Ok(());
+    }
     if cx.cluster.masters.len() < 2 || !runs_otherwise(cx, &manifest)? {
         let down = component == Component::ApiServer && cx.files.exists(&manifest.path);
         let changed = !cx.place(vec![manifest]).await?.is_empty();

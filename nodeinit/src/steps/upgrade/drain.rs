@@ -11,13 +11,12 @@ use crate::{
     steps::{
         cluster::client,
         rollout::{
-            Empty, Rollout,
+            Empty,
             node::{self, find, is_ours},
         },
     },
 };
 use async_trait::async_trait;
-use std::rc::Rc;
 
 /// Whether the node's kubelet has the new version, or is not registered: then the upgrade does not restart it.
 fn keeps_kubelet(cx: &Context, node: Option<&Node>) -> bool {
@@ -37,8 +36,6 @@ pub(super) async fn empties(cx: &Context, name: &str, evict: bool) -> Result<Emp
 pub struct Drain {
     /// Whether to evict pods.
     pub evict: bool,
-    /// The rollout that begins here.
-    pub rollout: Rc<Rollout>,
 }
 
 #[async_trait(?Send)]
@@ -57,7 +54,6 @@ impl Step for Drain {
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        self.rollout.begin_own(cx).await?;
         node::empty(cx, &cx.node.name, self.evict).await
     }
 }

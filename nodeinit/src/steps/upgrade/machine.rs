@@ -50,7 +50,10 @@ impl Step for UpgradeMachine {
         let (rollout, name) = (self.host.rollout(), self.host.machine());
         let turn = rollout.turn(cx, name, self.host.role(), empties(cx, name, self.evict).await?).await?;
         self.host.apply(cx).await.inspect_err(|_| rollout.stop(name))?;
-        turn.end(cx).await
+        match turn {
+            Some(turn) => turn.end(cx).await,
+            None => Ok(()),
+        }
     }
 }
 
