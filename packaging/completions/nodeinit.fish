@@ -49,7 +49,7 @@ complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "master" -d 'Add, 
 complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "worker" -d 'Add, remove or replace workers'
 complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "phase" -d 'Run a single step (debugging)'
 complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l parallel -d 'Restart so many workers at a time with changed settings, for example 3 or 10%; the default is `rollout.parallel`' -r
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l parallel -d 'Restart the kubelets of this many workers at a time, for example 3 or 10%; the default is `rollout.parallel`' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l led -d 'The lease of the leading master, which runs this here' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
@@ -63,13 +63,13 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l permit-stdin -d
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l local -d 'Change only this machine; on the first master, leave the other machines alone'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l lead -d 'Bring up the other machines, too, from any master; the first master does so without this option'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l insist -d 'Use this master\'s configuration although another master has a newer one'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l no-drain -d 'Do not evict pods from a worker before its kubelet restarts with changed settings'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l at-boot -d 'Let a healthy control plane and the other machines run as they are, even if their settings changed; nodeinit.service uses this'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l no-drain -d 'Cordon workers whose kubelet restarts with changed settings, but do not evict their pods'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l at-boot -d 'Keep this master\'s static pods if they are healthy, and restart nothing on other machines, even if settings changed; nodeinit.service uses this'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l accept-clock -d 'Accept this machine\'s clock although an earlier run recorded a later time'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l parallel -d 'Restart so many workers at a time with changed settings, for example 3 or 10%; the default is `rollout.parallel`' -r
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l parallel -d 'Restart the kubelets of this many workers at a time, for example 3 or 10%; the default is `rollout.parallel`' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l led -d 'The lease of the leading master, which runs this here' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
@@ -80,8 +80,8 @@ json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l local -d 'Change only this machine; on the first master, leave the other machines alone'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l lead -d 'Bring up the other machines, too, from any master; the first master does so without this option'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l insist -d 'Use this master\'s configuration although another master has a newer one'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l no-drain -d 'Do not evict pods from a worker before its kubelet restarts with changed settings'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l at-boot -d 'Let a healthy control plane and the other machines run as they are, even if their settings changed; nodeinit.service uses this'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l no-drain -d 'Cordon workers whose kubelet restarts with changed settings, but do not evict their pods'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l at-boot -d 'Keep this master\'s static pods if they are healthy, and restart nothing on other machines, even if settings changed; nodeinit.service uses this'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l accept-clock -d 'Accept this machine\'s clock although an earlier run recorded a later time'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -s q -l quiet -d 'Do not report progress: print only results and failures'
@@ -460,7 +460,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and not __fis
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and not __fish_seen_subcommand_from stage etcd plan apply help" -f -a "stage" -d 'Copy the images of an upgrade to this machine; the leading master runs this'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and not __fish_seen_subcommand_from stage etcd plan apply help" -f -a "etcd" -d 'Bring this master\'s etcd to the version that an upgrade needs; the leading master runs this'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and not __fish_seen_subcommand_from stage etcd plan apply help" -f -a "plan" -d 'Show the changes of each machine in order, and what prevents the upgrade in the cluster and on this machine; exit code 2 if there are changes'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and not __fish_seen_subcommand_from stage etcd plan apply help" -f -a "apply" -d 'Upgrade all machines to a version of Kubernetes, one after the other; an interrupted upgrade resumes'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and not __fish_seen_subcommand_from stage etcd plan apply help" -f -a "apply" -d 'Upgrade all machines to a version of Kubernetes, the masters one at a time; an interrupted upgrade resumes'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and not __fish_seen_subcommand_from stage etcd plan apply help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from stage" -l led -d 'The lease of the leading master, which runs this here' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from stage" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
@@ -482,7 +482,7 @@ json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from etcd" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from etcd" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from etcd" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from plan" -l parallel -d 'Upgrade so many workers at a time, for example 3 or 10%; the default is `rollout.parallel`' -r
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from plan" -l parallel -d 'Upgrade this many workers at a time, for example 3 or 10%; the default is `rollout.parallel`' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from plan" -l led -d 'The lease of the leading master, which runs this here' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from plan" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from plan" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
@@ -495,7 +495,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_se
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from plan" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from plan" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from apply" -l parallel -d 'Upgrade so many workers at a time, for example 3 or 10%; the default is `rollout.parallel`' -r
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from apply" -l parallel -d 'Upgrade this many workers at a time, for example 3 or 10%; the default is `rollout.parallel`' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from apply" -l led -d 'The lease of the leading master, which runs this here' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from apply" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from apply" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
@@ -511,7 +511,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_se
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from help" -f -a "stage" -d 'Copy the images of an upgrade to this machine; the leading master runs this'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from help" -f -a "etcd" -d 'Bring this master\'s etcd to the version that an upgrade needs; the leading master runs this'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Show the changes of each machine in order, and what prevents the upgrade in the cluster and on this machine; exit code 2 if there are changes'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from help" -f -a "apply" -d 'Upgrade all machines to a version of Kubernetes, one after the other; an interrupted upgrade resumes'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from help" -f -a "apply" -d 'Upgrade all machines to a version of Kubernetes, the masters one at a time; an interrupted upgrade resumes'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and not __fish_seen_subcommand_from add remove replace help" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and not __fish_seen_subcommand_from add remove replace help" -s q -l quiet -d 'Do not report progress: print only results and failures'
@@ -674,7 +674,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from upgrade" -f -a "stage" -d 'Copy the images of an upgrade to this machine; the leading master runs this'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from upgrade" -f -a "etcd" -d 'Bring this master\'s etcd to the version that an upgrade needs; the leading master runs this'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from upgrade" -f -a "plan" -d 'Show the changes of each machine in order, and what prevents the upgrade in the cluster and on this machine; exit code 2 if there are changes'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from upgrade" -f -a "apply" -d 'Upgrade all machines to a version of Kubernetes, one after the other; an interrupted upgrade resumes'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from upgrade" -f -a "apply" -d 'Upgrade all machines to a version of Kubernetes, the masters one at a time; an interrupted upgrade resumes'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from master" -f -a "add" -d 'Add one configured machine to the cluster; run this on any master'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from master" -f -a "remove" -d 'Drain a machine, remove its etcd member, node and tokens; run this on another master'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from master" -f -a "replace" -d 'Replace a machine by a new or wiped one: remove the former from the cluster, then add the new one; run this on another master'

@@ -34,7 +34,7 @@ _nodeinit() {
         case $line[1] in
             (up)
 _arguments "${_arguments_options[@]}" : \
-'--parallel=[Restart so many workers at a time with changed settings, for example 3 or 10%; the default is \`rollout.parallel\`]:NUMBER:_default' \
+'--parallel=[Restart the kubelets of this many workers at a time, for example 3 or 10%; the default is \`rollout.parallel\`]:NUMBER|PERCENT:_default' \
 '--led=[The lease of the leading master, which runs this here]:LED:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
@@ -48,8 +48,8 @@ json\:"One JSON object per line"))' \
 '(--lead)--local[Change only this machine; on the first master, leave the other machines alone]' \
 '--lead[Bring up the other machines, too, from any master; the first master does so without this option]' \
 '--insist[Use this master'\''s configuration although another master has a newer one]' \
-'--no-drain[Do not evict pods from a worker before its kubelet restarts with changed settings]' \
-'--at-boot[Let a healthy control plane and the other machines run as they are, even if their settings changed; nodeinit.service uses this]' \
+'--no-drain[Cordon workers whose kubelet restarts with changed settings, but do not evict their pods]' \
+'--at-boot[Keep this master'\''s static pods if they are healthy, and restart nothing on other machines, even if settings changed; nodeinit.service uses this]' \
 '--accept-clock[Accept this machine'\''s clock although an earlier run recorded a later time]' \
 '(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
@@ -61,7 +61,7 @@ json\:"One JSON object per line"))' \
 ;;
 (plan)
 _arguments "${_arguments_options[@]}" : \
-'--parallel=[Restart so many workers at a time with changed settings, for example 3 or 10%; the default is \`rollout.parallel\`]:NUMBER:_default' \
+'--parallel=[Restart the kubelets of this many workers at a time, for example 3 or 10%; the default is \`rollout.parallel\`]:NUMBER|PERCENT:_default' \
 '--led=[The lease of the leading master, which runs this here]:LED:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
@@ -72,8 +72,8 @@ json\:"One JSON object per line"))' \
 '(--lead)--local[Change only this machine; on the first master, leave the other machines alone]' \
 '--lead[Bring up the other machines, too, from any master; the first master does so without this option]' \
 '--insist[Use this master'\''s configuration although another master has a newer one]' \
-'--no-drain[Do not evict pods from a worker before its kubelet restarts with changed settings]' \
-'--at-boot[Let a healthy control plane and the other machines run as they are, even if their settings changed; nodeinit.service uses this]' \
+'--no-drain[Cordon workers whose kubelet restarts with changed settings, but do not evict their pods]' \
+'--at-boot[Keep this master'\''s static pods if they are healthy, and restart nothing on other machines, even if settings changed; nodeinit.service uses this]' \
 '--accept-clock[Accept this machine'\''s clock although an earlier run recorded a later time]' \
 '(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
@@ -1194,7 +1194,7 @@ json\:"One JSON object per line"))' \
 ;;
 (plan)
 _arguments "${_arguments_options[@]}" : \
-'--parallel=[Upgrade so many workers at a time, for example 3 or 10%; the default is \`rollout.parallel\`]:NUMBER:_default' \
+'--parallel=[Upgrade this many workers at a time, for example 3 or 10%; the default is \`rollout.parallel\`]:NUMBER|PERCENT:_default' \
 '--led=[The lease of the leading master, which runs this here]:LED:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
@@ -1215,7 +1215,7 @@ json\:"One JSON object per line"))' \
 ;;
 (apply)
 _arguments "${_arguments_options[@]}" : \
-'--parallel=[Upgrade so many workers at a time, for example 3 or 10%; the default is \`rollout.parallel\`]:NUMBER:_default' \
+'--parallel=[Upgrade this many workers at a time, for example 3 or 10%; the default is \`rollout.parallel\`]:NUMBER|PERCENT:_default' \
 '--led=[The lease of the leading master, which runs this here]:LED:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
@@ -2792,7 +2792,7 @@ _nodeinit__subcmd__help__subcmd__upgrade_commands() {
 'stage:Copy the images of an upgrade to this machine; the leading master runs this' \
 'etcd:Bring this master'\''s etcd to the version that an upgrade needs; the leading master runs this' \
 'plan:Show the changes of each machine in order, and what prevents the upgrade in the cluster and on this machine; exit code 2 if there are changes' \
-'apply:Upgrade all machines to a version of Kubernetes, one after the other; an interrupted upgrade resumes' \
+'apply:Upgrade all machines to a version of Kubernetes, the masters one at a time; an interrupted upgrade resumes' \
     )
     _describe -t commands 'nodeinit help upgrade commands' commands "$@"
 }
@@ -3077,7 +3077,7 @@ _nodeinit__subcmd__upgrade_commands() {
 'stage:Copy the images of an upgrade to this machine; the leading master runs this' \
 'etcd:Bring this master'\''s etcd to the version that an upgrade needs; the leading master runs this' \
 'plan:Show the changes of each machine in order, and what prevents the upgrade in the cluster and on this machine; exit code 2 if there are changes' \
-'apply:Upgrade all machines to a version of Kubernetes, one after the other; an interrupted upgrade resumes' \
+'apply:Upgrade all machines to a version of Kubernetes, the masters one at a time; an interrupted upgrade resumes' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit upgrade commands' commands "$@"
@@ -3098,7 +3098,7 @@ _nodeinit__subcmd__upgrade__subcmd__help_commands() {
 'stage:Copy the images of an upgrade to this machine; the leading master runs this' \
 'etcd:Bring this master'\''s etcd to the version that an upgrade needs; the leading master runs this' \
 'plan:Show the changes of each machine in order, and what prevents the upgrade in the cluster and on this machine; exit code 2 if there are changes' \
-'apply:Upgrade all machines to a version of Kubernetes, one after the other; an interrupted upgrade resumes' \
+'apply:Upgrade all machines to a version of Kubernetes, the masters one at a time; an interrupted upgrade resumes' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit upgrade help commands' commands "$@"

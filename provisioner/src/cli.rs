@@ -5,6 +5,7 @@ mod by_hand;
 mod confirm;
 mod destroy;
 mod init;
+mod listed;
 mod logging;
 mod machines;
 mod plan;

@@ -152,7 +152,7 @@ pub(crate) fn a_replacement_resumes_after_a_kill_at_every_point() {
     let of_new = m1.must("cat /root/points");
     eprintln!("the points:\n{of_leader}\n{of_new}");
     let leader = ["replace removed", "host-equipped n", "host-trusted n", "host-up n"];
-    let new = ["step-begin pki", "step-end etcd-member", "step-begin kube-apiserver", "step-end node"];
+    let new = ["step-begin pki", "step-begin etcd-member", "step-end etcd-member", "step-begin node"];
     for (points, required) in [(&of_leader, leader), (&of_new, new)] {
         for point in required {
             assert!(points.lines().any(|line| line == point), "it was not killed at {point}:\n{points}");

@@ -4,6 +4,7 @@ use super::{
     Operator, Source, Verbosity,
     apply::{Work, create, delivery},
     example,
+    listed::{fits, is_listed},
     replace::{self, Replace},
     session::Session,
 };
@@ -113,17 +114,6 @@ async fn leave(session: &Session, named: &Named, role: Role, force: bool, ours: 
     destroy::machine(client, marker, &session.cloud, &named.name, &session.output, ours).await
 }
 
-/// Rejects a machine that is not in the configuration.
-pub(super) fn is_listed(cluster: &Cluster, name: &str, role: Role) -> Result<(), Error> {
-    match userdata::role(cluster, name) {
-        Some(_) => Ok(()),
-        None => Err(Error::Configuration {
-            what: format!("the configuration of {} has no {role} {name}", cluster.name),
-            remedy: format!("add it to `{role}s`"),
-        }),
-    }
-}
-
 /// Rejects the first master as well, which is neither added nor removed.
 fn comes_and_goes(cluster: &Cluster, name: &str, role: Role) -> Result<(), Error> {
     match userdata::role(cluster, name) {
@@ -131,26 +121,6 @@ fn comes_and_goes(cluster: &Cluster, name: &str, role: Role) -> Result<(), Error
             "{name} is the first master, which starts the cluster and adds and removes all other machines: only `apply` creates it, and only `destroy` deletes it, together with the whole cluster; `provisioner master replace` replaces it"
         ))),
         _ => fits(cluster, name, role),
-    }
-}
-
-/// Rejects a machine of another kind.
-pub(super) fn fits(cluster: &Cluster, name: &str, role: Role) -> Result<(), Error> {
-    let bastion = cluster.openstack.as_ref().and_then(|cloud| cloud.bastion.as_ref());
-    if bastion.is_some_and(|bastion| bastion.name == name) {
-        return Err(Error::Usage(format!(
-            "{name} is the bastion, not a node: use `provisioner apply`, which creates it"
-        )));
-    }
-    let kind = match userdata::role(cluster, name) {
-        Some(Role::FirstMaster) => Some(Role::Master),
-        other => other,
-    };
-    match kind.filter(|kind| *kind != role) {
-        Some(other) => Err(Error::Usage(format!(
-            "{name} is a {other}: use `provisioner {other} add`, `{other} replace` and `{other} remove`"
-        ))),
-        None => Ok(()),
     }
 }
 

@@ -4,7 +4,7 @@ use super::{
     Operator, Source, Verbosity,
     apply::{delivery, is_agreed, is_possible, program, restrict},
     confirm,
-    machines::{fits, is_listed},
+    listed::{fits, is_listed},
     session::Session,
 };
 use crate::{
