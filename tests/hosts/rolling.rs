@@ -146,11 +146,12 @@ pub(crate) fn a_rollout_stops_resumes_and_does_not_begin_at_boot() {
     first.configure(both);
     let kept = first.nodeinit("up --at-boot").exits(0);
     kept.says(&["left kube-apiserver as is", "would restart its kubelet or static pods"]);
+    assert!(!rewritten(other, "maxPods: 77") && !rewritten(&cluster.workers[0], "maxPods: 77"));
+    // The other master applies its own part of the configuration at its boot.
     other.put("/etc/nodeinit/conf.d/50-test.yaml", "etcd: {extraArgs: {max-txn-ops: \"200\"}}\n");
     other.nodeinit("up --at-boot").exits(0).says(&["left etcd, kube-apiserver as is"]);
     other.must("rm /etc/nodeinit/conf.d/50-test.yaml; ! grep max-txn-ops /etc/kubernetes/manifests/etcd.yaml");
     assert_eq!(with_flag(&cluster, "--max-requests-inflight=401"), 0);
-    assert!(!rewritten(other, "maxPods: 77") && !rewritten(&cluster.workers[0], "maxPods: 77"));
     let [plan, up, without_drain, parallel] = pages::CHANGE_SETTINGS;
     first.run(plan).exits(2).says(&["kube-apiserver.yaml"]);
 
