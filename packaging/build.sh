@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the packages of both programs in target/packages: build.sh amd64|arm64
-# The same sources, tools and SOURCE_DATE_EPOCH give the same bytes. Without SOURCE_DATE_EPOCH, the last commit has the time.
+# The same sources, tools and SOURCE_DATE_EPOCH give the same bytes. SOURCE_DATE_EPOCH defaults to the time of the last commit.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=../tests/lab/lib.sh
@@ -9,6 +9,8 @@ umask 022
 export LC_ALL=C TZ=UTC
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH
+[ ! -d .git ] || [ -z "$(git status --porcelain)" ] ||
+  echo "build.sh: the work tree has changes: nobody can reproduce these packages from a commit" >&2
 maintainer=${PACKAGE_MAINTAINER:-nodeinit maintainers <maintainers@nodeinit.invalid>}
 version=$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml)
 revision=1
@@ -44,7 +46,7 @@ images, generates certificates, and starts etcd and the control plane. Over
 SSH it brings up the other machines of the cluster. An interrupted run
 resumes, a second run changes nothing, and a reset undoes everything."
     deb_needs="Recommends: ca-certificates, iproute2, iptables, kmod, nftables"
-    rpm_needs=(ca-certificates iproute iptables-nft kmod nftables)
+    rpm_needs=(ca-certificates "(iproute or iproute2)" "(iptables-nft or iptables)" kmod nftables)
     ;;
   provisioner)
     summary="creates the OpenStack resources of a Kubernetes cluster"

@@ -3,8 +3,9 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 triple=${TARGET:-x86_64-unknown-linux-gnu}
-# The former would replace the flags of .cargo/config.toml. The latter changes nothing in a program, but would compile ring after each commit.
-unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS SOURCE_DATE_EPOCH
+# RUSTFLAGS would replace the flags of .cargo/config.toml. SOURCE_DATE_EPOCH does not change a program, but makes cargo compile ring again after each
+# commit. The others change how programs are compiled.
+unset RUSTFLAGS CARGO_ENCODED_RUSTFLAGS SOURCE_DATE_EPOCH CC CFLAGS "${!CARGO_PROFILE_@}" "${!CARGO_BUILD_@}"
 cargo fetch --locked --quiet --target "$triple"
 # Panic messages and generated code contain paths. Of several that match, the last one counts.
 flags="'--remap-path-prefix=$(pwd -P)=.', '--remap-path-prefix=$(realpath -m "${CARGO_TARGET_DIR:-target}")=target'"

@@ -26,7 +26,8 @@ for _ in $(seq 100); do
 done
 [ -n "$port" ] || fail "the file server did not start: $(cat "$dir/server.log")"
 
-run() { TMPDIR=$dir/tmp BIN_DIR=$bin sh packaging/install.sh "http://127.0.0.1:$port" "$@" >"$dir/said" 2>&1; }
+own=http://127.0.0.1:$port
+run() { TMPDIR=$dir/tmp BIN_DIR=$bin sh packaging/install.sh "$own" "$@" >"$dir/said" 2>&1; }
 works() { # WHAT ARGUMENT...
   rm -rf "$bin"
   run "${@:2}" || fail "$1 failed: $(cat "$dir/said")"
@@ -43,13 +44,22 @@ fails() { # WHAT MESSAGE ARGUMENT...: an installed program stays, and nothing el
   [ "$(ls -A "$bin"):$(cat "$bin/nodeinit")" = nodeinit:former ] || fail "$1 changed the installed program"
   [ -z "$(ls -A "$dir/tmp")" ] || fail "$1 left $(ls -A "$dir/tmp")"
 }
-works "a digest in SHA256SUMS"
 works "a digest as argument" "$digest"
+fails "no digest and no TLS" "does not begin with https"
+fails "an empty digest" "DIGEST is empty" ""
 fails "a wrong digest" "not ${digest//?/0}; nothing was installed" "${digest//?/0}"
-VERSION=9.9.9 fails "an unlisted version" "does not list nodeinit-9.9.9"
+(
+  # The list of digests is only used with https; curl gets it from a file here.
+  mkdir "$dir/curl"
+  printf '#!/bin/sh\nwhile [ "$1" != --output ]; do shift; done\nexec cp "%s/files/${3##*/}" "$2"\n' "$dir" >"$dir/curl/curl"
+  chmod 755 "$dir/curl/curl"
+  export PATH=$dir/curl:$PATH own=https://files.example.org
+  works "a digest in SHA256SUMS"
+  VERSION=9.9.9 fails "an unlisted version" "does not list nodeinit-9.9.9"
+)
 VERSION=9.9.9 fails "a missing file" "cannot download" "$digest"
 echo more >>"$dir/files/$name.tar.gz"
-fails "a changed tarball" "nothing was installed"
+fails "a changed tarball" "nothing was installed" "$digest"
 head -c 100 "$dir/files/$name.tar.gz" >"$dir/files/part" && mv "$dir/files/part" "$dir/files/$name.tar.gz"
 fails "a truncated tarball with its digest" "not a complete tarball" "$(sha256sum "$dir/files/$name.tar.gz" | cut -d' ' -f1)"
 echo "packaging/install.sh: verifies digests; a failure leaves nothing behind"
