@@ -173,7 +173,7 @@ pub(crate) fn a_rollout_stops_resumes_and_does_not_begin_at_boot() {
     let failed = first.nodeinit("up").exits(3);
     failed.says(&["this kubelet is broken", &format!("because the change failed on {}", other.name())]);
     assert!(cluster.workers.iter().all(|worker| !rewritten(worker, "maxPods: 78")));
-    other.must(&format!("rm {drop_in}"));
+    other.must(&format!("rm {drop_in}; systemctl daemon-reload"));
     first.run(parallel).exits(0).says(&["evicting"]);
     assert!(cluster.hosts().all(|host| rewritten(host, "maxPods: 78")));
     first.configure("kubelet: {config: {maxPods: 79}}\n");

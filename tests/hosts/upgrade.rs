@@ -265,6 +265,9 @@ pub(crate) fn a_cluster_that_kubeadm_upgraded_is_taken_over() {
             install -m 755 {release}/bin/kubelet {release}/bin/kubectl {release}/bin/kubeadm /usr/bin/ && systemctl restart kubelet"
         ));
         eprintln!("{}", upgraded.text());
+        if upgraded.code != 0 {
+            eprintln!("{}", first.run("kubectl --kubeconfig /etc/kubernetes/admin.conf -n kube-system get events; kubectl --kubeconfig /etc/kubernetes/admin.conf -n kube-system describe pods -l batch.kubernetes.io/job-name | tail -60").text());
+        }
         upgraded.exits(0);
     }
     first.until("nodes of the next version", 60.0, &format!(
