@@ -256,20 +256,7 @@ async fn attempt(args: &Run, permits: Permits) -> Result<Exit, StepError> {
     let mut reach = args.reach(cx.node.role)?;
     can_reach_others(&cx, &reach)?;
     start(&cx).await?;
-    if args.at_boot {
-        let has_address = cx.cluster.control_plane.virtual_address.is_some() && cx.node.role != Role::Worker;
-        let differs = has_address && PlaceKubeVip.check(&cx).await? != State::Done;
-        let kube_vip = differs.then_some("kube-vip").into_iter().collect();
-        let differing = static_pods::healthy_with_other_manifests(&cx, kube_vip).await?;
-        if !differing.is_empty() {
-            cx.rollout.keeps_static_pods = true;
-            let note = format!(
-                "left {} as is, although the manifest differs; run `nodeinit up` to apply it",
-                differing.join(", ")
-            );
-            cx.report.note("start", note);
-        }
-    }
+    cx.rollout.keeps_static_pods = args.at_boot && keeps_static_pods(&cx).await?;
     let permit = permits.given(&cx)?;
     if let Some(led) = &args.led {
         lead::accept(&cx, led, cx.node.role != Role::Worker)?;
@@ -297,6 +284,20 @@ async fn attempt(args: &Run, permits: Permits) -> Result<Exit, StepError> {
         }
         _ => Ok(exit),
     }
+}
+
+/// Whether this machine's static pods are healthy although manifests differ. Reports it.
+async fn keeps_static_pods(cx: &Context) -> Result<bool, StepError> {
+    let has_address = cx.cluster.control_plane.virtual_address.is_some() && cx.node.role != Role::Worker;
+    let differs = has_address && PlaceKubeVip.check(cx).await? != State::Done;
+    let kube_vip = differs.then_some("kube-vip").into_iter().collect();
+    let differing = static_pods::healthy_with_other_manifests(cx, kube_vip).await?;
+    if !differing.is_empty() {
+        let names = differing.join(", ");
+        let note = format!("left {names} as is, although the manifest differs; run `nodeinit up` to apply it");
+        cx.report.note("start", note);
+    }
+    Ok(!differing.is_empty())
 }
 
 /// Takes the lease for a command that needs it.

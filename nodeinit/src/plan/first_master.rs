@@ -26,7 +26,7 @@ use crate::{
 use nodeinit_config::{
     Cluster,
     Component::{self, ApiServer, ControllerManager, Etcd, Scheduler},
-    cluster::{Cni, Hooks, Role},
+    cluster::{Cni, Role},
 };
 use std::rc::Rc;
 
@@ -45,7 +45,7 @@ pub(super) fn plan(
 ) -> Result<Plan, PlanError> {
     let mut plan = PlanBuilder::default();
     let (hosts, rollout) = fanout::hosts(cluster, own);
-    master::prepare(&mut plan, cluster, begin(cluster, &rollout));
+    master::prepare(&mut plan, cluster, Begin::of(cluster, &rollout));
     control_plane(&mut plan, cluster, permit);
     plan.add(RegisterNode, [Id::Healthy(ApiServer)]);
     if cluster.control_plane.virtual_address.is_some() {
@@ -64,14 +64,9 @@ pub(super) fn plan(
 pub(super) fn leading(cluster: &Cluster, own: &str, reach: &Reach, masters_last: bool) -> Result<Plan, PlanError> {
     let mut plan = PlanBuilder::default();
     let (hosts, rollout) = fanout::hosts(cluster, own);
-    master::join(&mut plan, cluster, begin(cluster, &rollout));
+    master::join(&mut plan, cluster, Begin::of(cluster, &rollout));
     objects(&mut plan, cluster);
     finish(plan, cluster, hosts, rollout, reach, masters_last)
-}
-
-/// Returns the step that runs hooks, if there are any.
-fn begin(cluster: &Cluster, rollout: &Rc<Rollout>) -> Option<Begin> {
-    (cluster.rollout.hooks != Hooks::default()).then(|| Begin(rollout.clone()))
 }
 
 /// Adds the other machines, and what waits for all of them.

@@ -33,7 +33,7 @@ use crate::{
 };
 use nodeinit_config::{
     Cluster,
-    cluster::{Cni, Hooks, Node, Role},
+    cluster::{Cni, Node, Role},
 };
 use std::rc::Rc;
 
@@ -62,8 +62,8 @@ pub fn plan(cluster: &Cluster, node: &Node, reach: &Reach, upgrade: Upgrade) -> 
         let hosts = fanout::upgrades(cluster, &node.name);
         hosts.stages.into_iter().for_each(|stage| plan.add(stage, [Id::Fetch]));
         plan.add_last(TakeSnapshot);
-        if cluster.rollout.hooks != Hooks::default() {
-            plan.add_last(rollout_begin::Begin(hosts.rollout.clone()));
+        if let Some(begin) = rollout_begin::Begin::of(cluster, &hosts.rollout) {
+            plan.add_last(begin);
         }
         (machines, rollout) = (hosts.machines, hosts.rollout);
         etcd_first(&mut plan, cluster, role);

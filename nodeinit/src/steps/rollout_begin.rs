@@ -17,11 +17,19 @@ use crate::{
     host::systemd,
 };
 use async_trait::async_trait;
-use nodeinit_config::Component;
+use nodeinit_config::{Cluster, Component, cluster::Hooks};
 use std::rc::Rc;
 
 /// Step `rollout-begin`: runs the hooks before this master restarts its kubelet or static pods.
-pub struct Begin(pub Rc<Rollout>);
+pub struct Begin(Rc<Rollout>);
+
+impl Begin {
+    /// Returns the step if the configuration has hooks.
+    #[must_use]
+    pub fn of(cluster: &Cluster, rollout: &Rc<Rollout>) -> Option<Self> {
+        (cluster.rollout.hooks != Hooks::default()).then(|| Self(rollout.clone()))
+    }
+}
 
 #[async_trait(?Send)]
 impl Step for Begin {

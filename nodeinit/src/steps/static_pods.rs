@@ -15,7 +15,10 @@ use crate::{
         step::{State, Step},
         step_id::StepId,
     },
-    host::{files::NewFile, net, processes},
+    host::{
+        files::{Files, NewFile},
+        net, processes,
+    },
     render::{
         self,
         static_pod::{self, StaticPod},
@@ -26,6 +29,7 @@ use async_trait::async_trait;
 use back_off::BackOffWatch;
 use nodeinit_base::Wait;
 use nodeinit_config::{Component, yaml};
+use serde_json::Value;
 use std::{
     cmp::Reverse,
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -54,7 +58,7 @@ fn pod(cx: &Context, component: Component) -> Result<StaticPod, StepError> {
 /// Returns the component's command line with its current flags.
 pub(super) fn command(cx: &Context, component: Component) -> Result<Vec<String>, StepError> {
     match keeps(cx, &manifest_path(component)) {
-        true => on_disk(cx, component),
+        true => placed_command(cx, component),
         false => Ok(pod(cx, component)?.command),
     }
 }
@@ -64,10 +68,16 @@ pub(super) fn keeps(cx: &Context, manifest: &Path) -> bool {
     cx.rollout.keeps_static_pods && cx.files.exists(manifest)
 }
 
-/// Returns the command line in the component's manifest on the disk.
-fn on_disk(cx: &Context, component: Component) -> Result<Vec<String>, StepError> {
-    let text = cx.files.read_text(manifest_path(component))?.unwrap_or_default();
-    Ok(static_pod::command(&yaml::document(&text).unwrap_or_default()))
+/// Returns the static pod in this machine's manifest; null if there is none.
+pub(super) fn placed(files: &Files, component: Component) -> Result<Value, StepError> {
+    let text = files.read_text(manifest_path(component))?.unwrap_or_default();
+    // An unreadable manifest is replaced.
+    Ok(yaml::document(&text).unwrap_or_default())
+}
+
+/// Returns the command line in this machine's manifest.
+pub(super) fn placed_command(cx: &Context, component: Component) -> Result<Vec<String>, StepError> {
+    Ok(static_pod::command(&placed(&cx.files, component)?))
 }
 
 /// Returns the components whose manifests differ from the configuration, after `differing`, if all components are healthy with the manifests
@@ -92,7 +102,7 @@ pub async fn healthy_with_other_manifests(
     }
     cx.report.note("start", format!("waiting for a healthy control plane: {} would restart", differing.join(", ")));
     for component in Component::ALL {
-        let command = on_disk(cx, component)?;
+        let command = placed_command(cx, component)?;
         let limit = cx.cluster.timeouts.control_plane;
         let wait = Wait::new(format!("a healthy {}", component.name()), limit).at_most_every(pause(component));
         if wait.until(async || Healthy(component).health(cx, &command).await).await.is_err() {

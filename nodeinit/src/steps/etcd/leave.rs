@@ -115,6 +115,11 @@ pub async fn remove(cx: &Context, peers: &Peers, id: u64, shown: &str) -> Result
     wait.until(look).await.map_err(|late| StepError::from(late).hint(hint))
 }
 
+/// Returns a healthy voting member other than this one.
+fn another<'a>(view: &'a View, member: &Member) -> Option<&'a Member> {
+    view.voters().find(|other| other.id != member.id && view.complaint(other).is_none())
+}
+
 /// Lets another healthy member lead if `member` does and there is one. Returns whether it did.
 ///
 /// # Errors
@@ -123,8 +128,7 @@ pub(super) async fn hand_over(cx: &Context, peers: &Peers, view: &View, member: 
     if view.leader() != Some(member.id) {
         return Ok(false);
     }
-    let others = view.voters().filter(|other| other.id != member.id && view.complaint(other).is_none());
-    let Some(other) = others.into_iter().next() else { return Ok(false) };
+    let Some(other) = another(view, member) else { return Ok(false) };
     let moved = async {
         let leader = peers.connection(member).await?;
         leader.move_leader(other.id).await.map_err(|e| shown(&e))
@@ -141,8 +145,7 @@ async fn attempt(cx: &Context, peers: &Peers, view: &View, member: &Member) -> S
         Ok(false) => {}
         Err(why) => return why,
     }
-    let others = view.voters().filter(|other| other.id != member.id && view.complaint(other).is_none());
-    let Some(other) = others.into_iter().next() else { return "no other member is healthy".into() };
+    let Some(other) = another(view, member) else { return "no other member is healthy".into() };
     let removed = async { peers.connection(other).await?.remove(member.id).await.map_err(|e| shown(&e)) };
     match removed.await {
         Ok(()) => {

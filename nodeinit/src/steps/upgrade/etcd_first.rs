@@ -5,7 +5,7 @@
 use super::{
     check::numbers,
     former,
-    replace::{image, pod, restore},
+    replace::{image, restore},
     rerun,
 };
 use crate::{
@@ -69,7 +69,7 @@ impl Step for EtcdFirst {
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
         let Some(before) = before(cx) else { return Ok(State::Done) };
-        let pod = pod(&cx.files, Component::Etcd)?;
+        let pod = static_pods::placed(&cx.files, Component::Etcd)?;
         let tag = image(&pod).rsplit_once(':').map_or("", |(_, tag)| tag);
         Ok(match numbers(tag) < numbers(&before.cluster.release.etcd) {
             true => State::needed(format!(

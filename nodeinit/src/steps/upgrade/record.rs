@@ -26,6 +26,14 @@ pub fn recorded(cx: &Context) -> Option<String> {
     cx.journal.state().fixed?.get(KEY).cloned()
 }
 
+/// Records that this machine has the configured version.
+pub(super) async fn store(cx: &Context) -> Result<(), StepError> {
+    let mut values = cx.journal.state().fixed.unwrap_or_default();
+    values.insert(KEY.to_owned(), cx.cluster.version.to_string());
+    let cx = cx.clone();
+    blocking(move || Ok(cx.journal.intend(vec![Record::Fixed { values }])?)).await
+}
+
 /// Step `upgrade-begin`: from here on, `up` does not change this machine until its upgrade has ended.
 pub struct Begin;
 
@@ -104,10 +112,7 @@ impl Step for Version {
                 }
             }
         }
-        let mut values = cx.journal.state().fixed.unwrap_or_default();
-        values.insert(KEY.to_owned(), cx.cluster.version.to_string());
-        let cx = cx.clone();
-        blocking(move || Ok(cx.journal.intend(vec![Record::Fixed { values }])?)).await
+        store(cx).await
     }
 }
 

@@ -11,11 +11,7 @@ use crate::{
         step::{State, Step},
         step_id::StepId,
     },
-    host::{
-        failpoint,
-        files::{Files, NewFile},
-    },
-    render::static_pod,
+    host::{failpoint, files::NewFile},
     steps::{
         cluster,
         etcd::Turn,
@@ -31,13 +27,6 @@ use nodeinit_config::{
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
-
-/// Returns the static pod in this machine's manifest; null if there is none.
-pub(super) fn pod(files: &Files, component: Component) -> Result<Value, StepError> {
-    let text = files.read_text(manifest_path(component))?.unwrap_or_default();
-    // An unreadable manifest is replaced.
-    Ok(yaml::document(&text).unwrap_or_default())
-}
 
 /// Returns the image of the pod's container.
 pub(super) fn image(pod: &Value) -> &str {
@@ -114,7 +103,7 @@ fn change(cx: &Context, component: Component) -> Result<Option<String>, StepErro
         return Ok(None);
     }
     let new = yaml::document(&String::from_utf8_lossy(&wanted.content)).unwrap_or_default();
-    let (name, former) = (component.name(), pod(&cx.files, component)?);
+    let (name, former) = (component.name(), static_pods::placed(&cx.files, component)?);
     Ok(Some(match (image(&former), image(&new)) {
         (former, new) if former == new => format!("restart {name} with its changed manifest"),
         (former, new) => format!("replace {name}: {former} by {new}"),
@@ -184,8 +173,7 @@ pub(super) async fn restore(cx: &Context) -> Result<(), StepError> {
     for component in kept {
         former::restore(cx, component.name(), false).await?;
         failpoint("restored", component.name());
-        let command = static_pod::command(&pod(&cx.files, component)?);
-        Healthy(component).wait(cx, &command).await?;
+        Healthy(component).wait(cx, &static_pods::placed_command(cx, component)?).await?;
         former::forget(cx, component.name()).await?;
     }
     Ok(())
@@ -232,8 +220,7 @@ pub async fn resume(cx: &Context) -> Result<(), StepError> {
     // The kubelet may be half-replaced.
     kubelet::restore(cx).await?;
     for component in [Etcd, ApiServer] {
-        let command = static_pod::command(&pod(&cx.files, component)?);
-        Healthy(component).wait(cx, &command).await?;
+        Healthy(component).wait(cx, &static_pods::placed_command(cx, component)?).await?;
     }
     Ok(())
 }
@@ -241,7 +228,7 @@ pub async fn resume(cx: &Context) -> Result<(), StepError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{context::testing::context, host::files::NewFile};
+    use crate::context::testing::context;
     use nodeinit_config::cluster::KubernetesImage;
 
     #[tokio::test]

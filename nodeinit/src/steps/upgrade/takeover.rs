@@ -1,13 +1,13 @@
 //! A machine that another tool upgraded, such as kubeadm.
 
 use super::{
-    record::{KEY, recorded},
-    replace::{image, pod},
+    record::{recorded, store},
+    replace::image,
 };
 use crate::{
-    context::{Context, blocking},
-    engine::{error::StepError, journal::Record},
-    steps::artifacts,
+    context::Context,
+    engine::error::StepError,
+    steps::{artifacts, static_pods::placed},
 };
 use nodeinit_config::{
     Component,
@@ -43,13 +43,7 @@ pub async fn is_due(cx: &Context) -> Result<bool, StepError> {
 /// # Errors
 /// If a manifest cannot be read, or the journal cannot be written.
 pub async fn take_over(cx: &Context) -> Result<(), StepError> {
-    if !is_due(cx).await? {
-        return Ok(());
-    }
-    let mut values = cx.journal.state().fixed.unwrap_or_default();
-    values.insert(KEY.to_owned(), cx.cluster.version.to_string());
-    let cx = cx.clone();
-    blocking(move || Ok(cx.journal.intend(vec![Record::Fixed { values }])?)).await
+    if is_due(cx).await? { store(cx).await } else { Ok(()) }
 }
 
 /// Whether the kubelet and, on a master, the control plane have the configured version.
@@ -60,7 +54,7 @@ async fn runs(cx: &Context) -> Result<bool, StepError> {
         (Component::Scheduler, KubernetesImage::Scheduler),
     ];
     for (component, wanted) in components.iter().filter(|_| cx.node.role != Role::Worker) {
-        if image(&pod(&cx.files, *component)?) != cx.cluster.image(*wanted) {
+        if image(&placed(&cx.files, *component)?) != cx.cluster.image(*wanted) {
             return Ok(false);
         }
     }
@@ -72,7 +66,12 @@ async fn runs(cx: &Context) -> Result<bool, StepError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{context::testing::context, host::files::NewFile, steps::static_pods::manifest_path};
+    use crate::{
+        context::testing::context,
+        engine::journal::Record,
+        host::files::NewFile,
+        steps::{static_pods::manifest_path, upgrade::record::KEY},
+    };
 
     #[tokio::test]
     async fn a_machine_is_taken_over_when_everything_on_it_has_the_version() {
