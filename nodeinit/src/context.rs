@@ -42,6 +42,8 @@ pub struct RolloutOptions {
     pub evict: bool,
     /// How many workers are changed at a time, if not as many as the configuration says.
     pub parallel: Option<Share>,
+    /// Whether an upgrade goes back to the former version.
+    pub back: bool,
     /// Whether this machine has just booted: then no other machine restarts its components.
     pub at_boot: bool,
     /// Whether this machine's static pods stay as they are, because they were healthy at boot.
@@ -50,7 +52,7 @@ pub struct RolloutOptions {
 
 impl Default for RolloutOptions {
     fn default() -> Self {
-        Self { evict: true, parallel: None, at_boot: false, keeps_static_pods: false }
+        Self { evict: true, parallel: None, back: false, at_boot: false, keeps_static_pods: false }
     }
 }
 

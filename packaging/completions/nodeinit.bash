@@ -448,6 +448,9 @@ _nodeinit() {
             nodeinit__subcmd__help__subcmd__upgrade,plan)
                 cmd="nodeinit__subcmd__help__subcmd__upgrade__subcmd__plan"
                 ;;
+            nodeinit__subcmd__help__subcmd__upgrade,rollback)
+                cmd="nodeinit__subcmd__help__subcmd__upgrade__subcmd__rollback"
+                ;;
             nodeinit__subcmd__help__subcmd__upgrade,stage)
                 cmd="nodeinit__subcmd__help__subcmd__upgrade__subcmd__stage"
                 ;;
@@ -556,6 +559,9 @@ _nodeinit() {
             nodeinit__subcmd__upgrade,plan)
                 cmd="nodeinit__subcmd__upgrade__subcmd__plan"
                 ;;
+            nodeinit__subcmd__upgrade,rollback)
+                cmd="nodeinit__subcmd__upgrade__subcmd__rollback"
+                ;;
             nodeinit__subcmd__upgrade,stage)
                 cmd="nodeinit__subcmd__upgrade__subcmd__stage"
                 ;;
@@ -570,6 +576,9 @@ _nodeinit() {
                 ;;
             nodeinit__subcmd__upgrade__subcmd__help,plan)
                 cmd="nodeinit__subcmd__upgrade__subcmd__help__subcmd__plan"
+                ;;
+            nodeinit__subcmd__upgrade__subcmd__help,rollback)
+                cmd="nodeinit__subcmd__upgrade__subcmd__help__subcmd__rollback"
                 ;;
             nodeinit__subcmd__upgrade__subcmd__help,stage)
                 cmd="nodeinit__subcmd__upgrade__subcmd__help__subcmd__stage"
@@ -2733,7 +2742,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__help__subcmd__upgrade)
-            opts="stage etcd plan apply"
+            opts="stage etcd plan apply rollback"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2775,6 +2784,20 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__help__subcmd__upgrade__subcmd__plan)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__upgrade__subcmd__rollback)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -3677,7 +3700,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__upgrade)
-            opts="-v -q -h --verbose --quiet --help stage etcd plan apply help"
+            opts="-v -q -h --verbose --quiet --help stage etcd plan apply rollback help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3763,7 +3786,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__upgrade__subcmd__help)
-            opts="stage etcd plan apply help"
+            opts="stage etcd plan apply rollback help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3832,6 +3855,20 @@ _nodeinit() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        nodeinit__subcmd__upgrade__subcmd__help__subcmd__rollback)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         nodeinit__subcmd__upgrade__subcmd__help__subcmd__stage)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -3848,6 +3885,44 @@ _nodeinit() {
             ;;
         nodeinit__subcmd__upgrade__subcmd__plan)
             opts="-o -v -q -h --local --no-drain --parallel --led --config --role --output --verbose --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --parallel)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --led)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --role)
+                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__upgrade__subcmd__rollback)
+            opts="-o -v -q -h --plan --local --no-drain --parallel --led --config --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -454,14 +454,15 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from help" -f -a "alarms" -d 'List etcd\'s alarms, or disarm those of full databases'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from help" -f -a "aside" -d 'Manage etcd data on this machine that nodeinit moved aside'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and not __fish_seen_subcommand_from stage etcd plan apply help" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and not __fish_seen_subcommand_from stage etcd plan apply help" -s q -l quiet -d 'Do not report progress: print only results and failures'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and not __fish_seen_subcommand_from stage etcd plan apply help" -s h -l help -d 'Print help'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and not __fish_seen_subcommand_from stage etcd plan apply help" -f -a "stage" -d 'Copy the images of an upgrade to this machine; the leading master runs this'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and not __fish_seen_subcommand_from stage etcd plan apply help" -f -a "etcd" -d 'Bring this master\'s etcd to the version that an upgrade needs; the leading master runs this'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and not __fish_seen_subcommand_from stage etcd plan apply help" -f -a "plan" -d 'Show the changes of each machine in order, and what prevents the upgrade in the cluster and on this machine; exit code 2 if there are changes'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and not __fish_seen_subcommand_from stage etcd plan apply help" -f -a "apply" -d 'Upgrade all machines to a version of Kubernetes, the masters one at a time; an interrupted upgrade resumes'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and not __fish_seen_subcommand_from stage etcd plan apply help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and not __fish_seen_subcommand_from stage etcd plan apply rollback help" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and not __fish_seen_subcommand_from stage etcd plan apply rollback help" -s q -l quiet -d 'Do not report progress: print only results and failures'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and not __fish_seen_subcommand_from stage etcd plan apply rollback help" -s h -l help -d 'Print help'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and not __fish_seen_subcommand_from stage etcd plan apply rollback help" -f -a "stage" -d 'Copy the images of an upgrade to this machine; the leading master runs this'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and not __fish_seen_subcommand_from stage etcd plan apply rollback help" -f -a "etcd" -d 'Bring this master\'s etcd to the version that an upgrade needs; the leading master runs this'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and not __fish_seen_subcommand_from stage etcd plan apply rollback help" -f -a "plan" -d 'Show the changes of each machine in order, and what prevents the upgrade in the cluster and on this machine; exit code 2 if there are changes'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and not __fish_seen_subcommand_from stage etcd plan apply rollback help" -f -a "apply" -d 'Upgrade all machines to a version of Kubernetes, the masters one at a time; an interrupted upgrade resumes'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and not __fish_seen_subcommand_from stage etcd plan apply rollback help" -f -a "rollback" -d 'Return all machines of an unfinished upgrade to the version before it, workers first, by one minor version at most; an interrupted rollback resumes'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and not __fish_seen_subcommand_from stage etcd plan apply rollback help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from stage" -l led -d 'The lease of the leading master, which runs this here' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from stage" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from stage" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
@@ -482,7 +483,7 @@ json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from etcd" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from etcd" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from etcd" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from plan" -l parallel -d 'Upgrade this many workers at a time, for example 3 or 10%; the default is `rollout.parallel`' -r
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from plan" -l parallel -d 'Change this many workers at a time, for example 3 or 10%; the default is `rollout.parallel`' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from plan" -l led -d 'The lease of the leading master, which runs this here' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from plan" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from plan" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
@@ -490,12 +491,12 @@ master\t''
 worker\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from plan" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from plan" -l local -d 'Upgrade only this machine, and do not drain its node; for workers that the masters do not reach'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from plan" -l local -d 'Change only this machine, and do not drain its node; for workers that the masters do not reach'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from plan" -l no-drain -d 'Cordon nodes, but do not evict their pods; containers continue to run'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from plan" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from plan" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from apply" -l parallel -d 'Upgrade this many workers at a time, for example 3 or 10%; the default is `rollout.parallel`' -r
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from apply" -l parallel -d 'Change this many workers at a time, for example 3 or 10%; the default is `rollout.parallel`' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from apply" -l led -d 'The lease of the leading master, which runs this here' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from apply" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from apply" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
@@ -503,15 +504,30 @@ master\t''
 worker\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from apply" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from apply" -l local -d 'Upgrade only this machine, and do not drain its node; for workers that the masters do not reach'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from apply" -l local -d 'Change only this machine, and do not drain its node; for workers that the masters do not reach'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from apply" -l no-drain -d 'Cordon nodes, but do not evict their pods; containers continue to run'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from apply" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from apply" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from apply" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from rollback" -l parallel -d 'Change this many workers at a time, for example 3 or 10%; the default is `rollout.parallel`' -r
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from rollback" -l led -d 'The lease of the leading master, which runs this here' -r
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from rollback" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from rollback" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
+master\t''
+worker\t''"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from rollback" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
+json\t'One JSON object per line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from rollback" -l plan -d 'Show the changes of each machine in order, and change nothing; exit code 2 if there are changes'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from rollback" -l local -d 'Change only this machine, and do not drain its node; for workers that the masters do not reach'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from rollback" -l no-drain -d 'Cordon nodes, but do not evict their pods; containers continue to run'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from rollback" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from rollback" -s q -l quiet -d 'Do not report progress: print only results and failures'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from rollback" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from help" -f -a "stage" -d 'Copy the images of an upgrade to this machine; the leading master runs this'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from help" -f -a "etcd" -d 'Bring this master\'s etcd to the version that an upgrade needs; the leading master runs this'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from help" -f -a "plan" -d 'Show the changes of each machine in order, and what prevents the upgrade in the cluster and on this machine; exit code 2 if there are changes'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from help" -f -a "apply" -d 'Upgrade all machines to a version of Kubernetes, the masters one at a time; an interrupted upgrade resumes'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from help" -f -a "rollback" -d 'Return all machines of an unfinished upgrade to the version before it, workers first, by one minor version at most; an interrupted rollback resumes'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and not __fish_seen_subcommand_from add remove replace help" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and not __fish_seen_subcommand_from add remove replace help" -s q -l quiet -d 'Do not report progress: print only results and failures'
@@ -675,6 +691,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from upgrade" -f -a "etcd" -d 'Bring this master\'s etcd to the version that an upgrade needs; the leading master runs this'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from upgrade" -f -a "plan" -d 'Show the changes of each machine in order, and what prevents the upgrade in the cluster and on this machine; exit code 2 if there are changes'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from upgrade" -f -a "apply" -d 'Upgrade all machines to a version of Kubernetes, the masters one at a time; an interrupted upgrade resumes'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from upgrade" -f -a "rollback" -d 'Return all machines of an unfinished upgrade to the version before it, workers first, by one minor version at most; an interrupted rollback resumes'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from master" -f -a "add" -d 'Add one configured machine to the cluster; run this on any master'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from master" -f -a "remove" -d 'Drain a machine, remove its etcd member, node and tokens; run this on another master'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand help; and __fish_seen_subcommand_from master" -f -a "replace" -d 'Replace a machine by a new or wiped one: remove the former from the cluster, then add the new one; run this on another master'

@@ -1194,7 +1194,7 @@ json\:"One JSON object per line"))' \
 ;;
 (plan)
 _arguments "${_arguments_options[@]}" : \
-'--parallel=[Upgrade this many workers at a time, for example 3 or 10%; the default is \`rollout.parallel\`]:NUMBER|PERCENT:_default' \
+'--parallel=[Change this many workers at a time, for example 3 or 10%; the default is \`rollout.parallel\`]:NUMBER|PERCENT:_default' \
 '--led=[The lease of the leading master, which runs this here]:LED:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
@@ -1202,7 +1202,7 @@ _arguments "${_arguments_options[@]}" : \
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
-'--local[Upgrade only this machine, and do not drain its node; for workers that the masters do not reach]' \
+'--local[Change only this machine, and do not drain its node; for workers that the masters do not reach]' \
 '--no-drain[Cordon nodes, but do not evict their pods; containers continue to run]' \
 '(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
@@ -1215,7 +1215,7 @@ json\:"One JSON object per line"))' \
 ;;
 (apply)
 _arguments "${_arguments_options[@]}" : \
-'--parallel=[Upgrade this many workers at a time, for example 3 or 10%; the default is \`rollout.parallel\`]:NUMBER|PERCENT:_default' \
+'--parallel=[Change this many workers at a time, for example 3 or 10%; the default is \`rollout.parallel\`]:NUMBER|PERCENT:_default' \
 '--led=[The lease of the leading master, which runs this here]:LED:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
@@ -1223,7 +1223,7 @@ _arguments "${_arguments_options[@]}" : \
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
-'--local[Upgrade only this machine, and do not drain its node; for workers that the masters do not reach]' \
+'--local[Change only this machine, and do not drain its node; for workers that the masters do not reach]' \
 '--no-drain[Cordon nodes, but do not evict their pods; containers continue to run]' \
 '(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
@@ -1232,6 +1232,28 @@ json\:"One JSON object per line"))' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
 ':version -- The version, such as v1.37.1; the upgrade passes through each minor version on the way:_default' \
+&& ret=0
+;;
+(rollback)
+_arguments "${_arguments_options[@]}" : \
+'--parallel=[Change this many workers at a time, for example 3 or 10%; the default is \`rollout.parallel\`]:NUMBER|PERCENT:_default' \
+'--led=[The lease of the leading master, which runs this here]:LED:_default' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
+'--plan[Show the changes of each machine in order, and change nothing; exit code 2 if there are changes]' \
+'--local[Change only this machine, and do not drain its node; for workers that the masters do not reach]' \
+'--no-drain[Cordon nodes, but do not evict their pods; containers continue to run]' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+'::version -- The version to return to; the default is the version that the machines had before the unfinished upgrade:_default' \
 && ret=0
 ;;
 (help)
@@ -1259,6 +1281,10 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (apply)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(rollback)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1890,6 +1916,10 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (apply)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(rollback)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -2793,6 +2823,7 @@ _nodeinit__subcmd__help__subcmd__upgrade_commands() {
 'etcd:Bring this master'\''s etcd to the version that an upgrade needs; the leading master runs this' \
 'plan:Show the changes of each machine in order, and what prevents the upgrade in the cluster and on this machine; exit code 2 if there are changes' \
 'apply:Upgrade all machines to a version of Kubernetes, the masters one at a time; an interrupted upgrade resumes' \
+'rollback:Return all machines of an unfinished upgrade to the version before it, workers first, by one minor version at most; an interrupted rollback resumes' \
     )
     _describe -t commands 'nodeinit help upgrade commands' commands "$@"
 }
@@ -2810,6 +2841,11 @@ _nodeinit__subcmd__help__subcmd__upgrade__subcmd__etcd_commands() {
 _nodeinit__subcmd__help__subcmd__upgrade__subcmd__plan_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit help upgrade plan commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__upgrade__subcmd__rollback_commands] )) ||
+_nodeinit__subcmd__help__subcmd__upgrade__subcmd__rollback_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help upgrade rollback commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__help__subcmd__upgrade__subcmd__stage_commands] )) ||
 _nodeinit__subcmd__help__subcmd__upgrade__subcmd__stage_commands() {
@@ -3078,6 +3114,7 @@ _nodeinit__subcmd__upgrade_commands() {
 'etcd:Bring this master'\''s etcd to the version that an upgrade needs; the leading master runs this' \
 'plan:Show the changes of each machine in order, and what prevents the upgrade in the cluster and on this machine; exit code 2 if there are changes' \
 'apply:Upgrade all machines to a version of Kubernetes, the masters one at a time; an interrupted upgrade resumes' \
+'rollback:Return all machines of an unfinished upgrade to the version before it, workers first, by one minor version at most; an interrupted rollback resumes' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit upgrade commands' commands "$@"
@@ -3099,6 +3136,7 @@ _nodeinit__subcmd__upgrade__subcmd__help_commands() {
 'etcd:Bring this master'\''s etcd to the version that an upgrade needs; the leading master runs this' \
 'plan:Show the changes of each machine in order, and what prevents the upgrade in the cluster and on this machine; exit code 2 if there are changes' \
 'apply:Upgrade all machines to a version of Kubernetes, the masters one at a time; an interrupted upgrade resumes' \
+'rollback:Return all machines of an unfinished upgrade to the version before it, workers first, by one minor version at most; an interrupted rollback resumes' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'nodeinit upgrade help commands' commands "$@"
@@ -3123,6 +3161,11 @@ _nodeinit__subcmd__upgrade__subcmd__help__subcmd__plan_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit upgrade help plan commands' commands "$@"
 }
+(( $+functions[_nodeinit__subcmd__upgrade__subcmd__help__subcmd__rollback_commands] )) ||
+_nodeinit__subcmd__upgrade__subcmd__help__subcmd__rollback_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit upgrade help rollback commands' commands "$@"
+}
 (( $+functions[_nodeinit__subcmd__upgrade__subcmd__help__subcmd__stage_commands] )) ||
 _nodeinit__subcmd__upgrade__subcmd__help__subcmd__stage_commands() {
     local commands; commands=()
@@ -3132,6 +3175,11 @@ _nodeinit__subcmd__upgrade__subcmd__help__subcmd__stage_commands() {
 _nodeinit__subcmd__upgrade__subcmd__plan_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit upgrade plan commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__upgrade__subcmd__rollback_commands] )) ||
+_nodeinit__subcmd__upgrade__subcmd__rollback_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit upgrade rollback commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__upgrade__subcmd__stage_commands] )) ||
 _nodeinit__subcmd__upgrade__subcmd__stage_commands() {

@@ -176,6 +176,43 @@ pub(crate) fn a_replacement_resumes_after_a_kill_at_every_point() {
 }
 
 /// The first master, then the second one, and a worker are replaced by empty machines.
+/// Power cuts of the new machine and of the leading master, while etcd begins on the new machine.
+pub(crate) fn a_replacement_survives_power_cuts() {
+    let cluster = Cluster::with_images(3, 0);
+    cluster.up();
+    let [m1, m2, m3] = &cluster.masters[..] else { unreachable!() };
+    let counter = Counter::of(&cluster);
+    let replace = format!("nodeinit master replace {}", m1.name());
+    let until_etcd = || {
+        lose(m1, m2);
+        let replacing = m2.start(&replace);
+        m1.until("etcd's manifest", 200.0, "[ -e /etc/kubernetes/manifests/etcd.yaml ]");
+        replacing
+    };
+    let replacing = until_etcd();
+    m1.cut_power();
+    m1.boot();
+    let ended = replacing.wait();
+    eprintln!("after the power cut of the new machine:\n{}", ended.text());
+    if ended.code != 0 {
+        m2.run(&replace).exits(0);
+    }
+    all_vote(m2, 3);
+
+    let replacing = until_etcd();
+    m2.cut_power();
+    drop(replacing.wait());
+    // What the leading master began on the new machine goes on without it.
+    m2.boot();
+    m2.until("its API server", 120.0, "curl -sk -m 1 -f https://127.0.0.1:6443/readyz");
+    let ended = m2.run(&replace);
+    eprintln!("after the power cut of the leading master:\n{}", ended.text());
+    ended.exits(0);
+    all_vote(m3, 3);
+    m2.nodeinit("up --lead").exits(0);
+    eprintln!("the counter is {}, and was never behind", counter.end());
+}
+
 pub(crate) fn every_machine_is_replaced() {
     let cluster = Cluster::with_images(3, 1);
     cluster.up();

@@ -406,16 +406,66 @@ pub(crate) fn an_upgrade_survives_ctrl_c_power_cuts_and_a_broken_image() {
     upgrade.is_complete();
 }
 
+/// Lets a master take the artifacts of each version from a directory of its own.
+fn artifacts_of_every_version(host: &Host) {
+    // The default lists of artifacts differ for each version.
+    let config =
+        "sed '/^  binaries:/,$d; s#source: /opt/lab#source: /opt/lab/releases/{version}#' /etc/nodeinit/config.yaml";
+    let config = host.must(config);
+    host.put("/etc/nodeinit/config.yaml", &config);
+}
+
+/// The last machine of an upgrade fails. All masters have the next version then, also of etcd. They return to the former version, although
+/// the leading master is killed meanwhile. Then the upgrade succeeds.
+pub(crate) fn an_unfinished_upgrade_is_rolled_back_under_load() {
+    let cluster = Cluster::with_images(3, 2);
+    cluster.up();
+    let next = std::env::var("LAB_NEXT").unwrap_or_else(|_| panic!("LAB_NEXT is not set: run `make test-upgrade`"));
+    let upgrade = Upgrade { cluster, next };
+    let (first, worker, next) = (upgrade.first(), &upgrade.cluster.workers[0], &upgrade.next);
+    artifacts_of_every_version(first);
+    first.run(&upgrade.page(3)).exits(64).says(&["no upgrade is under way: all nodes have"]);
+    let drop_in = "/etc/systemd/system/kubelet.service.d/99-broken.conf";
+    worker.put(drop_in, &BROKEN_KUBELET.replace("VERSION", next));
+    first.must("echo 'timeouts: {kubelet: 20s}' >>/etc/nodeinit/config.yaml");
+    upgrade.apply().exits(1).says(&[worker.name(), "the former kubelet runs again"]);
+    upgrade.every_api_server_has(&[next, next, next]);
+    let load = Load::on(&upgrade.cluster);
+    let counter = Counter::of(&upgrade.cluster);
+
+    let planned = first.run(&upgrade.page(3)).exits(2);
+    eprintln!("{}", planned.text());
+    planned.says(&[&format!("by registry.k8s.io/kube-apiserver:{}", version())]);
+    upgrade.every_api_server_has(&[next, next, next]);
+    let other = &upgrade.cluster.masters[1];
+    let killed = first.start("nodeinit upgrade rollback");
+    other.until("a stopped control plane", 300.0, "[ ! -e /etc/kubernetes/manifests/etcd.yaml ]");
+    first.must("pkill -9 -x nodeinit");
+    drop(killed.wait());
+    let back = first.run(&upgrade.page(4));
+    eprintln!("{}\nupgrade rollback took {:.1} s", back.text(), back.seconds);
+    back.exits(0).says(&[&format!("all machines of cluster {} have Kubernetes {}", "lab", version())]);
+    load.end_within_limits();
+    eprintln!("the counter is {}, and was never behind", counter.end());
+    upgrade.every_kubelet_has(&version());
+    upgrade.every_api_server_has(&[&version(), &version(), &version()]);
+    first.nodeinit("plan").exits(0).says(&["nothing to do"]);
+    first.run(&upgrade.page(3)).exits(64).says(&["no upgrade is under way"]);
+
+    worker.must(&format!("rm {drop_in}"));
+    upgrade.apply().exits(0);
+    upgrade.every_kubelet_has(next);
+    upgrade.every_api_server_has(&[next, next, next]);
+    first.check_pods();
+}
+
 /// One command passes through every minor version up to the newest, under load. etcd passes through 3.6.11 before 3.7.
 pub(crate) fn every_minor_version_in_one_command_under_load() {
     let cluster = Cluster::with_images(3, 2);
     cluster.up();
     let first = cluster.first();
     first.kubectl("create configmap kept");
-    // The default lists of artifacts differ for each version.
-    let config = "cat /etc/nodeinit/config.yaml | sed '/^  binaries:/,$d; s#source: /opt/lab#source: /opt/lab/releases/{version}#'";
-    let config = first.must(config);
-    first.put("/etc/nodeinit/config.yaml", &config);
+    artifacts_of_every_version(first);
     let newest = newest_version();
     let planned = first.nodeinit(&format!("upgrade plan {newest}")).exits(2);
     planned.says(&[&format!("then all machines are upgraded to {newest}")]);

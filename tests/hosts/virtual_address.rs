@@ -1,5 +1,6 @@
 //! The virtual address: the API answers at it from the start, and `reset` removes it.
 
+use crate::load::Load;
 use nodeinit_tests::{Cluster, Host};
 
 pub(crate) fn the_api_answers_at_the_virtual_address() {
@@ -54,6 +55,27 @@ pub(crate) fn the_address_moves_when_its_holder_is_gone() {
     lost.until("its API server", 120.0, "curl -sk -m 1 -f https://127.0.0.1:6443/readyz");
     cluster.up();
     assert_eq!(holder(&cluster, address).len(), 1, "one holds it, and no other");
+}
+
+pub(crate) fn the_address_moves_before_its_holder_restarts() {
+    let cluster = Cluster::with_images(3, 1);
+    let (first, address) = (cluster.first(), &cluster.first().spare_address());
+    for master in &cluster.masters {
+        master.import_addons(&["kube-vip"]);
+    }
+    configure(first, address);
+    cluster.up();
+    let load = Load::on(&cluster);
+    first.must("echo 'apiServer: {extraArgs: {event-ttl: 2h}}' >>/etc/nodeinit/config.yaml");
+    let up = first.nodeinit("up");
+    eprintln!("{}", up.text());
+    up.exits(0);
+    for master in &cluster.masters {
+        master.must("pgrep -af 'kube-apiserver .*--event-ttl=2h'; ls /etc/kubernetes/manifests/kube-vip.yaml; [ ! -e /var/lib/nodeinit/kube-vip.yaml ]");
+    }
+    load.end_within_limits();
+    assert_eq!(holder(&cluster, address).len(), 1, "one holds it, and no other");
+    first.nodeinit("plan").exits(0).says(&["nothing to do"]);
 }
 
 fn configure(host: &Host, address: &str) {

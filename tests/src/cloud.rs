@@ -9,6 +9,7 @@ use serde_json::Value;
 use std::{
     collections::BTreeMap,
     fs::{self, File},
+    io::{self, Write as _},
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError},
     thread,
@@ -359,11 +360,12 @@ impl Cloud {
 impl Drop for Cloud {
     fn drop(&mut self) {
         if thread::panicking() {
-            eprintln!("objects in the cloud:\n{}", self.try_verb(&["objects"]).text());
+            // A second panic would hide the first one.
+            let _ = writeln!(io::stderr(), "objects in the cloud:\n{}", self.try_verb(&["objects"]).text());
             for name in self.guests.then_some(["t1", "t4"]).into_iter().flatten() {
                 let look =
                     "journalctl -t nodeinit -u nodeinit -n 30 --no-pager; tail -n 20 /var/log/cloud-init-output.log";
-                eprintln!("what {name} says:\n{}", self.try_verb(&["ssh", name, look]).text());
+                let _ = writeln!(io::stderr(), "what {name} says:\n{}", self.try_verb(&["ssh", name, look]).text());
             }
         }
         let _ = self.try_verb(&["heal"]);

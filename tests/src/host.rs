@@ -3,6 +3,7 @@
 use crate::output::{Output, Running, start};
 use std::{
     fs::File,
+    io::{self, Write as _},
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
@@ -376,9 +377,10 @@ impl Host {
 impl Drop for Host {
     fn drop(&mut self) {
         if thread::panicking() {
-            let look =
-                "journalctl -u kubelet -n 15 --no-pager; ctr -n k8s.io tasks ls; tail -n 5 /var/log/pods/*/*/*.log";
-            eprintln!("{LOGS} {}\n{}", self.name, self.run(look).text());
+            let look = "journalctl -t nodeinit -n 15 --no-pager; journalctl -u kubelet -n 15 --no-pager; ctr -n k8s.io tasks ls; \
+                        tail -n 5 /var/log/pods/*/*/*.log";
+            // A second panic would hide the first one.
+            let _ = writeln!(io::stderr(), "{LOGS} {}\n{}", self.name, self.run(look).text());
         }
         // The next host first removes the remains of this one.
         let _ = self.verb("down", &[]);

@@ -13,8 +13,13 @@ pub const REPLACE: [&str; 4] = [
 ];
 
 /// Those of `upgrade.md`.
-pub const UPGRADE: [&str; 3] =
-    ["nodeinit upgrade plan v1.36.4", "nodeinit upgrade apply v1.36.4", "nodeinit upgrade apply v1.36.4 --local"];
+pub const UPGRADE: [&str; 5] = [
+    "nodeinit upgrade plan v1.36.4",
+    "nodeinit upgrade apply v1.36.4",
+    "nodeinit upgrade apply v1.36.4 --local",
+    "nodeinit upgrade rollback --plan",
+    "nodeinit upgrade rollback",
+];
 
 /// The hooks in `change-settings.md`, as a part of a configuration.
 #[must_use]

@@ -8,8 +8,8 @@ use super::{
     kube::client_tls,
 };
 use etcd_client::{
-    AlarmAction, AlarmOptions, AlarmType, Channel, Client, CompactionOptions, Compare, CompareOp, GetOptions,
-    MemberAddOptions, PutOptions, ResponseHeader, SnapshotStreaming, SortOrder, SortTarget, Txn, TxnOp,
+    AlarmAction, AlarmOptions, AlarmType, Channel, Client, CompactionOptions, Compare, CompareOp, DowngradeOptions,
+    GetOptions, MemberAddOptions, PutOptions, ResponseHeader, SnapshotStreaming, SortOrder, SortTarget, Txn, TxnOp,
 };
 use hyper::{StatusCode, client::conn::http2::SendRequest};
 use rustls_pki_types::ServerName;
@@ -190,6 +190,10 @@ pub struct Status {
     pub db_size: i64,
     /// Its version.
     pub version: String,
+    /// The version that its data needs, without the patch number.
+    pub storage_version: String,
+    /// Whether members of the minor version before may join.
+    pub downgrading: bool,
     /// How far its state is, in log entries.
     pub applied: u64,
     /// What it complains of: alarms, or no leader.
@@ -540,8 +544,30 @@ impl Etcd {
             db_size: status.db_size(),
             applied: status.raft_applied_index(),
             version: status.version().to_owned(),
+            storage_version: status.storage_version().to_owned(),
+            downgrading: status.downgrade_info().is_some_and(|info| info.enabled()),
             errors: status.errors().to_vec(),
         })
+    }
+
+    /// Lets members of an older minor version join, once each member has made its data readable for them. Source: etcd's `Downgrade`.
+    ///
+    /// # Errors
+    /// [`EtcdError`], if the cluster's version is not one minor version newer.
+    pub async fn enable_downgrade(&self, version: &str) -> Result<(), EtcdError> {
+        let options = DowngradeOptions::Enable(version.to_owned());
+        self.call("Downgrade", async |etcd: Client| etcd.maintenance_client().downgrade(options.clone()).await)
+            .await
+            .map(drop)
+    }
+
+    /// Ends what [`Self::enable_downgrade`] began.
+    ///
+    /// # Errors
+    /// [`EtcdError`].
+    pub async fn cancel_downgrade(&self) -> Result<(), EtcdError> {
+        let call = async |etcd: Client| etcd.maintenance_client().downgrade(DowngradeOptions::Cancel).await;
+        self.call("Downgrade", call).await.map(drop)
     }
 
     /// Hands leadership to another voting member; only the leader can.

@@ -47,6 +47,7 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
     ("etcd aside remove", "nodeinit etcd aside remove NAME", "how-to/operate.md"),
     ("upgrade plan", "nodeinit upgrade plan v1.37.1", "how-to/upgrade.md"),
     ("upgrade apply", "nodeinit upgrade apply v1.37.1", "how-to/upgrade.md"),
+    ("upgrade rollback", "nodeinit upgrade rollback --plan", "how-to/upgrade.md"),
     ("master add", "nodeinit master add m3", "how-to/operate.md"),
     ("master remove", "nodeinit master remove m3", "how-to/operate.md"),
     ("master replace", "nodeinit master replace m1", "how-to/replace-a-machine.md"),

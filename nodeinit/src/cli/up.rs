@@ -78,7 +78,7 @@ impl Run {
     fn context(&self, access: Access) -> Result<Context, StepError> {
         let mut cx = setup::context(&self.common, access)?;
         let Self { no_drain, parallel, at_boot, .. } = *self;
-        cx.rollout = RolloutOptions { evict: !no_drain, parallel, at_boot, keeps_static_pods: false };
+        cx.rollout = RolloutOptions { evict: !no_drain, parallel, at_boot, ..RolloutOptions::default() };
         Ok(cx)
     }
 

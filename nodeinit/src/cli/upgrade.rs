@@ -20,8 +20,10 @@ use crate::{
         upgrade::{self, Upgrade},
     },
     steps::{
+        cluster::client,
         fanout,
         lead::{self, Lead},
+        rollout::node::nodes,
         upgrade::{
             check::{Check, Scope},
             record::{self, Version},
@@ -35,7 +37,7 @@ use nodeinit_config::{
     cluster::{Role, Share},
     versions::KubernetesVersion,
 };
-use std::path::PathBuf;
+use std::{collections::BTreeSet, path::PathBuf};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -44,6 +46,9 @@ pub(super) enum Command {
     Plan(Target),
     /// Upgrade all machines to a version of Kubernetes, the masters one at a time; an interrupted upgrade resumes
     Apply(Target),
+    /// Return all machines of an unfinished upgrade to the version before it, workers first, by one minor version at most; an interrupted
+    /// rollback resumes
+    Rollback(Rollback),
     /// Copy the images of an upgrade to this machine; the leading master runs this
     #[command(hide = true)]
     Stage(Stage),
@@ -56,13 +61,30 @@ pub(super) enum Command {
 pub(super) struct Target {
     /// The version, such as v1.37.1; the upgrade passes through each minor version on the way
     version: KubernetesVersion,
-    /// Upgrade only this machine, and do not drain its node; for workers that the masters do not reach
+    #[command(flatten)]
+    options: Options,
+}
+
+#[derive(Args)]
+pub(super) struct Rollback {
+    /// The version to return to; the default is the version that the machines had before the unfinished upgrade
+    version: Option<KubernetesVersion>,
+    /// Show the changes of each machine in order, and change nothing; exit code 2 if there are changes
+    #[arg(long)]
+    plan: bool,
+    #[command(flatten)]
+    options: Options,
+}
+
+#[derive(Args)]
+struct Options {
+    /// Change only this machine, and do not drain its node; for workers that the masters do not reach
     #[arg(long)]
     local: bool,
     /// Cordon nodes, but do not evict their pods; containers continue to run
     #[arg(long)]
     no_drain: bool,
-    /// Upgrade this many workers at a time, for example 3 or 10%; the default is `rollout.parallel`
+    /// Change this many workers at a time, for example 3 or 10%; the default is `rollout.parallel`
     #[arg(long, value_name = "NUMBER|PERCENT")]
     parallel: Option<Share>,
     /// The lease of the leading master, which runs this here
@@ -70,6 +92,25 @@ pub(super) struct Target {
     led: Option<Led>,
     #[command(flatten)]
     common: Common,
+}
+
+/// The version that machines shall have, and how they get it.
+struct Change<'a> {
+    version: KubernetesVersion,
+    /// Whether it is the former one.
+    back: bool,
+    options: &'a Options,
+}
+
+impl Change<'_> {
+    /// The command, for people.
+    fn command(&self) -> String {
+        let Options { local, no_drain, .. } = self.options;
+        let options = [(*local, " --local"), (*no_drain, " --no-drain")];
+        let options: String = options.iter().filter(|(given, _)| *given).map(|(_, option)| *option).collect();
+        let subcommand = if self.back { "rollback" } else { "apply" };
+        format!("upgrade {subcommand} {}{options}", self.version)
+    }
 }
 
 #[derive(Args)]
@@ -87,12 +128,14 @@ pub(super) struct Stage {
 
 pub(super) async fn run(command: Command) -> Exit {
     let printing = match &command {
-        Command::Plan(target) | Command::Apply(target) => target.common.printing,
+        Command::Plan(target) | Command::Apply(target) => target.options.common.printing,
+        Command::Rollback(rollback) => rollback.options.common.printing,
         Command::Stage(stage) | Command::Etcd(stage) => stage.common.printing,
     };
     let result = match &command {
-        Command::Plan(target) => plan(target).await,
-        Command::Apply(target) => apply(target).await,
+        Command::Plan(target) => plan(&target.change()).await,
+        Command::Apply(target) => apply(&target.change()).await,
+        Command::Rollback(args) => rollback(args).await,
         Command::Stage(args) => staged(args, "stage", upgrade::stage).await,
         Command::Etcd(args) => staged(args, "etcd", upgrade::etcd).await,
     };
@@ -102,6 +145,12 @@ pub(super) async fn run(command: Command) -> Exit {
     })
 }
 
+impl Target {
+    fn change(&self) -> Change<'_> {
+        Change { version: self.version, back: false, options: &self.options }
+    }
+}
+
 type Outcome = Result<Exit, (String, StepError)>;
 
 fn start(error: StepError) -> (String, StepError) {
@@ -109,15 +158,16 @@ fn start(error: StepError) -> (String, StepError) {
 }
 
 /// Returns the plan of this machine for one version, and the context with it.
-fn prepared(target: &Target, version: KubernetesVersion, access: Access) -> Result<(Context, Plan), StepError> {
+fn prepared(change: &Change, version: KubernetesVersion, access: Access) -> Result<(Context, Plan), StepError> {
+    let target = change.options;
     let own = load::load(&Files::of_machine(), &target.common.config)?;
     let loaded = load::with_version(&Files::of_machine(), &target.common.config, version)?;
     let mut cx = setup::context_of(&target.common, access, loaded)?;
-    cx.rollout.parallel = target.parallel;
+    (cx.rollout.parallel, cx.rollout.back) = (target.parallel, change.back);
     let from = recorded(&cx)?;
     setup::refuse_other_changes(&cx)?;
     if target.local && cx.node.role != Role::Worker && target.led.is_none() && access == Access::Change {
-        let what = format!("--local upgrades a worker, but this machine is a {}", cx.node.role);
+        let what = format!("--local changes a worker, but this machine is a {}", cx.node.role);
         return Err(StepError::new(what).exit(Exit::Usage).hint("run the command without --local"));
     }
     let (reach, scope) = match target.local {
@@ -126,7 +176,7 @@ fn prepared(target: &Target, version: KubernetesVersion, access: Access) -> Resu
     };
     if cx.node.role == Role::Worker && !target.local {
         let what = "a master leads an upgrade, but this machine is a worker";
-        let hint = "run the command on a master; with --local, it upgrades only this machine";
+        let hint = "run the command on a master; with --local, it changes only this machine";
         return Err(StepError::new(what).exit(Exit::Usage).hint(hint));
     }
     let upgrade = Upgrade {
@@ -134,7 +184,10 @@ fn prepared(target: &Target, version: KubernetesVersion, access: Access) -> Resu
         version: Version { configured: own.cluster.version, written: own.version_origin() },
         drain: !target.no_drain,
     };
-    let plan = upgrade::plan(&cx.cluster, &cx.node, &reach, upgrade)?;
+    let plan = match change.back && !target.local {
+        true => upgrade::rollback(&cx.cluster, &cx.node, upgrade)?,
+        false => upgrade::plan(&cx.cluster, &cx.node, &reach, upgrade)?,
+    };
     Ok((cx, plan))
 }
 
@@ -145,17 +198,76 @@ fn recorded(cx: &Context) -> Result<KubernetesVersion, StepError> {
     })
 }
 
-/// Returns the versions to which this machine is upgraded in turn: the tested one of each minor version, and the wanted one.
-fn route(target: &Target) -> Result<Vec<KubernetesVersion>, StepError> {
-    let cx = setup::context(&target.common, Access::Look)?;
-    let under_way = cx.journal.state().upgrade.and_then(|version| version.parse::<KubernetesVersion>().ok());
-    if let Some(newer) = under_way.filter(|version| *version > target.version) {
-        let what = format!("an upgrade of this machine to {newer} has begun, and {} is older", target.version);
-        return Err(StepError::new(what).exit(Exit::Usage).hint(format!("run `nodeinit upgrade apply {newer}`")));
+/// Returns the version to which an unfinished upgrade of this machine brings it.
+fn under_way(cx: &Context) -> Option<KubernetesVersion> {
+    cx.journal.state().upgrade?.parse().ok()
+}
+
+/// Returns the versions to which this machine is brought in turn: the tested one of each minor version, and the wanted one.
+fn route(change: &Change) -> Result<Vec<KubernetesVersion>, StepError> {
+    let cx = setup::context(&change.options.common, Access::Look)?;
+    let (recorded, under_way) = (recorded(&cx)?, under_way(&cx));
+    if change.back {
+        let newest = under_way.map_or(recorded, |version| version.max(recorded));
+        return one_back(newest, change.version).map(|()| vec![change.version]);
+    }
+    if let Some(newer) = under_way.filter(|version| *version > change.version) {
+        let what = format!("an upgrade of this machine to {newer} has begun, and {} is older", change.version);
+        let hint = format!("run `nodeinit upgrade apply {newer}`, or `nodeinit upgrade rollback`");
+        return Err(StepError::new(what).exit(Exit::Usage).hint(hint));
     }
     let known: Vec<KubernetesVersion> = cx.loaded.known_releases().iter().map(|release| release.tested).collect();
-    let route = between(recorded(&cx)?, target.version, &known);
+    let route = between(recorded, change.version, &known);
     route.map_err(|(what, hint)| StepError::new(what).exit(Exit::Usage).hint(hint))
+}
+
+/// Refuses a rollback to a newer version, or by more than one minor version.
+fn one_back(from: KubernetesVersion, to: KubernetesVersion) -> Result<(), StepError> {
+    let refused = |what: String, hint: &str| Err(StepError::new(what).exit(Exit::Usage).hint(hint));
+    match to {
+        to if to > from => {
+            refused(format!("{to} is newer than {from}, which this machine has"), "use `nodeinit upgrade apply`")
+        }
+        to if (to.major, to.minor + 1) < (from.major, from.minor) => {
+            let hint = "see docs/how-to/upgrade.md";
+            refused(format!("{to} is more than one minor version before {from}"), hint)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the version from before the unfinished upgrade.
+async fn former(options: &Options) -> Result<KubernetesVersion, StepError> {
+    let cx = setup::context(&options.common, Access::Look)?;
+    let own = recorded(&cx)?;
+    if let Some(under_way) = under_way(&cx) {
+        return Ok(own.min(under_way));
+    }
+    let hint = "if the upgrade has ended on some machine, name the version: `nodeinit upgrade rollback VERSION`";
+    let none = |what| StepError::new(what).exit(Exit::Usage).hint(hint);
+    if options.local {
+        return Err(none(format!("no upgrade of this machine, which has {own}, is under way")));
+    }
+    let nodes = nodes(client(&cx)?).await?;
+    let versions: BTreeSet<KubernetesVersion> =
+        nodes.iter().filter_map(|node| node.status.node_info.kubelet_version.parse().ok()).chain([own]).collect();
+    match versions.first() {
+        Some(oldest) if versions.len() > 1 => Ok(*oldest),
+        _ => Err(none(format!("no upgrade is under way: all nodes have {own}"))),
+    }
+}
+
+async fn rollback(args: &Rollback) -> Outcome {
+    let lock = if args.plan { None } else { Some(setup::lock().map_err(|error| (LOCK.to_owned(), error))?) };
+    let version = match args.version {
+        Some(version) => version,
+        None => former(&args.options).await.map_err(start)?,
+    };
+    let change = Change { version, back: true, options: &args.options };
+    match lock {
+        Some(_) => apply_locked(&change).await,
+        None => plan(&change).await,
+    }
 }
 
 /// Returns the versions on the way, or the reason why there is none, with a hint. Source: Kubernetes' version skew policy: no minor version
@@ -166,7 +278,7 @@ fn between(
     known: &[KubernetesVersion],
 ) -> Result<Vec<KubernetesVersion>, (String, String)> {
     if to < from {
-        let hint = "nodeinit does not downgrade a cluster; see docs/how-to/upgrade.md";
+        let hint = "only an unfinished upgrade can be rolled back, see `nodeinit upgrade rollback --help`";
         return Err((format!("{to} is older than {from}, which this machine has"), hint.to_owned()));
     }
     if to.major != from.major || known.iter().all(|known| known.minor_version() != to.minor_version()) {
@@ -187,10 +299,10 @@ fn between(
     passed.chain([Ok(to)]).collect()
 }
 
-async fn plan(target: &Target) -> Outcome {
-    let route = route(target).map_err(start)?;
-    let (next, later) = route.split_first().map_or((target.version, &route[..]), |(next, later)| (*next, later));
-    let (cx, plan) = prepared(target, next, Access::Look).map_err(start)?;
+async fn plan(change: &Change<'_>) -> Outcome {
+    let route = route(change).map_err(start)?;
+    let (next, later) = route.split_first().map_or((change.version, &route[..]), |(next, later)| (*next, later));
+    let (cx, plan) = prepared(change, next, Access::Look).map_err(start)?;
     let mut problem = None;
     let mut pending = false;
     for node in plan.nodes() {
@@ -204,7 +316,7 @@ async fn plan(target: &Target) -> Outcome {
             Err(error) => return Err((node.id.to_string(), error)),
         }
     }
-    if pending && !target.local {
+    if pending && !change.options.local && !change.back {
         for change in &cx.cluster.release.changed_defaults {
             cx.report.note("upgrade", format!("Kubernetes {} changes a default: {change}", cx.cluster.release.name()));
         }
@@ -222,14 +334,18 @@ async fn plan(target: &Target) -> Outcome {
     }
 }
 
-async fn apply(target: &Target) -> Outcome {
+async fn apply(change: &Change<'_>) -> Outcome {
     let _lock = setup::lock().map_err(|error| (LOCK.to_owned(), error))?;
-    let route = route(target).map_err(start)?;
-    let lead = leading(target).await.map_err(start)?;
+    apply_locked(change).await
+}
+
+async fn apply_locked(change: &Change<'_>) -> Outcome {
+    let route = route(change).map_err(start)?;
+    let lead = leading(change).await.map_err(start)?;
     let led = lead.as_ref().map(|lead| lead.led.clone());
     let all = async {
         for version in route {
-            let outcome = apply_one(target, version, led.as_ref()).await;
+            let outcome = apply_one(change, version, led.as_ref()).await;
             if !matches!(outcome, Ok(Exit::Done)) {
                 return Ok(outcome);
             }
@@ -240,33 +356,32 @@ async fn apply(target: &Target) -> Outcome {
 }
 
 /// Takes the lease for an upgrade of all machines; on one machine, accepts that of the leading master.
-async fn leading(target: &Target) -> Result<Option<Lead>, StepError> {
-    let cx = setup::context(&target.common, Access::Change)?;
-    if let Some(led) = &target.led {
+async fn leading(change: &Change<'_>) -> Result<Option<Lead>, StepError> {
+    let options = change.options;
+    let cx = setup::context(&options.common, Access::Change)?;
+    if let Some(led) = &options.led {
         lead::accept(&cx, led, cx.node.role != Role::Worker)?;
     }
-    if target.local || cx.node.role == Role::Worker {
+    if options.local || cx.node.role == Role::Worker {
         return Ok(None);
     }
-    lead::take(&cx, &format!("upgrade apply {}", target.version), false).await
+    lead::take(&cx, &change.command(), false).await
 }
 
-async fn apply_one(target: &Target, version: KubernetesVersion, led: Option<&Led>) -> Outcome {
-    let (mut cx, plan) = prepared(target, version, Access::Change).map_err(start)?;
+async fn apply_one(change: &Change<'_>, version: KubernetesVersion, led: Option<&Led>) -> Outcome {
+    let (mut cx, plan) = prepared(change, version, Access::Change).map_err(start)?;
     cx.led = led.cloned();
     replace::resume(&cx).await.map_err(start)?;
-    let options = [(target.local, " --local"), (target.no_drain, " --no-drain")];
-    let options: String = options.iter().filter(|(given, _)| *given).map(|(_, option)| *option).collect();
-    let command = format!("upgrade apply {}{options}", target.version);
+    let command = change.command();
     execute::begin(&cx, &command, false).map_err(start)?;
-    let done = match target.local {
+    let done = match change.options.local {
         true => format!("{} has Kubernetes {version}", cx.node.name),
         false => match fanout::alone(&cx.cluster, &cx.node.name) {
             alone if alone.is_empty() => {
                 format!("all machines of cluster {} have Kubernetes {version}", cx.cluster.name)
             }
             alone => format!(
-                "all machines that {} reaches have Kubernetes {version}; on {}, run `nodeinit upgrade apply {version} --local`",
+                "all machines that {} reaches have Kubernetes {version}; on {}, run `nodeinit {command} --local`",
                 cx.node.name,
                 alone.join(", ")
             ),
@@ -307,6 +422,17 @@ async fn staged(args: &Stage, part: &str, plan: impl Fn(&Cluster, Role, Check) -
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_rollback_goes_back_by_one_minor_version_at_most() {
+        let refusal =
+            |from: &str, to: &str| one_back(from.parse().unwrap(), to.parse().unwrap()).map_err(|e| e.to_string());
+        for to in ["v1.36.4", "v1.36.0", "v1.35.8"] {
+            assert_eq!(refusal("v1.36.4", to), Ok(()));
+        }
+        assert!(refusal("v1.36.4", "v1.34.9").unwrap_err().contains("more than one minor version before"));
+        assert!(refusal("v1.36.4", "v1.37.1").unwrap_err().contains("newer"));
+    }
 
     #[test]
     fn an_upgrade_passes_through_every_minor_version() {

@@ -89,6 +89,8 @@ pub enum StepId {
     Stage(String),
     /// `etcd-snapshot`.
     EtcdSnapshot,
+    /// Etcd lets members of the version of a rollback join.
+    EtcdDowngrade,
     /// `upgrade-begin`.
     UpgradeBegin,
     /// `etcd-first`: the etcd that a release needs before an upgrade to it.
@@ -183,6 +185,7 @@ impl StepId {
             Self::OwnManifests => "addon-manifests",
             Self::UpgradeCheck => "upgrade-check",
             Self::EtcdSnapshot => "etcd-snapshot",
+            Self::EtcdDowngrade => "etcd-downgrade",
             Self::UpgradeBegin => "upgrade-begin",
             Self::EtcdFirst => "etcd-first",
             Self::Drain => "drain",

@@ -22,6 +22,7 @@ use crate::{
         upgrade::{
             check::Check,
             drain::{Drain, Uncordon},
+            etcd_downgrade::EtcdDowngrade,
             etcd_first::{EtcdFirst, image_step},
             kubelet::ReplaceKubelet,
             machine::{EtcdFirstOn, UpgradeMachine},
@@ -54,56 +55,102 @@ pub struct Upgrade {
 /// If the plan is not valid, which is a defect.
 pub fn plan(cluster: &Cluster, node: &Node, reach: &Reach, upgrade: Upgrade) -> Result<Plan, PlanError> {
     let (Upgrade { check, version, drain }, role) = (upgrade, node.role);
-    let leads = role != Role::Worker && *reach == Reach::Everywhere;
     let mut plan = PlanBuilder::default();
     prepare(&mut plan, cluster, role, check);
-    let (mut machines, mut rollout) = (Vec::new(), Rc::<Rollout>::default());
-    if leads {
-        let hosts = fanout::upgrades(cluster, &node.name);
-        hosts.stages.into_iter().for_each(|stage| plan.add(stage, [Id::Fetch]));
-        plan.add_last(TakeSnapshot);
-        if let Some(begin) = rollout_begin::Begin::of(cluster, &hosts.rollout) {
-            plan.add_last(begin);
-        }
-        (machines, rollout) = (hosts.machines, hosts.rollout);
-        etcd_first(&mut plan, cluster, role);
-        if cluster.release.etcd_before_upgrade.is_some() {
-            hosts.etcds.into_iter().for_each(|etcd| plan.add_last(EtcdFirstOn(etcd)));
-        }
-        plan.add_last(Drain { evict: drain });
-    } else {
+    if role == Role::Worker || *reach == Reach::Here {
         plan.add_last(Begin);
+        machine(&mut plan, cluster, role);
+        plan.add_last(version);
+        return plan.build();
     }
-    machine(&mut plan, cluster, role);
-    if leads {
-        plan.add_last(Uncordon { node: node.name.clone() });
-        plan.add_last(Own(rollout.clone()));
+    let hosts = fanout::upgrades(cluster, &node.name);
+    begin(&mut plan, hosts.stages);
+    plan.add_last(EtcdDowngrade);
+    begin_rollout(&mut plan, cluster, &hosts.rollout);
+    etcd_first(&mut plan, cluster, role);
+    if cluster.release.etcd_before_upgrade.is_some() {
+        hosts.etcds.into_iter().for_each(|etcd| plan.add_last(EtcdFirstOn(etcd)));
     }
-    let (workers, masters): (Vec<Host>, Vec<Host>) = machines.into_iter().partition(|host| host.role() == Role::Worker);
-    let upgrade = |plan: &mut PlanBuilder, host: Host, after: Vec<Id>| {
-        let node = host.machine().to_owned();
-        plan.add(UpgradeMachine { host, evict: drain }, after);
-        plan.add(Uncordon { node: node.clone() }, [Id::Host(node)]);
-    };
+    own(&mut plan, cluster, node, drain);
+    plan.add_last(Own(hosts.rollout.clone()));
+    let (workers, masters) = by_role(hosts.machines);
     for master in masters {
-        let after = plan.all();
-        upgrade(&mut plan, master, after);
+        others(&mut plan, vec![master], drain);
     }
-    if leads {
-        objects(&mut plan, cluster);
-    }
-    // So many at a time as the rollout lets.
-    let after = plan.all();
-    workers.into_iter().for_each(|worker| upgrade(&mut plan, worker, after.clone()));
-    plan.add_last(version);
-    if leads {
-        plan.add_last(End(rollout));
-        plan.add_last(Ready);
-        for addon in addons::wanted(cluster) {
-            plan.add(addon, [Id::Ready]);
-        }
-    }
+    objects(&mut plan, cluster);
+    others(&mut plan, workers, drain);
+    end(&mut plan, cluster, version, hosts.rollout);
     plan.build()
+}
+
+/// Copies images to all machines, then returns the workers, the shared objects, the other masters and this one to the former version: no
+/// kubelet or kube-proxy is newer than an API server. Source: Kubernetes' version skew policy.
+///
+/// # Errors
+/// If the plan is not valid, which is a defect.
+pub fn rollback(cluster: &Cluster, node: &Node, upgrade: Upgrade) -> Result<Plan, PlanError> {
+    let Upgrade { check, version, drain } = upgrade;
+    let mut plan = PlanBuilder::default();
+    prepare(&mut plan, cluster, node.role, check);
+    let hosts = fanout::upgrades(cluster, &node.name);
+    begin(&mut plan, hosts.stages);
+    plan.add_last(Begin);
+    hosts.rollout.own_last();
+    let (workers, masters) = by_role(hosts.machines);
+    others(&mut plan, workers, drain);
+    objects(&mut plan, cluster);
+    plan.add_last(EtcdDowngrade);
+    for master in masters {
+        others(&mut plan, vec![master], drain);
+    }
+    begin_rollout(&mut plan, cluster, &hosts.rollout);
+    own(&mut plan, cluster, node, drain);
+    plan.add_last(Own(hosts.rollout.clone()));
+    end(&mut plan, cluster, version, hosts.rollout);
+    plan.build()
+}
+
+/// Prepares the other machines, and takes a snapshot.
+fn begin(plan: &mut PlanBuilder, stages: Vec<Host>) {
+    stages.into_iter().for_each(|stage| plan.add(stage, [Id::Fetch]));
+    plan.add_last(TakeSnapshot);
+}
+
+fn begin_rollout(plan: &mut PlanBuilder, cluster: &Cluster, rollout: &Rc<Rollout>) {
+    if let Some(begin) = rollout_begin::Begin::of(cluster, rollout) {
+        plan.add_last(begin);
+    }
+}
+
+/// Brings this master to the version.
+fn own(plan: &mut PlanBuilder, cluster: &Cluster, node: &Node, drain: bool) {
+    plan.add_last(Drain { evict: drain });
+    machine(plan, cluster, node.role);
+    plan.add_last(Uncordon { node: node.name.clone() });
+}
+
+fn by_role(machines: Vec<Host>) -> (Vec<Host>, Vec<Host>) {
+    machines.into_iter().partition(|host| host.role() == Role::Worker)
+}
+
+/// Brings other machines to the version, as many at a time as the rollout lets.
+fn others(plan: &mut PlanBuilder, hosts: Vec<Host>, drain: bool) {
+    let after = plan.all();
+    for host in hosts {
+        let node = host.machine().to_owned();
+        plan.add(UpgradeMachine { host, evict: drain }, after.clone());
+        plan.add(Uncordon { node: node.clone() }, [Id::Host(node)]);
+    }
+}
+
+/// Records the version, ends the rollout, and applies the addons.
+fn end(plan: &mut PlanBuilder, cluster: &Cluster, version: Version, rollout: Rc<Rollout>) {
+    plan.add_last(version);
+    plan.add_last(End(rollout));
+    plan.add_last(Ready);
+    for addon in addons::wanted(cluster) {
+        plan.add(addon, [Id::Ready]);
+    }
 }
 
 /// Copies images to this machine, and changes nothing that runs.

@@ -1,6 +1,7 @@
 //! The static pods of the control plane: their files, manifests and health.
 
 pub(super) mod back_off;
+pub(super) mod hand_over;
 mod kubelet_ca;
 pub(super) mod restart;
 

@@ -246,11 +246,16 @@ impl Host {
     fn task(&self, cx: &Context) -> Task {
         let version = cx.cluster.version;
         let led = format!(" --led {}", Self::led(cx));
+        let change = if cx.rollout.back { "upgrade rollback" } else { "upgrade apply" };
+        let failure = if cx.rollout.back { "was not rolled back" } else { "was not upgraded" };
         let upgrade = |command: String, failure| Task {
-            look: format!("upgrade plan {version} --local"),
+            look: match cx.rollout.back {
+                true => format!("upgrade rollback {version} --local --plan"),
+                false => format!("upgrade plan {version} --local"),
+            },
             command,
             failure,
-            again: format!("nodeinit upgrade apply {version}"),
+            again: format!("nodeinit {change} {version}"),
         };
         match self.work {
             Work::Up => Task {
@@ -265,7 +270,7 @@ impl Host {
             Work::Etcd => {
                 upgrade(format!("upgrade etcd {version} {STAGED}{led}"), "did not get another version of etcd")
             }
-            Work::Upgrade => upgrade(format!("upgrade apply {version} --local{led}"), "was not upgraded"),
+            Work::Upgrade => upgrade(format!("{change} {version} --local{led}"), failure),
         }
     }
 
@@ -425,7 +430,7 @@ impl Step for Host {
         let name = &self.machine.name;
         match self.work {
             Work::Up => format!("bring up {name} as {} over SSH", self.role),
-            Work::Stage => format!("copy the images of the new version to {name}"),
+            Work::Stage => format!("copy the images of the version to {name}"),
             Work::Etcd => format!("bring etcd on {name} to the version that the upgrade needs"),
             Work::Upgrade => format!("upgrade {name}"),
         }

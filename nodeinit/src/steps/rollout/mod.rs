@@ -97,6 +97,11 @@ impl Rollout {
         BeforeWorkers(self.clone())
     }
 
+    /// Lets the other machines have their turns before the leading master, which changes last.
+    pub fn own_last(&self) {
+        self.own.send_replace(true);
+    }
+
     /// Waits for the turn of a machine, then empties its node. `None`: no API server answers on this master, so that another master must
     /// not wait: the quorum of etcd may need it.
     ///

@@ -29,7 +29,7 @@ fn is_marked(node: &Node) -> bool {
 }
 
 /// Returns all nodes.
-pub(in crate::steps) async fn nodes(client: &KubeClient) -> Result<Vec<Node>, StepError> {
+pub async fn nodes(client: &KubeClient) -> Result<Vec<Node>, StepError> {
     let nodes = client.get::<List<Node>>("/api/v1/nodes").await;
     Ok(nodes.map_err(|e| StepError::caused("cannot list the nodes", e).exit(Exit::TryAgain))?.items)
 }

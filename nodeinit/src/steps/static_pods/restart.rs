@@ -1,6 +1,6 @@
 //! Restarts a static pod with a changed manifest; etcd and the API server one master after the other.
 
-use super::{Healthy, containers, explain, has_pod, keeps, manifest_path};
+use super::{Healthy, containers, explain, hand_over, has_pod, keeps, manifest_path};
 use crate::{
     api::cri::{self, Container, ContainerState, Cri, CriError},
     context::Context,
@@ -96,7 +96,7 @@ async fn stop_and_start(cx: &Context, component: Component, manifest: NewFile) -
     start(cx, component, manifest).await
 }
 
-/// Writes the manifest of a component that does not run, and waits until it is healthy.
+/// Writes the manifest of a component that does not run, and waits until it is healthy. After the API server, kube-vip starts.
 ///
 /// # Errors
 /// If it is not healthy at the deadline, or exits again and again.
@@ -109,7 +109,8 @@ pub(in crate::steps) async fn start(cx: &Context, component: Component, manifest
     tokio::select! {
         healthy = health.wait(cx, &command) => healthy,
         failed = exits_again_and_again(cx, component, &former) => Err(failed),
-    }
+    }?;
+    if component == Component::ApiServer { hand_over::end(cx) } else { Ok(()) }
 }
 
 async fn newest(component: Component) -> Result<Option<Container>, CriError> {
@@ -141,12 +142,15 @@ async fn replaced(cx: &Context, former: Option<Container>, turn: &mut Turn) -> R
     Ok(wait.at_most_every(PAUSE).until(look).await?)
 }
 
-/// Stops the component: removes its manifest, and waits until the kubelet has removed its pod.
+/// Stops the component: removes its manifest, and waits until the kubelet has removed its pod. Before the API server, kube-vip.
 ///
 /// # Errors
 /// If the manifest cannot be removed, or containerd does not answer.
 pub(in crate::steps) async fn stop(cx: &Context, component: Component) -> Result<(), StepError> {
     let name = component.name();
+    if component == Component::ApiServer {
+        hand_over::release(cx).await?;
+    }
     let listed = containers(component).await;
     let former = listed.map_err(|e| StepError::caused(format!("cannot list the containers of {name}"), e))?;
     cx.files.remove_file(manifest_path(component))?;

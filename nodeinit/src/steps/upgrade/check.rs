@@ -82,9 +82,13 @@ impl Step for Check {
                 let nodes = nodes(client(cx)?).await?;
                 problems.extend(etcd(cx, &nodes).await?);
                 problems.extend(self.nodes(cx, &nodes, drain).await?);
-                problems.extend(removed_apis(cx).await?);
+                if !cx.rollout.back {
+                    problems.extend(removed_apis(cx).await?);
+                }
             }
-            Scope::Machine if cx.node.role == Role::Worker => problems.extend(older_masters(cx).await?),
+            Scope::Machine if cx.node.role == Role::Worker && !cx.rollout.back => {
+                problems.extend(older_masters(cx).await?)
+            }
             Scope::Machine | Scope::Images => {}
         }
         match refusal(&problems) {
@@ -205,7 +209,11 @@ impl Check {
             let version = &node.status.node_info.kubelet_version;
             match version.parse::<KubernetesVersion>() {
                 Ok(found) if found == to => continue,
-                Ok(found) if found > to => {
+                Ok(found) if cx.rollout.back && found.minor > to.minor + 1 => {
+                    let what = format!("the kubelet of {name} is {found}, more than one minor version after {to}");
+                    problems.push(Problem(what, "a rollback is possible to the minor version before only".to_owned()));
+                }
+                Ok(found) if found > to && !cx.rollout.back => {
                     let what = format!("the kubelet of {name} is {found}, which is newer than {to}");
                     problems.push(Problem(what, "upgrade to that version, or replace the machine".into()));
                 }

@@ -98,7 +98,7 @@ impl Step for EtcdFirst {
         // The API server does not change: it starts again in either case.
         let restored = restore(cx).await;
         turn.end().await;
-        let failed = |what: String| StepError::new(what).hint(rerun(cx.cluster.version));
+        let failed = |what: String| StepError::new(what).hint(rerun(cx));
         match (replaced, restored) {
             (Ok(()), Ok(())) => Ok(()),
             (Ok(()), Err(e)) => Err(failed(format!("the API server does not work again: {e}"))),

@@ -129,11 +129,11 @@ async fn go_back(cx: &Context, why: StepError) -> StepError {
     cx.report.note(&StepId::ReplaceKubelet.name(), format!("{why}; returning to the former kubelet"));
     let what = format!("the kubelet of {} does not work on {}: {why}", cx.cluster.version, cx.node.name);
     match restore(cx).await {
-        Ok(()) => StepError::new(format!("{what}; the former kubelet runs again")).hint(rerun(cx.cluster.version)),
+        Ok(()) => StepError::new(format!("{what}; the former kubelet runs again")).hint(rerun(cx)),
         Err(e) => StepError::new(format!("{what}; the former kubelet does not work either: {e}")).hint(format!(
             "see `journalctl -u kubelet` on {}; {}",
             cx.node.name,
-            rerun(cx.cluster.version)
+            rerun(cx)
         )),
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod drain;
+pub mod etcd_downgrade;
 pub mod etcd_first;
 mod former;
 pub mod kubelet;
@@ -11,9 +12,15 @@ pub mod replace;
 pub mod snapshot;
 pub mod takeover;
 
-use nodeinit_config::versions::KubernetesVersion;
+use crate::context::Context;
 
-/// The hint of an error after which the upgrade can go on.
-fn rerun(version: KubernetesVersion) -> String {
-    format!("fix the cause, then run `nodeinit upgrade apply {version}` again, which resumes the upgrade")
+/// The command that resumes what is under way.
+fn command(cx: &Context) -> String {
+    let subcommand = if cx.rollout.back { "rollback" } else { "apply" };
+    format!("nodeinit upgrade {subcommand} {}", cx.cluster.version)
+}
+
+/// The hint of an error after which it can go on.
+fn rerun(cx: &Context) -> String {
+    format!("fix the cause, then run `{}` again, which resumes", command(cx))
 }

@@ -15,7 +15,7 @@ use crate::{
     steps::{
         cluster,
         etcd::Turn,
-        static_pods::{self, Healthy, manifest_path, restart},
+        static_pods::{self, Healthy, hand_over, manifest_path, restart},
     },
 };
 use async_trait::async_trait;
@@ -84,7 +84,7 @@ impl Step for ReplaceControlPlane {
         }
         let mut turn = Turn::take(cx, &[Etcd, ApiServer]).await?;
         let replaced = match replace(cx, manifests, &mut turn).await {
-            Ok(()) => turn.succeeded(cx).await.map_err(|e| e.hint(rerun(cx.cluster.version))),
+            Ok(()) => turn.succeeded(cx).await.map_err(|e| e.hint(rerun(cx))),
             Err(Failure(name, why)) => Err(go_back(cx, name, why).await),
         };
         turn.end().await;
@@ -151,10 +151,10 @@ async fn go_back(cx: &Context, failed: &'static str, why: StepError) -> StepErro
     cx.report.note(&StepId::ReplaceControlPlane.name(), format!("{failed}: {why}; returning to the former version"));
     let what = format!("{failed} of Kubernetes {version} does not work on {}: {why}", cx.node.name);
     match restore(cx).await {
-        Ok(()) => StepError::new(format!("{what}; the former version runs again")).hint(rerun(version)),
+        Ok(()) => StepError::new(format!("{what}; the former version runs again")).hint(rerun(cx)),
         Err(e) => StepError::new(format!("{what}; the former version does not work either: {e}"))
             .exit(Exit::Failed)
-            .hint(format!("see `journalctl -u kubelet` and /var/log/pods on {}; {}", cx.node.name, rerun(version))),
+            .hint(format!("see `journalctl -u kubelet` and /var/log/pods on {}; {}", cx.node.name, rerun(cx))),
     }
 }
 
@@ -176,7 +176,7 @@ pub(super) async fn restore(cx: &Context) -> Result<(), StepError> {
         Healthy(component).wait(cx, &static_pods::placed_command(cx, component)?).await?;
         former::forget(cx, component.name()).await?;
     }
-    Ok(())
+    hand_over::end(cx)
 }
 
 /// If the kubelet is replaced, keeps all manifests, also that of a new etcd: the former kubelet would start another pod of it while the
@@ -202,6 +202,7 @@ pub async fn bring_back(cx: &Context) -> Result<Vec<&'static str>, StepError> {
             back.push(component.name());
         }
     }
+    hand_over::end(cx)?;
     Ok(back)
 }
 
