@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build packages check lint lab test test-hosts test-containerd test-official test-kills test-long test-guest test-releases test-upgrade test-lead test-debian13 test-power test-etcd test-security test-packages test-openstack demo demo-down demo-openstack demo-openstack-down bench bench-bundle bench-join bench-openstack bench-pairs bench-upgrade clean
+.PHONY: help build packages check lint lab test test-hosts test-containerd test-official test-kills test-long test-guest test-releases test-upgrade test-rollback test-lead test-debian13 test-power test-etcd test-security test-packages test-openstack demo demo-down demo-openstack demo-openstack-down bench bench-bundle bench-join bench-openstack bench-pairs bench-upgrade clean
 
 target := $(or $(CARGO_TARGET_DIR),target)/x86_64-unknown-linux-gnu
 binary := $(target)/release/nodeinit
@@ -108,6 +108,14 @@ test-upgrade: build ## test upgrades from v1.35.8 to v1.36.4, or FROM=VERSION TO
 	tests/lab/prepare.sh
 	$(call host-tests,-p nodeinit-tests --features lab --test lab -- --include-ignored upgrade::)
 	$(call host-tests,-p nodeinit-tests --features lab --test lab -- --include-ignored rolling::)
+
+test-rollback: export LAB_VERSION := $(or $(FROM),v1.36.4)
+test-rollback: export LAB_NEXT := $(or $(TO),v1.37.1)
+test-rollback: build ## test the rollback of an upgrade from v1.36.4 to v1.37.1, with that of etcd from 3.7 to 3.6 (root; 15 minutes, builds included)
+	LAB_VERSION=$(LAB_NEXT) tests/lab/prepare.sh
+	LAB_VERSION= tests/lab/addons.sh etcd-3.6
+	tests/lab/prepare.sh
+	$(call host-tests,-p nodeinit-tests --features lab --test lab -- --include-ignored rolled_back)
 
 test-lead: build ## test leading from every master, and the replacement of every machine (root; 10 minutes)
 	tests/lab/prepare.sh

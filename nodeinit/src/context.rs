@@ -21,6 +21,7 @@ use nodeinit_base::sha256_hex;
 use nodeinit_config::{
     Cluster, Loaded, Local,
     cluster::{Node, Share},
+    versions::KubernetesVersion,
 };
 use std::{
     collections::BTreeSet,
@@ -48,6 +49,21 @@ pub struct RolloutOptions {
     pub at_boot: bool,
     /// Whether this machine's static pods stay as they are, because they were healthy at boot.
     pub keeps_static_pods: bool,
+}
+
+impl RolloutOptions {
+    /// Returns the arguments that bring a machine to this version, or resume that.
+    #[must_use]
+    pub fn upgrade_command(&self, version: KubernetesVersion) -> String {
+        let subcommand = if self.back { "rollback" } else { "apply" };
+        format!("upgrade {subcommand} {version}")
+    }
+
+    /// Returns what it is, as a noun.
+    #[must_use]
+    pub const fn change(&self) -> &'static str {
+        if self.back { "rollback" } else { "upgrade" }
+    }
 }
 
 impl Default for RolloutOptions {

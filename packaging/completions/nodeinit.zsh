@@ -1253,7 +1253,7 @@ json\:"One JSON object per line"))' \
 '--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-'::version -- The version to return to; the default is the version that the machines had before the unfinished upgrade:_default' \
+'::version -- The version to return to, which a machine needs with --local whose upgrade has ended; the default is the version from before the unfinished upgrade:_default' \
 && ret=0
 ;;
 (help)

@@ -175,7 +175,6 @@ pub(crate) fn a_replacement_resumes_after_a_kill_at_every_point() {
     eprintln!("the counter is {}, and was never behind", counter.end());
 }
 
-/// The first master, then the second one, and a worker are replaced by empty machines.
 /// Power cuts of the new machine and of the leading master, while etcd begins on the new machine.
 pub(crate) fn a_replacement_survives_power_cuts() {
     let cluster = Cluster::with_images(3, 0);
@@ -213,6 +212,7 @@ pub(crate) fn a_replacement_survives_power_cuts() {
     eprintln!("the counter is {}, and was never behind", counter.end());
 }
 
+/// The first master, then the second one, and a worker are replaced by empty machines.
 pub(crate) fn every_machine_is_replaced() {
     let cluster = Cluster::with_images(3, 1);
     cluster.up();

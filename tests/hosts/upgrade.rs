@@ -3,6 +3,7 @@
 use crate::{
     kill::{kill_over_ssh, killed_at},
     load::Load,
+    virtual_address,
 };
 use nodeinit_tests::{Cluster, Counter, Host, Output, Running, newest_version, pages, release_directory_of, version};
 use std::collections::BTreeSet;
@@ -37,6 +38,11 @@ spec:
       containers: [{name: pinned, image: "localhost/tools:lab", command: [sleep, infinity]}]
 "#;
 
+fn next_version() -> String {
+    std::env::var("LAB_NEXT")
+        .unwrap_or_else(|_| panic!("LAB_NEXT is not set to the next version: run `make test-upgrade`"))
+}
+
 /// A cluster, and the version to which it is upgraded.
 struct Upgrade {
     cluster: Cluster,
@@ -46,10 +52,13 @@ struct Upgrade {
 impl Upgrade {
     /// Starts a cluster of the lab's version, and configures the artifacts of the next one.
     fn ready(masters: usize, workers: usize) -> Self {
-        let next = std::env::var("LAB_NEXT")
-            .unwrap_or_else(|_| panic!("LAB_NEXT is not set to the next version: run `make test-upgrade`"));
-        let cluster = Cluster::with_images(masters, workers);
+        Self::of(Cluster::with_images(masters, workers))
+    }
+
+    /// Creates a cluster of the lab's version on these hosts, and configures the artifacts of the next one.
+    fn of(cluster: Cluster) -> Self {
         cluster.up();
+        let next = next_version();
         let upgrade = Self { cluster, next };
         upgrade.first().configure(&upgrade.artifacts());
         upgrade
@@ -136,9 +145,12 @@ impl Upgrade {
     }
 }
 
+/// The clients use a virtual address. The other tests under load have a load balancer.
 #[allow(clippy::disallowed_methods, reason = "the picture is for the documentation")]
 pub(crate) fn three_masters_and_two_workers_under_load() {
-    let upgrade = Upgrade::ready(3, 2);
+    let cluster = Cluster::with_images(3, 2);
+    virtual_address::use_for(&cluster);
+    let upgrade = Upgrade::of(cluster);
     let (first, next) = (upgrade.first(), &upgrade.next);
     first.nodeinit("upgrade apply v1.2.3").exits(64).says(&["is older than", &version()]);
     first.nodeinit("upgrade apply v1.99.0").exits(64).says(&["does not support Kubernetes v1.99.0"]);
@@ -420,8 +432,7 @@ fn artifacts_of_every_version(host: &Host) {
 pub(crate) fn an_unfinished_upgrade_is_rolled_back_under_load() {
     let cluster = Cluster::with_images(3, 2);
     cluster.up();
-    let next = std::env::var("LAB_NEXT").unwrap_or_else(|_| panic!("LAB_NEXT is not set: run `make test-upgrade`"));
-    let upgrade = Upgrade { cluster, next };
+    let upgrade = Upgrade { cluster, next: next_version() };
     let (first, worker, next) = (upgrade.first(), &upgrade.cluster.workers[0], &upgrade.next);
     artifacts_of_every_version(first);
     first.run(&upgrade.page(3)).exits(64).says(&["no upgrade is under way: all nodes have"]);

@@ -34,11 +34,7 @@ pub(crate) fn the_api_answers_at_the_virtual_address() {
 
 pub(crate) fn the_address_moves_when_its_holder_is_gone() {
     let cluster = Cluster::with_images(3, 1);
-    let address = &cluster.first().spare_address();
-    for master in &cluster.masters {
-        master.import_addons(&["kube-vip"]);
-    }
-    configure(cluster.first(), address);
+    let address = &use_for(&cluster);
     cluster.up();
     let worker = &cluster.workers[0];
     let held = holder(&cluster, address);
@@ -59,13 +55,13 @@ pub(crate) fn the_address_moves_when_its_holder_is_gone() {
 
 pub(crate) fn the_address_moves_before_its_holder_restarts() {
     let cluster = Cluster::with_images(3, 1);
-    let (first, address) = (cluster.first(), &cluster.first().spare_address());
-    for master in &cluster.masters {
-        master.import_addons(&["kube-vip"]);
-    }
-    configure(first, address);
+    let (first, address) = (cluster.first(), &use_for(&cluster));
     cluster.up();
-    let load = Load::on(&cluster);
+    let moves = || {
+        let lease = "-n kube-system get lease nodeinit-virtual-address -o jsonpath={.spec.leaseTransitions}";
+        first.kubectl(lease).trim().parse::<u32>().unwrap_or_default()
+    };
+    let (load, before) = (Load::on(&cluster), moves());
     first.must("echo 'apiServer: {extraArgs: {event-ttl: 2h}}' >>/etc/nodeinit/config.yaml");
     let up = first.nodeinit("up");
     eprintln!("{}", up.text());
@@ -74,14 +70,25 @@ pub(crate) fn the_address_moves_before_its_holder_restarts() {
         master.must("pgrep -af 'kube-apiserver .*--event-ttl=2h'; ls /etc/kubernetes/manifests/kube-vip.yaml; [ ! -e /var/lib/nodeinit/kube-vip.yaml ]");
     }
     load.end_within_limits();
+    assert!(moves() > before, "the address has not moved");
     assert_eq!(holder(&cluster, address).len(), 1, "one holds it, and no other");
     first.nodeinit("plan").exits(0).says(&["nothing to do"]);
 }
 
+/// Configures a virtual address of the control plane, and returns it.
+pub(crate) fn use_for(cluster: &Cluster) -> String {
+    for master in &cluster.masters {
+        master.import_addons(&["kube-vip"]);
+    }
+    let address = cluster.first().spare_address();
+    configure(cluster.first(), &address);
+    address
+}
+
 fn configure(host: &Host, address: &str) {
-    host.configure(&format!(
-        "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\ncontrolPlane: {{virtualAddress: {address}}}\n"
-    ));
+    let text =
+        format!("apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\ncontrolPlane: {{virtualAddress: {address}}}\n");
+    host.put("/etc/nodeinit/conf.d/40-address.yaml", &text);
 }
 
 /// Returns the masters that have the address on an interface; a master without power has none.

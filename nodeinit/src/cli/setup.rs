@@ -18,7 +18,7 @@ use crate::{
     render::Manifests,
     steps::upgrade::record::KEY,
 };
-use nodeinit_config::{Loaded, cluster::Cluster};
+use nodeinit_config::{Loaded, cluster::Cluster, versions::KubernetesVersion};
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 /// The lock of the process that changes this machine.
@@ -37,8 +37,15 @@ pub(super) enum Access {
 pub(super) fn refuse_changes(cx: &Context) -> Result<(), StepError> {
     let (values, known) = (immutable::values(cx), cx.journal.state());
     if let Some(version) = known.upgrade {
-        let what = format!("the upgrade of this machine to {version} has not ended");
-        let hint = format!("run `nodeinit upgrade apply {version}` on a master, which resumes the upgrade");
+        let parsed = |text: &str| text.parse::<KubernetesVersion>().ok();
+        let former = known.fixed.as_ref().and_then(|fixed| parsed(fixed.get(KEY)?));
+        let back = parsed(&version).zip(former).is_some_and(|(version, former)| version <= former);
+        let change = if back { "rollback" } else { "upgrade" };
+        let what = format!("the {change} of this machine to {version} has not ended");
+        let hint = match back {
+            true => "run `nodeinit upgrade rollback` on a master, which resumes the rollback".to_owned(),
+            false => format!("run `nodeinit upgrade apply {version}` on a master, which resumes the upgrade"),
+        };
         return Err(StepError::new(what).exit(Exit::Failed).hint(hint));
     }
     match known.fixed {

@@ -333,6 +333,8 @@ async fn run(cx: &Context, command: &str, reach: &Reach, permit: Permit) -> Resu
     if exit == Exit::Done {
         // They were sent for this run only. If they cannot be removed, a reboot does it: they are in memory.
         let _ = cx.files.remove_file(SENT_SECRETS);
+    } else {
+        replace::start_again(cx, command).await?;
     }
     Ok(exit)
 }

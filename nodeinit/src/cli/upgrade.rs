@@ -5,7 +5,8 @@ use super::{
     setup::{self, Access},
 };
 use crate::{
-    context::Context,
+    api::kube::types::Node,
+    context::{Context, RolloutOptions},
     engine::{
         error::{Exit, StepError},
         led::Led,
@@ -67,7 +68,7 @@ pub(super) struct Target {
 
 #[derive(Args)]
 pub(super) struct Rollback {
-    /// The version to return to; the default is the version that the machines had before the unfinished upgrade
+    /// The version to return to, which a machine needs with --local whose upgrade has ended; the default is the version from before the unfinished upgrade
     version: Option<KubernetesVersion>,
     /// Show the changes of each machine in order, and change nothing; exit code 2 if there are changes
     #[arg(long)]
@@ -108,8 +109,8 @@ impl Change<'_> {
         let Options { local, no_drain, .. } = self.options;
         let options = [(*local, " --local"), (*no_drain, " --no-drain")];
         let options: String = options.iter().filter(|(given, _)| *given).map(|(_, option)| *option).collect();
-        let subcommand = if self.back { "rollback" } else { "apply" };
-        format!("upgrade {subcommand} {}{options}", self.version)
+        let rollout = RolloutOptions { back: self.back, ..RolloutOptions::default() };
+        format!("{}{options}", rollout.upgrade_command(self.version))
     }
 }
 
@@ -209,60 +210,94 @@ fn route(change: &Change) -> Result<Vec<KubernetesVersion>, StepError> {
     let (recorded, under_way) = (recorded(&cx)?, under_way(&cx));
     if change.back {
         let newest = under_way.map_or(recorded, |version| version.max(recorded));
-        return one_back(newest, change.version).map(|()| vec![change.version]);
+        return one_back(recorded, newest, change.version).map(|()| vec![change.version]);
     }
-    if let Some(newer) = under_way.filter(|version| *version > change.version) {
-        let what = format!("an upgrade of this machine to {newer} has begun, and {} is older", change.version);
-        let hint = format!("run `nodeinit upgrade apply {newer}`, or `nodeinit upgrade rollback`");
-        return Err(StepError::new(what).exit(Exit::Usage).hint(hint));
+    let refused = |what: String, hint: String| Err(StepError::new(what).exit(Exit::Usage).hint(hint));
+    match under_way {
+        Some(newer) if newer > change.version => {
+            let what = format!("an upgrade of this machine to {newer} has begun, and {} is older", change.version);
+            return refused(what, format!("run `nodeinit upgrade apply {newer}`, or `nodeinit upgrade rollback`"));
+        }
+        Some(former) if former == change.version && former <= recorded => {
+            let what = format!("a rollback of this machine to {former} has begun");
+            return refused(what, "run `nodeinit upgrade rollback`, which resumes it".to_owned());
+        }
+        _ => {}
     }
     let known: Vec<KubernetesVersion> = cx.loaded.known_releases().iter().map(|release| release.tested).collect();
     let route = between(recorded, change.version, &known);
     route.map_err(|(what, hint)| StepError::new(what).exit(Exit::Usage).hint(hint))
 }
 
-/// Refuses a rollback to a newer version, or by more than one minor version.
-fn one_back(from: KubernetesVersion, to: KubernetesVersion) -> Result<(), StepError> {
+/// Refuses a rollback to a newer version than the `recorded` one, or to one more than one minor version before the `newest` here.
+fn one_back(recorded: KubernetesVersion, newest: KubernetesVersion, to: KubernetesVersion) -> Result<(), StepError> {
     let refused = |what: String, hint: &str| Err(StepError::new(what).exit(Exit::Usage).hint(hint));
-    match to {
-        to if to > from => {
-            refused(format!("{to} is newer than {from}, which this machine has"), "use `nodeinit upgrade apply`")
+    if to > recorded {
+        let what = format!("{to} is newer than {recorded}, which this machine has");
+        return refused(what, "use `nodeinit upgrade apply`");
+    }
+    if (to.major, to.minor + 1) < (newest.major, newest.minor) {
+        let hint = "a rollback is possible to the minor version before only; a snapshot of etcd from before each upgrade is in /var/backups/nodeinit";
+        return refused(format!("{to} is more than one minor version before {newest}"), hint);
+    }
+    Ok(())
+}
+
+/// Returns the version from before the unfinished upgrade; with `--local`, the one that the command names.
+async fn former(args: &Rollback) -> Result<KubernetesVersion, StepError> {
+    let cx = setup::context(&args.options.common, Access::Look)?;
+    let own = recorded(&cx)?;
+    let refused = |what: String, hint: &str| Err(StepError::new(what).exit(Exit::Usage).hint(hint));
+    let found = match (under_way(&cx), args.options.local, args.version) {
+        (_, true, Some(version)) => return Ok(version),
+        (Some(under_way), ..) => own.min(under_way),
+        (None, true, None) => {
+            let what = format!("the upgrade of this machine to {own} has ended");
+            return refused(
+                what,
+                "name the version that the masters return to: `nodeinit upgrade rollback VERSION --local`",
+            );
         }
-        to if (to.major, to.minor + 1) < (from.major, from.minor) => {
-            let hint = "see docs/how-to/upgrade.md";
-            refused(format!("{to} is more than one minor version before {from}"), hint)
-        }
-        _ => Ok(()),
+        (None, false, _) => match of_nodes(&nodes(client(&cx)?).await?, &cx.cluster, own).map(BTreeSet::into_iter) {
+            Ok(mut versions) if versions.len() == 2 => versions.next().unwrap_or(own),
+            Ok(versions) if versions.len() < 2 => {
+                let hint = "an upgrade that has ended is not rolled back; one that has just begun on another master is rolled back there";
+                return refused(format!("no upgrade is under way: all nodes have {own}"), hint);
+            }
+            Ok(versions) => {
+                let versions: Vec<String> = versions.map(|version| version.to_string()).collect();
+                let what = format!("the nodes have more than two versions: {}", versions.join(", "));
+                return refused(what, "bring them to two versions with `nodeinit upgrade apply`");
+            }
+            Err(e) => return Err(e),
+        },
+    };
+    match args.version {
+        Some(wanted) if wanted != found => refused(
+            format!("the unfinished upgrade began at {found}, not at {wanted}"),
+            "run the command without a version",
+        ),
+        _ => Ok(found),
     }
 }
 
-/// Returns the version from before the unfinished upgrade.
-async fn former(options: &Options) -> Result<KubernetesVersion, StepError> {
-    let cx = setup::context(&options.common, Access::Look)?;
-    let own = recorded(&cx)?;
-    if let Some(under_way) = under_way(&cx) {
-        return Ok(own.min(under_way));
-    }
-    let hint = "if the upgrade has ended on some machine, name the version: `nodeinit upgrade rollback VERSION`";
-    let none = |what| StepError::new(what).exit(Exit::Usage).hint(hint);
-    if options.local {
-        return Err(none(format!("no upgrade of this machine, which has {own}, is under way")));
-    }
-    let nodes = nodes(client(&cx)?).await?;
-    let versions: BTreeSet<KubernetesVersion> =
-        nodes.iter().filter_map(|node| node.status.node_info.kubelet_version.parse().ok()).chain([own]).collect();
-    match versions.first() {
-        Some(oldest) if versions.len() > 1 => Ok(*oldest),
-        _ => Err(none(format!("no upgrade is under way: all nodes have {own}"))),
-    }
+/// Returns the versions that the configured machines have.
+fn of_nodes(
+    nodes: &[Node],
+    cluster: &Cluster,
+    own: KubernetesVersion,
+) -> Result<BTreeSet<KubernetesVersion>, StepError> {
+    let is_configured = |node: &&Node| cluster.machines().any(|(machine, _)| machine.name == node.metadata.name);
+    let version = |node: &Node| {
+        let version = node.status.node_info.kubelet_version.parse();
+        version.map_err(|e| StepError::caused(format!("cannot read the version of node {}", node.metadata.name), e))
+    };
+    nodes.iter().filter(is_configured).map(version).chain([Ok(own)]).collect()
 }
 
 async fn rollback(args: &Rollback) -> Outcome {
     let lock = if args.plan { None } else { Some(setup::lock().map_err(|error| (LOCK.to_owned(), error))?) };
-    let version = match args.version {
-        Some(version) => version,
-        None => former(&args.options).await.map_err(start)?,
-    };
+    let version = former(args).await.map_err(start)?;
     let change = Change { version, back: true, options: &args.options };
     match lock {
         Some(_) => apply_locked(&change).await,
@@ -390,9 +425,7 @@ async fn apply_one(change: &Change<'_>, version: KubernetesVersion, led: Option<
     let exit = execute::run(&cx, &command, &plan, &done).await;
     if exit != Exit::Done {
         // Ctrl-C may have come while the control plane was stopped.
-        for name in replace::bring_back(&cx).await.map_err(start)? {
-            cx.report.note(&command, format!("started the former {name} again"));
-        }
+        replace::start_again(&cx, &command).await.map_err(start)?;
     }
     Ok(exit)
 }
@@ -416,22 +449,50 @@ async fn staged(args: &Stage, part: &str, plan: impl Fn(&Cluster, Role, Check) -
     let command = format!("upgrade {part} {}", args.version);
     execute::begin(&cx, &command, false).map_err(start)?;
     let done = format!("{} is prepared for Kubernetes {}", cx.node.name, args.version);
-    Ok(execute::run(&cx, &command, &plan, &done).await)
+    let exit = execute::run(&cx, &command, &plan, &done).await;
+    if exit != Exit::Done {
+        replace::start_again(&cx, &command).await.map_err(start)?;
+    }
+    Ok(exit)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::context::testing::context_of;
+    use serde_json::json;
 
     #[test]
     fn a_rollback_goes_back_by_one_minor_version_at_most() {
-        let refusal =
-            |from: &str, to: &str| one_back(from.parse().unwrap(), to.parse().unwrap()).map_err(|e| e.to_string());
+        let refusal = |recorded: &str, newest: &str, to: &str| {
+            let [recorded, newest, to] = [recorded, newest, to].map(|version| version.parse().unwrap());
+            one_back(recorded, newest, to).map_err(|e| e.to_string())
+        };
         for to in ["v1.36.4", "v1.36.0", "v1.35.8"] {
-            assert_eq!(refusal("v1.36.4", to), Ok(()));
+            assert_eq!(refusal("v1.36.4", "v1.36.4", to), Ok(()));
         }
-        assert!(refusal("v1.36.4", "v1.34.9").unwrap_err().contains("more than one minor version before"));
-        assert!(refusal("v1.36.4", "v1.37.1").unwrap_err().contains("newer"));
+        assert!(refusal("v1.36.4", "v1.36.4", "v1.34.9").unwrap_err().contains("more than one minor version before"));
+        assert!(
+            refusal("v1.35.8", "v1.36.4", "v1.36.4").unwrap_err().contains("newer"),
+            "workers would be upgraded first"
+        );
+    }
+
+    #[test]
+    fn only_the_versions_of_configured_machines_count() {
+        let (_dir, cx) = context_of(
+            "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nmasters: [{name: m1, address: 10.0.0.11}]\nworkers: [{name: w1}]\n",
+        );
+        let node = |name: &str, version: &str| -> Node {
+            serde_json::from_value(
+                json!({"metadata": {"name": name}, "status": {"nodeInfo": {"kubeletVersion": version}}}),
+            )
+            .unwrap()
+        };
+        let own = "v1.36.4".parse().unwrap();
+        let versions = |nodes: &[Node]| of_nodes(nodes, &cx.cluster, own).map(|found| found.len());
+        assert_eq!(versions(&[node("m1", "v1.36.4"), node("w1", "v1.35.8"), node("other", "v1.33.0")]).unwrap(), 2);
+        assert!(versions(&[node("w1", "?")]).is_err());
     }
 
     #[test]

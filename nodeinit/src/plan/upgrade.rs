@@ -58,7 +58,7 @@ pub fn plan(cluster: &Cluster, node: &Node, reach: &Reach, upgrade: Upgrade) -> 
     let mut plan = PlanBuilder::default();
     prepare(&mut plan, cluster, role, check);
     if role == Role::Worker || *reach == Reach::Here {
-        plan.add_last(Begin);
+        plan.add_last(Begin { leads_back: false });
         machine(&mut plan, cluster, role);
         plan.add_last(version);
         return plan.build();
@@ -94,7 +94,7 @@ pub fn rollback(cluster: &Cluster, node: &Node, upgrade: Upgrade) -> Result<Plan
     prepare(&mut plan, cluster, node.role, check);
     let hosts = fanout::upgrades(cluster, &node.name);
     begin(&mut plan, hosts.stages);
-    plan.add_last(Begin);
+    plan.add_last(Begin { leads_back: true });
     hosts.rollout.own_last();
     let (workers, masters) = by_role(hosts.machines);
     others(&mut plan, workers, drain);
@@ -175,7 +175,7 @@ pub fn etcd(cluster: &Cluster, role: Role, check: Check) -> Result<Plan, PlanErr
 }
 
 fn etcd_first(plan: &mut PlanBuilder, cluster: &Cluster, role: Role) {
-    plan.add_last(Begin);
+    plan.add_last(Begin { leads_back: false });
     if role != Role::Worker && cluster.release.etcd_before_upgrade.is_some() {
         plan.add_last(EtcdFirst);
     }
@@ -231,6 +231,10 @@ mod tests {
     use crate::{context::testing::context_of, steps::upgrade::check::Scope};
 
     fn steps(role: Role, reach: &Reach) -> Vec<String> {
+        planned(role, |cluster, node, upgrade| plan(cluster, node, reach, upgrade))
+    }
+
+    fn planned(role: Role, plan: impl Fn(&Cluster, &Node, Upgrade) -> Result<Plan, PlanError>) -> Vec<String> {
         let (_dir, cx) = context_of(
             "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.36.4}\n\
              masters: [{name: m1, address: 10.0.0.11}, {name: m2, address: 10.0.0.12}]\nworkers: [{name: w1, address: 10.0.0.21}]\n",
@@ -240,7 +244,7 @@ mod tests {
             version: Version { configured: cx.cluster.version, written: None },
             drain: true,
         };
-        let plan = plan(&cx.cluster, &Node { role, ..(*cx.node).clone() }, reach, upgrade).unwrap();
+        let plan = plan(&cx.cluster, &Node { role, ..(*cx.node).clone() }, upgrade).unwrap();
         plan.nodes().iter().map(|node| node.id.to_string()).collect()
     }
 
@@ -264,9 +268,34 @@ mod tests {
             "version",
             "ready",
         ];
-        let positions =
-            order.map(|name| all.iter().position(|step| step == name).unwrap_or_else(|| panic!("no {name}: {all:?}")));
-        assert!(positions.is_sorted(), "{all:?}");
+        in_order(&all, &order);
+    }
+
+    fn in_order(all: &[String], order: &[&str]) {
+        let position =
+            |name: &&str| all.iter().position(|step| step == name).unwrap_or_else(|| panic!("no {name}: {all:?}"));
+        assert!(order.iter().map(position).is_sorted(), "{all:?}");
+    }
+
+    #[test]
+    fn a_rollback_begins_with_the_workers_and_ends_with_the_leading_master() {
+        let order = [
+            "upgrade-check",
+            "stage-m2",
+            "etcd-snapshot",
+            "upgrade-begin",
+            "host-w1",
+            "uncordon-w1",
+            "cluster-config",
+            "etcd-downgrade",
+            "host-m2",
+            "uncordon-m2",
+            "drain",
+            "upgrade-control-plane",
+            "version",
+            "ready",
+        ];
+        in_order(&planned(Role::FirstMaster, rollback), &order);
     }
 
     #[test]

@@ -9,7 +9,10 @@ use crate::{
     },
     host::{files::NewFile, net},
     render::{self, static_pod},
-    steps::{cluster, static_pods},
+    steps::{
+        cluster,
+        static_pods::{self, hand_over},
+    },
 };
 use async_trait::async_trait;
 use nodeinit_base::Wait;
@@ -42,7 +45,7 @@ impl Step for PlaceKubeVip {
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
         let wanted = manifest(cx)?;
-        Ok(match static_pods::keeps(cx, &wanted.path) {
+        Ok(match static_pods::keeps(cx, &wanted.path) || hand_over::is_under_way(cx) {
             true => State::Done,
             false => State::of(cx.differing(&[wanted])?),
         })

@@ -246,16 +246,15 @@ impl Host {
     fn task(&self, cx: &Context) -> Task {
         let version = cx.cluster.version;
         let led = format!(" --led {}", Self::led(cx));
-        let change = if cx.rollout.back { "upgrade rollback" } else { "upgrade apply" };
-        let failure = if cx.rollout.back { "was not rolled back" } else { "was not upgraded" };
+        let change = cx.rollout.upgrade_command(version);
         let upgrade = |command: String, failure| Task {
             look: match cx.rollout.back {
-                true => format!("upgrade rollback {version} --local --plan"),
+                true => format!("{change} --local --plan"),
                 false => format!("upgrade plan {version} --local"),
             },
             command,
             failure,
-            again: format!("nodeinit {change} {version}"),
+            again: format!("nodeinit {change}"),
         };
         match self.work {
             Work::Up => Task {
@@ -265,12 +264,13 @@ impl Host {
                 again: "nodeinit up".to_owned(),
             },
             Work::Stage => {
-                upgrade(format!("upgrade stage {version} {STAGED}{led}"), "cannot be prepared for the upgrade")
+                upgrade(format!("upgrade stage {version} {STAGED}{led}"), "cannot be prepared for the version")
             }
             Work::Etcd => {
                 upgrade(format!("upgrade etcd {version} {STAGED}{led}"), "did not get another version of etcd")
             }
-            Work::Upgrade => upgrade(format!("{change} {version} --local{led}"), failure),
+            Work::Upgrade if cx.rollout.back => upgrade(format!("{change} --local{led}"), "was not rolled back"),
+            Work::Upgrade => upgrade(format!("{change} --local{led}"), "was not upgraded"),
         }
     }
 
@@ -432,7 +432,7 @@ impl Step for Host {
             Work::Up => format!("bring up {name} as {} over SSH", self.role),
             Work::Stage => format!("copy the images of the version to {name}"),
             Work::Etcd => format!("bring etcd on {name} to the version that the upgrade needs"),
-            Work::Upgrade => format!("upgrade {name}"),
+            Work::Upgrade => format!("change the version of {name}"),
         }
     }
 

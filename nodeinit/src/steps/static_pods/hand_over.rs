@@ -55,6 +55,11 @@ fn is_here(address: IpAddr) -> Result<bool, StepError> {
     Ok(on.is_some())
 }
 
+/// Whether another master has or takes the address.
+pub(in crate::steps) fn is_under_way(cx: &Context) -> bool {
+    cx.files.exists(ASIDE)
+}
+
 /// Lets this master take the address again.
 ///
 /// # Errors

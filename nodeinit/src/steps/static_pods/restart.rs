@@ -148,11 +148,11 @@ async fn replaced(cx: &Context, former: Option<Container>, turn: &mut Turn) -> R
 /// If the manifest cannot be removed, or containerd does not answer.
 pub(in crate::steps) async fn stop(cx: &Context, component: Component) -> Result<(), StepError> {
     let name = component.name();
+    let listed = containers(component).await;
+    let former = listed.map_err(|e| StepError::caused(format!("cannot list the containers of {name}"), e))?;
     if component == Component::ApiServer {
         hand_over::release(cx).await?;
     }
-    let listed = containers(component).await;
-    let former = listed.map_err(|e| StepError::caused(format!("cannot list the containers of {name}"), e))?;
     cx.files.remove_file(manifest_path(component))?;
     failpoint("stop", name);
     let (began, mut closed, mut ended) = (Instant::now(), None::<Instant>, None::<Instant>);

@@ -12,7 +12,7 @@ use crate::{
     steps::{
         cluster::{self, client},
         etcd::health::quorate,
-        preflight,
+        fanout, preflight,
         removal::drain,
         rollout::node::{WITHOUT, has_place, is_ours, nodes},
         worker_node,
@@ -82,6 +82,9 @@ impl Step for Check {
                 let nodes = nodes(client(cx)?).await?;
                 problems.extend(etcd(cx, &nodes).await?);
                 problems.extend(self.nodes(cx, &nodes, drain).await?);
+                if cx.rollout.back {
+                    problems.extend(newer_alone(cx, &nodes));
+                }
                 if !cx.rollout.back {
                     problems.extend(removed_apis(cx).await?);
                 }
@@ -91,7 +94,7 @@ impl Step for Check {
             }
             Scope::Machine | Scope::Images => {}
         }
-        match refusal(&problems) {
+        match refusal(&problems, cx.rollout.change()) {
             Some(error) => Err(error),
             None => Ok(State::Done),
         }
@@ -102,13 +105,13 @@ impl Step for Check {
     }
 }
 
-fn refusal(problems: &[Problem]) -> Option<StepError> {
+fn refusal(problems: &[Problem], change: &str) -> Option<StepError> {
     let lines: Vec<String> =
         problems.iter().map(|Problem(what, fix)| format!("\n  - {what}\n    hint: {fix}")).collect();
     let count = match lines.len() {
         0 => return None,
-        1 => "1 problem prevents the upgrade".to_owned(),
-        n => format!("{n} problems prevent the upgrade"),
+        1 => format!("1 problem prevents the {change}"),
+        n => format!("{n} problems prevent the {change}"),
     };
     let error = StepError::new(format!("{count}:{}", lines.concat())).exit(Exit::Unfit);
     Some(error.hint("fix every problem listed, then run the command again; nothing was changed"))
@@ -213,6 +216,11 @@ impl Check {
                     let what = format!("the kubelet of {name} is {found}, more than one minor version after {to}");
                     problems.push(Problem(what, "a rollback is possible to the minor version before only".to_owned()));
                 }
+                Ok(found) if cx.rollout.back && found < to => {
+                    let what = format!("the kubelet of {name} is {found}, which is older than {to}");
+                    problems
+                        .push(Problem(what, "first bring it to that version with `nodeinit upgrade apply`".to_owned()));
+                }
                 Ok(found) if found > to && !cx.rollout.back => {
                     let what = format!("the kubelet of {name} is {found}, which is newer than {to}");
                     problems.push(Problem(what, "upgrade to that version, or replace the machine".into()));
@@ -239,6 +247,25 @@ impl Check {
         }
         Ok(problems)
     }
+}
+
+/// Finds nodes that a rollback would leave newer than the API servers. Source: Kubernetes' version skew policy.
+fn newer_alone(cx: &Context, nodes: &[Node]) -> Vec<Problem> {
+    let (to, alone) = (cx.cluster.version, fanout::alone(&cx.cluster, &cx.node.name));
+    let is_known = |name: &str| cx.cluster.machines().any(|(machine, _)| machine.name == name);
+    let problem = |node: &Node| {
+        let (name, version) = (&node.metadata.name, &node.status.node_info.kubelet_version);
+        let fix = match (alone.contains(&name.as_str()), is_known(name)) {
+            (true, _) => format!("first run `nodeinit {} --local` there", cx.rollout.upgrade_command(to)),
+            (false, false) => {
+                "it is not in the configuration: remove it, or bring its kubelet to that version".to_owned()
+            }
+            (false, true) => return None,
+        };
+        let newer = version.parse::<KubernetesVersion>().is_ok_and(|version| version > to);
+        newer.then(|| Problem(format!("the kubelet of {name} is {version}, which is newer than {to}"), fix))
+    };
+    nodes.iter().filter_map(problem).collect()
 }
 
 /// Finds APIs that clients request and the new version does not serve, in the metrics of each API server.
@@ -302,8 +329,8 @@ mod tests {
     #[test]
     fn all_problems_are_in_one_report() {
         let problem = |what: &str| Problem(what.to_owned(), "do this".to_owned());
-        assert!(refusal(&[]).is_none());
-        let error = refusal(&[problem("a"), problem("b")]).unwrap();
+        assert!(refusal(&[], "upgrade").is_none());
+        let error = refusal(&[problem("a"), problem("b")], "upgrade").unwrap();
         let text = "2 problems prevent the upgrade:\n  - a\n    hint: do this\n  - b\n    hint: do this";
         assert_eq!((error.to_string().as_str(), error.exit), (text, Exit::Unfit));
     }

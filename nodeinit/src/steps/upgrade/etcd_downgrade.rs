@@ -28,23 +28,23 @@ fn minor(version: &str) -> (u64, u64) {
     }
 }
 
-/// Whether every member runs a newer minor version than `wanted`, so that the cluster has it too.
-fn all_newer(view: &View, wanted: &str) -> bool {
-    view.members.members.iter().all(|member| {
-        view.answers
-            .get(&member.id)
-            .is_some_and(|answer| answer.as_ref().is_ok_and(|status| minor(&status.version) > minor(wanted)))
-    })
+/// Whether a member runs this minor version or an older one, so that the cluster and everybody's data have it, too.
+fn one_runs(view: &View, wanted: &str) -> bool {
+    view.answers.values().flatten().any(|status| minor(&status.version) <= minor(wanted))
 }
 
-/// Returns the members whose data only the newer version reads.
+/// Returns the members of which it is not known that members of this minor version can read their data.
 fn unreadable<'a>(view: &'a View, wanted: &str) -> Vec<&'a str> {
-    let is_newer = |id: &u64| {
-        view.answers
-            .get(id)
-            .is_none_or(|answer| answer.as_ref().map_or(true, |status| minor(&status.storage_version) > minor(wanted)))
+    let is_readable = |id: &u64| match view.answers.get(id) {
+        Some(Ok(status)) => ((0, 1)..=minor(wanted)).contains(&minor(&status.storage_version)),
+        _ => false,
     };
-    view.members.members.iter().filter(|member| is_newer(&member.id)).map(|member| member.shown()).collect()
+    view.members.members.iter().filter(|member| !is_readable(&member.id)).map(|member| member.shown()).collect()
+}
+
+/// Whether the data is readable, and stays so: etcd raises its version some seconds after all members run a newer one.
+fn is_prepared(view: &View, wanted: &str) -> bool {
+    is_downgrading(view) && unreadable(view, wanted).is_empty()
 }
 
 fn is_downgrading(view: &View) -> bool {
@@ -64,8 +64,7 @@ impl Step for EtcdDowngrade {
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
         let (view, wanted) = (quorate(cx).await?, &cx.cluster.release.etcd);
         Ok(match cx.rollout.back {
-            // A member of the former version keeps the cluster's version, and everybody's data, at that version.
-            true if all_newer(&view, wanted) && !unreadable(&view, wanted).is_empty() => {
+            true if !one_runs(&view, wanted) && !is_prepared(&view, wanted) => {
                 let (major, minor) = minor(wanted);
                 State::needed(format!("downgrade etcd's data to {major}.{minor} on all masters"))
             }
@@ -77,21 +76,21 @@ impl Step for EtcdDowngrade {
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
         let refused = |e| StepError::caused("etcd refuses", e).exit(Exit::TryAgain);
         if !cx.rollout.back {
-            return quorate(cx).await?.asked.cancel_downgrade().await.map_err(refused);
+            let cancelled = quorate(cx).await?.asked.cancel_downgrade().await;
+            // etcd ends it itself, too.
+            return if is_downgrading(&quorate(cx).await?) { cancelled.map_err(refused) } else { Ok(()) };
         }
         let wanted = &cx.cluster.release.etcd;
         let (major, minor) = minor(wanted);
         // etcd refuses for the few seconds until the cluster has the version of its members.
         let look = async || match quorate(cx).await {
-            Ok(view) => match unreadable(&view, wanted) {
-                newer if newer.is_empty() => ControlFlow::Break(()),
-                newer if is_downgrading(&view) => {
-                    ControlFlow::Continue(format!("{} write newer data", newer.join(", ")))
-                }
-                _ => match view.asked.enable_downgrade(&format!("{major}.{minor}.0")).await {
-                    Ok(()) => ControlFlow::Continue("etcd has begun".to_owned()),
-                    Err(e) => ControlFlow::Continue(e.to_string()),
-                },
+            Ok(view) if is_prepared(&view, wanted) => ControlFlow::Break(()),
+            Ok(view) if is_downgrading(&view) => {
+                ControlFlow::Continue(format!("not on {}", unreadable(&view, wanted).join(", ")))
+            }
+            Ok(view) => match view.asked.enable_downgrade(&format!("{major}.{minor}.0")).await {
+                Ok(()) => ControlFlow::Continue("etcd has begun".to_owned()),
+                Err(e) => ControlFlow::Continue(e.to_string()),
             },
             Err(e) => ControlFlow::Continue(e.to_string()),
         };

@@ -14,13 +14,11 @@ pub mod takeover;
 
 use crate::context::Context;
 
-/// The command that resumes what is under way.
-fn command(cx: &Context) -> String {
-    let subcommand = if cx.rollout.back { "rollback" } else { "apply" };
-    format!("nodeinit upgrade {subcommand} {}", cx.cluster.version)
-}
-
 /// The hint of an error after which it can go on.
 fn rerun(cx: &Context) -> String {
-    format!("fix the cause, then run `{}` again, which resumes", command(cx))
+    format!(
+        "fix the cause, then run `nodeinit {}` again, which resumes the {}",
+        cx.rollout.upgrade_command(cx.cluster.version),
+        cx.rollout.change()
+    )
 }

@@ -34,8 +34,11 @@ pub(super) async fn store(cx: &Context) -> Result<(), StepError> {
     blocking(move || Ok(cx.journal.intend(vec![Record::Fixed { values }])?)).await
 }
 
-/// Step `upgrade-begin`: from here on, `up` does not change this machine until its upgrade has ended.
-pub struct Begin;
+/// Step `upgrade-begin`: from here on, `up` does not change this machine until its upgrade or rollback has ended.
+pub struct Begin {
+    /// Whether to record it although this machine has the version already: it leads a rollback of others.
+    pub leads_back: bool,
+}
 
 #[async_trait(?Send)]
 impl Step for Begin {
@@ -44,13 +47,13 @@ impl Step for Begin {
     }
 
     fn title(&self) -> String {
-        "record that the upgrade of this machine begins".into()
+        "record that the version of this machine begins to change".into()
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
         let (wanted, under_way) = (cx.cluster.version.to_string(), cx.journal.state().upgrade);
-        let done =
-            under_way.as_ref() == Some(&wanted) || (under_way.is_none() && recorded(cx).as_ref() == Some(&wanted));
+        let keeps = !self.leads_back && under_way.is_none() && recorded(cx).as_ref() == Some(&wanted);
+        let done = keeps || under_way.as_ref() == Some(&wanted);
         Ok(if done { State::Done } else { State::needed(self.title()) })
     }
 
@@ -82,7 +85,7 @@ impl Step for Version {
     }
 
     fn title(&self) -> String {
-        "record the new version of this machine".into()
+        "record the version of this machine".into()
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
@@ -122,7 +125,7 @@ fn rewrite(cx: &Context, origin: &Origin, former: KubernetesVersion) -> Result<(
     let unable = || {
         StepError::new(format!("cannot write {KEY} {wanted} to {origin}"))
             .exit(Exit::BadConfig)
-            .hint(format!("write it there, then run `nodeinit upgrade apply {wanted}` again"))
+            .hint(format!("write it there, then run `nodeinit {}` again", cx.rollout.upgrade_command(wanted)))
     };
     let path = std::path::absolute(Path::new(&origin.source)).map_err(|_| unable())?;
     let text = cx.files.read_text(&path)?.ok_or_else(unable)?;
@@ -147,6 +150,8 @@ mod tests {
     use super::*;
     use crate::context::testing::context;
 
+    const BEGIN: Begin = Begin { leads_back: false };
+
     #[test]
     fn only_the_version_changes_in_the_operators_file() {
         let at = |line, column| Origin { source: "c.yaml".into(), line, column };
@@ -167,13 +172,14 @@ mod tests {
         let values = [(KEY.to_owned(), former.to_string())].into();
         cx.journal.intend(vec![Record::Fixed { values }]).unwrap();
         let version = Version { configured: former, written: None };
-        assert!(matches!(Begin.check(&cx).await.unwrap(), State::Needed(_)));
-        Begin.apply(&cx).await.unwrap();
-        assert_eq!(Begin.check(&cx).await.unwrap(), State::Done);
+        assert!(matches!(BEGIN.check(&cx).await.unwrap(), State::Needed(_)));
+        BEGIN.apply(&cx).await.unwrap();
+        assert_eq!(BEGIN.check(&cx).await.unwrap(), State::Done);
         version.apply(&cx).await.unwrap();
         assert_eq!(recorded(&cx), Some(cx.cluster.version.to_string()));
         assert_eq!(cx.journal.state().upgrade, None);
-        assert_eq!(Begin.check(&cx).await.unwrap(), State::Done);
+        assert_eq!(BEGIN.check(&cx).await.unwrap(), State::Done);
+        assert!(matches!(Begin { leads_back: true }.check(&cx).await.unwrap(), State::Needed(_)));
         let again = Version { configured: cx.cluster.version, written: None };
         assert_eq!(again.check(&cx).await.unwrap(), State::Done);
     }

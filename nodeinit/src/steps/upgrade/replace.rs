@@ -121,7 +121,7 @@ async fn replace(cx: &Context, mut manifests: BTreeMap<Component, NewFile>, turn
     let step = StepId::ReplaceControlPlane.name();
     let failed = |name| move |why| Failure(name, why);
     cx.report.detail(&step, "stopping the former ones");
-    stop_all(cx).await?;
+    stop_all(cx, turn).await?;
     turn.renew().await;
     cx.report.detail(&step, "starting the kubelet");
     kubelet::renew(cx).await.map_err(failed(kubelet::NAME))?;
@@ -138,10 +138,11 @@ async fn replace(cx: &Context, mut manifests: BTreeMap<Component, NewFile>, turn
 }
 
 /// Stops all static pods of the control plane, the API server first: no request waits for an etcd that is stopped.
-async fn stop_all(cx: &Context) -> Result<(), Failure> {
+async fn stop_all(cx: &Context, turn: &mut Turn) -> Result<(), Failure> {
     let stop =
         async |component: Component| restart::stop(cx, component).await.map_err(|why| Failure(component.name(), why));
     stop(ApiServer).await?;
+    turn.renew().await;
     try_join_all([ControllerManager, Scheduler, Etcd].map(stop)).await.map(drop)
 }
 
@@ -204,6 +205,17 @@ pub async fn bring_back(cx: &Context) -> Result<Vec<&'static str>, StepError> {
     }
     hand_over::end(cx)?;
     Ok(back)
+}
+
+/// Starts again what a run stopped that was interrupted, and reports it.
+///
+/// # Errors
+/// If a file cannot be restored.
+pub async fn start_again(cx: &Context, command: &str) -> Result<(), StepError> {
+    for name in bring_back(cx).await? {
+        cx.report.note(command, format!("started the former {name} again"));
+    }
+    Ok(())
 }
 
 /// Resumes an upgrade of this master: what an interrupted run stopped starts again as it was, because the checks need it.

@@ -40,7 +40,7 @@ impl Step for TakeSnapshot {
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
         // The next step records that the upgrade begins.
-        Ok(match Begin.check(cx).await? {
+        Ok(match (Begin { leads_back: cx.rollout.back }).check(cx).await? {
             State::Done => State::Done,
             State::Needed(_) => State::needed(format!("write a snapshot of etcd to {DIRECTORY}")),
         })
