@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build packages check lint lab test test-hosts test-containerd test-official test-kills test-long test-guest test-releases test-upgrade test-rollback test-lead test-debian13 test-power test-etcd test-security test-packages test-openstack demo demo-down demo-openstack demo-openstack-down bench bench-bundle bench-join bench-openstack bench-pairs bench-upgrade clean
+.PHONY: help build packages check lint lab fuzz test test-hosts test-containerd test-official test-kills test-long test-guest test-releases test-upgrade test-rollback test-lead test-debian13 test-power test-etcd test-security test-packages test-openstack demo demo-down demo-openstack demo-openstack-down bench bench-bundle bench-join bench-openstack bench-pairs bench-upgrade clean
 
 target := $(or $(CARGO_TARGET_DIR),target)/x86_64-unknown-linux-gnu
 binary := $(target)/release/nodeinit
@@ -41,6 +41,7 @@ lab: # builds the parts of the lab, once per version
 	tests/lab/addons.sh kube-vip etcd-3.6
 	tests/openstack/make-root.sh
 
+test: export NODEINIT_FUZZ_SECONDS := 60
 test: ## the same, and Kubernetes on hosts of the lab (systemd-nspawn), and a real OpenStack API, without the longer tests (root; under an hour)
 	$(MAKE) --jobs=3 build lint lab
 	tests/install.sh
@@ -48,6 +49,10 @@ test: ## the same, and Kubernetes on hosts of the lab (systemd-nspawn), and a re
 	$(call host-tests,--workspace --features nodeinit-tests/lab)
 	cargo test --locked -p nodeinit --lib -- --ignored
 	$(call cloud-tests,at_once refused terminal whole)
+
+fuzz: export NODEINIT_FUZZ_SECONDS := $(or $(SECONDS),3600)
+fuzz: ## feed mutated files to the parser and the merger of the configuration for an hour, or SECONDS=N
+	cargo test --locked -p nodeinit-config --test fuzz -- --nocapture
 
 test-hosts: build ## run the tests on hosts; NAME=reset selects those whose name contains it (root)
 	tests/lab/prepare.sh

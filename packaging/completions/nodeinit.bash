@@ -172,8 +172,14 @@ _nodeinit() {
             nodeinit__subcmd__config,admit)
                 cmd="nodeinit__subcmd__config__subcmd__admit"
                 ;;
+            nodeinit__subcmd__config,diff)
+                cmd="nodeinit__subcmd__config__subcmd__diff"
+                ;;
             nodeinit__subcmd__config,help)
                 cmd="nodeinit__subcmd__config__subcmd__help"
+                ;;
+            nodeinit__subcmd__config,import)
+                cmd="nodeinit__subcmd__config__subcmd__import"
                 ;;
             nodeinit__subcmd__config,init)
                 cmd="nodeinit__subcmd__config__subcmd__init"
@@ -190,8 +196,14 @@ _nodeinit() {
             nodeinit__subcmd__config__subcmd__help,admit)
                 cmd="nodeinit__subcmd__config__subcmd__help__subcmd__admit"
                 ;;
+            nodeinit__subcmd__config__subcmd__help,diff)
+                cmd="nodeinit__subcmd__config__subcmd__help__subcmd__diff"
+                ;;
             nodeinit__subcmd__config__subcmd__help,help)
                 cmd="nodeinit__subcmd__config__subcmd__help__subcmd__help"
+                ;;
+            nodeinit__subcmd__config__subcmd__help,import)
+                cmd="nodeinit__subcmd__config__subcmd__help__subcmd__import"
                 ;;
             nodeinit__subcmd__config__subcmd__help,init)
                 cmd="nodeinit__subcmd__config__subcmd__help__subcmd__init"
@@ -372,6 +384,12 @@ _nodeinit() {
                 ;;
             nodeinit__subcmd__help__subcmd__config,admit)
                 cmd="nodeinit__subcmd__help__subcmd__config__subcmd__admit"
+                ;;
+            nodeinit__subcmd__help__subcmd__config,diff)
+                cmd="nodeinit__subcmd__help__subcmd__config__subcmd__diff"
+                ;;
+            nodeinit__subcmd__help__subcmd__config,import)
+                cmd="nodeinit__subcmd__help__subcmd__config__subcmd__import"
                 ;;
             nodeinit__subcmd__help__subcmd__config,init)
                 cmd="nodeinit__subcmd__help__subcmd__config__subcmd__init"
@@ -1314,7 +1332,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__config)
-            opts="-v -q -h --verbose --quiet --help admit init validate show schema help"
+            opts="-v -q -h --verbose --quiet --help admit init validate show diff import schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1341,8 +1359,30 @@ _nodeinit() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        nodeinit__subcmd__config__subcmd__diff)
+            opts="-o -v -q -h --output --verbose --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --output)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         nodeinit__subcmd__config__subcmd__help)
-            opts="admit init validate show schema help"
+            opts="admit init validate show diff import schema help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1369,7 +1409,35 @@ _nodeinit() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        nodeinit__subcmd__config__subcmd__help__subcmd__diff)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         nodeinit__subcmd__config__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__config__subcmd__help__subcmd__import)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1428,6 +1496,20 @@ _nodeinit() {
         nodeinit__subcmd__config__subcmd__help__subcmd__validate)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__config__subcmd__import)
+            opts="-v -q -h --verbose --quiet --help kubeadm k0sctl"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1500,12 +1582,16 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__config__subcmd__show)
-            opts="-o -v -q -h --config --output --verbose --quiet --help"
+            opts="-o -v -q -h --origin --config --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --origin)
+                    COMPREPLY=($(compgen -W "true false" -- "${cur}"))
+                    return 0
+                    ;;
                 --config)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -2238,7 +2324,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__help__subcmd__config)
-            opts="admit init validate show schema"
+            opts="admit init validate show diff import schema"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2252,6 +2338,34 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__help__subcmd__config__subcmd__admit)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__config__subcmd__diff)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nodeinit__subcmd__help__subcmd__config__subcmd__import)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

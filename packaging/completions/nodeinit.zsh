@@ -261,6 +261,7 @@ json\:"One JSON object per line"))' \
 ;;
 (show)
 _arguments "${_arguments_options[@]}" : \
+'--origin=[Write the file and the line that set a value after it, as a comment]::BOOL:(true false)' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -272,6 +273,35 @@ json\:"One JSON object per line"))' \
 '--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
+&& ret=0
+;;
+(diff)
+_arguments "${_arguments_options[@]}" : \
+'-o+[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
+'--output=[Output format]:OUTPUT:((text\:"Plain text"
+json\:"One JSON object per line"))' \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':a -- The first configuration; `-` is standard input:_files' \
+':b -- The second configuration:_files' \
+&& ret=0
+;;
+(import)
+_arguments "${_arguments_options[@]}" : \
+'(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
+'-q[Do not report progress\: print only results and failures]' \
+'--quiet[Do not report progress\: print only results and failures]' \
+'-h[Print help (see more with '\''--help'\'')]' \
+'--help[Print help (see more with '\''--help'\'')]' \
+':tool -- The tool whose file is read:((kubeadm\:"The documents of \`kubeadm init --config\`"
+k0sctl\:"The file of \`k0sctl apply --config\`"))' \
+':file -- The file; `-` is standard input:_files' \
 && ret=0
 ;;
 (schema)
@@ -309,6 +339,14 @@ _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
 (show)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(diff)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(import)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
@@ -1675,6 +1713,14 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 && ret=0
 ;;
+(diff)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
+(import)
+_arguments "${_arguments_options[@]}" : \
+&& ret=0
+;;
 (schema)
 _arguments "${_arguments_options[@]}" : \
 && ret=0
@@ -2265,6 +2311,8 @@ _nodeinit__subcmd__config_commands() {
 'init:Write a configuration file with the settings that matter; on a terminal, ask for them' \
 'validate:Check the configuration and report every problem' \
 'show:Show the merged configuration and the file that set each value' \
+'diff:Show what differs between two configurations, and where each value is set; exit code 2 if there are differences' \
+'import:Print a configuration translated from a file of kubeadm or k0sctl; list on standard error what has no counterpart' \
 'schema:Print the JSON Schema (draft 2020-12) of the configuration' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
@@ -2275,6 +2323,11 @@ _nodeinit__subcmd__config__subcmd__admit_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit config admit commands' commands "$@"
 }
+(( $+functions[_nodeinit__subcmd__config__subcmd__diff_commands] )) ||
+_nodeinit__subcmd__config__subcmd__diff_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit config diff commands' commands "$@"
+}
 (( $+functions[_nodeinit__subcmd__config__subcmd__help_commands] )) ||
 _nodeinit__subcmd__config__subcmd__help_commands() {
     local commands; commands=(
@@ -2282,6 +2335,8 @@ _nodeinit__subcmd__config__subcmd__help_commands() {
 'init:Write a configuration file with the settings that matter; on a terminal, ask for them' \
 'validate:Check the configuration and report every problem' \
 'show:Show the merged configuration and the file that set each value' \
+'diff:Show what differs between two configurations, and where each value is set; exit code 2 if there are differences' \
+'import:Print a configuration translated from a file of kubeadm or k0sctl; list on standard error what has no counterpart' \
 'schema:Print the JSON Schema (draft 2020-12) of the configuration' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
@@ -2292,10 +2347,20 @@ _nodeinit__subcmd__config__subcmd__help__subcmd__admit_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit config help admit commands' commands "$@"
 }
+(( $+functions[_nodeinit__subcmd__config__subcmd__help__subcmd__diff_commands] )) ||
+_nodeinit__subcmd__config__subcmd__help__subcmd__diff_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit config help diff commands' commands "$@"
+}
 (( $+functions[_nodeinit__subcmd__config__subcmd__help__subcmd__help_commands] )) ||
 _nodeinit__subcmd__config__subcmd__help__subcmd__help_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit config help help commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__config__subcmd__help__subcmd__import_commands] )) ||
+_nodeinit__subcmd__config__subcmd__help__subcmd__import_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit config help import commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__config__subcmd__help__subcmd__init_commands] )) ||
 _nodeinit__subcmd__config__subcmd__help__subcmd__init_commands() {
@@ -2316,6 +2381,11 @@ _nodeinit__subcmd__config__subcmd__help__subcmd__show_commands() {
 _nodeinit__subcmd__config__subcmd__help__subcmd__validate_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit config help validate commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__config__subcmd__import_commands] )) ||
+_nodeinit__subcmd__config__subcmd__import_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit config import commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__config__subcmd__init_commands] )) ||
 _nodeinit__subcmd__config__subcmd__init_commands() {
@@ -2613,6 +2683,8 @@ _nodeinit__subcmd__help__subcmd__config_commands() {
 'init:Write a configuration file with the settings that matter; on a terminal, ask for them' \
 'validate:Check the configuration and report every problem' \
 'show:Show the merged configuration and the file that set each value' \
+'diff:Show what differs between two configurations, and where each value is set; exit code 2 if there are differences' \
+'import:Print a configuration translated from a file of kubeadm or k0sctl; list on standard error what has no counterpart' \
 'schema:Print the JSON Schema (draft 2020-12) of the configuration' \
     )
     _describe -t commands 'nodeinit help config commands' commands "$@"
@@ -2621,6 +2693,16 @@ _nodeinit__subcmd__help__subcmd__config_commands() {
 _nodeinit__subcmd__help__subcmd__config__subcmd__admit_commands() {
     local commands; commands=()
     _describe -t commands 'nodeinit help config admit commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__config__subcmd__diff_commands] )) ||
+_nodeinit__subcmd__help__subcmd__config__subcmd__diff_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help config diff commands' commands "$@"
+}
+(( $+functions[_nodeinit__subcmd__help__subcmd__config__subcmd__import_commands] )) ||
+_nodeinit__subcmd__help__subcmd__config__subcmd__import_commands() {
+    local commands; commands=()
+    _describe -t commands 'nodeinit help config import commands' commands "$@"
 }
 (( $+functions[_nodeinit__subcmd__help__subcmd__config__subcmd__init_commands] )) ||
 _nodeinit__subcmd__help__subcmd__config__subcmd__init_commands() {

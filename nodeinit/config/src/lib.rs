@@ -6,6 +6,7 @@
 pub mod cluster;
 mod component;
 mod identify;
+pub mod import;
 pub mod keys;
 mod layer;
 mod load;
@@ -36,6 +37,7 @@ pub use releases::Release;
 pub use secret::Secret;
 pub use text::yaml;
 pub use view::{
+    diff::{Difference, Set},
     projection::{Made, Trust},
     schema::json_schema,
     template::{short_template, template},

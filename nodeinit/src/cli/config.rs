@@ -11,15 +11,17 @@ use crate::{
     host::{commands::Commands, facts, files::Files},
     steps::{fanout, lead, preflight},
 };
-use clap::{Args as ClapArgs, Subcommand};
+use clap::{ArgAction, Args as ClapArgs, Subcommand};
 use nodeinit_config::{Loaded, Origin, Problem, Problems, cluster::Role};
 use nodeinit_protocol::paths::CONFIG;
 use nodeinit_screen::tell;
 use serde_json::json;
 use std::{path::PathBuf, time::SystemTime};
 
+mod diff;
 mod draft;
 mod host_keys;
+mod import;
 mod init;
 mod terminal;
 mod wizard;
@@ -32,7 +34,11 @@ pub(super) enum Command {
     /// Check the configuration and report every problem
     Validate(Validate),
     /// Show the merged configuration and the file that set each value
-    Show(Source),
+    Show(Show),
+    /// Show what differs between two configurations, and where each value is set; exit code 2 if there are differences
+    Diff(diff::Diff),
+    /// Print a configuration translated from a file of kubeadm or k0sctl; list on standard error what has no counterpart
+    Import(import::Import),
     /// Print the JSON Schema (draft 2020-12) of the configuration
     Schema,
     /// Print the digest of what all masters share of the configuration, if this machine admits the leading master, which runs this
@@ -49,6 +55,15 @@ pub(super) struct Source {
     config: Vec<PathBuf>,
     #[command(flatten)]
     printing: Printing,
+}
+
+#[derive(ClapArgs)]
+pub(super) struct Show {
+    /// Write the file and the line that set a value after it, as a comment
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
+    origin: bool,
+    #[command(flatten)]
+    source: Source,
 }
 
 #[derive(ClapArgs)]
@@ -74,7 +89,9 @@ pub(super) async fn run(command: Command) -> Exit {
     let (result, printing) = match command {
         Command::Init(args) => (init::run(&args).await.map(|()| Exit::Done), Printing::default()),
         Command::Validate(args) => (validate(&args).await, args.source.printing),
-        Command::Show(source) => (show(&source).map(|()| Exit::Done), source.printing),
+        Command::Show(args) => (show(&args).map(|()| Exit::Done), args.source.printing),
+        Command::Diff(args) => (diff::diff(&args), args.printing),
+        Command::Import(args) => (import::import(&args).map(|()| Exit::Done), Printing::default()),
         Command::Admit(args) => (admit(&args).map(|()| Exit::Done), Printing::default()),
         Command::Schema => {
             let schema = format!("{:#}\n", nodeinit_config::json_schema());
@@ -153,12 +170,13 @@ fn admit(args: &Admit) -> Result<(), StepError> {
     print(&format!("{}\n", own.unwrap_or_default()))
 }
 
-fn show(source: &Source) -> Result<(), StepError> {
+fn show(Show { origin, source }: &Show) -> Result<(), StepError> {
     let layers = load::layers(&Files::of_machine(), &source.config)?;
     let loaded = nodeinit_config::load(&layers)?;
     load::warn(&loaded.warnings);
     match source.printing.output {
-        Output::Text => print(&loaded.text()),
+        Output::Text if *origin => print(&loaded.text()),
+        Output::Text => print(&loaded.plain_text()),
         Output::Json => print(&format!("{}\n", loaded.json())),
     }
 }

@@ -16,6 +16,8 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
     ("config init", "nodeinit config init", "reference/configuration.md"),
     ("config validate", "nodeinit config validate cluster.yaml", "reference/configuration.md"),
     ("config show", "nodeinit config show --config cluster.yaml", "reference/configuration.md"),
+    ("config diff", "nodeinit config diff former.yaml cluster.yaml", "reference/configuration.md"),
+    ("config import", "nodeinit config import kubeadm kubeadm.yaml >cluster.yaml", "how-to/migrate-from-kubeadm.md"),
     ("config schema", "nodeinit config schema >nodeinit.schema.json", "reference/configuration.md"),
     ("artifacts list", "nodeinit artifacts list --config cluster.yaml", "reference/artifacts.md"),
     ("artifacts fetch", "nodeinit artifacts fetch --config cluster.yaml --to /opt/kubernetes", "how-to/air-gap.md"),

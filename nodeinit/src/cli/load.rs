@@ -115,7 +115,7 @@ fn read_standard_input() -> std::io::Result<Vec<u8>> {
 }
 
 /// Reads a file that the user named, without the root prefix.
-fn named(path: &Path) -> Result<Vec<u8>, StepError> {
+pub(super) fn named(path: &Path) -> Result<Vec<u8>, StepError> {
     let read = match path == Path::new(STANDARD_INPUT) {
         true => read_standard_input(),
         false => std::fs::read(path),

@@ -1,5 +1,6 @@
 //! Views of a configuration and of the declared keys: texts, the JSON Schema, and the configuration of each machine.
 
+pub(crate) mod diff;
 pub(crate) mod projection;
 pub(crate) mod schema;
 mod show;

@@ -25,6 +25,14 @@ impl Loaded {
         lines.into_iter().map(line).collect()
     }
 
+    /// Returns the merged view as YAML without comments.
+    #[must_use]
+    pub fn plain_text(&self) -> String {
+        let mut lines = Vec::new();
+        emit::lines(&self.tree, 0, &mut lines);
+        lines.into_iter().map(|line| line.text + "\n").collect()
+    }
+
     /// Returns the merged view as one JSON object: `config`, and `origins` by the path of each value.
     #[must_use]
     pub fn json(&self) -> Json {

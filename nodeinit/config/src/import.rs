@@ -1,0 +1,383 @@
+//! Translates the configuration of other tools: what nodeinit has a key for; the rest is listed.
+
+use crate::{Layer, load, model, text::yaml};
+use serde_json::{Map, Value, json};
+
+/// The tools whose files are understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tool {
+    /// kubeadm: `ClusterConfiguration`, `InitConfiguration`, `KubeletConfiguration`, `KubeProxyConfiguration`.
+    Kubeadm,
+    /// k0sctl: `Cluster`.
+    K0sctl,
+}
+
+/// A translated configuration.
+#[derive(Debug, PartialEq)]
+pub struct Imported {
+    /// The configuration; valid, except that machines may be missing.
+    pub config: Value,
+    /// What was not translated, and why.
+    pub notes: Vec<String>,
+}
+
+/// Translates a file of another tool.
+///
+/// # Errors
+/// If the text is not YAML, or no file of that tool.
+pub fn import(tool: Tool, text: &str) -> Result<Imported, String> {
+    let documents = yaml::documents(text).map_err(|e| e.to_string())?;
+    let mut found = Translation::default();
+    match tool {
+        Tool::Kubeadm => kubeadm(documents, &mut found)?,
+        Tool::K0sctl => k0sctl(documents, &mut found)?,
+    }
+    found.drop_refused();
+    Ok(Imported { config: Value::Object(found.config), notes: found.notes })
+}
+
+/// What has been translated so far.
+#[derive(Default)]
+struct Translation {
+    config: Map<String, Value>,
+    notes: Vec<String>,
+}
+
+impl Translation {
+    /// Sets the value at a path of our keys, if there is one.
+    fn set(&mut self, path: &str, value: Option<Value>) {
+        let Some(value) = value.filter(|value| !value.is_null()) else { return };
+        let mut keys = path.split('.').peekable();
+        let mut map = &mut self.config;
+        while let Some(key) = keys.next() {
+            if keys.peek().is_none() {
+                map.insert(key.to_owned(), value);
+                return;
+            }
+            let next = map.entry(key).or_insert_with(|| json!({}));
+            let Value::Object(inner) = next else { return };
+            map = inner;
+        }
+    }
+
+    fn list(&mut self, path: &str) -> &mut Vec<Value> {
+        let list = self.config.entry(path).or_insert_with(|| json!([]));
+        if !list.is_array() {
+            *list = json!([]);
+        }
+        match list {
+            Value::Array(list) => list,
+            _ => unreachable!("it is an array"),
+        }
+    }
+
+    fn note(&mut self, what: impl Into<String>) {
+        self.notes.push(what.into());
+    }
+
+    /// Lists the keys that are left of the other tool's document.
+    fn rest(&mut self, place: &str, rest: &Value) {
+        match rest {
+            Value::Object(map) => map.iter().for_each(|(key, value)| {
+                let path = if place.is_empty() { key.clone() } else { format!("{place}.{key}") };
+                self.rest(&path, value);
+            }),
+            Value::Null => {}
+            _ => self.note(format!("{place} is not translated")),
+        }
+    }
+
+    /// Removes values that nodeinit refuses, and lists them with the reason.
+    fn drop_refused(&mut self) {
+        self.set("apiVersion", Some(json!(model::API_VERSION)));
+        self.set("kind", Some(json!(model::KIND)));
+        // Each round removes at least one value.
+        for _ in 0..1000 {
+            let text = Value::Object(self.config.clone()).to_string();
+            let Err(problems) = load(&[Layer::file("imported", text)]) else { return };
+            let before = self.notes.len();
+            for problem in problems.0 {
+                if remove(&mut self.config, &problem.path) {
+                    self.note(format!("{} is left out: {}; {}", problem.path, problem.what, problem.remedy));
+                }
+            }
+            if self.notes.len() == before {
+                return;
+            }
+        }
+    }
+}
+
+/// Removes the value at a path such as `masters[0].name`: the innermost key of a map. Returns whether there was one.
+fn remove(map: &mut Map<String, Value>, path: &str) -> bool {
+    let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
+    let (key, index) = match first.split_once('[') {
+        Some((key, index)) => (key, index.trim_end_matches(']').parse::<usize>().ok()),
+        None => (first, None),
+    };
+    let inner = map.get_mut(key).and_then(|value| match index {
+        Some(index) => value.get_mut(index),
+        None => Some(value),
+    });
+    if let (Some(rest), Some(Value::Object(inner))) = (rest, inner)
+        && remove(inner, rest)
+    {
+        return true;
+    }
+    map.remove(key).is_some()
+}
+
+/// Takes the value at a path out of the other tool's document.
+fn take(document: &mut Value, path: &str) -> Option<Value> {
+    let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
+    match rest {
+        Some(rest) => take(document.get_mut(first)?, rest),
+        None => document.as_object_mut()?.remove(first),
+    }
+}
+
+fn take_text(document: &mut Value, path: &str) -> Option<String> {
+    match take(document, path)? {
+        Value::String(text) => Some(text),
+        Value::Null => None,
+        other => Some(other.to_string()),
+    }
+}
+
+/// Reads flags: a map, or a list of names and values. Source: kubeadm.k8s.io/v1beta3 and v1beta4.
+fn flags(found: Option<Value>) -> Option<Value> {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let flags: Map<String, Value> = match found? {
+        Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), json!(text(value)))).collect(),
+        Value::Array(list) => list
+            .iter()
+            .filter_map(|flag| Some((flag["name"].as_str()?.to_owned(), json!(text(&flag["value"])))))
+            .collect(),
+        _ => return None,
+    };
+    (!flags.is_empty()).then_some(Value::Object(flags))
+}
+
+/// Completes `host` to `host:port`.
+fn endpoint(text: String) -> String {
+    match text.rsplit_once(':') {
+        Some((_, port)) if port.parse::<u16>().is_ok() => text,
+        _ => format!("{text}:6443"),
+    }
+}
+
+fn kubeadm(documents: Vec<Value>, found: &mut Translation) -> Result<(), String> {
+    let mut known = false;
+    for mut document in documents {
+        let kind = take_text(&mut document, "kind").unwrap_or_default();
+        let version = take_text(&mut document, "apiVersion").unwrap_or_default();
+        match kind.as_str() {
+            "ClusterConfiguration" => kubeadm_cluster(&mut document, found),
+            "InitConfiguration" | "JoinConfiguration" => kubeadm_machine(&kind, &mut document, found),
+            "KubeletConfiguration" => found.set("kubelet.config", Some(std::mem::take(&mut document))),
+            "KubeProxyConfiguration" => found.set("kubeProxy.config", Some(std::mem::take(&mut document))),
+            "" if document.is_null() => continue,
+            _ => {
+                found.note(format!("the document {kind} ({version}) is not translated"));
+                continue;
+            }
+        }
+        known = true;
+        found.rest(&kind, &document);
+    }
+    if known { Ok(()) } else { Err("there is no document of kubeadm, such as kind: ClusterConfiguration".to_owned()) }
+}
+
+fn kubeadm_cluster(document: &mut Value, found: &mut Translation) {
+    let mut same = |from: &str, to: &str| found.set(to, take(document, from));
+    same("clusterName", "name");
+    same("kubernetesVersion", "kubernetes.version");
+    same("imageRepository", "images.repository");
+    same("networking.podSubnet", "network.podCIDR");
+    same("networking.serviceSubnet", "network.serviceCIDR");
+    same("networking.dnsDomain", "network.dnsDomain");
+    same("apiServer.certSANs", "controlPlane.certSANs");
+    same("etcd.local.dataDir", "etcd.dataDirectory");
+    found.set("controlPlane.endpoint", take_text(document, "controlPlaneEndpoint").map(endpoint).map(Value::from));
+    for (from, to) in [
+        ("apiServer", "apiServer"),
+        ("controllerManager", "controllerManager"),
+        ("scheduler", "scheduler"),
+        ("etcd.local", "etcd"),
+    ] {
+        found.set(&format!("{to}.extraArgs"), flags(take(document, &format!("{from}.extraArgs"))));
+    }
+    for (from, to) in [("dns.disabled", "addons.coreDNS"), ("proxy.disabled", "addons.kubeProxy")] {
+        if take(document, from) == Some(json!(true)) {
+            found.set(to, Some(json!(false)));
+        }
+    }
+    if take_text(document, "certificatesDir").is_some_and(|directory| directory != "/etc/kubernetes/pki") {
+        found.note("certificatesDir is not translated: nodeinit uses /etc/kubernetes/pki");
+    }
+    if take(document, "etcd.external").is_some() {
+        found.note("etcd.external is not translated: nodeinit runs etcd on the masters");
+    }
+}
+
+/// The machine on which `kubeadm init` runs is the first master.
+fn kubeadm_machine(kind: &str, document: &mut Value, found: &mut Translation) {
+    let name = take_text(document, "nodeRegistration.name");
+    let address = take(document, "localAPIEndpoint.advertiseAddress");
+    let address = address.or_else(|| take(document, "controlPlane.localAPIEndpoint.advertiseAddress"));
+    take(document, "localAPIEndpoint.bindPort").filter(|port| *port != json!(6443)).into_iter().for_each(|port| {
+        found.note(format!("localAPIEndpoint.bindPort {port} is not translated: API servers listen on port 6443"));
+    });
+    for secret in ["bootstrapTokens", "certificateKey", "discovery"] {
+        if take(document, secret).is_some() {
+            found.note(format!("{kind}.{secret} is not translated: nodeinit makes its own tokens and keys"));
+        }
+    }
+    let Some(name) = name else {
+        found.note(format!("{kind} names no machine: list the machines in `masters` and `workers`"));
+        return;
+    };
+    let is_master = kind == "InitConfiguration" || address.is_some();
+    let machine = match address {
+        Some(address) => json!({ "name": name, "address": address }),
+        None => json!({ "name": name }),
+    };
+    let list = found.list(if is_master { "masters" } else { "workers" });
+    if kind == "InitConfiguration" { list.insert(0, machine) } else { list.push(machine) }
+}
+
+fn k0sctl(documents: Vec<Value>, found: &mut Translation) -> Result<(), String> {
+    let is_k0sctl =
+        |document: &&Value| document["apiVersion"].as_str().is_some_and(|v| v.starts_with("k0sctl.k0sproject.io/"));
+    let Some(mut document) = documents.iter().find(is_k0sctl).cloned() else {
+        return Err("there is no document with apiVersion k0sctl.k0sproject.io/…".to_owned());
+    };
+    take(&mut document, "apiVersion");
+    take(&mut document, "kind");
+    found.set("name", take(&mut document, "metadata.name"));
+    let version = take_text(&mut document, "spec.k0s.version");
+    let version =
+        version.map(|text| format!("v{}", text.trim_start_matches('v').split('+').next().unwrap_or_default()));
+    found.set("kubernetes.version", version.map(Value::from));
+    if let Some(mut config) = take(&mut document, "spec.k0s.config") {
+        for key in ["apiVersion", "kind", "metadata"] {
+            take(&mut config, key);
+        }
+        let mut spec = take(&mut config, "spec").unwrap_or_default();
+        k0s(&mut spec, found);
+        found.rest("spec.k0s.config.spec", &spec);
+    }
+    let hosts = take(&mut document, "spec.hosts");
+    for (index, mut host) in hosts.as_ref().and_then(Value::as_array).into_iter().flatten().cloned().enumerate() {
+        k0sctl_host(&mut host, found);
+        found.rest(&format!("spec.hosts[{index}]"), &host);
+    }
+    found.rest("", &document);
+    Ok(())
+}
+
+/// Source: k0s.k0sproject.io/v1beta1, `ClusterConfig`.
+fn k0s(spec: &mut Value, found: &mut Translation) {
+    let mut same = |from: &str, to: &str| found.set(to, take(spec, from));
+    same("api.sans", "controlPlane.certSANs");
+    same("network.podCIDR", "network.podCIDR");
+    same("network.serviceCIDR", "network.serviceCIDR");
+    same("network.clusterDomain", "network.dnsDomain");
+    found.set("controlPlane.endpoint", take_text(spec, "api.externalAddress").map(endpoint).map(Value::from));
+    for (from, to) in [("api", "apiServer"), ("controllerManager", "controllerManager"), ("scheduler", "scheduler")] {
+        found.set(&format!("{to}.extraArgs"), flags(take(spec, &format!("{from}.extraArgs"))));
+    }
+    match take_text(spec, "network.provider").as_deref() {
+        Some("custom") => found.set("addons.cni", Some(json!("none"))),
+        Some(provider) => {
+            found.note(format!("network.provider {provider} is not translated: nodeinit installs flannel"))
+        }
+        None => {}
+    }
+}
+
+fn k0sctl_host(host: &mut Value, found: &mut Translation) {
+    let role = take_text(host, "role").unwrap_or_default();
+    let ssh_address = take(host, "ssh.address").or_else(|| take(host, "openSSH.address"));
+    let private = take(host, "privateAddress");
+    let list = if role == "worker" { "workers" } else { "masters" };
+    if matches!(role.as_str(), "controller+worker" | "single") {
+        found.set("controlPlane.schedulable", Some(json!(true)));
+    }
+    let number = found.list(list).len() + 1;
+    let name = take_text(host, "hostname").unwrap_or_else(|| format!("{}-{number}", list.trim_end_matches('s')));
+    let mut machine = json!({ "name": name });
+    let mut ssh = Map::new();
+    match (private, ssh_address) {
+        (Some(private), Some(address)) if private != address => {
+            machine["address"] = private;
+            ssh.insert("address".to_owned(), address);
+        }
+        (private, address) => machine["address"] = private.or(address).unwrap_or_default(),
+    }
+    for key in ["user", "port"] {
+        ssh.extend(take(host, &format!("ssh.{key}")).map(|value| (key.to_owned(), value)));
+    }
+    found.set("ssh.keyFile", take(host, "ssh.keyPath"));
+    if !ssh.is_empty() {
+        machine["ssh"] = Value::Object(ssh);
+    }
+    found.list(list).push(machine);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kubeadm_files_of_both_versions_are_translated() {
+        let text = "apiVersion: kubeadm.k8s.io/v1beta4\nkind: InitConfiguration\n\
+            nodeRegistration: {name: m1}\nlocalAPIEndpoint: {advertiseAddress: 10.0.0.11, bindPort: 6443}\n---\n\
+            apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nclusterName: prod\nkubernetesVersion: v1.36.4\n\
+            controlPlaneEndpoint: api.example.org\nnetworking: {podSubnet: 10.8.0.0/16}\n\
+            apiServer: {extraArgs: [{name: event-ttl, value: 2h}], certSANs: [api.example.org], extraVolumes: [{name: x}]}\n\
+            etcd: {local: {dataDir: /var/lib/etcd2, extraArgs: [{name: quota-backend-bytes, value: \"1\"}]}}\nproxy: {disabled: true}\n---\n\
+            apiVersion: kubelet.config.k8s.io/v1beta1\nkind: KubeletConfiguration\nmaxPods: 50\nstaticPodPath: /elsewhere\n";
+        let Imported { config, notes } = import(Tool::Kubeadm, text).unwrap();
+        let value = |path: &str| config.pointer(path).cloned().unwrap_or_default();
+        assert_eq!(value("/name"), "prod");
+        assert_eq!(value("/kubernetes/version"), "v1.36.4");
+        assert_eq!(value("/controlPlane/endpoint"), "api.example.org:6443");
+        assert_eq!(value("/network/podCIDR"), "10.8.0.0/16");
+        assert_eq!(value("/apiServer/extraArgs/event-ttl"), "2h");
+        assert_eq!(value("/etcd/dataDirectory"), "/var/lib/etcd2");
+        assert_eq!(value("/addons/kubeProxy"), false);
+        assert_eq!(value("/masters/0"), json!({"name": "m1", "address": "10.0.0.11"}));
+        assert_eq!(value("/kubelet/config/maxPods"), 50);
+        assert_eq!(value("/kubelet/config/staticPodPath"), Value::Null, "nodeinit sets it itself: {notes:?}");
+        let said = |part: &str| notes.iter().any(|note| note.contains(part));
+        assert!(
+            said("apiServer.extraVolumes is not translated") && said("kubelet.config.staticPodPath is left out"),
+            "{notes:?}"
+        );
+        load(&[Layer::file("imported", config.to_string())]).unwrap();
+
+        let older =
+            "apiVersion: kubeadm.k8s.io/v1beta3\nkind: ClusterConfiguration\nscheduler: {extraArgs: {v: \"4\"}}\n";
+        let older = import(Tool::Kubeadm, older).unwrap().config;
+        assert_eq!(older.pointer("/scheduler/extraArgs/v"), Some(&json!("4")));
+        assert!(import(Tool::Kubeadm, "kind: Pod\n").is_err());
+    }
+
+    #[test]
+    fn k0sctl_hosts_become_machines() {
+        let text = "apiVersion: k0sctl.k0sproject.io/v1beta1\nkind: Cluster\nmetadata: {name: k0s}\nspec:\n  hosts:\n\
+            \x20 - {role: controller, privateAddress: 10.0.0.11, ssh: {address: 192.0.2.11, user: debian, port: 22, keyPath: /root/key}}\n\
+            \x20 - {role: worker, hostname: w1, ssh: {address: 10.0.0.21}, installFlags: [--debug]}\n\
+            \x20 k0s:\n    version: 1.30.0+k0s.0\n    config: {spec: {network: {podCIDR: 10.9.0.0/16, provider: calico}}}\n";
+        let Imported { config, notes } = import(Tool::K0sctl, text).unwrap();
+        let value = |path: &str| config.pointer(path).cloned().unwrap_or_default();
+        let ssh = json!({"address": "192.0.2.11", "user": "debian", "port": 22});
+        assert_eq!(value("/masters/0"), json!({"name": "master-1", "address": "10.0.0.11", "ssh": ssh}));
+        assert_eq!(value("/workers/0"), json!({"name": "w1", "address": "10.0.0.21"}));
+        assert_eq!(value("/ssh/keyFile"), "/root/key");
+        assert_eq!(value("/network/podCIDR"), "10.9.0.0/16");
+        let said = |part: &str| notes.iter().any(|note| note.contains(part));
+        assert!(said("kubernetes.version is left out") && said("calico") && said("installFlags"), "{notes:?}");
+    }
+}
