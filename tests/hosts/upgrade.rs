@@ -158,7 +158,9 @@ pub(crate) fn three_masters_and_two_workers_under_load() {
     let planned = first.run(&upgrade.page(0)).exits(2);
     eprintln!("{}", planned.text());
     let changes = format!("kube-apiserver:{} by registry.k8s.io/kube-apiserver:{next}", version());
-    planned.says(&[&changes, "drain "]);
+    let of = |machine: &Host, component: &str| format!("{}: replace {component}", machine.name());
+    let (other, worker) = (&upgrade.cluster.masters[1], &upgrade.cluster.workers[0]);
+    planned.says(&[&changes, "drain ", &of(other, "kube-apiserver"), worker.name()]);
     upgrade.every_kubelet_has(&version());
     let applied = first.run(&upgrade.page(1));
     eprintln!("{}\nupgrade apply took {:.1} s", applied.text(), applied.seconds);

@@ -9,5 +9,6 @@ pub mod plan;
 pub mod report;
 pub mod runner;
 pub mod runs;
+mod status;
 pub mod step;
 pub mod step_id;

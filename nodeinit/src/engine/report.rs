@@ -1,6 +1,6 @@
 //! Reports progress to users and programs.
 
-use crate::engine::{error::StepError, runs::Recorder, step_id::StepId};
+use crate::engine::{error::StepError, runs::Recorder, status::Status, step_id::StepId};
 use nodeinit_base::critical_path::{self, Bar};
 use nodeinit_protocol::Line;
 use nodeinit_screen::{Screen, visible};
@@ -41,6 +41,8 @@ pub struct Report {
     screen: Arc<Mutex<Screen>>,
     /// Records events for `nodeinit timeline`.
     recorder: Arc<OnceLock<Mutex<Recorder>>>,
+    /// The status line of the service.
+    status: Arc<Mutex<Status>>,
     /// Each warning that was printed, and the other machines that have it, too.
     warnings: Arc<Mutex<BTreeMap<String, Vec<String>>>>,
 }
@@ -69,6 +71,7 @@ impl Report {
             host: nix::unistd::gethostname().unwrap_or_default().to_string_lossy().into(),
             screen: Arc::new(Mutex::new(Screen::new(std::io::stdout(), terminal && style == Style::Text))),
             recorder: Arc::default(),
+            status: Arc::default(),
             warnings: Arc::default(),
         }
     }
@@ -113,6 +116,7 @@ impl Report {
     pub fn tell(&self, event: &Event) {
         log(&self.host, event);
         self.keep(None, event);
+        self.status().tell(event);
         let mut screen = self.screen();
         self.complain(&mut screen, None, event);
         if self.is_known_warning(None, event) {
@@ -185,8 +189,9 @@ impl Report {
         }
     }
 
-    /// Adds detail to a running step; shown on a terminal only.
+    /// Adds detail to a running step; shown on a terminal and in `systemctl status`.
     pub fn detail(&self, step: &str, text: &str) {
+        self.status().detail(step, text);
         self.screen().detail(step, text);
     }
 
@@ -219,6 +224,10 @@ impl Report {
     /// Redraws the running steps, each with its elapsed time; call it a few times per second.
     pub fn tick(&self) {
         self.screen().draw(self.elapsed());
+    }
+
+    fn status(&self) -> MutexGuard<'_, Status> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn screen(&self) -> MutexGuard<'_, Screen> {

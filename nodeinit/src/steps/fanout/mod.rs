@@ -313,7 +313,12 @@ impl Host {
             true => Some(key_to_send(cx)?.private),
             false => None,
         };
-        let state = match remote.plan(program, config, &payload::releases(cx), key.as_ref()).await? {
+        let mut planned = remote.plan(program, config, &payload::releases(cx), key.as_ref()).await?;
+        if planned.is_none() && self.work == Work::Upgrade {
+            // With its former configuration, it cannot tell that nothing is to be done.
+            planned = remote.plan(program, None, &payload::releases(cx), None).await?.filter(|all| !all.is_empty());
+        }
+        let state = match planned {
             Some(changes) if self.work != Work::Stage || changes.is_empty() => State::of(changes),
             Some(_) => State::needed(self.title()),
             None => State::needed(self.title()),
