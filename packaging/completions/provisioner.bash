@@ -181,13 +181,17 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__apply)
-            opts="-o -v -q -h --config --secrets --output --kubeconfig --resources-only --yes --break-lock --replace-balancer --verbose --quiet --help"
+            opts="-o -v -q -h --config --cluster --secrets --output --kubeconfig --resources-only --yes --break-lock --replace-balancer --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -215,7 +219,7 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__bundle)
-            opts="-o -v -q -h --out --config --secrets --output --verbose --quiet --help"
+            opts="-o -v -q -h --out --config --cluster --secrets --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -226,6 +230,10 @@ _provisioner() {
                     return 0
                     ;;
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -263,13 +271,17 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__destroy)
-            opts="-o -v -q -h --config --secrets --output --yes --break-lock --verbose --quiet --help"
+            opts="-o -v -q -h --config --cluster --secrets --output --yes --break-lock --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -629,13 +641,17 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__master__subcmd__add)
-            opts="-o -v -q -h --config --secrets --output --break-lock --kubeconfig --resources-only --verbose --quiet --help"
+            opts="-o -v -q -h --config --cluster --secrets --output --break-lock --kubeconfig --resources-only --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -733,13 +749,17 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__master__subcmd__remove)
-            opts="-o -v -q -h --config --secrets --output --break-lock --kubeconfig --resources-only --force --verbose --quiet --help"
+            opts="-o -v -q -h --config --cluster --secrets --output --break-lock --kubeconfig --resources-only --force --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -767,13 +787,17 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__master__subcmd__replace)
-            opts="-o -v -q -h --config --secrets --output --kubeconfig --yes --break-lock --verbose --quiet --help"
+            opts="-o -v -q -h --config --cluster --secrets --output --kubeconfig --yes --break-lock --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -801,13 +825,17 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__plan)
-            opts="-o -v -q -h --config --secrets --output --verbose --quiet --help"
+            opts="-o -v -q -h --config --cluster --secrets --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -831,13 +859,17 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__status)
-            opts="-o -v -q -h --config --secrets --output --resources-only --verbose --quiet --help"
+            opts="-o -v -q -h --config --cluster --secrets --output --resources-only --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -861,13 +893,17 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__timeline)
-            opts="-o -v -q -h --config --output --run --verbose --quiet --help"
+            opts="-o -v -q -h --config --cluster --output --run --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -891,13 +927,17 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__userdata)
-            opts="-o -v -q -h --config --secrets --output --verbose --quiet --help"
+            opts="-o -v -q -h --config --cluster --secrets --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -957,13 +997,17 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__worker__subcmd__add)
-            opts="-o -v -q -h --config --secrets --output --break-lock --kubeconfig --resources-only --verbose --quiet --help"
+            opts="-o -v -q -h --config --cluster --secrets --output --break-lock --kubeconfig --resources-only --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1061,13 +1105,17 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__worker__subcmd__remove)
-            opts="-o -v -q -h --config --secrets --output --break-lock --kubeconfig --resources-only --force --verbose --quiet --help"
+            opts="-o -v -q -h --config --cluster --secrets --output --break-lock --kubeconfig --resources-only --force --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1095,13 +1143,17 @@ _provisioner() {
             return 0
             ;;
         provisioner__subcmd__worker__subcmd__replace)
-            opts="-o -v -q -h --config --secrets --output --kubeconfig --yes --break-lock --verbose --quiet --help"
+            opts="-o -v -q -h --config --cluster --secrets --output --kubeconfig --yes --break-lock --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -53,7 +53,8 @@ _arguments "${_arguments_options[@]}" : \
 (plan)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
@@ -69,7 +70,8 @@ json\:"One JSON object a line"))' \
 (apply)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
@@ -90,7 +92,8 @@ json\:"One JSON object a line"))' \
 (status)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
@@ -106,7 +109,8 @@ json\:"One JSON object a line"))' \
 ;;
 (timeline)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[Configuration file, which has the cluster'\''s name; may be repeated, later files override earlier ones]:FILE:_files' \
+'*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
 '-o+[The form of the timeline]:OUTPUT:((text\:"Plain text for a terminal"
 svg\:"An SVG picture"
 html\:"An HTML page with the picture and a table"
@@ -127,7 +131,8 @@ json\:"One JSON object with the run and its steps"))' \
 (destroy)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
@@ -145,7 +150,8 @@ json\:"One JSON object a line"))' \
 (userdata)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
@@ -163,7 +169,8 @@ json\:"One JSON object a line"))' \
 _arguments "${_arguments_options[@]}" : \
 '--out=[Write the secrets to this file, mode 0600, instead of printing them]:FILE:_files' \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
@@ -198,7 +205,8 @@ _arguments "${_arguments_options[@]}" : \
             (add)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
@@ -218,7 +226,8 @@ json\:"One JSON object a line"))' \
 (remove)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
@@ -239,7 +248,8 @@ json\:"One JSON object a line"))' \
 (replace)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
@@ -313,7 +323,8 @@ _arguments "${_arguments_options[@]}" : \
             (add)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
@@ -333,7 +344,8 @@ json\:"One JSON object a line"))' \
 (remove)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
@@ -354,7 +366,8 @@ json\:"One JSON object a line"))' \
 (replace)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"

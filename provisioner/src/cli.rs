@@ -4,6 +4,7 @@ mod apply;
 mod by_hand;
 mod confirm;
 mod destroy;
+mod folder;
 mod init;
 mod listed;
 mod logging;
@@ -117,17 +118,50 @@ enum Command {
     },
 }
 
+/// Which cluster is meant.
 #[derive(Args)]
-struct Source {
+struct Configuration {
     /// Configuration file; may be repeated, later files override earlier ones
     #[arg(long, value_name = "FILE", default_value = FILES)]
     config: Vec<PathBuf>,
+    /// Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of
+    /// NAME; only clusters/NAME.yaml must exist. The secrets bundle is clusters/NAME.secrets.yaml
+    #[arg(long, value_name = "NAME", conflicts_with = "config", value_parser = folder::name)]
+    cluster: Option<String>,
+}
+
+impl Configuration {
+    fn read(&self) -> Result<Loaded, Error> {
+        let Some(name) = &self.cluster else { return read(&self.config) };
+        let mut files = folder::files(name);
+        let own = files.pop();
+        files.retain(|path| path.exists());
+        files.extend(own);
+        read(&files)
+    }
+}
+
+#[derive(Args)]
+struct Source {
+    #[command(flatten)]
+    configuration: Configuration,
     /// Secrets bundle; `apply` generates it for a new cluster
-    #[arg(long, value_name = "FILE", default_value = "secrets.yaml")]
+    #[arg(long, value_name = "FILE", default_value = "secrets.yaml", conflicts_with = "cluster")]
     secrets: PathBuf,
     /// Output format: text, or one JSON object per line
     #[arg(short, long, value_enum, default_value_t)]
     output: Format,
+}
+
+impl Source {
+    fn read(&self) -> Result<Loaded, Error> {
+        self.configuration.read()
+    }
+
+    /// The file of the secrets bundle.
+    fn secrets(&self) -> PathBuf {
+        self.configuration.cluster.as_deref().map_or_else(|| self.secrets.clone(), folder::secrets)
+    }
 }
 
 /// Files on the operator's machine.
@@ -253,7 +287,7 @@ fn read(files: &[PathBuf]) -> Result<Loaded, Error> {
     let layer = |path: &PathBuf| {
         let bytes = std::fs::read(path).map_err(|e| Error::Configuration {
             what: format!("cannot read {}: {e}", path.display()),
-            remedy: "pass the configuration file with --config".to_owned(),
+            remedy: "pass the configuration file with --config, or the cluster's name with --cluster".to_owned(),
         })?;
         Ok(Layer::file(path.display().to_string(), bytes))
     };

@@ -1,6 +1,6 @@
 //! For machines that no cloud makes: what each of them is given, to be brought there by hand.
 
-use super::{Source, read};
+use super::Source;
 use crate::{
     error::Error,
     output::{self, write_private},
@@ -12,16 +12,16 @@ use nodeinit_screen::tell;
 use std::path::Path;
 
 pub(super) fn user_data(source: &Source, name: &str) -> Result<Exit, Error> {
-    let loaded = read(&source.config)?;
-    let secrets = Secrets::existing(&source.secrets)?;
+    let loaded = source.read()?;
+    let secrets = Secrets::existing(&source.secrets())?;
     let text = userdata::of(&loaded, name, &Inputs::default(), &secrets).map_err(wrong)?;
     output::line(text.trim_end());
     Ok(Exit::Done)
 }
 
 pub(super) fn bundle(source: &Source, name: &str, out: Option<&Path>) -> Result<Exit, Error> {
-    let loaded = read(&source.config)?;
-    let secrets = Secrets::existing(&source.secrets)?;
+    let loaded = source.read()?;
+    let secrets = Secrets::existing(&source.secrets())?;
     match (userdata::secrets_of(&loaded, name, &secrets).map_err(wrong)?, out) {
         (Some(text), Some(file)) => {
             write_new(file, text.expose())?;

@@ -1,6 +1,6 @@
 //! What every command that speaks to the cloud begins with.
 
-use super::{Source, Verbosity, read};
+use super::{Source, Verbosity};
 use crate::{
     cloud,
     error::Error,
@@ -36,7 +36,7 @@ pub(super) struct Session {
 
 impl Session {
     pub(super) async fn open(source: &Source, verbosity: Verbosity) -> Result<Self, Error> {
-        let loaded = read(&source.config)?;
+        let loaded = source.read()?;
         let cloud = loaded.cluster.openstack.clone().ok_or_else(|| Error::Configuration {
             what: "the configuration has no section `openstack`".to_owned(),
             remedy: "describe the cloud (`provisioner init` writes an example), or run `nodeinit up` on machines that are there already".to_owned(),
@@ -45,7 +45,7 @@ impl Session {
         let credentials = cloud::find(cloud.cloud.as_deref(), &variables)?;
         let client = Client::connect(credentials, cloud.parallel, cloud.timeouts.request).await?;
         let marker = Marker::new(&cloud.cluster_id, &loaded.cluster.name);
-        let (secrets, output) = (source.secrets.clone(), verbosity.applied(Output::new(source.output)));
+        let (secrets, output) = (source.secrets(), verbosity.applied(Output::new(source.output)));
         Ok(Self { loaded, marker, client, cloud, secrets, output, replace_balancer: false })
     }
 

@@ -1,18 +1,16 @@
 //! `timeline`: draws a past run.
 
-use super::{FILES, read};
+use super::Configuration;
 use crate::{error::Error, output, timeline};
 use clap::Args;
 use nodeinit_protocol::Exit;
 use nodeinit_screen::run::Form;
-use std::path::PathBuf;
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 #[derive(Args)]
 pub(super) struct Timeline {
-    /// Configuration file, which has the cluster's name; may be repeated, later files override earlier ones
-    #[arg(long, value_name = "FILE", default_value = FILES)]
-    config: Vec<PathBuf>,
+    #[command(flatten)]
+    configuration: Configuration,
     /// The form of the timeline
     #[arg(short, long, value_enum, default_value = "text")]
     output: Form,
@@ -22,7 +20,7 @@ pub(super) struct Timeline {
 }
 
 pub(super) fn run(args: &Timeline) -> Result<Exit, Error> {
-    let path = timeline::path(&read(&args.config)?.cluster.name);
+    let path = timeline::path(&args.configuration.read()?.cluster.name);
     let runs = timeline::read(&path)?;
     let Some(run) = runs.iter().rev().nth(args.run as usize - 1) else {
         return Err(Error::Usage(match runs.len() {
