@@ -256,12 +256,18 @@ option() { # NAME WANTED
 }
 option 20-first-boot.conf "$first_boot"
 option 20-console.conf "$console"
+# At a first boot, systemd would enable every unit of Debian's packages, also those that are disabled on purpose.
+preset=$root/usr/lib/systemd/system-preset/00-nodeinit.preset
+if [ -n "$first_boot" ]; then put 644 "$preset" <<<'disable *'; else rm -f "$preset"; fi
 in_root systemctl enable --quiet nodeinit.service containerd.service
 
 # --- what each machine must have of its own ---
 if [ -n "$root" ]; then
-  [ ! -s "$root/etc/machine-id" ] || [ "$(cat "$root/etc/machine-id")" = uninitialized ] || say "/etc/machine-id is reset: each machine gets its own"
-  put 444 "$root/etc/machine-id" <<<uninitialized
+  if [ -n "$first_boot" ]; then id=uninitialized; else id=''; fi
+  if [ ! -e "$root/etc/machine-id" ] || [ "$(cat "$root/etc/machine-id")" != "$id" ]; then
+    say "/etc/machine-id is reset: each machine gets its own"
+    printf %s "${id:+$id$'\n'}" | put 444 "$root/etc/machine-id"
+  fi
   rm -f "$root/var/lib/systemd/random-seed"
   if compgen -G "$root/etc/ssh/ssh_host_*_key" >/dev/null; then
     say "the SSH host keys are removed: each machine must generate its own at its first boot (cloud-init does)"

@@ -20,6 +20,6 @@ fi
 "$here/build.sh" "${@:3}" / "$1" "$2"
 # This machine becomes the image: what build.sh leaves alone on a running machine. cloud-init generates host keys again.
 rm -f /etc/ssh/ssh_host_*_key /etc/ssh/ssh_host_*_key.pub /var/lib/systemd/random-seed
-echo uninitialized >/etc/machine-id
+if [[ " $* " == *" --first-boot "* ]]; then echo uninitialized; fi >/etc/machine-id
 ! command -v cloud-init >/dev/null || cloud-init clean --logs
 sync
