@@ -15,19 +15,21 @@ usage: build.sh [OPTION]... ROOT NODEINIT BUNDLE
   --archives         copy the bundle to /opt/kubernetes.tar instead of importing its images: the image is smaller, the first boot slower.
                      Needed where containerd cannot mount overlays, such as in a container's own root
   --first-boot       start nodeinit at the first boot only, not at each boot
+  --strict           narrow the service's sandbox: for machines without swap whose configuration has no section \`os\`
   --console          show nodeinit's progress on the console, too
 END
 }
 die() { echo "build.sh: $*" >&2; exit 1; }
 say() { echo "build.sh: $*"; }
 
-archives='' first_boot='' console='' key=()
+archives='' first_boot='' strict='' console='' key=()
 while [ $# -gt 0 ]; do
   case $1 in
   -h | --help) usage; exit 0 ;;
   --public-key) [ $# -gt 1 ] || die "--public-key needs a file"; key=(--public-key "$2"); shift ;;
   --archives) archives=1 ;;
   --first-boot) first_boot=1 ;;
+  --strict) strict=1 ;;
   --console) console=1 ;;
   -*) usage >&2; exit 64 ;;
   *) break ;;
@@ -255,6 +257,8 @@ option() { # NAME WANTED
   if [ -n "$2" ]; then put 644 "$root$drop_in" <"$units/nodeinit.service.d/$1"; else rm -f "$root$drop_in"; fi
 }
 option 20-first-boot.conf "$first_boot"
+option 20-strict.conf "$strict"
+mkdir -p "$root/usr/lib/modules" # an image without a kernel: nodeinit could not create it with --strict
 option 20-console.conf "$console"
 # At a first boot, systemd would enable every unit of Debian's packages, also those that are disabled on purpose.
 preset=$root/usr/lib/systemd/system-preset/00-nodeinit.preset
