@@ -272,6 +272,8 @@ if [ -n "$root" ]; then
     say "/etc/machine-id is reset: each machine gets its own"
     printf %s "${id:+$id$'\n'}" | put 444 "$root/etc/machine-id"
   fi
+  # systemd would take the ID of the image from there.
+  if [ -f "$root/var/lib/dbus/machine-id" ] && [ ! -L "$root/var/lib/dbus/machine-id" ]; then ln -sf /etc/machine-id "$root/var/lib/dbus/machine-id"; fi
   rm -f "$root/var/lib/systemd/random-seed"
   if compgen -G "$root/etc/ssh/ssh_host_*_key" >/dev/null; then
     say "the SSH host keys are removed: each machine must generate its own at its first boot (cloud-init does)"

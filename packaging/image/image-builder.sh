@@ -21,5 +21,6 @@ fi
 # This machine becomes the image: what build.sh leaves alone on a running machine. cloud-init generates host keys again.
 rm -f /etc/ssh/ssh_host_*_key /etc/ssh/ssh_host_*_key.pub /var/lib/systemd/random-seed
 if [[ " $* " == *" --first-boot "* ]]; then echo uninitialized; fi >/etc/machine-id
+[ ! -f /var/lib/dbus/machine-id ] || ln -sf /etc/machine-id /var/lib/dbus/machine-id # systemd would take the ID of the image from there
 ! command -v cloud-init >/dev/null || cloud-init clean --logs
 sync
