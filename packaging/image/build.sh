@@ -65,8 +65,11 @@ partition() { # IMAGE: prints offset and size, in bytes, of the partition with t
     }
     END { if (best) printf "%.0f %.0f\n", first * sector, most * sector }'
 }
+[ -e "$target" ] || die "$target does not exist"
+exec 8<"$target"
+flock -n 8 || die "another build.sh works on $target"
 if [ -f "$target" ]; then
-  [ "$(head -c 3 "$target")" != QFI ] || die "$target is a qcow2 image: convert it with \`qemu-img convert -O raw\`"
+  [ "$(head -c 3 "$target" | tr -d '\0')" != QFI ] || die "$target is a qcow2 image: convert it with \`qemu-img convert -O raw\`"
   mkdir "$work/root"
   if [ -n "$(sfdisk --dump "$target" 2>/dev/null)" ]; then
     read -r offset size < <(partition "$target") || die "$target has no partition of Linux"
@@ -82,8 +85,6 @@ else
   die "$target is neither a directory nor a disk image"
 fi
 root=${root%/} # empty for this machine
-exec 8<"${root:-/}"
-flock -n 8 || die "another build.sh works on $target"
 [ -e "$root/etc/os-release" ] || die "$target has no /etc/os-release: it is not a root file system"
 in_root() { chroot "${root:-/}" env LC_ALL=C PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "$@"; }
 has() { in_root sh -c "command -v $1" >/dev/null; }

@@ -72,7 +72,8 @@ done
 [ -e "$tree/usr/bin/kubelet" ] || die "$bundle has no bin/kubelet"
 install "$nodeinit" "$tree/usr/bin/nodeinit"
 install -Dm 644 "$units/nodeinit.service" "$tree/usr/lib/systemd/system/nodeinit.service"
-mkdir -p "$tree/usr/lib/systemd/system/nodeinit.service.d" "$tree/usr/lib/tmpfiles.d" "$tree/usr/lib/extension-release.d"
+# usr/lib/modules: kube-proxy's pod mounts it, and a system without it could not create it in a read-only /usr.
+mkdir -p "$tree/usr/lib/modules" "$tree/usr/lib/systemd/system/nodeinit.service.d" "$tree/usr/lib/tmpfiles.d" "$tree/usr/lib/extension-release.d"
 {
   echo "# containerd and flannel use /opt/cni/bin."
   for plugin in "$tree"/usr/libexec/nodeinit/cni/*; do
