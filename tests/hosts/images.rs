@@ -53,7 +53,7 @@ pub(crate) fn a_baked_machine_joins_on_its_own_with_every_other_network_cut() {
     worker.cut_power();
     worker.boot();
     is_ready(&worker);
-    worker.must("journalctl -b -u nodeinit --no-pager | grep -q 'is ready: worker of cluster lab'");
+    worker.must("journalctl -b -u nodeinit --no-pager | grep -q 'is up to date'");
     worker.nodeinit("plan").exits(0).says(&["nothing to do"]);
 }
 
@@ -89,7 +89,7 @@ fn boot_cut(host: &Host, first: &Host, user_data: &str) {
 /// The service is active when the machine is ready.
 fn is_ready(host: &Host) {
     let seconds = host.until("nodeinit.service", 120.0, "systemctl is-active nodeinit.service");
-    let booted = "journalctl -b -u nodeinit --no-pager | grep -o 'is ready: .*' | tail -n 1";
+    let booted = "journalctl -b -u nodeinit --no-pager | grep -oE 'is (ready|up to date).*' | tail -n 1";
     eprintln!("{}, {seconds:.1} s after the boot: {}", host.name(), host.must(booted).trim());
 }
 
