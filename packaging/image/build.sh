@@ -185,7 +185,7 @@ else
 fi
 
 # Imports into the store that the machine will use, with the machine's own containerd in namespaces of its own: no socket, mount or process
-# of it is left. The images are unpacked, too, and pinned: the kubelet does not remove them when the disk fills up.
+# of it is left. The images are unpacked, too, and pinned: with a newer containerd, the kubelet does not remove them when the disk is full.
 import() {
   # It ends with this script, also if that is killed.
   setpriv --pdeathsig KILL unshare --mount --pid --fork --kill-child bash -euo pipefail -s -- "${root:-/}" "$bundle" "${images[@]}" <<'END'
