@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build packages check lint lab fuzz test test-hosts test-containerd test-official test-kills test-long test-guest test-releases test-upgrade test-rollback test-lead test-debian13 test-power test-etcd test-security test-packages test-openstack demo demo-down demo-openstack demo-openstack-down bench bench-bundle bench-join bench-openstack bench-pairs bench-upgrade clean
+.PHONY: help build packages check lint lab fuzz test test-hosts test-containerd test-images test-official test-kills test-long test-guest test-releases test-upgrade test-rollback test-lead test-debian13 test-power test-etcd test-security test-packages test-openstack demo demo-down demo-openstack demo-openstack-down bench bench-bundle bench-join bench-openstack bench-pairs bench-upgrade clean
 
 target := $(or $(CARGO_TARGET_DIR),target)/x86_64-unknown-linux-gnu
 binary := $(target)/release/nodeinit
@@ -25,6 +25,7 @@ packages: ## write the .deb and .rpm packages, tarballs, SBOMs and licences of b
 check: lint ## run all checks that need neither root nor the lab: format, lints, unit tests, documents, licences
 	cargo test --workspace --locked
 	tests/install.sh
+	tests/images.sh
 	cargo test -p nodeinit-tests --features lab --locked --test lab -- --exact the_tests_fit_into_the_hour
 
 lint: # all of `check` except the tests
@@ -87,6 +88,11 @@ test-etcd: build ## test etcd: growth, lost quorum, a full database, a second bo
 test-security: build ## test what an attacker with one worker can do, and enabling and disabling the agent in a running cluster (root; 8 minutes)
 	tests/lab/prepare.sh
 	$(call host-tests,-p nodeinit-tests --features lab --test lab -- --include-ignored security::)
+
+test-images: build ## test machines from a baked image, without any network but the cluster's (root; 5 minutes, builds included)
+	tests/lab/prepare.sh
+	tests/images.sh
+	$(call host-tests,-p nodeinit-tests --features lab --test lab -- --include-ignored images::)
 
 test-containerd: build ## test installing containerd and reconfiguring Debian's, and five bare machines from one bundle (root; 15 minutes, builds included)
 	tests/lab/prepare.sh

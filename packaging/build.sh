@@ -71,7 +71,10 @@ files() { # PROGRAM ROOT ZSH: the files of a package, with the folder of zsh's c
   install -Dm 644 "docs/examples/$(example "$program")" "$doc/examples/$(example "$program")"
   install -Dm 644 CHANGELOG.md "$doc/changelog"
   install -m 644 "$stage/$program/THIRD-PARTY-LICENSES" "$doc"
-  [ "$program" = provisioner ] || install -Dm 644 -t "$root/usr/lib/systemd/system" systemd/nodeinit.service
+  if [ "$program" = nodeinit ]; then
+    install -Dm 644 -t "$root/usr/lib/systemd/system" systemd/nodeinit.service
+    install -Dm 644 -t "$doc/examples/nodeinit.service.d" systemd/nodeinit.service.d/*
+  fi
   gzip -9n "$root"/usr/share/man/man1/* "$doc/changelog" "$doc/THIRD-PARTY-LICENSES"
 }
 example() { [ "$1" = nodeinit ] && echo cluster.yaml || echo openstack.yaml; }
@@ -143,7 +146,10 @@ tarball() { # PROGRAM
   install -Dm 644 -t "$root/man" packaging/man/"$program"*.1
   install -Dm 644 -t "$root/examples" "docs/examples/$(example "$program")"
   install -m 644 LICENSE CHANGELOG.md "$stage/$program/THIRD-PARTY-LICENSES" "$root"
-  [ "$program" = provisioner ] || install -m 644 systemd/nodeinit.service "$root"
+  if [ "$program" = nodeinit ]; then
+    install -m 644 systemd/nodeinit.service "$root"
+    install -Dm 644 -t "$root/examples/nodeinit.service.d" systemd/nodeinit.service.d/*
+  fi
   tar --create --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --format=gnu -C "$stage/$program/tar" "$name" |
     gzip -9n >"$out/$name.tar.gz"
 }

@@ -15,6 +15,7 @@ mod containerd;
 mod disk;
 mod etcd;
 mod fanout;
+mod images;
 mod kill;
 mod kills;
 mod lead;
@@ -67,6 +68,7 @@ const TESTS: &[Test] = &[
     test!(fanout::the_fan_out_resumes_after_a_kill_at_every_boundary, 300),
     test!(fanout::the_fan_out_resumes_after_a_kill_of_all_machines_at_every_step, 240).long(),
     test!(fanout::a_network_loss_at_any_stage_is_survived, 360).long(),
+    test!(images::a_baked_machine_joins_on_its_own_with_every_other_network_cut, 180).long(),
     test!(kill::a_run_resumes_after_a_kill_at_every_point, 420),
     test!(kills::ten_kills_spread_over_a_bootstrap, 480),
     test!(kills::many_kills_spread_over_a_bootstrap, 4 * 60 * 60).alone().long(),

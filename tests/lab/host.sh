@@ -40,7 +40,8 @@ usage: host.sh VERB ...
                           gc                      removes the remains of killed runs, according to the records in $LAB_DIR
                           A host created with LAB_OWNER=PID is removed by the next start or gc after the end of that process;
                           with LAB_IMPORTED=1, it has all images in containerd from the start; with LAB_BAKED=DIR, it has the files of DIR on its disk;
-                          with LAB_BARE=1, it has neither containerd nor runc.
+                          with LAB_BARE=1, it has neither containerd nor runc; with LAB_ROOT=DIR, it starts from that root and sees nothing of the
+                          lab's programs and images.
                           ssh and copy connect from the address LAB_FROM of this machine, if it is set.
 END
 }
@@ -92,6 +93,11 @@ create() { # IP SEED: mounts an overlay on the root, and plain folders where con
   [ -z "$others" ] || die "$ip belongs to $(basename "$(dirname "$others")")"
   shared=$("$lab/prepare.sh")
   [ -z "${LAB_IMPORTED:-}" ] || store=$("$lab/imported.sh")
+  if [ -n "${LAB_ROOT:-}" ]; then
+    [ -d "$LAB_ROOT/etc" ] || die "LAB_ROOT is $LAB_ROOT, which has no root file system"
+    shared=$(sed "3s#.*#$(realpath "$LAB_ROOT")#" <<<"$shared")
+    [ ! -d "$LAB_ROOT/var/lib/containerd" ] || store=$LAB_ROOT/var/lib/containerd
+  fi
   mkdir -p "$host"
   [ -z "${LAB_OWNER:-}" ] || note_process "$LAB_OWNER" >"$host/owner"
   echo "$ip" >"$host/ip"
@@ -99,7 +105,7 @@ create() { # IP SEED: mounts an overlay on the root, and plain folders where con
   echo "$shared" >"$host/shared"
   mkdir -p "$host"/{upper,work,root,containerd,kubelet} "$disk"/{etc/containerd,etc/ssh,etc/cloud/cloud.cfg.d,root/.ssh,var/lib/cloud/seed}
   echo "nameserver $machine_address" >"$disk/etc/resolv.conf"
-  tr -d - </proc/sys/kernel/random/uuid >"$disk/etc/machine-id"
+  if [ -n "${LAB_ROOT:-}" ]; then touch "$host/sealed"; else tr -d - </proc/sys/kernel/random/uuid >"$disk/etc/machine-id"; fi
   echo "$ip" >"$disk/etc/lab-address"
   chmod 700 "$disk/root" "$disk/root/.ssh"
   cp "$LAB_DIR/ssh_key.pub" "$disk/root/.ssh/authorized_keys"
@@ -150,9 +156,11 @@ create_from_config_drive() { # as with a cloud image, cloud-init sets the name, 
 }
 
 boot() {
-  local bin images root
+  local bin images root binds=()
   { read -r bin; read -r images; read -r root; } <"$host/shared"
   [[ -d $bin && -d $images && -d $root ]] || die "the files from which $name was created are gone: remove it with host.sh down $name, then create it again"
+  [ -e "$host/sealed" ] ||
+    binds=("--bind-ro=$bin:/opt/lab/bin" "--bind-ro=$images:/opt/lab/images" "--bind-ro=$LAB_DIR/release:/opt/lab/releases")
   network_lock "$0" make-network
   mount -t overlay "lab-$name" -o "lowerdir=$root,upperdir=$host/upper,workdir=$host/work" "$host/root"
   (
@@ -163,7 +171,7 @@ boot() {
       --network-bridge="$bridge" --capability=all '--system-call-filter=@keyring bpf perf_event_open @mount' \
       --bind=/dev/kmsg --bind=/dev/null:/dev/vda \
       --bind="$host/containerd:/var/lib/containerd" --bind="$host/kubelet:/var/lib/kubelet" \
-      --bind-ro="$bin:/opt/lab/bin" --bind-ro="$images:/opt/lab/images" --bind-ro="$LAB_DIR/release:/opt/lab/releases" \
+      "${binds[@]}" \
       --link-journal=no --resolv-conf=off --timezone=off --console=read-only
   ) </dev/null >>"$host/console" 2>&1 8>&- 9>&- &
   local deadline=$((SECONDS + 60))

@@ -123,6 +123,34 @@ pub(crate) fn booted(count: usize, how: Made) -> Vec<Host> {
 }
 
 impl Host {
+    /// Reserves the name and the address of a host that [`Self::boot_image`] boots.
+    #[must_use]
+    pub fn reserved() -> Self {
+        let (name, address, named) = name();
+        Self { name, address, _named: named }
+    }
+
+    /// Boots the host from a baked image (`packaging/image`), with this user-data and these further files on its disk. It sees nothing of
+    /// the lab's programs and images.
+    pub fn boot_image(&self, user_data: &str, files: &[(&str, &str)]) {
+        let image = start("baked.sh", LIMIT, &[&lab("baked.sh"), &binary("NODEINIT_LAB")]).wait().exits(0).stdout;
+        let work = lab_directory().join("image-tests").join(&self.name);
+        let _ = std::fs::remove_dir_all(&work);
+        let write = |path: PathBuf, content: &str| {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, content).unwrap();
+        };
+        write(work.join("seed/user-data"), user_data);
+        write(work.join("seed/meta-data"), &format!("instance-id: {0}\nlocal-hostname: {0}\n", self.name));
+        files.iter().for_each(|(path, content)| write(work.join("files").join(path.trim_start_matches('/')), content));
+        let (root, files) =
+            (format!("LAB_ROOT={}", image.trim()), format!("LAB_BAKED={}", work.join("files").display()));
+        let script = format!("{0} down $1 && {0} up $1 $2 $3", lab("host.sh"));
+        let seed = work.join("seed").display().to_string();
+        let argv = ["env", &root, &files, "bash", "-c", &script, "up", &self.name, &self.address, &seed];
+        start("host.sh up", LIMIT, &argv).wait().exits(0);
+    }
+
     /// Boots a host.
     #[must_use]
     pub fn fresh() -> Self {
