@@ -217,7 +217,8 @@ for _ in $(seq 150); do
   sleep 0.1
 done
 ctr version >/dev/null 2>&1 || fail "containerd did not answer within 15 s"
-ctr plugins ls | grep -q 'snapshotter.* overlayfs .*ok' || fail "containerd cannot mount overlays on $root: use another file system, or --archives"
+plugins=$(ctr plugins ls)
+grep -q 'snapshotter.* overlayfs .*ok' <<<"$plugins" || fail "containerd cannot mount overlays on $root: use another file system, or --archives"
 for image in "$@"; do
   echo "build.sh: importing $image"
   tar -xOf /proc/self/fd/7 "$image" >"$root/run/image.tar" || fail "cannot read $image"
