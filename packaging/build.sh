@@ -68,7 +68,7 @@ files() { # PROGRAM ROOT ZSH: the files of a package, with the folder of zsh's c
   install -Dm 644 "packaging/completions/$program.fish" "$root/usr/share/fish/vendor_completions.d/$program.fish"
   install -Dm 644 "packaging/completions/$program.zsh" "$root/usr/share/zsh/$3/_$program"
   install -Dm 644 -t "$root/usr/share/man/man1" packaging/man/"$program"*.1
-  install -Dm 644 "docs/examples/$(example "$program")" "$doc/examples/$(example "$program")"
+  install -Dm 644 -t "$doc/examples" "docs/examples/$(example "$program")" docs/examples/nodeinit.schema.json
   install -Dm 644 CHANGELOG.md "$doc/changelog"
   install -m 644 "$stage/$program/THIRD-PARTY-LICENSES" "$doc"
   if [ "$program" = nodeinit ]; then
@@ -144,7 +144,7 @@ tarball() { # PROGRAM
   install -D "$programs/$program" "$root/$program"
   install -Dm 644 -t "$root/completions" packaging/completions/"$program".*
   install -Dm 644 -t "$root/man" packaging/man/"$program"*.1
-  install -Dm 644 -t "$root/examples" "docs/examples/$(example "$program")"
+  install -Dm 644 -t "$root/examples" "docs/examples/$(example "$program")" docs/examples/nodeinit.schema.json
   install -m 644 LICENSE CHANGELOG.md "$stage/$program/THIRD-PARTY-LICENSES" "$root"
   if [ "$program" = nodeinit ]; then
     install -m 644 systemd/nodeinit.service "$root"

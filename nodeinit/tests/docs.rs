@@ -53,7 +53,9 @@ fn the_example_is_what_config_init_writes() {
         ("workers", "[{name: w1, address: 10.0.0.21}]"),
     ];
     let layers = layers.map(|(path, value)| Layer::setting("--set", path, value));
-    is_current("examples/cluster.yaml", &short_template(&layers).unwrap());
+    let header = "# yaml-language-server: $schema=nodeinit.schema.json\n";
+    is_current("examples/cluster.yaml", &format!("{header}{}", short_template(&layers).unwrap()));
+    is_current("examples/nodeinit.schema.json", &format!("{:#}\n", nodeinit_config::json_schema()));
 }
 
 #[test]

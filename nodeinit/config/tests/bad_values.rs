@@ -1,5 +1,7 @@
 //! Verifies that every key rejects a bad value, with an error that names the file, the line, the key and what to write instead.
 
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "only tests call it")]
+
 use nodeinit_config::{
     Layer, Problems,
     keys::CLUSTER,

@@ -1,6 +1,7 @@
 //! The status line of `systemctl status`: what a service that runs nodeinit is doing.
 
-use crate::{engine::report::Event, host::systemd};
+use crate::host::systemd;
+use nodeinit_protocol::event::Event;
 
 /// The steps that are under way, the oldest first, each with what it does or waits for.
 #[derive(Debug, Default)]
