@@ -313,6 +313,20 @@ impl Files {
         fs::set_permissions(self.real(path), Permissions::from_mode(mode)).map_err(failed("set the mode of", path))
     }
 
+    /// Returns the ids of the user and the group that own a file; `None` if it does not exist.
+    #[must_use]
+    pub fn owner(&self, path: &Path) -> Option<(u32, u32)> {
+        self.metadata(path).ok().map(|found| (found.uid(), found.gid()))
+    }
+
+    /// Sets the user and the group that own a file, not those of the target of a link.
+    ///
+    /// # Errors
+    /// If it does not exist, or this process is not root.
+    pub fn set_owner(&self, path: &Path, (user, group): (u32, u32)) -> Result<(), FileError> {
+        std::os::unix::fs::lchown(self.real(path), Some(user), Some(group)).map_err(failed("set the owner of", path))
+    }
+
     /// Writes all of `new`: each to a temporary file whose mode is set before its content, then syncs all, renames all, and syncs
     /// their directories. After a crash at any time, each path has its old or its new content.
     ///

@@ -24,10 +24,13 @@ pub(super) fn prepare(plan: &mut PlanBuilder, begin: Option<Begin>) {
         restarts = Id::RolloutBegin;
     }
     plan.add(Fetched, [restarts.clone()]);
+    let mut before = Id::Preflight;
     for step in os::steps() {
-        plan.add_boxed(step, [Id::Preflight]);
+        let id = step.id();
+        plan.add_boxed(step, [before]);
+        before = id;
     }
-    plan.add(ContainerRuntime, [Id::Fetch]);
+    plan.add(ContainerRuntime, [Id::Fetch, before]);
     plan.add(KubeletConfig, [restarts]);
 }
 

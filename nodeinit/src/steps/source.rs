@@ -352,6 +352,18 @@ async fn download(
     Ok(Obtained { name: path.display().to_string(), section, sha256: Some(hex(&sha256)), download: Some(path) })
 }
 
+/// Downloads a file that is no artifact, and returns its path.
+pub(in crate::steps) async fn download_file(
+    cx: &Context,
+    step: &str,
+    url: &str,
+    sha256: [u8; 32],
+) -> Result<PathBuf, StepError> {
+    let client = Client::new(&cx.files, None);
+    let obtained = download(cx, step, &client, url.to_owned(), sha256).await?;
+    Ok(obtained.download.unwrap_or_default())
+}
+
 /// Returns the path of a file in the directory of downloads, and creates that directory.
 async fn downloads(cx: &Context, name: &str) -> Result<PathBuf, StepError> {
     cx.claim_trees(vec![DOWNLOADS.into()]).await?;
