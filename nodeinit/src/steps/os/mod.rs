@@ -18,6 +18,8 @@ mod program;
 mod resolver;
 mod setting;
 mod sshd;
+#[cfg(test)]
+mod tests;
 mod text;
 mod time;
 mod trust;
