@@ -148,6 +148,15 @@ impl Files {
         open.map_err(failed("open", path))
     }
 
+    /// Prints a line on a device.
+    ///
+    /// # Errors
+    /// If it does not exist, or cannot be written.
+    pub fn print(&self, device: &Path, text: &str) -> Result<(), FileError> {
+        let open = OpenOptions::new().append(true).custom_flags(nix::libc::O_NOCTTY).open(self.real(device));
+        open.and_then(|mut file| writeln!(file, "{text}\r")).map_err(failed("write", device))
+    }
+
     /// Opens a file for writing from `offset` on, and cuts off what it has there; makes it where there is none.
     ///
     /// # Errors

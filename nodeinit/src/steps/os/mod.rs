@@ -73,6 +73,12 @@ fn full_name(cx: &Context, name: &str) -> String {
     }
 }
 
+/// Returns the message for the console of a machine that is ready.
+#[must_use]
+pub fn finished(cx: &Context) -> Option<String> {
+    Some(filled(cx, cx.cluster.os.messages.finished.as_ref()?))
+}
+
 /// Replaces the placeholders of a text (`nodeinit_config::format::PLACEHOLDERS`).
 fn filled(cx: &Context, text: &str) -> String {
     let node = &cx.node;
@@ -111,7 +117,7 @@ impl Step for RestoreOs {
     }
 
     fn title(&self) -> String {
-        "restore sysctls, swap and firewall rules".into()
+        "restore the settings of the operating system".into()
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {

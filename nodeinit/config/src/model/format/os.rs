@@ -144,7 +144,10 @@ pub(crate) fn template(text: &str) -> Result<(), Flaw> {
         if !name.is_some_and(|name| PLACEHOLDERS.contains(&name)) {
             let known = PLACEHOLDERS.map(|name| format!("${{{name}}}")).join(", ");
             let name: String = name.unwrap_or(part).chars().take(40).collect();
-            return Err(Flaw::new(format!("unknown placeholder `${{{name}`"), format!("known placeholders: {known}")));
+            return Err(Flaw::new(
+                format!("unknown placeholder `${{{name}}}`"),
+                format!("known placeholders: {known}"),
+            ));
         }
     }
     Ok(())

@@ -30,7 +30,7 @@ keys! {
 /// The user with which the leading master logs in; `None` on a worker, whose configuration does not name it.
 fn login(place: &Place<'_, impl super::super::declare::Form>) -> Option<String> {
     let all = place.all();
-    all.masters().written().is_some().then(|| all.ssh().user().value())?
+    (!all.masters().items().is_empty()).then(|| all.ssh().user().value())?
 }
 
 pub(super) fn users(place: &Place<'_, Vec<OsUser>>, verdict: &mut Verdict<'_>) {
