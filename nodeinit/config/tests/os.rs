@@ -14,7 +14,7 @@ fn problems(yaml: &str) -> String {
 
 #[test]
 fn sshd_options_that_lock_nodeinit_out_are_refused() {
-    let masters = "masters: [{name: m1, address: 10.0.0.11}]\n";
+    let masters = "masters: [{name: m1, address: 10.0.0.11}, {name: m2, address: 10.0.0.12}]\n";
     for (user, option, is_refused) in [
         ("root", "PermitRootLogin: \"no\"", true),
         ("root", "permitRootLogin: \"no\"", true),
@@ -29,6 +29,14 @@ fn sshd_options_that_lock_nodeinit_out_are_refused() {
         ("debian", "AuthenticationMethods: password", true),
         ("debian", "AuthenticationMethods: publickey", false),
         ("debian", "AuthorizedKeysFile: /etc/keys", true),
+        ("debian", "PubkeyAuthentication: '\"no\"'", true),
+        ("debian", "PubkeyAuthentication: '= no'", true),
+        ("debian", "DenyUsers: deb*", true),
+        ("debian", "Ciphers: aes128-cbc", true),
+        ("debian", "Ciphers: \"aes128-cbc,aes256-ctr\"", false),
+        ("debian", "KexAlgorithms: \"-diffie-hellman-group14-sha256\"", false),
+        ("debian", "AllowTcpForwarding: \"no\"", true),
+        ("debian", "AllowTcpForwarding: remote", false),
         ("debian", "Match: all", true),
         ("debian", "Port: 2222", true),
         ("debian", "PasswordAuthentication: \"no\"", false),

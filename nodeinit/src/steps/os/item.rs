@@ -43,7 +43,12 @@ impl Step for Item {
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
         let (wants, known) = (self.read(cx).await?, self.known(cx));
-        let mut changes = describe_undo(cx, &stale(&known, &wants)).await?;
+        let stale = stale(&known, &wants);
+        let mut changes = describe_undo(cx, &stale).await?;
+        if changes.is_empty() && !stale.is_empty() {
+            // Otherwise, a later `up` would undo what somebody else changes.
+            changes.push("forget what is no longer configured".into());
+        }
         for want in &wants {
             changes.extend(difference(cx, want).await?);
         }

@@ -51,39 +51,66 @@ pub(super) fn users(place: &Place<'_, Vec<OsUser>>, verdict: &mut Verdict<'_>) {
 }
 
 /// Options that nodeinit does not set: some end the part of the file that applies to everyone, others move the server.
-const NOT_HERE: [&str; 4] = ["match", "include", "port", "listenaddress"];
+const NOT_HERE: [&str; 5] = ["match", "include", "port", "listenaddress", "hostkey"];
+
+/// What nodeinit's SSH client knows of each list of algorithms (`nodeinit/ssh/src/algorithms.rs`).
+const ALGORITHMS: [(&str, &[&str]); 4] = [
+    ("kexalgorithms", &["mlkem768x25519-sha256", "curve25519-sha256", "ecdh-sha2-nistp256"]),
+    ("ciphers", &["aes256-gcm@openssh.com", "aes128-gcm@openssh.com", "chacha20-poly1305@openssh.com", "aes256-ctr"]),
+    ("pubkeyacceptedalgorithms", &["ssh-ed25519", "ecdsa-sha2-nistp256"]),
+    ("hostkeyalgorithms", &["ssh-ed25519", "ecdsa-sha2-nistp256"]),
+];
 
 pub(super) fn sshd(place: &Place<'_, Dict<SshdOption, Argument>>, verdict: &mut Verdict<'_>) {
-    let login = login(place);
+    let (login, all) = (login(place), place.all());
     let user = login.as_deref();
+    let leads = user.is_some() && all.masters().items().len() + all.workers().items().len() > 1;
     for entry in place.entries() {
-        let (key, value) = (entry.key.to_lowercase(), entry.node.scalar().unwrap_or_default().to_lowercase());
-        let option = place.value_of(&entry.key);
-        let names = |user: &str| value.split_whitespace().any(|word| word.split('@').next() == Some(user));
+        // sshd also accepts quotes and an equals sign.
+        let value = entry.node.scalar().unwrap_or_default().to_lowercase().replace(['"', '='], " ");
+        let words: Vec<&str> = value.split_whitespace().collect();
+        let is = |all: &[&str]| words.first().is_some_and(|word| all.contains(word));
+        let denies = |user: &str| {
+            words.iter().any(|word| word.contains(['*', '?', '!']) || word.split('@').next() == Some(user))
+        };
+        let key = entry.key.to_lowercase();
+        let lacks = |known: &[&str]| {
+            !value.trim().starts_with(['+', '^', '-']) && !value.split([',', ' ']).any(|word| known.contains(&word))
+        };
         let locks_out = match key.as_str() {
-            "pubkeyauthentication" => value == "no",
-            "permitrootlogin" => user == Some("root") && matches!(value.as_str(), "no" | "forced-commands-only"),
-            "authenticationmethods" => value != "any" && !value.split_whitespace().any(|method| method == "publickey"),
-            "authorizedkeysfile" => !value.contains(".ssh/authorized_keys"),
-            "allowusers" => user.is_some_and(|user| !names(user)),
-            "denyusers" => user.is_some_and(names),
+            "pubkeyauthentication" => is(&["no"]),
+            "permitrootlogin" => user == Some("root") && is(&["no", "forced-commands-only"]),
+            "authenticationmethods" => !words.iter().any(|word| ["any", "publickey"].contains(word)),
+            "authorizedkeysfile" => {
+                !words.iter().any(|word| [".ssh/authorized_keys", "%h/.ssh/authorized_keys"].contains(word))
+            }
+            "allowusers" => user.is_some_and(|user| !words.contains(&user)),
+            "denyusers" => user.is_some_and(denies),
             "allowgroups" | "denygroups" | "forcecommand" | "chrootdirectory" => true,
+            "maxsessions" => is(&["0"]),
+            key => ALGORITHMS.iter().any(|(option, known)| *option == key && lacks(known)),
+        };
+        let forbids_forwarding = match key.as_str() {
+            "allowtcpforwarding" => leads && is(&["no", "local"]),
+            "disableforwarding" => leads && is(&["yes"]),
             _ => false,
         };
-        if NOT_HERE.contains(&key.as_str()) {
-            option.report(
-                &mut verdict.errors,
+        let (name, option) = (user.unwrap_or("the user of `ssh.user`"), place.value_of(&entry.key));
+        let (what, remedy) = match () {
+            () if NOT_HERE.contains(&key.as_str()) => (
                 format!("nodeinit does not set {}", entry.key),
-                "edit /etc/ssh/sshd_config on the machine instead",
-            );
-        } else if locks_out {
-            let user = user.unwrap_or("the user of `ssh.user`");
-            let what = format!("locks nodeinit out: the leading master logs in as {user} with a key");
-            option.report(
-                &mut verdict.errors,
-                what,
-                format!("remove it, or choose a value that allows {user} to log in with a key"),
-            );
-        }
+                "edit /etc/ssh/sshd_config on the machine instead".into(),
+            ),
+            () if locks_out => (
+                format!("locks nodeinit out: the leading master logs in as {name} with a key"),
+                format!("remove it, or choose a value that allows {name} to log in with a key"),
+            ),
+            () if forbids_forwarding => (
+                "the other machines get programs and images from the leading master through a forwarded port".into(),
+                "remove it, or write `AllowTcpForwarding: remote`".into(),
+            ),
+            () => continue,
+        };
+        option.report(&mut verdict.errors, what, remedy);
     }
 }
