@@ -5,7 +5,7 @@ use crate::{context::Context, engine::error::StepError};
 use nodeinit_config::cluster::HostName;
 use std::{collections::BTreeMap, fmt::Write, net::IpAddr};
 
-/// Where cloud-init is told not to set the host name at the next boot.
+/// Where cloud-init reads that it must not set the host name at the next boot.
 const CLOUD: &str = "/etc/cloud/cloud.cfg.d";
 
 pub(super) const HOST_NAME: Item = Item { name: "os-host-name", title: "set the host name", wants: host_name };
