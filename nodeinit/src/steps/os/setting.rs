@@ -152,7 +152,11 @@ fn set_in_files(cx: &Context, key: &str, value: Option<&str>) -> Result<(), Step
                 let hint = "write a name that `timedatectl list-timezones` prints; if it prints none, install the package tzdata";
                 return Err(StepError::new(format!("os.timezone: this machine has no time zone {zone}")).hint(hint));
             }
-            files.link(Path::new(LOCAL_TIME), &Path::new("..").join(file.strip_prefix("/").unwrap_or(&file)))?;
+            // In the form of the present link, so that `reset` restores it exactly.
+            let present = files.link_target(Path::new(LOCAL_TIME)).filter(|target| target.is_absolute());
+            let target =
+                present.map_or_else(|| Path::new("..").join(file.strip_prefix("/").unwrap_or(&file)), |_| file.clone());
+            files.link(Path::new(LOCAL_TIME), &target)?;
         }
         ("timezone", None) => files.remove_file(LOCAL_TIME)?,
         ("line", _) => {
