@@ -23,14 +23,15 @@ pub(super) fn prepare(plan: &mut PlanBuilder, begin: Option<Begin>) {
         plan.add(begin, [Id::Preflight]);
         restarts = Id::RolloutBegin;
     }
-    plan.add(Fetched, [restarts.clone()]);
     let mut before = Id::Preflight;
     for step in os::steps() {
         let id = step.id();
         plan.add_boxed(step, [before]);
         before = id;
     }
-    plan.add(ContainerRuntime, [Id::Fetch, before]);
+    // Name servers, proxies and CAs are set before downloads.
+    plan.add(Fetched, [restarts.clone(), before]);
+    plan.add(ContainerRuntime, [Id::Fetch]);
     plan.add(KubeletConfig, [restarts]);
 }
 

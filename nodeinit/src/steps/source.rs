@@ -202,7 +202,7 @@ pub(super) async fn obtain(
             local(cx, path.to_owned(), sha256).await
         }
         ArtifactSource::Mirror(url) => {
-            let client = Client::new(&cx.files, cx.cluster.artifacts.ca_certificate.as_deref());
+            let client = Client::of_cluster(&cx.files, &cx.cluster);
             download(cx, step, &client, format!("{url}/{path}"), sha256.ok_or_else(not_pinned)?).await
         }
     }
@@ -262,7 +262,7 @@ async fn sums(cx: &Context, step: &str, mirror: &str) -> Result<Vec<u8>, StepErr
         return Ok(kept);
     }
     let url = format!("{mirror}/{SUMS}");
-    let client = Client::new(&cx.files, cx.cluster.artifacts.ca_certificate.as_deref());
+    let client = Client::of_cluster(&cx.files, &cx.cluster);
     let ask = async || client.get(&url, 0).await;
     let tell = |line| cx.report.note(step, line);
     let limit = cx.cluster.timeouts.download;
@@ -359,7 +359,7 @@ pub(in crate::steps) async fn download_file(
     url: &str,
     sha256: [u8; 32],
 ) -> Result<PathBuf, StepError> {
-    let client = Client::new(&cx.files, None);
+    let client = Client::of_cluster(&cx.files, &cx.cluster);
     let obtained = download(cx, step, &client, url.to_owned(), sha256).await?;
     Ok(obtained.download.unwrap_or_default())
 }
