@@ -78,15 +78,6 @@ pub fn is_installed(program: &str) -> bool {
 }
 
 impl Commands {
-    /// Whether programs run, which they do not in some tests.
-    #[must_use]
-    pub fn are_real(&self) -> bool {
-        #[cfg(test)]
-        return self.log.is_none();
-        #[cfg(not(test))]
-        true
-    }
-
     /// Runs `argv` and returns its standard output; dropping the future kills the program.
     ///
     /// # Errors

@@ -42,7 +42,12 @@ impl Step for Item {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        let (wants, known) = (self.read(cx).await?, self.known(cx));
+        let wants = match self.read(cx).await {
+            Ok(wants) => wants,
+            // In a plan, an earlier step has not yet installed what this one needs. `apply` reports the error.
+            Err(error) => return Ok(State::needed(format!("{}; at present: {error}", self.title))),
+        };
+        let known = self.known(cx);
         let stale = stale(&known, &wants);
         let mut changes = describe_undo(cx, &stale).await?;
         if changes.is_empty() && !stale.is_empty() {

@@ -1,7 +1,7 @@
 //! Time zone, locale and keyboard layout.
 
 use super::{item::Item, want::Want};
-use crate::{context::Context, engine::error::StepError, host::commands::is_installed, os::distribution};
+use crate::{context::Context, engine::error::StepError, os::distribution};
 
 pub(super) const ITEM: Item = Item { name: "os-locale", title: "set time zone, locale and keyboard layout", wants };
 
@@ -34,7 +34,7 @@ fn wants(cx: &Context) -> Result<Vec<Want>, StepError> {
 /// Generates a locale where locales are generated on the machine. `C.UTF-8` always exists.
 fn generation(cx: &Context, locale: &str, list: Option<&str>) -> Result<Vec<Want>, StepError> {
     let Some(list) = list.filter(|_| !matches!(locale, "C" | "POSIX" | "C.UTF-8")) else { return Ok(Vec::new()) };
-    if cx.commands.are_real() && !is_installed("locale-gen") {
+    if !["/usr/sbin/locale-gen", "/usr/bin/locale-gen"].iter().any(|program| cx.files.exists(program)) {
         let error = StepError::new(format!("os.locale: cannot generate {locale}: locale-gen is not installed"));
         return Err(error.hint("add the package locales to `os.packages.install`, or use C.UTF-8"));
     }

@@ -20,6 +20,10 @@ const INSTALL_LIMIT: Duration = Duration::from_secs(1800);
 const LOCAL_TIME: &str = "/etc/localtime";
 const ZONES: &str = "/usr/share/zoneinfo";
 
+fn first_of(of: &str) -> &str {
+    parts(of).0
+}
+
 fn parts(key: &str) -> (&str, &str) {
     key.split_once(' ').unwrap_or((key, ""))
 }
@@ -134,7 +138,7 @@ pub(super) async fn set(cx: &Context, key: &str, value: Option<&str>) -> Result<
             program::run(cx, &[command, &[of]].concat(), INSTALL_LIMIT).await
         }
         _ => {
-            if let ("section", Some(directory)) = (kind, Path::new(of).parent()) {
+            if let ("section" | "line", Some(directory)) = (kind, Path::new(first_of(of)).parent()) {
                 cx.make_directory(directory, if is_private(of) { 0o700 } else { 0o755 }).await?;
             }
             let (cx, key, value) = (cx.clone(), key.to_owned(), value.map(str::to_owned));

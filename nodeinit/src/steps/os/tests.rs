@@ -124,6 +124,18 @@ async fn time_zone_locale_and_keymap_are_set_changed_and_restored() {
 }
 
 #[tokio::test]
+async fn locales_are_generated_where_the_machine_can() {
+    let config = "os: {locale: en_GB.UTF-8}\n";
+    let machine = Machine::new(config, &[("/usr/sbin/locale-gen", ""), ("/etc/locale.gen", "# en_GB.UTF-8 UTF-8\n")]);
+    assert_eq!(machine.apply("os-locale").await, ["locale-gen"]);
+    assert_eq!(machine.text("/etc/locale.gen").unwrap(), "# en_GB.UTF-8 UTF-8\nen_GB.UTF-8 UTF-8\n");
+    let without = Machine::new(config, &[]);
+    let error = item("os-locale").apply(&without.cx).await.unwrap_err();
+    assert!(error.advice().unwrap().contains("add the package locales"), "{error}");
+    assert!(without.plan("os-locale").await[0].contains("at present: os.locale"), "a plan shows it, and goes on");
+}
+
+#[tokio::test]
 async fn a_time_zone_that_the_machine_lacks_is_named() {
     let machine = Machine::new("os: {timezone: Mars/Olympus}\n", &[]);
     let error = item("os-locale").apply(&machine.cx).await.unwrap_err();
@@ -364,7 +376,7 @@ async fn packages_are_installed_by_the_package_manager_of_the_distribution() {
     let super::want::Want::Run(run) = &wants[0] else { panic!("no program") };
     assert!(run.hint.contains("https://mirror.example.org/a"), "{}", run.hint);
     let flatcar = Machine::new(config, &[("/etc/os-release", "ID=flatcar\n")]);
-    assert!(item("os-packages").check(&flatcar.cx).await.unwrap_err().to_string().contains("no package manager"));
+    assert!(item("os-packages").apply(&flatcar.cx).await.unwrap_err().to_string().contains("no package manager"));
 }
 
 #[tokio::test]
@@ -402,5 +414,5 @@ async fn an_empty_disk_is_formatted_and_mounted() {
     machine.undo("os-disks").await;
     assert_eq!(machine.text("/etc/fstab").unwrap(), "# theirs\n");
     let missing = Machine::new(config, &[]);
-    assert!(item("os-disks").check(&missing.cx).await.unwrap_err().to_string().contains("/dev/vdb does not exist"));
+    assert!(item("os-disks").apply(&missing.cx).await.unwrap_err().to_string().contains("/dev/vdb does not exist"));
 }
