@@ -20,12 +20,11 @@ use crate::{
 use nodeinit_base::sha256_hex;
 use nodeinit_config::{
     Cluster, Loaded, Local,
-    cluster::{Node, Share},
+    cluster::{HostName, Node, Share},
     versions::KubernetesVersion,
 };
 use std::{
     collections::BTreeSet,
-    net::IpAddr,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, OnceLock},
 };
@@ -279,11 +278,13 @@ impl Context {
 
 /// Returns the facts about this machine that rendering depends on, as kubeadm determines them.
 #[must_use]
-pub fn host_facts(files: &Files, local: &Local, node_address: IpAddr) -> HostFacts {
+pub fn host_facts(files: &Files, local: &Local, cluster: &Cluster, node: &Node) -> HostFacts {
     let pki = Path::new(paths::PKI);
+    // The step `os-host-name` sets the name before anything depends on it.
+    let host_name = if cluster.os.host_name == HostName::Machine { &node.name } else { &local.host_name };
     HostFacts {
-        host_name: local.host_name.clone(),
-        interface: net::interface_of(node_address).ok().flatten(),
+        host_name: host_name.clone(),
+        interface: net::interface_of(node.address).ok().flatten(),
         ca_directories: render::CA_DIRECTORIES.into_iter().filter(|directory| files.exists(directory)).collect(),
         external_ca: files.exists(pki.join("ca.crt")) && !files.exists(pki.join("ca.key")),
         systemd_resolved: files.exists("/run/systemd/resolve/resolv.conf"),
@@ -316,7 +317,7 @@ pub(crate) mod testing {
             node: Arc::new(node),
             journal: Arc::new(Journal::open(&files).unwrap()),
             files,
-            commands: Commands,
+            commands: Commands::default(),
             clock: Clock::default(),
             report: Report::silent(),
             facts: Arc::default(),

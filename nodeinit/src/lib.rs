@@ -15,6 +15,7 @@ mod engine;
 mod fetch;
 mod host;
 mod join;
+mod os;
 mod pki;
 mod plan;
 mod render;

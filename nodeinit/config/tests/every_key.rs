@@ -22,6 +22,8 @@ fn with_alternatives() -> String {
         format!("{before}join:{after}").replace("# bastion:", "bastion:").replace("# publicCIDR:", "publicCIDR:");
     let text = text.replace("source: https://mirror.example.org/k8s/", "source: /opt/kubernetes.tar");
     let text = text.replace("  sha256sums:", "  # sha256sums:").replace("# bundleKey:", "bundleKey:");
+    let source = "source: /opt/a, sha256: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855, template";
+    let text = text.replace("content: \"${name}\", template", source);
     text.replace("router: false", "router: true").replace("address: 10.9.0.10,", "address: 10.9.4.10,")
 }
 

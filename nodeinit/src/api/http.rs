@@ -13,6 +13,7 @@ use hyper_util::{
     rt::TokioIo,
 };
 use nodeinit_base::{DETAIL, with_causes};
+use nodeinit_config::Cluster;
 use rustls::CertificateError;
 use rustls_pki_types::{CertificateDer, ServerName, pem::PemObject};
 use std::{
@@ -123,6 +124,24 @@ impl Client {
     pub fn new(files: &Files, authority: Option<&str>) -> Self {
         let authority = authority.map(str::to_owned);
         Self { files: files.clone(), authority, proxies: Matcher::from_env(), tls: OnceLock::new() }
+    }
+
+    /// The same for a cluster: trusts the CA of `artifacts`, and uses the proxies of `os.proxy` if the environment has none.
+    #[must_use]
+    pub fn of_cluster(files: &Files, cluster: &Cluster) -> Self {
+        const VARIABLES: [&str; 6] =
+            ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
+        let client = Self::new(files, cluster.artifacts.ca_certificate.as_deref());
+        let proxy = &cluster.os.proxy;
+        if VARIABLES.iter().any(|name| std::env::var_os(name).is_some())
+            || (proxy.http.is_none() && proxy.https.is_none())
+        {
+            return client;
+        }
+        let text = |url: &Option<String>| url.clone().unwrap_or_default();
+        let proxies =
+            Matcher::builder().http(text(&proxy.http)).https(text(&proxy.https)).no(proxy.no.join(",")).build();
+        Self { proxies, ..client }
     }
 
     /// A client for servers on loopback.

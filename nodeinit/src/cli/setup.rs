@@ -91,12 +91,12 @@ pub(super) fn context_of(common: &Common, access: Access, loaded: Loaded) -> Res
         Access::Look => Journal::read_only(&files)?,
     };
     Ok(Context {
-        facts: Arc::new(context::host_facts(&files, &local, node.address)),
+        facts: Arc::new(context::host_facts(&files, &local, &cluster, &node)),
         cluster: Arc::new(cluster),
         loaded: Arc::new(loaded),
         node: Arc::new(node),
         files,
-        commands: Commands,
+        commands: Commands::default(),
         clock: Clock::system(),
         journal: Arc::new(journal),
         report: common.printing.report(),

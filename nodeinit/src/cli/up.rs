@@ -22,7 +22,7 @@ use crate::{
         etcd::Permit,
         fanout,
         lead::{self, Lead},
-        removal, static_pods,
+        os, removal, static_pods,
         upgrade::{replace, takeover},
         virtual_address::PlaceKubeVip,
     },
@@ -333,6 +333,11 @@ async fn run(cx: &Context, command: &str, reach: &Reach, permit: Permit) -> Resu
     if exit == Exit::Done {
         // They were sent for this run only. If they cannot be removed, a reboot does it: they are in memory.
         let _ = cx.files.remove_file(SENT_SECRETS);
+        if let Some(text) = os::finished(cx) {
+            // Without a console, the report is enough.
+            let _ = cx.files.print("/dev/console".as_ref(), &text);
+            cx.report.note(command, text);
+        }
     } else {
         replace::start_again(cx, command).await?;
     }

@@ -104,6 +104,29 @@ pub enum Record {
         /// Its name.
         name: String,
     },
+    /// An item of `os` is about to change a file or a setting, or to run a program that `reset` runs again.
+    OsSet {
+        /// The step.
+        item: String,
+        /// What it changes, such as `timezone` or `file /etc/motd`.
+        key: String,
+        /// The value before.
+        before: Option<String>,
+    },
+    /// That change is undone.
+    OsUndone {
+        /// The step.
+        item: String,
+        /// What it changed.
+        key: String,
+    },
+    /// The programs of an item of `os` ran for this state.
+    OsRan {
+        /// The step.
+        item: String,
+        /// The SHA-256 of the state, in hex; empty: not for the current one.
+        state: String,
+    },
     /// A swap device is about to be disabled.
     Swap {
         /// Its path.
@@ -168,6 +191,9 @@ impl Record {
             Self::EtcdBootstrap { .. } => "etcd-bootstrap".into(),
             Self::EtcdHealthy => "etcd-healthy".into(),
             Self::EtcdJoin { .. } => "etcd-join".into(),
+            Self::OsSet { item, key, .. } => format!("{item} {key}"),
+            Self::OsUndone { item, key } => format!("{item} {key} undone"),
+            Self::OsRan { item, .. } => format!("{item} ran"),
             Self::Swap { device } => device.display().to_string(),
         }
     }
@@ -230,6 +256,15 @@ impl EtcdHistory {
     }
 }
 
+/// What an item of `os` changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OsChanges {
+    /// What it changed, in order, and the values before.
+    pub set: Vec<(String, Option<String>)>,
+    /// The state for which its programs ran.
+    pub ran: String,
+}
+
 /// The state that results from all records.
 #[derive(Clone, Debug, Default)]
 pub struct State {
@@ -245,6 +280,8 @@ pub struct State {
     pub sysctls: BTreeMap<String, String>,
     /// Units that nodeinit enabled or started.
     pub units: BTreeSet<String>,
+    /// The changes of each item of `os`, by step.
+    pub os: BTreeMap<String, OsChanges>,
     /// Swap devices that nodeinit disabled.
     pub swaps: BTreeSet<PathBuf>,
     /// Images that nodeinit imported.
@@ -303,6 +340,14 @@ impl State {
             Record::Interfaces { before } => drop(self.interfaces.get_or_insert(before)),
             Record::Sysctl { key, before } => drop(self.sysctls.entry(key).or_insert(before)),
             Record::Unit { name } => drop(self.units.insert(name)),
+            Record::OsSet { item, key, before } => {
+                let set = &mut self.os.entry(item).or_default().set;
+                if set.iter().all(|(known, _)| *known != key) {
+                    set.push((key, before));
+                }
+            }
+            Record::OsUndone { item, key } => self.os.entry(item).or_default().set.retain(|(known, _)| *known != key),
+            Record::OsRan { item, state } => self.os.entry(item).or_default().ran = state,
             Record::Swap { device } => drop(self.swaps.insert(device)),
             Record::Image { name } => drop(self.images.insert(name)),
             Record::HostKey { name, key } => drop(self.host_keys.insert(name, key)),

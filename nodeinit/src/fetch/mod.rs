@@ -159,7 +159,7 @@ impl Fetch {
         let doing = format!("fetching into {}", directory.display());
         Ok(Self {
             _lock: host::lock::hold(&files.real(&directory.join(LOCK)), &doing)?,
-            client: Client::new(files, cluster.artifacts.ca_certificate.as_deref()),
+            client: Client::of_cluster(files, cluster),
             lock: RefCell::new(Lock::read(files, &directory)?),
             files: files.clone(),
             limit: cluster.timeouts.download,

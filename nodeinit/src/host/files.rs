@@ -148,6 +148,15 @@ impl Files {
         open.map_err(failed("open", path))
     }
 
+    /// Prints a line on a device.
+    ///
+    /// # Errors
+    /// If it does not exist, or cannot be written.
+    pub fn print(&self, device: &Path, text: &str) -> Result<(), FileError> {
+        let open = OpenOptions::new().append(true).custom_flags(nix::libc::O_NOCTTY).open(self.real(device));
+        open.and_then(|mut file| writeln!(file, "{text}\r")).map_err(failed("write", device))
+    }
+
     /// Opens a file for writing from `offset` on, and cuts off what it has there; makes it where there is none.
     ///
     /// # Errors
@@ -311,6 +320,20 @@ impl Files {
     /// If it does not exist, or belongs to another user.
     pub fn set_mode(&self, path: &Path, mode: u32) -> Result<(), FileError> {
         fs::set_permissions(self.real(path), Permissions::from_mode(mode)).map_err(failed("set the mode of", path))
+    }
+
+    /// Returns the ids of the user and the group that own a file; `None` if it does not exist.
+    #[must_use]
+    pub fn owner(&self, path: &Path) -> Option<(u32, u32)> {
+        self.metadata(path).ok().map(|found| (found.uid(), found.gid()))
+    }
+
+    /// Sets the user and the group that own a file, not those of the target of a link.
+    ///
+    /// # Errors
+    /// If it does not exist, or this process is not root.
+    pub fn set_owner(&self, path: &Path, (user, group): (u32, u32)) -> Result<(), FileError> {
+        std::os::unix::fs::lchown(self.real(path), Some(user), Some(group)).map_err(failed("set the owner of", path))
     }
 
     /// Writes all of `new`: each to a temporary file whose mode is set before its content, then syncs all, renames all, and syncs

@@ -23,10 +23,14 @@ pub(super) fn prepare(plan: &mut PlanBuilder, begin: Option<Begin>) {
         plan.add(begin, [Id::Preflight]);
         restarts = Id::RolloutBegin;
     }
-    plan.add(Fetched, [restarts.clone()]);
+    let mut before = Id::Preflight;
     for step in os::steps() {
-        plan.add_boxed(step, [Id::Preflight]);
+        let id = step.id();
+        plan.add_boxed(step, [before]);
+        before = id;
     }
+    // Name servers, proxies and CAs are set before downloads.
+    plan.add(Fetched, [restarts.clone(), before]);
     plan.add(ContainerRuntime, [Id::Fetch]);
     plan.add(KubeletConfig, [restarts]);
 }

@@ -202,7 +202,7 @@ pub(super) async fn obtain(
             local(cx, path.to_owned(), sha256).await
         }
         ArtifactSource::Mirror(url) => {
-            let client = Client::new(&cx.files, cx.cluster.artifacts.ca_certificate.as_deref());
+            let client = Client::of_cluster(&cx.files, &cx.cluster);
             download(cx, step, &client, format!("{url}/{path}"), sha256.ok_or_else(not_pinned)?).await
         }
     }
@@ -262,7 +262,7 @@ async fn sums(cx: &Context, step: &str, mirror: &str) -> Result<Vec<u8>, StepErr
         return Ok(kept);
     }
     let url = format!("{mirror}/{SUMS}");
-    let client = Client::new(&cx.files, cx.cluster.artifacts.ca_certificate.as_deref());
+    let client = Client::of_cluster(&cx.files, &cx.cluster);
     let ask = async || client.get(&url, 0).await;
     let tell = |line| cx.report.note(step, line);
     let limit = cx.cluster.timeouts.download;
@@ -350,6 +350,18 @@ async fn download(
     download.fetch(&cx.files, &path, ask, |line| cx.report.note(step, line)).await.map_err(unavailable)?;
     let section = Section::whole(cx.files.real(&path)).map_err(failed("read", &path))?;
     Ok(Obtained { name: path.display().to_string(), section, sha256: Some(hex(&sha256)), download: Some(path) })
+}
+
+/// Downloads a file that is no artifact, and returns its path.
+pub(in crate::steps) async fn download_file(
+    cx: &Context,
+    step: &str,
+    url: &str,
+    sha256: [u8; 32],
+) -> Result<PathBuf, StepError> {
+    let client = Client::of_cluster(&cx.files, &cx.cluster);
+    let obtained = download(cx, step, &client, url.to_owned(), sha256).await?;
+    Ok(obtained.download.unwrap_or_default())
 }
 
 /// Returns the path of a file in the directory of downloads, and creates that directory.

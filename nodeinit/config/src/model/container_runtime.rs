@@ -1,6 +1,7 @@
 //! containerd.
 
 use super::{
+    Document,
     declare::{Verdict, keys, place::Place},
     texts::{NoProxy, Url},
 };
@@ -22,12 +23,24 @@ keys! {
     #[derive(Default, Eq)]
     pub struct Proxy {
         /// The proxy for registries with `http://`.
-        "http" http: Option<String> as Option<Url>, else "none", example "\"http://proxy.example.org:3128\"", to all;
+        "http" http: Option<String> as Option<Url>, else "that of `os.proxy`" (os_http), example "\"http://proxy.example.org:3128\"", to all;
         /// The proxy for registries with `https://`.
-        "https" https: Option<String> as Option<Url>, else "none", example "\"http://proxy.example.org:3128\"", to all;
+        "https" https: Option<String> as Option<Url>, else "that of `os.proxy`" (os_https), example "\"http://proxy.example.org:3128\"", to all;
         /// Hosts, domains and networks that are reached without a proxy.
-        "noProxy" no: Vec<String> as Vec<NoProxy>, example "[10.0.0.0/8, .example.org]", to all;
+        "noProxy" no: Vec<String> as Vec<NoProxy>, else "those of `os.proxy`" (os_no), example "[10.0.0.0/8, .example.org]", to all;
     }
+}
+
+fn os_http(all: &Place<'_, Document>) -> Option<Option<String>> {
+    Some(all.os().proxy().http().value())
+}
+
+fn os_https(all: &Place<'_, Document>) -> Option<Option<String>> {
+    Some(all.os().proxy().https().value())
+}
+
+fn os_no(all: &Place<'_, Document>) -> Option<Vec<String>> {
+    all.os().proxy().no().value()
 }
 
 /// Warns about settings of a containerd that nodeinit does not manage.

@@ -42,7 +42,9 @@ pub use images::{DEFAULT_IMAGE_REPOSITORY, KubernetesImage, RegistryMirrors};
 pub use join::Join;
 pub use machines::{Machine, MachineSsh, Node, Role};
 pub use network::Network;
-pub use os::{Os, Swap};
+pub use os::{
+    Disk, Dns, Filesystem, HostName, Hosts, Ipv6, Logs, Messages, Os, OsFile, OsUnit, OsUser, Packages, Swap, Updates,
+};
 pub use rollout::{Hooks, Rollout};
 pub use ssh::{JumpHost, Ssh};
 pub use timeouts::Timeouts;

@@ -54,6 +54,10 @@ pub(crate) enum BundleKey {}
 pub(crate) enum Uuid {}
 /// A path that need not be absolute.
 pub(crate) enum LocalPath {}
+/// Permission bits.
+pub(crate) enum FileMode {}
+/// A large number.
+pub(crate) enum Number {}
 
 fn local_path(text: &str) -> Result<PathBuf, Flaw> {
     f::LOCAL_PATH.check(text).map(|()| PathBuf::from(text))
@@ -66,11 +70,13 @@ parsed! {
     ContainerdVersion as ContainerdVersion = MINOR, f::minor;
     Duration as Duration = DURATION, f::duration;
     Endpoint as Endpoint = ENDPOINT, f::endpoint;
+    FileMode as u32 = FILE_MODE, f::file_mode;
     HostKey as String = HOST_KEY, f::host_key;
     IpAddr as IpAddr = ADDRESS, f::address;
     IpNet as IpNet = CIDR, f::cidr;
     KubernetesVersion as KubernetesVersion = VERSION, f::version;
     LocalPath as PathBuf = LOCAL_PATH, local_path;
+    Number as u64 = NUMBER, f::number;
     Opening as Opening = OPENING, f::opening;
     PathBuf as PathBuf = ABSOLUTE_PATH, f::absolute;
     Share as Share = SHARE, f::share;
@@ -83,27 +89,40 @@ parsed! {
 }
 
 checked! {
+    AnyText = ANY_TEXT;
     Argument = ARGUMENT;
+    AuthorizedKey = AUTHORIZED_KEY;
     CertSan = CERT_SAN;
     CloudName = CLOUD_NAME;
+    DataSize = DATA_SIZE;
+    FileSource = FILE_SOURCE;
     FlagName = FLAG;
     Host = HOST;
     ImageName = IMAGE;
     ImageTag = IMAGE_TAG;
+    Keymap = KEYMAP;
     KubeadmApi = KUBEADM_API;
     Label = LABEL;
     LabelKey = LABEL_KEY;
     LabelValue = LABEL_VALUE;
+    Locale = LOCALE;
     Module = MODULE;
     NoProxy = NO_PROXY;
     NodeName = NODE_NAME;
+    Owner = OWNER;
+    Package = PACKAGE;
+    PasswordHash = PASSWORD_HASH;
     PemCertificate = PEM_CERTIFICATE;
     ProxyMode = PROXY_MODE;
     RelativePath = RELATIVE_PATH;
     Repository = REPOSITORY;
     Sentence = SENTENCE;
+    SshdOption = SSHD_OPTION;
     Subdomain = SUBDOMAIN;
     Sysctl = SYSCTL;
+    Template = TEMPLATE;
+    TimeZone = TIME_ZONE;
+    UnitName = UNIT_NAME;
     Url = URL;
     User = USER;
 }

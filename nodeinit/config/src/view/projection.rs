@@ -12,7 +12,7 @@ use crate::{
     problem::{Mark, Problems},
     text::{
         emit,
-        tree::{Value, YamlNode},
+        tree::{Entry, Value, YamlNode},
     },
 };
 use std::{collections::BTreeMap, fmt::Write, net::IpAddr};
@@ -116,11 +116,30 @@ impl Loaded {
         tree.set(&join.path, YamlNode::map(at));
         tree.set(&join.ca_certificate().path, quoted(&trust.ca_certificate));
         tree.set(&join.ca_pins().path, list(vec![quoted(&trust.ca_pin)]));
+        if self.cluster.os.hosts.machines {
+            self.list_machines(&mut tree, at);
+        }
         if trust.endpoints.len() > 1 {
             let endpoints = trust.endpoints.iter().map(|endpoint| quoted(endpoint));
             tree.set(&join.endpoints().path, list(endpoints.collect()));
         }
         Some(text(tree))
+    }
+
+    /// Adds the addresses of all machines to `os.hosts.extra`: a worker does not receive the lists of machines.
+    fn list_machines(&self, tree: &mut YamlNode, at: Mark) {
+        let path = keys().os().hosts().extra().path;
+        let mut extra = tree.get(&path).cloned().unwrap_or_else(|| YamlNode::map(at));
+        if let Value::Map(entries) = &mut extra.value {
+            for machine in self.cluster.masters.iter().chain(&self.cluster.workers) {
+                let is_new = entries.iter().all(|entry| entry.key != machine.name);
+                if let Some(address) = machine.address.filter(|_| is_new) {
+                    let node = YamlNode::text(at, address.to_string());
+                    entries.push(Entry { key: machine.name.clone(), at, node });
+                }
+            }
+        }
+        tree.set(&path, extra);
     }
 
     /// Returns the keys that a kind of machines receives. Includes defaults that depend on the cloud, and those that all machines of a

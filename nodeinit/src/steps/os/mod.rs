@@ -2,8 +2,29 @@
 //!
 //! To add one: put it, its undo code and its test into a file here, and list it in [`steps`].
 
+mod accounts;
+mod disks;
+mod extra;
+mod fetched;
+mod item;
+mod locale;
+mod logs;
+mod messages;
 pub mod metadata;
+mod names;
+mod packages;
 pub mod prepare;
+mod program;
+mod resolver;
+mod setting;
+mod sshd;
+#[cfg(test)]
+mod tests;
+mod text;
+mod time;
+mod trust;
+mod users;
+mod want;
 
 use crate::{
     context::Context,
@@ -15,10 +36,60 @@ use crate::{
 };
 use async_trait::async_trait;
 
-/// Returns the steps in display order. They start after preflight, and the kubelet starts after them.
+/// The items of `os`, in order: what later ones need comes first.
+const ITEMS: [item::Item; 17] = [
+    names::HOST_NAME,
+    names::HOSTS,
+    resolver::ITEM,
+    trust::CAS,
+    trust::PROXY,
+    packages::UPDATES,
+    packages::PACKAGES,
+    locale::ITEM,
+    messages::MESSAGES,
+    messages::LIMITS,
+    users::ITEM,
+    sshd::ITEM,
+    time::ITEM,
+    disks::ITEM,
+    extra::FILES,
+    extra::UNITS,
+    logs::ITEM,
+];
+
+/// Returns the steps in their order. They start after preflight, one after the other; containerd and the kubelet start after them.
 #[must_use]
 pub fn steps() -> Vec<Box<dyn OsStep>> {
-    vec![Box::new(prepare::OsPrepare), Box::new(metadata::MetadataRule)]
+    let mut all: Vec<Box<dyn OsStep>> = vec![Box::new(prepare::OsPrepare), Box::new(metadata::MetadataRule)];
+    all.extend(ITEMS.into_iter().map(|item| Box::new(item) as Box<dyn OsStep>));
+    all
+}
+
+/// Returns the full name of a machine: with the domain, if there is one.
+fn full_name(cx: &Context, name: &str) -> String {
+    match &cx.cluster.os.domain {
+        Some(domain) if !name.contains('.') => format!("{name}.{domain}"),
+        _ => name.to_owned(),
+    }
+}
+
+/// Returns the message for the console of a machine that is ready.
+#[must_use]
+pub fn finished(cx: &Context) -> Option<String> {
+    Some(filled(cx, cx.cluster.os.messages.finished.as_ref()?))
+}
+
+/// Replaces the placeholders of a text (`nodeinit_config::format::PLACEHOLDERS`).
+fn filled(cx: &Context, text: &str) -> String {
+    let node = &cx.node;
+    let values = [
+        ("name", node.name.clone()),
+        ("fullName", full_name(cx, &node.name)),
+        ("address", node.address.to_string()),
+        ("role", node.role.to_string()),
+        ("cluster", cx.cluster.name.clone()),
+    ];
+    values.into_iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("${{{name}}}"), &value))
 }
 
 /// A step that prepares the operating system, with its undo code for `reset`. Files, directories and units that the journal lists need
@@ -46,7 +117,7 @@ impl Step for RestoreOs {
     }
 
     fn title(&self) -> String {
-        "restore sysctls, swap and firewall rules".into()
+        "restore the settings of the operating system".into()
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {

@@ -12,7 +12,10 @@ use crate::{
     host::{files::NewFile, kernel},
 };
 use async_trait::async_trait;
-use nodeinit_config::{Cluster, cluster::Swap};
+use nodeinit_config::{
+    Cluster,
+    cluster::{Ipv6, Swap},
+};
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 /// The step's identity.
@@ -29,6 +32,10 @@ const LIMIT: Duration = Duration::from_secs(300);
 const MODULES: [&str; 2] = ["overlay", "br_netfilter"];
 const IP_FORWARD: [&str; 2] = ["net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"];
 const BRIDGE: [&str; 2] = ["net.bridge.bridge-nf-call-iptables", "net.bridge.bridge-nf-call-ip6tables"];
+
+const DISABLE_IPV6: [&str; 2] = ["net.ipv6.conf.all.disable_ipv6", "net.ipv6.conf.default.disable_ipv6"];
+/// The kernel's default of `fs.nr_open`, the maximum of a limit of open files.
+const OPEN_FILES: u64 = 1 << 20;
 
 /// Prepares the operating system.
 #[derive(Debug)]
@@ -122,8 +129,17 @@ fn sysctls(cluster: &Cluster) -> BTreeMap<String, String> {
     let [v4, v6] = IP_FORWARD;
     let forward = if cluster.network.pod_cidr.addr().is_ipv6() { v6 } else { v4 };
     let ours = BRIDGE.into_iter().chain([forward]).map(|key| (key.to_owned(), "1".to_owned()));
-    let users = cluster.os.sysctls.iter().map(|(k, v)| (k.clone(), v.split_whitespace().collect::<Vec<_>>().join(" ")));
-    ours.chain(users).collect()
+    let os = &cluster.os;
+    let disable = match os.ipv6 {
+        Ipv6::Keep => None,
+        Ipv6::On => Some("0"),
+        Ipv6::Off => Some("1"),
+    };
+    let v6 = DISABLE_IPV6.into_iter().filter_map(|key| Some((key.to_owned(), disable?.to_owned())));
+    let files =
+        os.open_files.filter(|number| *number > OPEN_FILES).map(|number| ("fs.nr_open".to_owned(), number.to_string()));
+    let users = os.sysctls.iter().map(|(k, v)| (k.clone(), v.split_whitespace().collect::<Vec<_>>().join(" ")));
+    ours.chain(v6).chain(files).chain(users).collect()
 }
 
 fn modules(cluster: &Cluster) -> Vec<String> {

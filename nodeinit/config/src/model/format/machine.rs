@@ -39,7 +39,7 @@ fn local_path(text: &str) -> Result<(), Flaw> {
     verdict(fits, text, "a path", "write the path of the file")
 }
 
-fn user(text: &str) -> Result<(), Flaw> {
+pub(super) fn user(text: &str) -> Result<(), Flaw> {
     let start = text.starts_with(|c: char| c.is_ascii_lowercase() || c == '_');
     let body = text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b'-'));
     verdict(start && body && text.len() <= 32, text, "a user name", "use a-z, 0-9, `_` and `-`, such as debian")

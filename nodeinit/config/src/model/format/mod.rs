@@ -6,6 +6,7 @@ mod digests;
 mod kubernetes;
 mod machine;
 mod network;
+mod os;
 mod plain;
 
 pub use artifacts::*;
@@ -14,6 +15,7 @@ pub use digests::*;
 pub use kubernetes::*;
 pub use machine::*;
 pub use network::*;
+pub use os::*;
 pub use plain::*;
 
 use crate::problem::Flaw;
@@ -106,6 +108,21 @@ mod tests {
             &URL,
             &HOST,
             &LOCAL_PATH,
+            &TIME_ZONE,
+            &LOCALE,
+            &KEYMAP,
+            &FILE_MODE,
+            &OWNER,
+            &PASSWORD_HASH,
+            &AUTHORIZED_KEY,
+            &SSHD_OPTION,
+            &PACKAGE,
+            &UNIT_NAME,
+            &DATA_SIZE,
+            &NUMBER,
+            &ANY_TEXT,
+            &TEMPLATE,
+            &FILE_SOURCE,
         ];
         for format in formats {
             assert_eq!(format.check(format.example), Ok(()), "{}", format.name);

@@ -1,0 +1,85 @@
+//! Files, units and disks that the user adds.
+
+use super::super::{
+    declare::{
+        Verdict, choice, keys,
+        place::{Place, refuse_twice},
+    },
+    format::template,
+    texts::{AnyText, FileMode, FileSource, Owner, UnitName},
+};
+use std::{collections::HashMap, path::PathBuf};
+
+keys! {
+    /// A file on the machine.
+    pub struct OsFile {
+        /// Where it is.
+        "path" path: PathBuf = required, to all;
+        /// Its content.
+        "content" content: Option<String> as Option<AnyText>, else "none", example "hello", to all;
+        /// Whether `${name}`, `${fullName}`, `${address}`, `${role}` and `${cluster}` in `content` are replaced.
+        "template" template: bool, else "`false`" (|_| Some(false)), example "true", to all;
+        /// Where its content comes from: a file of the machine, or a URL.
+        "source" source: Option<String> as Option<FileSource>, else "none", example "\"https://files.example.org/agent.conf\"", to all;
+        /// The SHA-256 of its content. Required for a source.
+        "sha256" sha256: Option<[u8; 32]>, else "none", example "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", to all;
+        /// Its mode.
+        "mode" mode: u32 as FileMode, else "`0644`" (|_| Some(0o644)), example "0600", to all;
+        /// Its owner: a user, or a user and a group.
+        "owner" owner: Option<String> as Option<Owner>, else "`root`", example "\"daemon:adm\"", to all;
+    }
+}
+
+pub(super) fn files(place: &Place<'_, Vec<OsFile>>, verdict: &mut Verdict<'_>) {
+    let (mut paths, errors) = (HashMap::new(), &mut verdict.errors);
+    for file in place.items() {
+        let (content, source, sha256) = (file.content(), file.source(), file.sha256());
+        refuse_twice(&mut paths, &file.path(), errors);
+        if content.is_written() == source.is_written() {
+            file.report(errors, "needs either `content` or `source`", "write exactly one of them");
+        }
+        if source.is_written() != sha256.is_written() {
+            let what = "`source` and `sha256` need each other";
+            file.report(errors, what, "write both, or neither; `sha256sum FILE` prints the digest");
+        }
+        if file.template().value() == Some(true)
+            && let Err(flaw) = template(&content.value().unwrap_or_default())
+        {
+            content.report(errors, flaw.what, flaw.remedy);
+        }
+    }
+}
+
+keys! {
+    /// A systemd unit.
+    pub struct OsUnit {
+        /// Its name.
+        "name" name: String as UnitName = required, to all;
+        /// The unit file. Without it, the unit must exist on the machine.
+        "content" content: Option<String> as Option<AnyText>, else "that of the machine", example "\"[Service]\\nExecStart=/usr/bin/true\\n[Install]\\nWantedBy=multi-user.target\\n\"", to all;
+        /// Whether it is started, now and at each boot.
+        "enabled" enabled: bool, else "`true`" (|_| Some(true)), example "false", to all;
+    }
+}
+
+keys! {
+    /// A disk to format and mount.
+    pub struct Disk {
+        /// The block device. Refused if it has a partition table, a file system or any other signature.
+        "device" device: PathBuf = required, to all;
+        /// Where it is mounted.
+        "mount" mount: PathBuf = required, to all;
+        /// The file system.
+        "filesystem" filesystem: Filesystem, else "`ext4`" (|_| Some(Filesystem::Ext4)), example "xfs", to all;
+    }
+}
+
+choice! {
+    /// A file system.
+    pub enum Filesystem {
+        /// ext4
+        "ext4" Ext4,
+        /// XFS
+        "xfs" Xfs,
+    }
+}

@@ -1,0 +1,93 @@
+//! The rules of `os`: what is refused, and why.
+
+use nodeinit_config::{Layer, load};
+
+const HEAD: &str = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\n";
+
+/// Returns the problems of a configuration.
+fn problems(yaml: &str) -> String {
+    match load(&[Layer::file("cluster.yaml", format!("{HEAD}{yaml}"))]) {
+        Ok(_) => String::new(),
+        Err(problems) => problems.to_string(),
+    }
+}
+
+#[test]
+fn sshd_options_that_lock_nodeinit_out_are_refused() {
+    let masters = "masters: [{name: m1, address: 10.0.0.11}, {name: m2, address: 10.0.0.12}]\n";
+    for (user, option, is_refused) in [
+        ("root", "PermitRootLogin: \"no\"", true),
+        ("root", "permitRootLogin: \"no\"", true),
+        ("root", "PERMITROOTLOGIN: \"no\"", true),
+        ("root", "PermitRootLogin: prohibit-password", false),
+        ("debian", "PermitRootLogin: \"no\"", false),
+        ("debian", "PubkeyAuthentication: \"no\"", true),
+        ("debian", "AllowUsers: alice debian", false),
+        ("debian", "AllowUsers: alice", true),
+        ("debian", "DenyUsers: debian@10.0.0.0/8", true),
+        ("debian", "AllowGroups: wheel", true),
+        ("debian", "AuthenticationMethods: password", true),
+        ("debian", "AuthenticationMethods: publickey", false),
+        ("debian", "AuthorizedKeysFile: /etc/keys", true),
+        ("debian", "PubkeyAuthentication: '\"no\"'", true),
+        ("debian", "PubkeyAuthentication: '= no'", true),
+        ("debian", "DenyUsers: deb*", true),
+        ("debian", "Ciphers: aes128-cbc", true),
+        ("debian", "Ciphers: \"aes128-cbc,aes256-ctr\"", false),
+        ("debian", "KexAlgorithms: \"-diffie-hellman-group14-sha256\"", false),
+        ("debian", "AllowTcpForwarding: \"no\"", true),
+        ("debian", "AllowTcpForwarding: remote", false),
+        ("debian", "Match: all", true),
+        ("debian", "Port: 2222", true),
+        ("debian", "PasswordAuthentication: \"no\"", false),
+    ] {
+        let text = problems(&format!("{masters}ssh: {{user: {user}}}\nos: {{sshd: {{{option}}}}}\n"));
+        assert_eq!(!text.is_empty(), is_refused, "{user} {option}: {text}");
+        assert!(text.is_empty() || text.contains("cluster.yaml:5:"), "{text}");
+    }
+    let text = problems("os: {sshd: {PermitRootLogin: \"no\"}}\n");
+    assert_eq!(text, "", "a worker does not know the user");
+}
+
+#[test]
+fn wrong_values_name_the_key_and_the_fix() {
+    for (yaml, expected) in [
+        ("timezone: \"Europe Berlin\"", "os.timezone: \"Europe Berlin\" is not a time zone"),
+        ("rootPasswordHash: hunter2", "os.rootPasswordHash: not a password hash"),
+        ("users: [{name: a}, {name: a}]", "os.users[1].name: a is already set in os.users[0].name"),
+        ("users: [{name: root, remove: true}]", "os.users[0].remove: nodeinit needs the user root"),
+        ("files: [{path: /a}]", "os.files[0]: needs either `content` or `source`"),
+        ("files: [{path: /a, content: x, source: /b}]", "os.files[0]: needs either `content` or `source`"),
+        ("files: [{path: /a, source: \"https://x/y\"}]", "`source` and `sha256` need each other"),
+        ("files: [{path: /a, content: x, mode: 0888}]", "os.files[0].mode: \"0888\" is not a file mode"),
+        ("files: [{path: /a, content: \"${host}\", template: true}]", "unknown placeholder `${host}`"),
+        ("messages: {motd: \"${host}\"}", "known placeholders: ${name}, ${fullName}"),
+        ("dns: {servers: [a.example.org]}", "os.dns.servers[0]: \"a.example.org\" is not an IP address"),
+        ("ipv6: \"no\"", "os.ipv6: unknown value"),
+        ("hostname: machine", "did you mean `hostName`?"),
+    ] {
+        let text = problems(&format!("os: {{{yaml}}}\n"));
+        assert!(
+            text.contains(expected) && text.contains("cluster.yaml:3:") && !text.contains("hunter2"),
+            "{yaml}: {text}"
+        );
+    }
+    let text = problems("os: {ipv6: \"off\"}\nnetwork: {podCIDR: \"fd00:1::/56\", serviceCIDR: \"fd00:2::/112\"}\n");
+    assert!(text.contains("network.podCIDR is an IPv6 network"), "{text}");
+}
+
+#[test]
+fn a_worker_receives_the_addresses_of_all_machines_for_its_hosts_file() {
+    let text = "os: {hosts: {machines: true}}\nmasters: [{name: m1, address: 10.0.0.11}]\n\
+                workers: [{name: w1, address: 10.0.0.21}, {name: w2.example.org, address: 10.0.0.22}]\n";
+    let loaded = load(&[Layer::file("cluster.yaml", format!("{HEAD}{text}"))]).unwrap();
+    let trust = nodeinit_config::Trust {
+        endpoints: vec!["10.0.0.11:6443".into()],
+        ca_certificate: "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n".into(),
+        ca_pin: format!("sha256:{}", "0".repeat(64)),
+    };
+    let own = loaded.worker_config("w1", &trust).unwrap();
+    let extra = load(&[Layer::file("config.yaml", own)]).unwrap().cluster.os.hosts.extra;
+    let names: Vec<_> = extra.iter().map(|(name, address)| format!("{name}={address}")).collect();
+    assert_eq!(names, ["m1=10.0.0.11", "w1=10.0.0.21", "w2.example.org=10.0.0.22"]);
+}

@@ -1,0 +1,94 @@
+//! Facts about distributions: one file each. To add one, write its file and list it in [`ALL`].
+
+mod debian;
+mod flatcar;
+mod rhel;
+mod suse;
+
+use crate::host::files::{FileError, Files};
+
+/// What differs between distributions.
+#[derive(Debug)]
+pub struct Distribution {
+    /// The values of `ID` and `ID_LIKE` in `/etc/os-release`.
+    pub ids: &'static [&'static str],
+    /// The file that contains `LANG`.
+    pub locale: &'static str,
+    /// The list of locales to generate, if they are generated on the machine.
+    pub locale_list: Option<&'static str>,
+    /// The file and the key of the keyboard layout, and the unit that applies it.
+    pub keymap: (&'static str, &'static str, &'static str),
+    /// The unit of sshd.
+    pub sshd: &'static str,
+    /// The configuration and the unit of chrony.
+    pub chrony: (&'static str, &'static str),
+    /// The directory of CA certificates, their suffix, and the program that applies them.
+    pub trust: (&'static str, &'static str, &'static str),
+    /// The package manager.
+    pub packages: Option<PackageManager>,
+}
+
+/// A package manager.
+#[derive(Debug)]
+pub struct PackageManager {
+    /// Its program.
+    pub program: &'static str,
+    /// Refreshes the list of packages.
+    pub refresh: &'static [&'static str],
+    /// Installs packages: the command without their names. It waits for the lock.
+    pub install: &'static [&'static str],
+    /// Installs all updates.
+    pub update: &'static [&'static str],
+    /// Installs security updates.
+    pub update_security: &'static [&'static str],
+    /// Removes a package, unless others need it.
+    pub remove: &'static [&'static str],
+    /// Prints `installed` if a package is installed.
+    pub query: &'static [&'static str],
+    /// Where the mirrors are configured.
+    pub sources: &'static [&'static str],
+}
+
+/// All distributions; the first is the default.
+const ALL: [&Distribution; 4] = [&debian::DEBIAN, &rhel::RHEL, &suse::SUSE, &flatcar::FLATCAR];
+
+/// Returns the distribution of this machine.
+///
+/// # Errors
+/// If `/etc/os-release` cannot be read.
+pub fn distribution(files: &Files) -> Result<&'static Distribution, FileError> {
+    let text = match files.read_text("/etc/os-release")? {
+        Some(text) => text,
+        None => files.read_text("/usr/lib/os-release")?.unwrap_or_default(),
+    };
+    let value = |key: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+        line.unwrap_or_default().trim_matches(['"', '\''])
+    };
+    let mut ids = value("ID").split_whitespace().chain(value("ID_LIKE").split_whitespace());
+    Ok(ids.find_map(|id| ALL.into_iter().find(|each| each.ids.contains(&id))).unwrap_or(ALL[0]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::files::NewFile;
+
+    #[test]
+    fn a_distribution_is_found_by_its_id_or_its_relatives() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::under(dir.path());
+        files.make_directory(std::path::Path::new("/etc"), 0o755).unwrap();
+        for (text, ids) in [
+            ("ID=debian\n", "debian"),
+            ("NAME=Ubuntu\nID=ubuntu\nID_LIKE=debian\n", "debian"),
+            ("ID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"\n", "rhel"),
+            ("ID=\"opensuse-leap\"\nID_LIKE=\"suse opensuse\"\n", "suse"),
+            ("ID=flatcar\nID_LIKE=coreos\n", "flatcar"),
+            ("ID=unknown\n", "debian"),
+        ] {
+            files.write(&[NewFile::public("/etc/os-release", text)]).unwrap();
+            assert!(distribution(&files).unwrap().ids.contains(&ids), "{text}");
+        }
+    }
+}

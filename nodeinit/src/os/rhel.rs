@@ -1,0 +1,31 @@
+//! Red Hat Enterprise Linux, Fedora, and distributions built from them.
+
+use super::{Distribution, PackageManager};
+
+pub(super) static RHEL: Distribution = Distribution {
+    ids: &["rhel", "fedora", "centos", "rocky", "almalinux", "ol"],
+    locale: "/etc/locale.conf",
+    locale_list: None,
+    keymap: ("/etc/vconsole.conf", "KEYMAP", "systemd-vconsole-setup.service"),
+    sshd: "sshd.service",
+    chrony: ("/etc/chrony.conf", "chronyd.service"),
+    trust: ("/etc/pki/ca-trust/source/anchors", "pem", "update-ca-trust"),
+    // dnf waits for its lock.
+    packages: Some(PackageManager {
+        program: "dnf",
+        refresh: &["dnf", "-q", "--setopt=timeout=30", "--setopt=retries=2", "makecache"],
+        install: &[
+            "dnf",
+            "-qy",
+            "--setopt=timeout=30",
+            "--setopt=retries=2",
+            "--setopt=install_weak_deps=False",
+            "install",
+        ],
+        update: &["dnf", "-qy", "--setopt=timeout=30", "--setopt=retries=2", "upgrade"],
+        update_security: &["dnf", "-qy", "--setopt=timeout=30", "--setopt=retries=2", "upgrade", "--security"],
+        remove: &["rpm", "--erase"],
+        query: &["rpm", "--query", "--queryformat=installed"],
+        sources: &["/etc/yum.repos.d"],
+    }),
+};

@@ -1,0 +1,24 @@
+//! SUSE Linux Enterprise and openSUSE.
+
+use super::{Distribution, PackageManager};
+
+pub(super) static SUSE: Distribution = Distribution {
+    ids: &["suse", "sles", "opensuse", "opensuse-leap", "opensuse-tumbleweed"],
+    locale: "/etc/locale.conf",
+    locale_list: None,
+    keymap: ("/etc/vconsole.conf", "KEYMAP", "systemd-vconsole-setup.service"),
+    sshd: "sshd.service",
+    chrony: ("/etc/chrony.conf", "chronyd.service"),
+    trust: ("/etc/pki/trust/anchors", "pem", "update-ca-certificates"),
+    // zypper waits for its lock as long as this variable says.
+    packages: Some(PackageManager {
+        program: "zypper",
+        refresh: &["env", "ZYPP_LOCK_TIMEOUT=300", "zypper", "-qn", "refresh"],
+        install: &["env", "ZYPP_LOCK_TIMEOUT=300", "zypper", "-qn", "install", "--no-recommends"],
+        update: &["env", "ZYPP_LOCK_TIMEOUT=300", "zypper", "-qn", "update"],
+        update_security: &["env", "ZYPP_LOCK_TIMEOUT=300", "zypper", "-qn", "patch", "--category", "security"],
+        remove: &["rpm", "--erase"],
+        query: &["rpm", "--query", "--queryformat=installed"],
+        sources: &["/etc/zypp/repos.d"],
+    }),
+};

@@ -1,0 +1,66 @@
+//! Reads the users and groups of a machine from its files.
+
+use crate::host::files::{FileError, Files};
+use std::path::Path;
+
+/// A line of `/etc/passwd`.
+pub(super) struct Account {
+    pub(super) home: String,
+    pub(super) shell: String,
+    group: String,
+}
+
+/// Returns the fields of the line that has `value` in a field.
+fn line(files: &Files, path: &str, field: usize, value: &str) -> Result<Option<Vec<String>>, FileError> {
+    let text = files.read_text(path)?.unwrap_or_default();
+    let mut lines = text.lines().map(|line| line.split(':').map(str::to_owned).collect::<Vec<_>>());
+    Ok(lines.find(|fields| fields.get(field).is_some_and(|found| found == value)))
+}
+
+/// Returns a user; `None` if there is none with this name.
+pub(super) fn account(files: &Files, name: &str) -> Result<Option<Account>, FileError> {
+    let fields = line(files, "/etc/passwd", 0, name)?;
+    let field = |fields: &[String], n: usize| fields.get(n).cloned().unwrap_or_default();
+    Ok(fields.map(|all| Account { group: field(&all, 3), home: field(&all, 5), shell: field(&all, 6) }))
+}
+
+/// Returns the password hash of a user.
+pub(super) fn password(files: &Files, name: &str) -> Result<Option<String>, FileError> {
+    Ok(line(files, "/etc/shadow", 0, name)?.and_then(|fields| fields.into_iter().nth(1)))
+}
+
+/// Whether a user is listed in a group.
+pub(super) fn is_member(files: &Files, group: &str, user: &str) -> Result<bool, FileError> {
+    let fields = line(files, "/etc/group", 0, group)?;
+    Ok(fields.and_then(|all| all.into_iter().nth(3)).is_some_and(|members| members.split(',').any(|each| each == user)))
+}
+
+/// Returns the owner of a file as `user:group`; `None` if the file does not exist.
+pub(super) fn owner(files: &Files, path: &Path) -> Result<Option<String>, FileError> {
+    let Some((user, group)) = files.owner(path) else { return Ok(None) };
+    let name = |path: &str, id: u32| -> Result<String, FileError> {
+        let fields = line(files, path, 2, &id.to_string())?;
+        Ok(fields.and_then(|all| all.into_iter().next()).unwrap_or_else(|| id.to_string()))
+    };
+    Ok(Some(format!("{}:{}", name("/etc/passwd", user)?, name("/etc/group", group)?)))
+}
+
+/// Returns the ids of `user:group`; `None` if one of them does not exist.
+pub(super) fn ids(files: &Files, owner: &str) -> Result<Option<(u32, u32)>, FileError> {
+    let (user, group) = owner.split_once(':').unwrap_or((owner, owner));
+    let id = |path: &str, name: &str| -> Result<Option<u32>, FileError> {
+        let known = line(files, path, 0, name)?.and_then(|fields| fields.get(2)?.parse().ok());
+        Ok(known.or_else(|| name.parse().ok()))
+    };
+    Ok(id("/etc/passwd", user)?.zip(id("/etc/group", group)?))
+}
+
+/// Returns `user:group` for a user without a group: the group of the user.
+pub(super) fn complete(files: &Files, owner: &str) -> Result<String, FileError> {
+    if owner.contains(':') {
+        return Ok(owner.to_owned());
+    }
+    let id = account(files, owner)?.map(|account| account.group).unwrap_or_default();
+    let group = line(files, "/etc/group", 2, &id)?.and_then(|fields| fields.into_iter().next());
+    Ok(format!("{owner}:{}", group.unwrap_or_else(|| owner.to_owned())))
+}

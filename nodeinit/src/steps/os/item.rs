@@ -1,0 +1,214 @@
+//! An item of `os`: a step that compares what is wanted with the machine, applies the difference, and undoes what is no longer
+//! wanted. The journal records each change with the value before.
+
+use super::{
+    OsStep, fetched, program, setting,
+    want::{Run, Want, digest},
+};
+use crate::{
+    context::{Context, blocking},
+    engine::{
+        error::{Exit, StepError},
+        journal::{OsChanges, Record},
+        step::{State, Step},
+        step_id::StepId,
+    },
+    steps::undo,
+};
+use async_trait::async_trait;
+use std::{path::PathBuf, time::Duration};
+
+/// Limit for a program that runs after an undo.
+const UNDO_LIMIT: Duration = Duration::from_secs(120);
+
+/// An item.
+pub struct Item {
+    /// The step's name.
+    pub(super) name: &'static str,
+    /// The step's title.
+    pub(super) title: &'static str,
+    /// Returns what is wanted; empty if the keys are not configured.
+    pub(super) wants: fn(&Context) -> Result<Vec<Want>, StepError>,
+}
+
+#[async_trait(?Send)]
+impl Step for Item {
+    fn id(&self) -> StepId {
+        StepId::Os(self.name)
+    }
+
+    fn title(&self) -> String {
+        self.title.into()
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        let wants = match self.read(cx).await {
+            Ok(wants) => wants,
+            // In a plan, an earlier step has not yet installed what this one needs. `apply` reports the error.
+            Err(error) => return Ok(State::needed(format!("{}; at present: {error}", self.title))),
+        };
+        let known = self.known(cx);
+        let stale = stale(&known, &wants);
+        let mut changes = describe_undo(cx, &stale).await?;
+        if changes.is_empty() && !stale.is_empty() {
+            // Otherwise, a later `up` would undo what somebody else changes.
+            changes.push("forget what is no longer configured".into());
+        }
+        for want in &wants {
+            changes.extend(difference(cx, want).await?);
+        }
+        if !changes.is_empty() || digest(&wants) != known.ran {
+            let runs = wants.iter().filter_map(|want| if let Want::Run(run) = want { Some(run) } else { None });
+            changes.extend(runs.map(|run| format!("run `{}`", run.argv.join(" "))));
+        }
+        Ok(State::of(changes))
+    }
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        let (wants, known) = (self.read(cx).await?, self.known(cx));
+        if !known.ran.is_empty() {
+            self.record(cx, vec![Record::OsRan { item: self.name.into(), state: String::new() }]).await?;
+        }
+        self.undo_keys(cx, stale(&known, &wants)).await?;
+        let state = digest(&wants);
+        for want in wants {
+            if let Some(key) = want.key().filter(|key| known.set.iter().all(|(known, _)| known != key)) {
+                let before = if is_setting(&key) { setting::now(cx, &key).await? } else { None };
+                self.record(cx, vec![Record::OsSet { item: self.name.into(), key, before }]).await?;
+            }
+            self.apply_one(cx, want).await?;
+        }
+        match state.is_empty() {
+            true => Ok(()),
+            false => self.record(cx, vec![Record::OsRan { item: self.name.into(), state }]).await,
+        }
+    }
+}
+
+#[async_trait(?Send)]
+impl OsStep for Item {
+    async fn left(&self, cx: &Context) -> Result<Vec<String>, StepError> {
+        describe_undo(cx, &self.known(cx).set).await
+    }
+
+    async fn undo(&self, cx: &Context) -> Result<(), StepError> {
+        self.undo_keys(cx, self.known(cx).set).await
+    }
+}
+
+impl Item {
+    async fn read(&self, cx: &Context) -> Result<Vec<Want>, StepError> {
+        let (cx, wants) = (cx.clone(), self.wants);
+        blocking(move || wants(&cx)).await
+    }
+
+    fn known(&self, cx: &Context) -> OsChanges {
+        cx.journal.state().os.remove(self.name).unwrap_or_default()
+    }
+
+    async fn record(&self, cx: &Context, records: Vec<Record>) -> Result<(), StepError> {
+        let cx = cx.clone();
+        blocking(move || Ok(cx.journal.intend(records)?)).await
+    }
+
+    async fn apply_one(&self, cx: &Context, want: Want) -> Result<(), StepError> {
+        match want {
+            Want::File(file) => {
+                refuse_link(cx, &file.path)?;
+                cx.place(vec![file]).await.map(drop)
+            }
+            Want::Fetched { path, mode, source, sha256 } => {
+                refuse_link(cx, &path)?;
+                fetched::place(cx, self.name, &path, mode, &source, sha256).await
+            }
+            Want::Set(key, value) => match setting::now(cx, &key).await? {
+                now if now == value => Ok(()),
+                _ => setting::set(cx, &key, value.as_deref()).await,
+            },
+            Want::Run(Run { argv, limit, hint, transient, .. }) => {
+                let words: Vec<&str> = argv.iter().map(String::as_str).collect();
+                program::run(cx, &words, limit).await.map_err(|error| {
+                    let exit = if transient { Exit::TryAgain } else { error.exit };
+                    error.exit(exit).hint(hint)
+                })
+            }
+        }
+    }
+
+    /// Undoes changes, the last one first; then runs the programs that apply this.
+    async fn undo_keys(&self, cx: &Context, keys: Vec<(String, Option<String>)>) -> Result<(), StepError> {
+        for (key, before) in keys.iter().rev() {
+            if let Some(path) = key.strip_prefix("file ") {
+                let (context, id, path) = (cx.clone(), self.id(), PathBuf::from(path));
+                blocking(move || undo::undo(&context, &id, &[path])).await?;
+            } else if is_setting(key) && setting::now(cx, key).await? != *before {
+                // What cannot be undone is reported, and the rest is undone.
+                if let Err(error) = setting::set(cx, key, before.as_deref()).await {
+                    cx.report.note(self.name, format!("not undone: {error}"));
+                }
+            }
+        }
+        for (key, _) in &keys {
+            if let Some(program) = key.strip_prefix("run ") {
+                let words: Vec<&str> = program.split(' ').collect();
+                if let Err(error) = cx.commands.run(&words, UNDO_LIMIT).await {
+                    cx.report.note(self.name, error.to_string());
+                }
+            }
+        }
+        let undone = keys.into_iter().map(|(key, _)| Record::OsUndone { item: self.name.into(), key });
+        self.record(cx, undone.collect()).await
+    }
+}
+
+/// Whether a key of the journal is a setting, and not a file or a program.
+fn is_setting(key: &str) -> bool {
+    !key.starts_with("file ") && !key.starts_with("run ")
+}
+
+/// Returns the changes that are no longer wanted.
+fn stale(known: &OsChanges, wants: &[Want]) -> Vec<(String, Option<String>)> {
+    let wanted: Vec<String> = wants.iter().filter_map(Want::key).collect();
+    known.set.iter().filter(|(key, _)| !wanted.contains(key)).cloned().collect()
+}
+
+/// Describes the difference between the machine and what is wanted.
+async fn difference(cx: &Context, want: &Want) -> Result<Option<String>, StepError> {
+    Ok(match want {
+        Want::File(file) => cx.differing(std::slice::from_ref(file))?.pop(),
+        Want::Fetched { path, mode, source, sha256 } => {
+            let is_same = fetched::is_same(cx, path, *mode, sha256)?;
+            (!is_same).then(|| format!("write {} from {source}", path.display()))
+        }
+        Want::Set(key, value) if setting::now(cx, key).await? != *value => {
+            Some(setting::describe(key, value.as_deref()))
+        }
+        Want::Set(..) | Want::Run(_) => None,
+    })
+}
+
+async fn describe_undo(cx: &Context, keys: &[(String, Option<String>)]) -> Result<Vec<String>, StepError> {
+    let mut changes = Vec::new();
+    for (key, before) in keys.iter().rev() {
+        if let Some(path) = key.strip_prefix("file ") {
+            if !undo::is_undone(cx, path.as_ref())? {
+                changes.push(format!("remove {path}, or restore its original"));
+            }
+        } else if is_setting(key) && setting::now(cx, key).await? != *before {
+            changes.push(setting::describe(key, before.as_deref()));
+        }
+    }
+    Ok(changes)
+}
+
+/// A link may lead to a file of another program, and `reset` could not restore it.
+fn refuse_link(cx: &Context, path: &std::path::Path) -> Result<(), StepError> {
+    match cx.files.link_target(path) {
+        Some(target) => {
+            let what = format!("{} is a symbolic link to {}", path.display(), target.display());
+            Err(StepError::new(what)
+                .hint("another program manages it: remove the key from `os`, or replace the link with a file"))
+        }
+        None => Ok(()),
+    }
+}

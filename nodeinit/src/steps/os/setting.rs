@@ -1,0 +1,234 @@
+//! Settings of the machine: what they are now, and how they change. A key is a kind and its object, such as `shell alice`; the journal
+//! records it, so `reset` needs nothing else.
+
+use super::{accounts, program, text};
+use crate::{
+    context::{Context, blocking},
+    engine::error::StepError,
+    host::{files::NewFile, kernel},
+    os::distribution,
+};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// Limits for one program, and for the installation of a package.
+const LIMIT: Duration = Duration::from_secs(60);
+const INSTALL_LIMIT: Duration = Duration::from_secs(1800);
+
+const LOCAL_TIME: &str = "/etc/localtime";
+const ZONES: &str = "/usr/share/zoneinfo";
+
+fn first_of(of: &str) -> &str {
+    parts(of).0
+}
+
+fn parts(key: &str) -> (&str, &str) {
+    key.split_once(' ').unwrap_or((key, ""))
+}
+
+/// Returns the value; `None` if it is not set.
+pub(super) async fn now(cx: &Context, key: &str) -> Result<Option<String>, StepError> {
+    let (kind, of) = parts(key);
+    match kind {
+        "enabled" => {
+            let show = ["systemctl", "show", "--property=UnitFileState", "--value", of];
+            let state = cx.commands.run(&show, LIMIT).await?;
+            let enabled = ["enabled", "static", "alias", "generated"].iter().any(|each| state.trim().starts_with(each));
+            Ok(enabled.then(|| "enabled".into()))
+        }
+        "package" => {
+            let Some(packages) = &distribution(&cx.files)?.packages else { return Ok(None) };
+            // It fails if the package is not installed.
+            let answer = cx.commands.run(&[packages.query, &[of]].concat(), LIMIT).await;
+            Ok(answer.ok().filter(|state| state.trim() == "installed"))
+        }
+        "filesystem" => signature(cx, of).await,
+        _ => {
+            let (cx, key) = (cx.clone(), key.to_owned());
+            blocking(move || in_files(&cx, &key)).await
+        }
+    }
+}
+
+/// Returns the file system or the partition table of a device; `None` only if it has no signature at all.
+async fn signature(cx: &Context, device: &str) -> Result<Option<String>, StepError> {
+    // wipefs fails if it cannot read the device; blkid would not tell that from an empty one.
+    let found = cx.commands.run(&["wipefs", "--no-act", "--noheadings", "--output", "TYPE", device], LIMIT).await?;
+    let mut types: Vec<&str> = found.split_whitespace().collect();
+    types.sort_unstable();
+    types.dedup();
+    Ok(Some(types.join(" ")).filter(|types| !types.is_empty()))
+}
+
+/// Formats a device without any signature.
+async fn format(cx: &Context, device: &str, filesystem: &str) -> Result<(), StepError> {
+    if let Some(found) = signature(cx, device).await? {
+        let hint =
+            "nodeinit never formats a disk with data: use another disk, or empty this one yourself (`wipefs --all`)";
+        return Err(StepError::new(format!("os.disks: {device} is not empty: it has {found}")).hint(hint));
+    }
+    program::run(cx, &[&format!("mkfs.{filesystem}"), device], INSTALL_LIMIT).await
+}
+
+fn in_files(cx: &Context, key: &str) -> Result<Option<String>, StepError> {
+    let ((kind, of), files) = (parts(key), &cx.files);
+    Ok(match kind {
+        "timezone" => files.link_target(Path::new(LOCAL_TIME)).and_then(|target| {
+            let (_, zone) = target.to_str()?.split_once("zoneinfo/")?;
+            Some(zone.to_owned())
+        }),
+        "line" => {
+            let (path, name) = parts(of);
+            text::value(&files.read_text(path)?.unwrap_or_default(), name)
+        }
+        "section" => text::section(&files.read_text(of)?.unwrap_or_default()),
+        "sysctl" => kernel::sysctl(files, of)?,
+        "owner" => accounts::owner(files, Path::new(of))?,
+        "user" => accounts::account(files, of)?.map(|_| "present".into()),
+        "shell" => accounts::account(files, of)?.map(|account| account.shell),
+        "password" => accounts::password(files, of)?,
+        "mounted" => {
+            let table = files.read_text("/proc/self/mountinfo")?.unwrap_or_default();
+            table.lines().any(|line| line.split(' ').nth(4) == Some(of)).then(|| "yes".into())
+        }
+        "member" => {
+            let (group, user) = parts(of);
+            accounts::is_member(files, group, user)?.then(|| "yes".into())
+        }
+        _ => None,
+    })
+}
+
+/// Changes the value; `None` removes it.
+pub(super) async fn set(cx: &Context, key: &str, value: Option<&str>) -> Result<(), StepError> {
+    let (kind, of) = parts(key);
+    let run = async |argv: &[&str]| program::run(cx, argv, LIMIT).await;
+    match (kind, value) {
+        ("enabled", Some(_)) => run(&["systemctl", "enable", "--now", of]).await,
+        ("enabled", None) => run(&["systemctl", "disable", "--now", of]).await,
+        ("user", Some(_)) => {
+            run(&["useradd", "--create-home", "--user-group", "--home-dir", &format!("/home/{of}"), of]).await
+        }
+        ("user", None) => run(&["userdel", of]).await,
+        ("shell", Some(shell)) => run(&["usermod", "--shell", shell, of]).await,
+        ("member", _) => {
+            let (group, user) = parts(of);
+            match value {
+                Some(_) => run(&["usermod", "--append", "--groups", group, user]).await,
+                None => run(&["gpasswd", "--delete", user, group]).await,
+            }
+        }
+        ("filesystem", Some(filesystem)) => format(cx, of, filesystem).await,
+        ("mounted", Some(_)) => {
+            cx.make_directory(Path::new(of), 0o755).await?;
+            run(&["mount", of]).await
+        }
+        ("mounted", None) => run(&["umount", of]).await,
+        ("password", Some(hash)) => {
+            let line = format!("{of}:{hash}\n");
+            Ok(cx.commands.run_with_input(&["chpasswd", "--encrypted"], line.as_bytes(), LIMIT).await.map(drop)?)
+        }
+        ("package", _) => {
+            let Some(packages) = &distribution(&cx.files)?.packages else {
+                return Err(StepError::new("this distribution has no package manager").hint("remove `os.packages`"));
+            };
+            let command = if value.is_some() { packages.install } else { packages.remove };
+            program::run(cx, &[command, &[of]].concat(), INSTALL_LIMIT).await
+        }
+        _ => {
+            if let ("section" | "line", Some(directory)) = (kind, Path::new(first_of(of)).parent()) {
+                cx.make_directory(directory, if is_private(of) { 0o700 } else { 0o755 }).await?;
+            }
+            let (cx, key, value) = (cx.clone(), key.to_owned(), value.map(str::to_owned));
+            blocking(move || set_in_files(&cx, &key, value.as_deref())).await
+        }
+    }
+}
+
+fn set_in_files(cx: &Context, key: &str, value: Option<&str>) -> Result<(), StepError> {
+    let ((kind, of), files) = (parts(key), &cx.files);
+    match (kind, value) {
+        ("timezone", Some(zone)) => {
+            let file = Path::new(ZONES).join(zone);
+            if !files.is_file(&file) {
+                let hint = "write a name that `timedatectl list-timezones` prints; if it prints none, install the package tzdata";
+                return Err(StepError::new(format!("os.timezone: this machine has no time zone {zone}")).hint(hint));
+            }
+            // In the form of the present link, so that `reset` restores it exactly.
+            let present = files.link_target(Path::new(LOCAL_TIME)).filter(|target| target.is_absolute());
+            let target =
+                present.map_or_else(|| Path::new("..").join(file.strip_prefix("/").unwrap_or(&file)), |_| file.clone());
+            files.link(Path::new(LOCAL_TIME), &target)?;
+        }
+        ("timezone", None) => files.remove_file(LOCAL_TIME)?,
+        ("line", _) => {
+            let (path, name) = parts(of);
+            rewrite(cx, path, |text| text::with_value(text, name, value))?;
+        }
+        ("section", _) => rewrite(cx, of, |text| text::with_section(text, value))?,
+        ("sysctl", Some(value)) => kernel::set_sysctl(files, of, value)?,
+        ("owner", Some(owner)) => {
+            let Some(ids) = accounts::ids(files, owner)? else {
+                let what = format!("cannot give {of} to {owner}: no such user or group");
+                return Err(StepError::new(what).hint("add the user to `os.users`, or fix `owner`"));
+            };
+            files.set_owner(Path::new(of), ids)?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Whether a file belongs to a user, whose directory others must not write to.
+fn is_private(path: &str) -> bool {
+    path.ends_with("/authorized_keys")
+}
+
+/// Changes a part of a file that others write, too; its owner and its mode stay. Removes a file that becomes empty.
+fn rewrite(cx: &Context, path: &str, change: impl Fn(&str) -> String) -> Result<(), StepError> {
+    // A link leads to the file to change, such as /etc/default/locale of Debian 13.
+    let path: PathBuf = cx.files.canonical(Path::new(path));
+    let text = cx.files.read_text(&path)?.unwrap_or_default();
+    let content = change(&text);
+    if content.is_empty() {
+        return Ok(cx.files.remove_file(&path)?);
+    }
+    let otherwise = if is_private(&path.to_string_lossy()) { 0o600 } else { 0o644 };
+    let (mode, owner) = (cx.files.mode(&path).unwrap_or(otherwise), cx.files.owner(&path));
+    cx.files.write(&[NewFile { mode, ..NewFile::public(&path, content) }])?;
+    match owner.filter(|owner| cx.files.owner(&path).as_ref() != Some(owner)) {
+        Some(owner) => Ok(cx.files.set_owner(&path, owner)?),
+        None => Ok(()),
+    }
+}
+
+/// Describes a change, for a plan. Never shows a password hash.
+pub(super) fn describe(key: &str, value: Option<&str>) -> String {
+    let (kind, of) = parts(key);
+    let (first, second) = parts(of);
+    match (kind, value) {
+        ("timezone", Some(zone)) => format!("set the time zone to {zone}"),
+        ("line", Some(value)) => format!("set {second} to {value} in {first}"),
+        ("line", None) => format!("remove {second} from {first}"),
+        ("section", Some(_)) => format!("write the section of nodeinit in {of}"),
+        ("section", None) => format!("remove the section of nodeinit from {of}"),
+        ("sysctl", Some(value)) => format!("set {of} to {value}"),
+        ("owner", Some(owner)) => format!("set the owner of {of} to {owner}"),
+        ("enabled", Some(_)) => format!("start and enable {of}"),
+        ("enabled", None) => format!("stop and disable {of}"),
+        ("user", Some(_)) => format!("create the user {of}"),
+        ("user", None) => format!("remove the user {of}; the home directory stays"),
+        ("shell", Some(shell)) => format!("set the shell of {of} to {shell}"),
+        ("member", Some(_)) => format!("add {second} to the group {first}"),
+        ("member", None) => format!("remove {second} from the group {first}"),
+        ("filesystem", Some(filesystem)) => format!("format {of} with {filesystem}, if it is empty"),
+        ("mounted", Some(_)) => format!("mount {of}"),
+        ("mounted", None) => format!("unmount {of}"),
+        ("password", _) => format!("set the password hash of {of}"),
+        ("package", Some(_)) => format!("install {of}"),
+        ("package", None) => format!("remove the package {of}"),
+        _ => format!("remove {key}"),
+    }
+}

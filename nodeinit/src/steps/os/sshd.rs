@@ -1,0 +1,41 @@
+//! Options of sshd: written only if sshd accepts them together with the rest of its configuration, then reloaded.
+
+use super::{item::Item, want::Want};
+use crate::{context::Context, engine::error::StepError, os::distribution};
+
+const CONFIG: &str = "/etc/ssh/sshd_config";
+const DIRECTORY: &str = "/etc/ssh/sshd_config.d";
+/// The first value of an option takes precedence, so this file is read first.
+const DROP_IN: &str = "/etc/ssh/sshd_config.d/00-nodeinit.conf";
+/// The options and the rest of the configuration, to test.
+const CANDIDATE: &str = "/etc/ssh/sshd_config.nodeinit-test";
+
+pub(super) const ITEM: Item = Item { name: "os-sshd", title: "configure sshd", wants };
+
+fn wants(cx: &Context) -> Result<Vec<Want>, StepError> {
+    let options = &cx.cluster.os.sshd;
+    if options.is_empty() {
+        return Ok(Vec::new());
+    }
+    let config = cx.files.read_text(CONFIG)?.unwrap_or_default();
+    let mut words = config.lines().map(str::split_whitespace);
+    let is_included = words.any(|mut line| {
+        line.next().is_some_and(|word| word.eq_ignore_ascii_case("include"))
+            && line.any(|path| path.starts_with(DIRECTORY))
+    });
+    if !is_included {
+        let hint = format!("write `Include {DIRECTORY}/*.conf` at the start of {CONFIG}, or remove `os.sshd`");
+        return Err(StepError::new(format!("os.sshd has no effect: {CONFIG} does not include {DIRECTORY}")).hint(hint));
+    }
+    let lines: String = options.iter().map(|(option, value)| format!("{option} {value}\n")).collect();
+    let text = format!("# Written by nodeinit.\n{lines}");
+    let rejected = "sshd rejects the options in `os.sshd`: fix them; nothing was changed";
+    Ok(vec![
+        // Debian's sshd needs it, and it is missing while a socket starts sshd.
+        Want::run(&["install", "-d", "-m", "0755", "/run/sshd"], rejected),
+        Want::file(CANDIDATE, format!("{text}Include {CONFIG}\n")),
+        Want::run(&["/usr/sbin/sshd", "-t", "-f", CANDIDATE], rejected),
+        Want::file(DROP_IN, text),
+        Want::reload(distribution(&cx.files)?.sshd),
+    ])
+}

@@ -1,0 +1,418 @@
+//! Tests of the items, on a directory: programs are recorded instead of run.
+
+use super::{ITEMS, OsStep};
+use crate::{
+    context::{Context, testing::context_of},
+    engine::step::{State, Step},
+    host::{commands::Commands, files::NewFile},
+};
+use std::{path::Path, sync::Arc};
+
+const HEAD: &str = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\nname: lab\n";
+const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKSJP7bvRVpAlmJMb4lLdWVlqsA4FxgYDbSw1LRxlPyo a@b";
+
+struct Machine {
+    _dir: tempfile::TempDir,
+    cx: Context,
+}
+
+impl Machine {
+    fn new(config: &str, files: &[(&str, &str)]) -> Self {
+        let (dir, mut cx) = context_of(&format!("{HEAD}{config}"));
+        cx.commands = Commands { log: Some(Arc::default()) };
+        for (path, text) in files {
+            for parent in cx.files.missing_parents(Path::new(path)) {
+                cx.files.make_directory(&parent, 0o755).unwrap();
+            }
+            cx.files.write(&[NewFile::public(*path, *text)]).unwrap();
+        }
+        Self { _dir: dir, cx }
+    }
+
+    /// The same machine with another configuration.
+    fn configured(self, config: &str) -> Self {
+        let (_, other) = context_of(&format!("{HEAD}{config}"));
+        Self { cx: Context { cluster: other.cluster, loaded: other.loaded, ..self.cx }, ..self }
+    }
+
+    async fn plan(&self, name: &str) -> Vec<String> {
+        match item(name).check(&self.cx).await.unwrap() {
+            State::Done => Vec::new(),
+            State::Needed(changes) => changes,
+        }
+    }
+
+    /// Applies an item; returns what would have been run, without queries.
+    async fn apply(&self, name: &str) -> Vec<String> {
+        self.ran();
+        item(name).apply(&self.cx).await.unwrap();
+        self.ran()
+    }
+
+    /// Undoes an item, as `reset` does.
+    async fn undo(&self, name: &str) -> Vec<String> {
+        self.ran();
+        item(name).undo(&self.cx).await.unwrap();
+        assert!(item(name).left(&self.cx).await.unwrap().is_empty(), "left of {name}");
+        self.ran()
+    }
+
+    fn ran(&self) -> Vec<String> {
+        let mut all = std::mem::take(&mut *self.cx.commands.log.as_ref().unwrap().lock().unwrap());
+        all.retain(|line| {
+            !["systemctl show", "dpkg-query", "rpm --query", "wipefs"].iter().any(|query| line.starts_with(query))
+        });
+        all
+    }
+
+    fn text(&self, path: &str) -> Option<String> {
+        self.cx.files.read_text(path).unwrap()
+    }
+}
+
+fn item(name: &str) -> super::item::Item {
+    ITEMS.into_iter().find(|item| item.name == name).unwrap()
+}
+
+#[tokio::test]
+async fn without_keys_nothing_is_touched() {
+    let machine = Machine::new("", &[]);
+    for item in ITEMS {
+        assert_eq!(item.check(&machine.cx).await.unwrap(), State::Done, "{}", item.name);
+        assert!(item.left(&machine.cx).await.unwrap().is_empty(), "{}", item.name);
+    }
+    assert!(machine.ran().is_empty());
+}
+
+#[tokio::test]
+async fn time_zone_locale_and_keymap_are_set_changed_and_restored() {
+    let zones = [
+        ("/usr/share/zoneinfo/Etc/UTC", ""),
+        ("/usr/share/zoneinfo/Europe/Amsterdam", ""),
+        ("/usr/share/zoneinfo/UTC", ""),
+    ];
+    let others = [("/etc/default/locale", "LANG=en_US.UTF-8\nLC_TIME=C\n"), ("/etc/timezone", "Etc/UTC\n")];
+    let config = "os: {timezone: Europe/Amsterdam, locale: C.UTF-8, keymap: de}\n";
+    let machine = Machine::new(config, &[&zones[..], &others].concat());
+    machine.cx.files.link(Path::new("/etc/localtime"), Path::new("/usr/share/zoneinfo/Etc/UTC")).unwrap();
+    let changes = machine.plan("os-locale").await;
+    assert_eq!(
+        changes,
+        [
+            "set the time zone to Europe/Amsterdam",
+            "rewrite /etc/timezone",
+            "set LANG to C.UTF-8 in /etc/default/locale",
+            "set XKBLAYOUT to de in /etc/default/keyboard",
+        ]
+    );
+    machine.apply("os-locale").await;
+    let zone = || machine.cx.files.link_target(Path::new("/etc/localtime")).unwrap();
+    assert_eq!(zone(), Path::new("/usr/share/zoneinfo/Europe/Amsterdam"));
+    assert_eq!(machine.text("/etc/default/locale").unwrap(), "LANG=C.UTF-8\nLC_TIME=C\n");
+    assert_eq!(machine.text("/etc/default/keyboard").unwrap(), "XKBLAYOUT=de\n");
+    assert!(machine.plan("os-locale").await.is_empty(), "a second run changes nothing");
+
+    let machine = machine.configured("os: {timezone: UTC}\n");
+    assert_eq!(machine.plan("os-locale").await.len(), 4, "the locale and the keymap are restored");
+    machine.apply("os-locale").await;
+    assert_eq!(machine.text("/etc/default/locale").unwrap(), "LANG=en_US.UTF-8\nLC_TIME=C\n");
+    assert_eq!(machine.text("/etc/default/keyboard"), None);
+    machine.undo("os-locale").await;
+    assert_eq!(machine.text("/etc/timezone").unwrap(), "Etc/UTC\n");
+    let zone = machine.cx.files.link_target(Path::new("/etc/localtime")).unwrap();
+    assert_eq!(zone, Path::new("/usr/share/zoneinfo/Etc/UTC").to_owned());
+}
+
+#[tokio::test]
+async fn locales_are_generated_where_the_machine_can() {
+    let config = "os: {locale: en_GB.UTF-8}\n";
+    let machine = Machine::new(config, &[("/usr/sbin/locale-gen", ""), ("/etc/locale.gen", "# en_GB.UTF-8 UTF-8\n")]);
+    assert_eq!(machine.apply("os-locale").await, ["locale-gen"]);
+    assert_eq!(machine.text("/etc/locale.gen").unwrap(), "# en_GB.UTF-8 UTF-8\nen_GB.UTF-8 UTF-8\n");
+    let without = Machine::new(config, &[]);
+    let error = item("os-locale").apply(&without.cx).await.unwrap_err();
+    assert!(error.advice().unwrap().contains("add the package locales"), "{error}");
+    assert!(without.plan("os-locale").await[0].contains("at present: os.locale"), "a plan shows it, and goes on");
+}
+
+#[tokio::test]
+async fn a_time_zone_that_the_machine_lacks_is_named() {
+    let machine = Machine::new("os: {timezone: Mars/Olympus}\n", &[]);
+    let error = item("os-locale").apply(&machine.cx).await.unwrap_err();
+    assert!(error.to_string().contains("no time zone Mars/Olympus"), "{error}");
+}
+
+#[tokio::test]
+async fn the_host_name_loses_the_suffix_of_the_cloud() {
+    let machine = Machine::new(
+        "os: {hostName: machine}\n",
+        &[
+            ("/etc/hostname", "m1.novalocal\n"),
+            ("/proc/sys/kernel/hostname", "m1.novalocal\n"),
+            ("/etc/cloud/cloud.cfg.d/x", ""),
+        ],
+    );
+    assert_eq!(machine.apply("os-host-name").await, ["systemctl try-restart systemd-hostnamed.service"]);
+    assert_eq!(machine.text("/etc/hostname").unwrap(), "m1\n");
+    assert!(machine.text("/etc/cloud/cloud.cfg.d/99-nodeinit.cfg").unwrap().contains("preserve_hostname: true"));
+    assert!(machine.plan("os-host-name").await.is_empty());
+    assert_eq!(machine.undo("os-host-name").await.len(), 1);
+    assert_eq!(machine.text("/etc/hostname").unwrap(), "m1.novalocal\n");
+    assert_eq!(machine.text("/proc/sys/kernel/hostname").unwrap().trim(), "m1.novalocal");
+}
+
+#[tokio::test]
+async fn hosts_lists_the_machines_and_follows_changes() {
+    let machines = "masters: [{name: m1, address: 10.0.0.11}]\nworkers: [{name: w1, address: 10.0.0.21}]\n";
+    let os = "os: {domain: example.org, hosts: {machines: true, extra: {db.other.org: 10.0.0.5}}}\n";
+    let machine = Machine::new(&format!("{machines}{os}"), &[("/etc/hosts", "127.0.0.1 localhost\n")]);
+    machine.apply("os-hosts").await;
+    let lines = "10.0.0.5 db.other.org\n10.0.0.11 m1.example.org m1\n10.0.0.21 w1.example.org w1\n# END nodeinit\n127.0.0.1 localhost\n";
+    assert!(machine.text("/etc/hosts").unwrap().ends_with(lines), "{:?}", machine.text("/etc/hosts"));
+    assert!(machine.plan("os-hosts").await.is_empty());
+    let machine = machine.configured(os);
+    assert_eq!(machine.plan("os-hosts").await, ["write the section of nodeinit in /etc/hosts"]);
+    machine.apply("os-hosts").await;
+    assert!(!machine.text("/etc/hosts").unwrap().contains("w1"));
+    let theirs = machine.text("/etc/hosts").unwrap() + "10.9.9.9 theirs\n";
+    machine.cx.files.write(&[NewFile::public("/etc/hosts", theirs)]).unwrap();
+    machine.undo("os-hosts").await;
+    assert_eq!(machine.text("/etc/hosts").unwrap(), "127.0.0.1 localhost\n10.9.9.9 theirs\n");
+}
+
+#[tokio::test]
+async fn name_servers_are_set_where_the_machine_reads_them() {
+    let config = "os: {dns: {servers: [10.0.0.2, 10.0.0.3], search: [a.org]}}\n";
+    let plain = Machine::new(config, &[("/etc/resolv.conf", "nameserver 1.1.1.1\noptions rotate\nsearch b.org\n")]);
+    plain.apply("os-dns").await;
+    let expected = "nameserver 10.0.0.2\nnameserver 10.0.0.3\nsearch a.org\noptions rotate\n";
+    assert_eq!(plain.text("/etc/resolv.conf").unwrap(), expected);
+    assert!(plain.plan("os-dns").await.is_empty());
+
+    let resolved = Machine::new(config, &[("/run/systemd/resolve/stub-resolv.conf", ""), ("/etc/x", "")]);
+    resolved
+        .cx
+        .files
+        .link(Path::new("/etc/resolv.conf"), Path::new("../run/systemd/resolve/stub-resolv.conf"))
+        .unwrap();
+    assert_eq!(resolved.apply("os-dns").await, ["systemctl restart systemd-resolved.service"]);
+    let text = resolved.text("/etc/systemd/resolved.conf.d/50-nodeinit.conf").unwrap();
+    assert!(text.ends_with("[Resolve]\nDNS=10.0.0.2 10.0.0.3\nDomains=a.org\n"), "{text}");
+    assert_eq!(resolved.undo("os-dns").await, ["systemctl restart systemd-resolved.service"]);
+    assert_eq!(resolved.text("/etc/systemd/resolved.conf.d/50-nodeinit.conf"), None);
+
+    let manager = Machine::new(config, &[("/run/NetworkManager/x", ""), ("/etc/x", "")]);
+    assert_eq!(manager.apply("os-dns").await, ["systemctl try-reload-or-restart NetworkManager.service"]);
+    let text = manager.text("/etc/NetworkManager/conf.d/90-nodeinit.conf").unwrap();
+    assert!(
+        text.contains("searches=a.org\n") && text.contains("[global-dns-domain-*]\nservers=10.0.0.2,10.0.0.3\n"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn messages_name_the_role_and_the_cluster() {
+    let config = "os: {messages: {issue: No entry., motd: \"${name} ${address}: ${role} of ${cluster}\"}}\n";
+    let machine = Machine::new(config, &[("/etc/issue", "Debian\n"), ("/etc/default/motd-news", "ENABLED=1\n")]);
+    machine.apply("os-messages").await;
+    assert_eq!(machine.text("/etc/issue").unwrap(), "No entry.\n");
+    assert_eq!(machine.text("/etc/motd").unwrap(), "m1 10.0.0.11: first-master of lab\n");
+    assert_eq!(machine.text("/etc/default/motd-news").unwrap(), "ENABLED=0\n");
+    machine.undo("os-messages").await;
+    assert_eq!((machine.text("/etc/issue").unwrap().as_str(), machine.text("/etc/motd")), ("Debian\n", None));
+    let linked = Machine::new(config, &[("/run/issue", "")]);
+    linked.cx.files.make_directory(Path::new("/etc"), 0o755).unwrap();
+    linked.cx.files.link(Path::new("/etc/issue"), Path::new("../run/issue")).unwrap();
+    let error = item("os-messages").apply(&linked.cx).await.unwrap_err().to_string();
+    assert_eq!(error, "/etc/issue is a symbolic link to ../run/issue");
+}
+
+#[tokio::test]
+async fn users_are_created_and_passwords_never_are_arguments() {
+    let hash = "$6$abcdefgh$X1aN5l6W0lqhYcmpx1mZpZQUjNQ9hJ3hFTfDAVnSPdm0M4pGbvVxY4m5gNfOzCzGJtLrG2pQ9kd3B8hVnC8jX0";
+    let config = format!(
+        "os:\n  rootPasswordHash: {hash}\n  users:\n  - {{name: alice, groups: [adm], sudo: true, shell: /bin/bash}}\n  - {{name: bob, remove: true}}\n"
+    );
+    let accounts = "root:x:0:0::/root:/bin/sh\nbob:x:1000:1000::/home/bob:/bin/sh\n";
+    let machine = Machine::new(
+        &config,
+        &[("/etc/passwd", accounts), ("/etc/shadow", "root:*:1:0\n"), ("/etc/group", "root:x:0:\nadm:x:4:\n")],
+    );
+    let changes = machine.plan("os-users").await;
+    assert!(
+        changes.contains(&"set the password hash of root".into()) && !changes.concat().contains(hash),
+        "{changes:?}"
+    );
+    let ran = machine.apply("os-users").await;
+    assert_eq!(
+        ran,
+        [
+            "useradd --create-home --user-group --home-dir /home/alice alice",
+            "usermod --shell /bin/bash alice",
+            "usermod --append --groups adm alice",
+            "userdel bob",
+            &format!("chpasswd --encrypted < root:{hash}\n"),
+        ]
+    );
+    let sudo = Path::new("/etc/sudoers.d/nodeinit-alice");
+    assert_eq!(machine.cx.files.mode(sudo), Some(0o440));
+    assert_eq!(machine.cx.journal.state().os["os-users"].set.last().unwrap().1.as_deref(), Some("*"));
+}
+
+#[tokio::test]
+async fn keys_are_added_and_other_keys_stay() {
+    let me = nix::unistd::getuid();
+    let passwd = format!("alice:x:{me}:{}::/home/alice:/bin/sh\n", nix::unistd::getgid());
+    let group = format!("alice:x:{}:\n", nix::unistd::getgid());
+    let config = format!("os: {{users: [{{name: alice, keys: [{KEY}]}}]}}\n");
+    let files =
+        [("/etc/passwd", passwd.as_str()), ("/etc/group", &group), ("/home/alice/.ssh/authorized_keys", "theirs\n")];
+    let machine = Machine::new(&config, &files);
+    machine.apply("os-users").await;
+    let keys = machine.text("/home/alice/.ssh/authorized_keys").unwrap();
+    assert!(keys.contains(KEY) && keys.ends_with("theirs\n"), "{keys}");
+    assert!(machine.plan("os-users").await.is_empty());
+    machine.undo("os-users").await;
+    assert_eq!(machine.text("/home/alice/.ssh/authorized_keys").unwrap(), "theirs\n");
+
+    machine.cx.files.remove_file("/home/alice/.ssh/authorized_keys").unwrap();
+    machine.cx.files.link(Path::new("/home/alice/.ssh/authorized_keys"), Path::new("/etc/passwd")).unwrap();
+    let error = item("os-users").apply(&machine.cx).await.unwrap_err().to_string();
+    assert!(error.contains("is a symbolic link"), "{error}");
+}
+
+#[tokio::test]
+async fn sshd_tests_a_candidate_before_the_options_are_written() {
+    let config = "os: {sshd: {PasswordAuthentication: \"no\"}}\n";
+    let machine = Machine::new(config, &[("/etc/ssh/sshd_config", "Include /etc/ssh/sshd_config.d/*.conf\n")]);
+    let test = "/usr/sbin/sshd -t -f /etc/ssh/sshd_config.nodeinit-test";
+    let reload = "systemctl try-reload-or-restart ssh.service";
+    assert_eq!(machine.apply("os-sshd").await, ["install -d -m 0755 /run/sshd", test, reload]);
+    assert!(machine.text("/etc/ssh/sshd_config.d/00-nodeinit.conf").unwrap().ends_with("PasswordAuthentication no\n"));
+    assert!(machine.plan("os-sshd").await.is_empty());
+    assert_eq!(machine.undo("os-sshd").await, [reload]);
+    assert_eq!(machine.text("/etc/ssh/sshd_config.d/00-nodeinit.conf"), None);
+    let without = Machine::new(config, &[("/etc/ssh/sshd_config", "# Include /etc/ssh/sshd_config.d/*.conf\n")]);
+    let error = item("os-sshd").apply(&without.cx).await.unwrap_err().to_string();
+    assert!(error.contains("does not include"), "{error}");
+}
+
+#[tokio::test]
+async fn a_program_that_an_interrupted_run_left_out_runs() {
+    let machine = Machine::new("os: {openFiles: 2048}\n", &[]);
+    machine.apply("os-limits").await;
+    assert!(machine.plan("os-limits").await.is_empty());
+    let interrupted = crate::engine::journal::Record::OsRan { item: "os-limits".into(), state: String::new() };
+    machine.cx.journal.intend(vec![interrupted]).unwrap();
+    assert_eq!(machine.plan("os-limits").await, ["run `systemctl daemon-reexec`"]);
+    assert_eq!(machine.apply("os-limits").await, ["systemctl daemon-reexec"]);
+}
+
+#[tokio::test]
+async fn time_servers_replace_those_of_chrony() {
+    let old = "pool 2.debian.pool.ntp.org iburst\ndriftfile /var/lib/chrony/drift\n";
+    let machine = Machine::new("os: {timeServers: [ntp.example.org]}\n", &[("/etc/chrony/chrony.conf", old)]);
+    let ran = machine.apply("os-time").await;
+    assert_eq!(ran, ["systemctl enable --now chrony.service", "systemctl try-restart chrony.service"]);
+    let text = machine.text("/etc/chrony/chrony.conf").unwrap();
+    assert!(text.contains("server ntp.example.org iburst\n# END"), "{text}");
+    assert!(
+        text.ends_with("#nodeinit# pool 2.debian.pool.ntp.org iburst\ndriftfile /var/lib/chrony/drift\n"),
+        "{text}"
+    );
+    machine.undo("os-time").await;
+    assert_eq!(machine.text("/etc/chrony/chrony.conf").unwrap(), old);
+    let none = Machine::new("os: {timeServers: [ntp.example.org]}\n", &[]);
+    assert!(item("os-time").apply(&none.cx).await.unwrap_err().to_string().contains("neither chrony"));
+}
+
+#[tokio::test]
+async fn files_come_from_a_text_a_template_or_a_source() {
+    let sha256 = nodeinit_base::sha256_hex(b"data");
+    let config = format!(
+        "os:\n  files:\n  - {{path: /etc/x/a, content: \"${{name}}\", mode: 0600}}\n  - {{path: /etc/x/b, content: \"${{name}}\", template: true}}\n  \
+         - {{path: /etc/x/c, source: /opt/c, sha256: {sha256}}}\n"
+    );
+    let machine = Machine::new(&config, &[("/opt/c", "data")]);
+    assert_eq!(machine.plan("os-files").await, ["write /etc/x/a", "write /etc/x/b", "write /etc/x/c from /opt/c"]);
+    machine.apply("os-files").await;
+    let texts = ["a", "b", "c"].map(|name| machine.text(&format!("/etc/x/{name}")).unwrap());
+    assert_eq!(texts, ["${name}", "m1", "data"]);
+    assert_eq!(machine.cx.files.mode(Path::new("/etc/x/a")), Some(0o600));
+    assert!(machine.plan("os-files").await.is_empty());
+    machine.cx.files.write(&[NewFile::public("/opt/c", "other")]).unwrap();
+    machine.cx.files.remove_file("/etc/x/c").unwrap();
+    let error = item("os-files").apply(&machine.cx).await.unwrap_err().to_string();
+    assert!(error.contains("but") && error.contains(&sha256), "{error}");
+    machine.undo("os-files").await;
+    assert_eq!(machine.text("/etc/x/a"), None);
+}
+
+#[tokio::test]
+async fn units_start_and_stop() {
+    let config = "os: {units: [{name: a.service, content: \"[Service]\"}]}\n";
+    let machine = Machine::new(config, &[]);
+    assert_eq!(
+        machine.apply("os-units").await,
+        ["systemctl daemon-reload", "systemctl enable --now a.service", "systemctl restart a.service"]
+    );
+    assert_eq!(machine.text("/etc/systemd/system/a.service").unwrap(), "[Service]\n");
+    assert_eq!(machine.undo("os-units").await, ["systemctl daemon-reload"]);
+}
+
+#[tokio::test]
+async fn packages_are_installed_by_the_package_manager_of_the_distribution() {
+    let config = "os: {packages: {updates: security, install: [chrony]}}\n";
+    let rocky = ("/etc/os-release", "ID=rocky\nID_LIKE=\"rhel fedora\"\n");
+    let machine =
+        Machine::new(config, &[rocky, ("/etc/yum.repos.d/a.repo", "[a]\nbaseurl=https://mirror.example.org/a\n")]);
+    let ran = machine.apply("os-packages").await;
+    assert!(ran[0].ends_with("makecache") && ran[1].ends_with("install chrony"), "{ran:?}");
+    let ran = machine.apply("os-updates").await;
+    assert!(ran[1].ends_with("upgrade --security"), "{ran:?}");
+    assert!(machine.plan("os-updates").await.is_empty(), "updates are installed once");
+    assert!(machine.undo("os-updates").await.is_empty());
+    let wants = (item("os-updates").wants)(&machine.cx).unwrap();
+    let super::want::Want::Run(run) = &wants[0] else { panic!("no program") };
+    assert!(run.hint.contains("https://mirror.example.org/a"), "{}", run.hint);
+    let flatcar = Machine::new(config, &[("/etc/os-release", "ID=flatcar\n")]);
+    assert!(item("os-packages").apply(&flatcar.cx).await.unwrap_err().to_string().contains("no package manager"));
+}
+
+#[tokio::test]
+async fn proxies_spare_the_cluster() {
+    let config = "os: {proxy: {https: \"http://p:3128\", noProxy: [.example.org]}}\n";
+    let machine = Machine::new(config, &[("/etc/apt/apt.conf.d/x", "")]);
+    assert_eq!(machine.apply("os-proxy").await, ["systemctl daemon-reload"]);
+    let text = machine.text("/etc/profile.d/nodeinit-proxy.sh").unwrap();
+    assert!(text.contains("export https_proxy='http://p:3128' HTTPS_PROXY='http://p:3128'\n"), "{text}");
+    assert!(text.contains("no_proxy='.example.org,localhost,") && text.contains("10.96.0.0/12"), "{text}");
+    assert!(machine.text("/etc/apt/apt.conf.d/95nodeinit-proxy").unwrap().contains("Acquire::https::Proxy"));
+    assert_eq!(machine.cx.cluster.container_runtime.proxy.https.as_deref(), Some("http://p:3128"));
+}
+
+#[tokio::test]
+async fn cas_journal_limits_and_rotation_are_files() {
+    let config = "os:\n  trustedCAs: [\"-----BEGIN CERTIFICATE-----\\nMIIB\\n-----END CERTIFICATE-----\\n\"]\n  \
+                  logs: {journalMaxSize: 1G, journalMaxDays: 30, rotate: [/var/log/audit/audit.log]}\n";
+    let machine = Machine::new(config, &[("/etc/logrotate.d/x", "")]);
+    assert_eq!(machine.apply("os-cas").await, ["update-ca-certificates"]);
+    assert_eq!(machine.cx.files.list("/usr/local/share/ca-certificates").unwrap().len(), 1);
+    assert_eq!(machine.undo("os-cas").await, ["update-ca-certificates"]);
+    assert_eq!(machine.apply("os-logs").await, ["systemctl try-restart systemd-journald.service"]);
+    let journal = machine.text("/etc/systemd/journald.conf.d/50-nodeinit.conf").unwrap();
+    assert!(journal.ends_with("[Journal]\nSystemMaxUse=1G\nMaxRetentionSec=30day\n"), "{journal}");
+    assert!(machine.text("/etc/logrotate.d/nodeinit").unwrap().contains("\"/var/log/audit/audit.log\" {\n    daily\n"));
+}
+
+#[tokio::test]
+async fn an_empty_disk_is_formatted_and_mounted() {
+    let config = "os: {disks: [{device: /dev/vdb, mount: /data}]}\n";
+    let machine = Machine::new(config, &[("/dev/vdb", ""), ("/etc/fstab", "# theirs\n")]);
+    assert_eq!(machine.apply("os-disks").await, ["mkfs.ext4 /dev/vdb", "systemctl daemon-reload", "mount /data"]);
+    assert!(machine.text("/etc/fstab").unwrap().contains("/dev/vdb /data ext4 defaults,nofail 0 2\n"));
+    machine.undo("os-disks").await;
+    assert_eq!(machine.text("/etc/fstab").unwrap(), "# theirs\n");
+    let missing = Machine::new(config, &[]);
+    assert!(item("os-disks").apply(&missing.cx).await.unwrap_err().to_string().contains("/dev/vdb does not exist"));
+}

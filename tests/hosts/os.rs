@@ -1,0 +1,181 @@
+//! The settings of `os`: set, verified with the system's own programs, changed, and undone.
+
+use nodeinit_tests::{Host, difference};
+
+const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKSJP7bvRVpAlmJMb4lLdWVlqsA4FxgYDbSw1LRxlPyo alice";
+/// The password is `test`.
+const HASH: &str = "$6$abcdefgh$3rj1vTLX64btReFsM4MQ22otcD40l7vbtw7qCyr0dxc4kxNmgx53xVM8gWiLYbCqTHTbXFaVFU7ZT28pnvdyu0";
+const CA: &str = "/etc/kubernetes/pki/ca.crt";
+
+/// Returns a configuration with every item that the lab's Debian supports.
+fn every_item(ca: &str) -> String {
+    let ca: String = ca.lines().map(|line| format!("    {line}\n")).collect();
+    format!(
+        "os:
+  timezone: Europe/Amsterdam
+  locale: C.UTF-8
+  keymap: de
+  hostName: machine
+  domain: example.org
+  hosts: {{machines: true, extra: {{db.example.org: 10.77.0.1}}}}
+  dns: {{servers: [10.77.0.1], search: [example.org]}}
+  messages: {{issue: No entry., motd: \"${{name}}: ${{role}} of ${{cluster}}\", finished: \"${{fullName}} is finished\"}}
+  sysctls: {{net.ipv4.tcp_keepalive_time: 1234}}
+  openFiles: 65536
+  users:
+  - {{name: alice, keys: [{KEY}], groups: [adm], sudo: true, shell: /bin/bash}}
+  - {{name: games, remove: true}}
+  rootPasswordHash: {HASH}
+  sshd: {{PasswordAuthentication: \"no\", MaxAuthTries: 3}}
+  timeServers: [10.77.0.1]
+  files:
+  - {{path: /etc/test/template, content: \"${{name}} ${{address}}\", template: true, mode: 0640, owner: \"daemon:adm\"}}
+  - {{path: /etc/test/copy, source: /root/source, sha256: 3a6eb0790f39ac87c94f3856b2dd2c5d110e6811602261a9a923d3bb23adc8b7}}
+  units:
+  - {{name: test.service, content: \"[Service]\\nExecStart=/bin/sleep infinity\\n[Install]\\nWantedBy=multi-user.target\"}}
+  trustedCAs:
+  - |
+{ca}  logs: {{journalMaxSize: 100M, journalMaxDays: 7}}
+  disks: [{{device: /dev/loop7, mount: /data}}]
+"
+    )
+}
+
+/// What the machine is like, for a comparison after `reset`.
+const STATE: &str = "readlink -f /etc/localtime; hostname; cat /etc/hosts /etc/resolv.conf; getent passwd alice || true
+    sshd -T | sort | sha256sum; getent shadow root | cut -d: -f2; sysctl net.ipv4.tcp_keepalive_time; systemctl is-enabled test.service 2>&1 || true
+    grep -c . /etc/ssl/certs/ca-certificates.crt; mountpoint -q /data && echo mounted || true";
+
+fn prepare(host: &Host) {
+    host.must(
+        "printf data >/root/source; [ -e /dev/loop7 ] || mknod /dev/loop7 b 7 7
+        [ -e /dev/loop-control ] || mknod /dev/loop-control c 10 237
+        truncate -s 64M /var/tmp/os-disk && losetup /dev/loop7 /var/tmp/os-disk
+        echo m.novalocal >/etc/hostname && hostname m.novalocal && mkdir -p /etc/chrony",
+    );
+    // The lab has no chrony: a service of the same name shows that it is restarted.
+    host.put("/etc/chrony/chrony.conf", "pool 2.debian.pool.ntp.org iburst");
+    host.put(
+        "/etc/systemd/system/chrony.service",
+        "[Service]\nExecStart=/bin/sleep infinity\n[Install]\nWantedBy=multi-user.target",
+    );
+    host.must("systemctl daemon-reload && grep -q '^Include' /etc/ssh/sshd_config && install -d /run/sshd");
+    host.must("openssl req -x509 -newkey ed25519 -nodes -keyout /root/ca.key -out /root/ca.crt -subj /CN=test -days 2 2>/dev/null");
+}
+
+fn everything_is_set(host: &Host) {
+    let (name, address) = (host.name(), host.address());
+    for (script, expected) in [
+        ("timedatectl show -p Timezone --value", "Europe/Amsterdam"),
+        ("localectl status | sed -n 's/.*System Locale: //p'", "LANG=C.UTF-8"),
+        (". /etc/default/keyboard; echo $XKBLAYOUT", "de"),
+        ("hostnamectl --static", name),
+        ("hostname", name),
+        ("hostname -f", &format!("{name}.example.org")),
+        ("getent hosts db.example.org | awk '{print $1}'", "10.77.0.1"),
+        ("awk '/^nameserver/ {print $2; exit}' /etc/resolv.conf", "10.77.0.1"),
+        ("cat /etc/motd", &format!("{name}: first-master of lab")),
+        ("cat /etc/issue", "No entry."),
+        ("sysctl -n net.ipv4.tcp_keepalive_time", "1234"),
+        ("systemctl show -p DefaultLimitNOFILE --value", "65536"),
+        ("getent passwd alice | cut -d: -f7", "/bin/bash"),
+        ("id -Gn alice | tr ' ' '\\n' | grep -x adm", "adm"),
+        ("sudo -u alice sudo -n id -un", "root"),
+        ("stat -c '%U %a' /home/alice/.ssh/authorized_keys", "alice 600"),
+        ("getent passwd games || echo none", "none"),
+        ("getent shadow root | cut -d: -f2", HASH),
+        (
+            "sshd -T | grep -E '^(passwordauthentication|maxauthtries)' | sort | xargs",
+            "maxauthtries 3 passwordauthentication no",
+        ),
+        ("grep -c '^server 10.77.0.1 iburst' /etc/chrony/chrony.conf", "1"),
+        ("grep -c '^pool' /etc/chrony/chrony.conf || true", "0"),
+        ("cat /etc/test/template", &format!("{name} {address}")),
+        ("stat -c '%U:%G %a' /etc/test/template", "daemon:adm 640"),
+        ("cat /etc/test/copy", "data"),
+        ("systemctl is-active test.service", "active"),
+        ("systemctl is-enabled test.service", "enabled"),
+        ("openssl verify -CAfile /etc/ssl/certs/ca-certificates.crt /root/ca.crt", "/root/ca.crt: OK"),
+        ("findmnt -no FSTYPE /data", "ext4"),
+    ] {
+        assert_eq!(host.must(script).trim(), expected, "{script}");
+    }
+    host.must(&format!("grep -qF '{KEY}' /home/alice/.ssh/authorized_keys"));
+}
+
+pub(crate) fn the_operating_system_is_set_up_changed_and_restored() {
+    let host = Host::with_images();
+    prepare(&host);
+    let before = (host.listing(), host.must(STATE));
+    let sshd = host.must("systemctl show -p MainPID --value ssh.service");
+    let ca = host.must("cat /root/ca.crt");
+    host.configure(&every_item(&ca));
+    let plan = host.nodeinit("plan").exits(2);
+    plan.says(&["set the time zone to Europe/Amsterdam", "create the user alice", "set the password hash of root"]);
+    plan.says(&["run `/usr/sbin/sshd -t -f", "format /dev/loop7 with ext4, if it is empty"]);
+    assert!(!plan.text().contains(HASH), "the plan shows a password hash");
+    let up = host.up();
+    up.says(&[&format!("{}.example.org is finished", host.name())]);
+    everything_is_set(&host);
+    assert_eq!(sshd, host.must("systemctl show -p MainPID --value ssh.service"), "sshd was restarted");
+    host.nodeinit("plan").exits(0).says(&["nothing to do"]);
+    let digests = host.digests("/etc");
+    host.up().says(&["nothing to do"]);
+    assert!(difference(&digests, &host.digests("/etc")).is_empty(), "a second up changed a file");
+
+    changes_are_applied_and_mistakes_refused(&host, &ca);
+    host.configure(&every_item(&ca));
+    host.up();
+    everything_is_set(&host);
+
+    host.nodeinit("reset --yes").exits(0);
+    host.must("rm -rf /root/.kube /home/alice && rmdir /data 2>/dev/null; sed -i '/^games:/d' /etc/passwd");
+    let after = host.must(STATE);
+    assert_eq!(before.1, after);
+    let left: Vec<_> = difference(&before.0, &host.listing())
+        .into_iter()
+        // The backups and caches of the system's own programs.
+        .filter(|line| {
+            ![
+                "/etc/passwd",
+                "/etc/shadow",
+                "/etc/group",
+                "/etc/gshadow",
+                "/etc/subuid",
+                "/etc/subgid",
+                "/etc/ssl/certs",
+            ]
+            .iter()
+            .any(|path| line.contains(path))
+        })
+        .collect();
+    assert!(left.is_empty(), "reset left {left:#?}");
+}
+
+/// Changes values, leaves out others, and writes some that are refused before anything changes.
+fn changes_are_applied_and_mistakes_refused(host: &Host, ca: &str) {
+    let changed = every_item(ca)
+        .replace("timezone: Europe/Amsterdam", "timezone: Etc/UTC")
+        .replace("keymap: de\n", "ipv6: keep\n")
+        .replace("MaxAuthTries: 3", "MaxAuthTries: 4")
+        .replace("No entry.", "Closed.");
+    host.configure(&changed);
+    host.up();
+    assert_eq!(host.must("timedatectl show -p Timezone --value").trim(), "Etc/UTC");
+    assert_eq!(host.must("cat /etc/issue").trim(), "Closed.");
+    assert!(host.must("sshd -T").contains("maxauthtries 4"));
+    host.must("! grep -q XKBLAYOUT=de /etc/default/keyboard");
+
+    let drop_in = host.must("cat /etc/ssh/sshd_config.d/00-nodeinit.conf");
+    host.configure(&every_item(ca).replace("MaxAuthTries: 3", "NoSuchOption: 3"));
+    host.nodeinit("up").exits(1).says(&["NoSuchOption", "sshd rejects the options"]);
+    assert_eq!(drop_in, host.must("cat /etc/ssh/sshd_config.d/00-nodeinit.conf"), "sshd's options changed");
+    let locked = "masters: [{name: NAME, address: ADDRESS}]\nos: {sshd: {PermitRootLogin: \"no\"}}\n";
+    host.configure(&locked.replace("NAME", host.name()).replace("ADDRESS", host.address()));
+    host.nodeinit("up").exits(78).says(&["os.sshd.PermitRootLogin: locks nodeinit out"]);
+    host.must("umount /data && wipefs -qa /dev/loop7 && mkfs.ext4 -q -L theirs /dev/loop7");
+    host.configure(&every_item(ca).replace("mount: /data}", "mount: /data, filesystem: xfs}"));
+    host.nodeinit("up").exits(1).says(&["/dev/loop7 is not empty: it has ext4", "never formats a disk with data"]);
+    assert_eq!(host.must("blkid -s LABEL -o value /dev/loop7").trim(), "theirs");
+    assert!(host.must(&format!("cat {CA}")).contains("CERTIFICATE"), "the cluster is still there");
+}
