@@ -12,8 +12,6 @@ flags="'--remap-path-prefix=$(pwd -P)=.', '--remap-path-prefix=$(realpath -m "${
 for crates in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*/; do
   flags+=", '--remap-path-prefix=$(realpath "$crates")=crates'"
 done
-# Functions with the same code are one function. Only lld can do this, with which rustc links on x86_64.
-[ "$triple" != x86_64-unknown-linux-gnu ] || flags+=", '-Clink-arg=-Wl,--icf=all'"
 # One after the other: built together, each would get the features that the other one needs.
 for program in "$@"; do
   cargo build --release --locked --target "$triple" --config "target.$triple.rustflags = [$flags]" -p "$program"
