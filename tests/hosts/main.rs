@@ -80,6 +80,7 @@ const TESTS: &[Test] = &[
     test!(lead::a_machine_is_replaced_at_another_address, 300).long(),
     test!(lead::a_replacement_resumes_after_a_kill_at_every_point, 1200).long(),
     test!(os::the_operating_system_is_set_up_changed_and_restored, 300).long(),
+    test!(os::the_setup_resumes_after_a_kill_at_every_step, 900).long(),
     test!(power::the_cluster_recovers_from_a_power_cut_on_its_own, 90).long(),
     test!(power::up_resumes_after_a_power_cut_during_a_run, 60),
     test!(power::all_hosts_lose_their_power_and_the_last_master_boots_first, 240).long(),

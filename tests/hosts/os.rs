@@ -1,5 +1,6 @@
 //! The settings of `os`: set, verified with the system's own programs, changed, and undone.
 
+use crate::kill::killed_at;
 use nodeinit_tests::{Host, difference};
 
 const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKSJP7bvRVpAlmJMb4lLdWVlqsA4FxgYDbSw1LRxlPyo alice";
@@ -48,9 +49,10 @@ const STATE: &str = "readlink -f /etc/localtime; hostname; cat /etc/hosts /etc/r
 
 fn prepare(host: &Host) {
     host.must(
-        "printf data >/root/source; [ -e /dev/loop7 ] || mknod /dev/loop7 b 7 7
+        "set -e; printf data >/root/source; [ -e /dev/loop7 ] || mknod /dev/loop7 b 7 7
         [ -e /dev/loop-control ] || mknod /dev/loop-control c 10 237
-        truncate -s 64M /var/tmp/os-disk && losetup /dev/loop7 /var/tmp/os-disk
+        losetup -d /dev/loop7 2>/dev/null || true # An ended run has left it.
+        truncate -s 64M /var/tmp/os-disk; losetup /dev/loop7 /var/tmp/os-disk
         echo m.novalocal >/etc/hostname && hostname m.novalocal && mkdir -p /etc/chrony",
     );
     // The lab has no chrony: a service of the same name shows that it is restarted.
@@ -130,6 +132,7 @@ pub(crate) fn the_operating_system_is_set_up_changed_and_restored() {
 
     host.nodeinit("reset --yes").exits(0);
     host.must("rm -rf /root/.kube /home/alice && rmdir /data 2>/dev/null; sed -i '/^games:/d' /etc/passwd");
+    host.must("losetup -d /dev/loop7");
     let after = host.must(STATE);
     assert_eq!(before.1, after);
     let left: Vec<_> = difference(&before.0, &host.listing())
@@ -137,6 +140,8 @@ pub(crate) fn the_operating_system_is_set_up_changed_and_restored() {
         // The backups and caches of the system's own programs.
         .filter(|line| {
             ![
+                // This test's.
+                "/etc/nodeinit/conf.d/50-test.yaml",
                 "/etc/passwd",
                 "/etc/shadow",
                 "/etc/group",
@@ -150,6 +155,26 @@ pub(crate) fn the_operating_system_is_set_up_changed_and_restored() {
         })
         .collect();
     assert!(left.is_empty(), "reset left {left:#?}");
+}
+
+pub(crate) fn the_setup_resumes_after_a_kill_at_every_step() {
+    let host = Host::with_images();
+    prepare(&host);
+    host.add_failpoints();
+    let before = host.must(STATE);
+    host.configure(&every_item(&host.must("cat /root/ca.crt")));
+    let (points, ended) = killed_at(&host, "up", "step-");
+    ended.exits(0);
+    for step in ["os-locale", "os-hosts", "os-users", "os-sshd", "os-disks", "os-files", "os-units"] {
+        for point in [format!("step-begin {step}"), format!("step-end {step}")] {
+            assert!(points.lines().any(|line| line == point), "it was not killed at {point}:\n{points}");
+        }
+    }
+    everything_is_set(&host);
+    host.nodeinit("plan").exits(0).says(&["nothing to do"]);
+    host.nodeinit("reset --yes").exits(0);
+    host.must("losetup -d /dev/loop7; sed -i '/^games:/d' /etc/passwd");
+    assert_eq!(before, host.must(STATE));
 }
 
 /// Changes values, leaves out others, and writes some that are refused before anything changes.

@@ -2,7 +2,7 @@
 //!
 //! Inputs are mutations of the corpus (`fuzz/*.yaml`). An input that panics is written to the corpus, so that every later run tries it first.
 
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "only tests call it")]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_macros, reason = "only tests call it")]
 
 use nodeinit_config::{Layer, import, load};
 use std::{

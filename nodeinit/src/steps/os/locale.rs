@@ -13,6 +13,8 @@ fn wants(cx: &Context) -> Result<Vec<Want>, StepError> {
         if cx.files.is_file("/etc/timezone".as_ref()) {
             wants.push(Want::file("/etc/timezone", format!("{zone}\n")));
         }
+        // timedated answers with the zone that it read when it started.
+        wants.extend(restart(cx, "systemd-timedated.service"));
     }
     if let Some(locale) = &os.locale {
         wants.extend(generation(cx, locale, distribution.locale_list)?);
@@ -21,14 +23,16 @@ fn wants(cx: &Context) -> Result<Vec<Want>, StepError> {
     if let Some(keymap) = &os.keymap {
         let (file, key, unit) = distribution.keymap;
         wants.push(Want::set(format!("line {file} {key}"), keymap));
-        if ["/usr/lib/systemd/system", "/lib/systemd/system"]
-            .iter()
-            .any(|units| cx.files.exists(format!("{units}/{unit}")))
-        {
-            wants.push(Want::notice(&["systemctl", "try-restart", unit]));
-        }
+        wants.extend(restart(cx, unit));
     }
     Ok(wants)
+}
+
+/// Restarts a unit if the machine has it and it runs.
+fn restart(cx: &Context, unit: &str) -> Option<Want> {
+    let mut directories = ["/usr/lib/systemd/system", "/lib/systemd/system"].iter();
+    let exists = directories.any(|units| cx.files.exists(format!("{units}/{unit}")));
+    exists.then(|| Want::notice(&["systemctl", "try-restart", unit]))
 }
 
 /// Generates a locale where locales are generated on the machine. `C.UTF-8` always exists.
