@@ -7,6 +7,7 @@ pub use crate::{
     model::ApiServer,
     model::ArtifactSource,
     model::Artifacts,
+    model::Bastion,
     model::Binary,
     model::Cluster,
     model::Cni,
