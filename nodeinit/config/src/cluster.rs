@@ -1,5 +1,7 @@
 //! The validated configuration. Every value of these types has passed the checks, so that no later code checks it again.
 
+pub use ipnet::IpNet;
+
 pub use crate::{
     model::API_PORT,
     model::Addons,
