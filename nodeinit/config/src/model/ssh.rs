@@ -21,7 +21,7 @@ keys! {
         "trustOnFirstUse" trust_on_first_use: bool = "false", to masters;
         /// Maximum number of machines that are set up in parallel.
         "parallel" parallel: usize = "50", to masters;
-        /// The jump host to all other machines.
+        /// The jump host to all other machines; the bastion, if `bastion.address` is set and this is not.
         "jumpHost" jump_host: Option<JumpHost>, else "the bastion, if `bastion.address` is set" (bastion_as_jump_host), example "{address: 192.0.2.1}", to masters => jump_host;
     }
 }

@@ -212,7 +212,7 @@ mod tests {
         let (_dir, cx) = bastion(", dns: true, ntp: true");
         let wanted = |serve: &Serve| {
             let file = serve.wanted(&cx).unwrap().unwrap();
-            let text = String::from_utf8(file.content.clone()).unwrap();
+            let text = String::from_utf8(file.content.to_vec()).unwrap();
             (file.path.display().to_string(), text, unit(&cx.files, &file.path))
         };
         with(&cx, "/lib/systemd/system/dnsmasq.service", "");
