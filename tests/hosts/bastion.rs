@@ -153,9 +153,14 @@ pub(crate) fn a_private_network_reaches_the_outside_only_through_its_bastion() {
 /// Runs while a low rate is set, which would also lock out the tests: one session sets it and restores the former one.
 fn limits_new_connections(network: &Network) {
     let (file, low) = ("/etc/nodeinit/conf.d/50-test.yaml", network.section(", sshRate: 5"));
-    let script = format!("cp {file} /root/former; echo '{}' >{file}; nodeinit up; sleep 12; mv /root/former {file}; nodeinit up", low.trim());
+    let script = format!(
+        "cp {file} /root/former; echo '{}' >{file}; nodeinit up; sleep 12; mv /root/former {file}; nodeinit up",
+        low.trim()
+    );
     let limited = network.bastion.start(&script);
-    let ask = |address: &str| format!("for n in $(seq 12); do timeout 1 bash -c ': </dev/tcp/{address}/22' && echo open; done | wc -l");
+    let ask = |address: &str| {
+        format!("for n in $(seq 12); do timeout 1 bash -c ': </dev/tcp/{address}/22' && echo open; done | wc -l")
+    };
     let outside = format!("sleep 6; {}", ask(network.bastion.address()));
     let open: usize = network.outside.must(&outside).trim().parse().unwrap();
     assert!((1..=6).contains(&open), "{open} of 12");

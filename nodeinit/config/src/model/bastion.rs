@@ -6,6 +6,7 @@ use super::{
     network::overlap,
     texts::NodeName,
 };
+use crate::problem::Findings;
 use ipnet::IpNet;
 use std::net::IpAddr;
 
@@ -34,6 +35,7 @@ pub(super) fn check(place: &Place<'_, Bastion>, verdict: &mut Verdict<'_>) {
     if place.written().is_none() {
         return;
     }
+    limited(place, &mut verdict.warnings);
     let (all, errors) = (place.all(), &mut verdict.errors);
     let (name, address, network) = (place.name(), place.address(), place.network());
     if name.written().is_none() {
@@ -61,6 +63,19 @@ pub(super) fn check(place: &Place<'_, Bastion>, verdict: &mut Verdict<'_>) {
     if all.openstack().bastion().written().is_some() {
         let what = "not allowed with `openstack.bastion`, which the provisioner creates";
         place.report(errors, what, "remove one of the two");
+    }
+}
+
+/// Warns about a first master outside of the private network: it opens a connection for each other machine.
+fn limited(place: &Place<'_, Bastion>, warnings: &mut Findings) {
+    let (all, rate) = (place.all(), place.ssh_rate());
+    let machines = all.masters().items().len() + all.workers().items().len();
+    let Some((network, limit)) = place.network().value().zip(rate.value()) else { return };
+    let first = all.masters().items().first().and_then(|first| first.address().value());
+    let is_outside = address(&all).is_some() && first.is_some_and(|first| !network.contains(&first));
+    if is_outside && machines > limit {
+        let what = format!("the first master is outside of {network} and connects to {} machines", machines - 1);
+        rate.report(warnings, what, "set it at least to the number of machines, or setting them up takes longer");
     }
 }
 
@@ -111,6 +126,17 @@ mod tests {
             let text = problems(&format!("bastion: {own}\n"));
             assert!(text.contains(found) && text.contains("cluster.yaml:5"), "{own}: {text}");
         }
+    }
+
+    #[test]
+    fn a_first_master_outside_of_the_network_may_need_a_higher_rate() {
+        let warned = |network: &str, rate: &str| {
+            let own = format!("{{name: gate, address: 10.0.0.1, network: {network}{rate}}}");
+            let loaded = load(&[Layer::file("cluster.yaml", format!("{HEAD}bastion: {own}\n"))]).unwrap();
+            loaded.warnings.iter().any(|warning| warning.path == "bastion.sshRate")
+        };
+        assert!(warned("10.7.0.0/24", ", sshRate: 1"));
+        assert!(!warned("10.7.0.0/24", "") && !warned("10.0.0.0/24", ", sshRate: 1"));
     }
 
     #[test]

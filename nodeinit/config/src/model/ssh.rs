@@ -47,7 +47,6 @@ fn ssh_user(all: &Place<'_, Document>) -> Option<String> {
 }
 
 /// The SSH server of the bastion, with everything else by default.
-#[allow(clippy::option_option, reason = "the macro reads a value that may be missing")]
 fn bastion_as_jump_host(all: &Place<'_, Document>) -> Option<Option<JumpHost>> {
     let Some(address) = bastion::address(all) else { return Some(None) };
     Some(Some(JumpHost { address, port: 22, user: ssh_user(all)?, host_keys: Vec::new() }))
