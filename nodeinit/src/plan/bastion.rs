@@ -1,4 +1,4 @@
-//! A bastion: it runs nothing of Kubernetes.
+//! A bastion: it runs nothing of Kubernetes, but has the other settings of the operating system.
 
 use crate::{
     engine::{
@@ -7,6 +7,7 @@ use crate::{
     },
     steps::{
         bastion::{DNS, Forwarding, Harden, NTP, Rules},
+        os,
         preflight::Preflight,
     },
 };
@@ -18,11 +19,18 @@ use crate::{
 pub(super) fn plan() -> Result<Plan, PlanError> {
     let mut plan = PlanBuilder::default();
     plan.add(Preflight, []);
-    plan.add(Rules, [Id::Preflight]);
+    let mut before = Id::Preflight;
+    for step in os::items() {
+        let id = step.id();
+        plan.add_boxed(step, [before]);
+        before = id;
+    }
+    // The programs may be packages of `os`, and its options of sshd precede those of a bastion.
+    plan.add(Rules, [before.clone()]);
     plan.add(Forwarding, [Id::Bastion("bastion-firewall")]);
-    plan.add(Harden, [Id::Preflight]);
-    plan.add(DNS, [Id::Preflight]);
-    plan.add(NTP, [Id::Preflight]);
+    plan.add(Harden, [before.clone()]);
+    plan.add(DNS, [before.clone()]);
+    plan.add(NTP, [before]);
     plan.build()
 }
 
@@ -34,8 +42,10 @@ mod tests {
     fn a_bastion_has_no_step_of_a_node() {
         let plan = plan().unwrap();
         let names: Vec<String> = plan.nodes().iter().map(|node| node.id.name().into_owned()).collect();
+        let (of_os, own): (Vec<&String>, Vec<&String>) = names.iter().partition(|name| name.starts_with("os-"));
         let wanted =
             ["preflight", "bastion-firewall", "bastion-forwarding", "bastion-sshd", "bastion-dns", "bastion-ntp"];
-        assert_eq!(names, wanted);
+        assert_eq!(own, wanted);
+        assert!(!of_os.is_empty() && of_os.iter().all(|name| *name != "os-prepare"), "{of_os:?}");
     }
 }

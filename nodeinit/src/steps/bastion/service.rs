@@ -155,7 +155,13 @@ impl Step for Serve {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        let wanted = self.wanted(cx)?;
+        let wanted = match self.wanted(cx) {
+            // In a plan, the packages are not installed yet. `apply` reports the error.
+            Err(error) if !cx.cluster.os.packages.install.is_empty() => {
+                return Ok(State::needed(format!("{}; at present: {error}", self.title())));
+            }
+            wanted => wanted?,
+        };
         let former = self.former(cx, wanted.as_ref())?;
         let mut changes: Vec<String> = former.iter().map(|path| format!("remove {}", path.display())).collect();
         let Some(file) = wanted else { return Ok(State::of(changes)) };

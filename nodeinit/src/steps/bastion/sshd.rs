@@ -80,6 +80,15 @@ impl Effective {
         ["passwordauthentication", "kbdinteractiveauthentication"].iter().any(|key| self.value(key) == "yes")
     }
 
+    /// Returns why the server is not one of a bastion.
+    fn fault(&self) -> Option<&'static str> {
+        if self.accepts_passwords() {
+            return Some("accepts passwords");
+        }
+        let forwards = !["no", "remote"].contains(&self.value("allowtcpforwarding"));
+        (!forwards).then_some("does not forward connections to other machines")
+    }
+
     /// Returns why nobody could log in without a password.
     fn locked_out(&self, files: &Files) -> Result<Option<String>, FileError> {
         let methods = self.value("authenticationmethods");
@@ -157,8 +166,10 @@ impl Step for Harden {
         if !changes.is_empty() || !is_loaded(cx).await? {
             changes.push("reload the SSH server".to_owned());
         }
-        if changes.is_empty() && Effective::read(cx).await?.accepts_passwords() {
-            changes.push("refuse passwords over SSH".to_owned());
+        if changes.is_empty()
+            && let Some(fault) = Effective::read(cx).await?.fault()
+        {
+            changes.push(format!("change the SSH server, which {fault}"));
         }
         Ok(State::of(changes))
     }
@@ -169,11 +180,11 @@ impl Step for Harden {
         }
         Effective::with_drop_in(cx).await?;
         cx.place(vec![drop_in()]).await?;
-        if Effective::read(cx).await?.accepts_passwords() {
+        if let Some(fault) = Effective::read(cx).await?.fault() {
             undo::undo(cx, &ID, &[drop_in().path])?;
-            let what = format!("the SSH server still accepts passwords with {}", paths::BASTION_SSHD);
-            let hint = "make `Include /etc/ssh/sshd_config.d/*.conf` the first line of /etc/ssh/sshd_config, and remove \
-                        `PasswordAuthentication` from files that are read earlier";
+            let what = format!("the SSH server {fault}, even with {}", paths::BASTION_SSHD);
+            let hint = "make `Include /etc/ssh/sshd_config.d/*.conf` the first line of /etc/ssh/sshd_config, and remove the \
+                        options that contradict it from `os.sshd` and from files that are read earlier";
             return Err(StepError::new(what).exit(Exit::Unfit).hint(hint));
         }
         let unit = systemd::first_known(&cx.commands, &UNITS).await?;
@@ -198,6 +209,12 @@ mod tests {
         assert_eq!(Effective::parse(PRINTED).ports(), [22, 2200, 2222]);
         assert_eq!(Effective::parse("").ports(), [22]);
         assert!(Effective::parse(PRINTED).accepts_passwords());
+        let fault = |forwarding: &str| {
+            let without = PRINTED.replace("passwordauthentication yes", "passwordauthentication no");
+            Effective::parse(&format!("{without}allowtcpforwarding {forwarding}\n")).fault()
+        };
+        assert_eq!((fault("local"), fault("yes")), (None, None));
+        assert!(fault("no").is_some() && Effective::parse(PRINTED).fault().is_some());
     }
 
     #[test]

@@ -11,8 +11,13 @@ use crate::{
 /// Runs all checks.
 pub(super) async fn findings(cx: &Context) -> Vec<Finding> {
     let (clock, sshd, firewalld) = tokio::join!(clocks::accepted(cx), sshd(cx), firewalld(cx));
-    let services = service_obstacle(cx).iter().map(|error| failure("services", error)).collect();
-    [machine::root(cx), clocks::local(cx), clock, nft(), network(cx), sshd, services, firewalld, ufw(cx)].concat()
+    let mut programs = nft();
+    programs.extend(service_obstacle(cx).iter().map(|error| failure("services", error)));
+    if !cx.cluster.os.packages.install.is_empty() {
+        // They may be packages that `up` installs; the steps that need them report what is still missing.
+        programs.clear();
+    }
+    [machine::root(cx), clocks::local(cx), clock, programs, network(cx), sshd, firewalld, ufw(cx)].concat()
 }
 
 fn failure(check: &'static str, error: &StepError) -> Finding {
