@@ -154,7 +154,7 @@ pub(crate) fn a_private_network_reaches_the_outside_only_through_its_bastion() {
 fn limits_new_connections(network: &Network) {
     let (file, low) = ("/etc/nodeinit/conf.d/50-test.yaml", network.section(", sshRate: 5"));
     let script = format!(
-        "cp {file} /root/former; echo '{}' >{file}; nodeinit up; sleep 12; mv /root/former {file}; nodeinit up",
+        "cp {file} /root/former; echo '{}' >{file}; nodeinit up; sleep 20; mv /root/former {file}; nodeinit up",
         low.trim()
     );
     let limited = network.bastion.start(&script);

@@ -38,6 +38,8 @@ fn network(cx: &Context) -> Vec<Finding> {
 async fn sshd(cx: &Context) -> Vec<Finding> {
     const CHECK: &str = "sshd";
     match sshd_obstacle(cx).await {
+        // Their keys are added before the step that needs one, which looks again.
+        Ok(Some(_)) if !cx.cluster.os.users.is_empty() => Vec::new(),
         Ok(obstacle) => obstacle.into_iter().map(|(what, remedy)| Finding::failure(CHECK, what, remedy)).collect(),
         Err(error) => vec![failure(CHECK, &error)],
     }
