@@ -671,7 +671,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -771,7 +771,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -801,7 +801,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -831,7 +831,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 *)
@@ -913,7 +913,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -1177,7 +1177,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -1299,7 +1299,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -1663,7 +1663,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -1763,7 +1763,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -1793,7 +1793,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -1823,7 +1823,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -1993,7 +1993,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -2023,7 +2023,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -2053,7 +2053,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -3039,7 +3039,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -3139,7 +3139,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -3169,7 +3169,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -3269,7 +3269,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -3299,7 +3299,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -3337,7 +3337,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -3367,7 +3367,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -3397,7 +3397,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -3541,7 +3541,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -3627,7 +3627,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -3657,7 +3657,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -3757,7 +3757,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -3795,7 +3795,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -3847,7 +3847,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -3881,7 +3881,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -4017,7 +4017,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -4055,7 +4055,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -4089,7 +4089,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -4159,7 +4159,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -4259,7 +4259,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)
@@ -4289,7 +4289,7 @@ _nodeinit() {
                     return 0
                     ;;
                 --role)
-                    COMPREPLY=($(compgen -W "first-master master worker" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
                     ;;
                 --output)

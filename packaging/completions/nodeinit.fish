@@ -54,7 +54,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l led -d 'The lea
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l new-cluster -d 'Bootstrap an empty etcd even without proof that the cluster is new; an existing cluster\'s data is lost'
@@ -74,7 +75,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l led -d 'The l
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l local -d 'Change only this machine; on the first master, leave the other machines alone'
@@ -89,7 +91,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -s h -l help -d 
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand preflight" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand preflight" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand preflight" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand preflight" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
@@ -98,7 +101,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand preflight" -s h -l hel
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand status" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand status" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand status" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand status" -s w -l watch -d 'Show the status again every 2 s until stopped'
@@ -116,7 +120,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand timeline" -s h -l help
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand reset" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand reset" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand reset" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand reset" -l yes -d 'Do not ask for confirmation'
@@ -128,7 +133,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand reset" -s h -l help -d
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand agent" -l config -d 'The configuration file that `up` writes for the service' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand agent" -l role -d 'This machine\'s role, if the configuration does not list the machine' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand agent" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand agent" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand agent" -s h -l help -d 'Print help'
@@ -232,7 +238,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
@@ -296,7 +303,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
@@ -305,7 +313,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from list" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from list" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from list" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from list" -l all -d 'Also list used, expired and revoked tokens'
@@ -315,7 +324,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from delete" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from delete" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from delete" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from delete" -l spent -d 'Delete the tokens of all workers that have joined'
@@ -336,7 +346,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and not __fish
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from list" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from list" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from list" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
@@ -345,7 +356,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_see
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from apply" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from apply" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from apply" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from apply" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
@@ -354,7 +366,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_see
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from remove" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from remove" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from remove" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from remove" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
@@ -379,7 +392,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from renew" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from renew" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from renew" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from renew" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
@@ -388,7 +402,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from approve" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from approve" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from approve" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from approve" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
@@ -411,7 +426,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and not __fish_s
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from members" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from members" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from members" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from members" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
@@ -420,7 +436,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from remove" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from remove" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from remove" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from remove" -l force -d 'Remove it even if it is healthy, or if etcd would lose its quorum'
@@ -430,7 +447,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from snapshot" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from snapshot" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from snapshot" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from snapshot" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
@@ -439,7 +457,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from defrag" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from defrag" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from defrag" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from defrag" -l compact -d 'First compact: discard all old revisions; API servers and controllers then list all objects again'
@@ -449,7 +468,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from alarms" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from alarms" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from alarms" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from alarms" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
@@ -481,7 +501,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_se
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from stage" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from stage" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from stage" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from stage" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
@@ -491,7 +512,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_se
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from etcd" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from etcd" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from etcd" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from etcd" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
@@ -502,7 +524,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_se
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from plan" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from plan" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from plan" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from plan" -l local -d 'Change only this machine, and do not drain its node; for workers that the masters do not reach'
@@ -515,7 +538,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_se
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from apply" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from apply" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from apply" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from apply" -l local -d 'Change only this machine, and do not drain its node; for workers that the masters do not reach'
@@ -528,7 +552,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_se
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from rollback" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from rollback" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from rollback" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from rollback" -l plan -d 'Show the changes of each machine in order, and change nothing; exit code 2 if there are changes'
@@ -554,7 +579,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_see
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from add" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from add" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from add" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from add" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
@@ -563,7 +589,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_see
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from remove" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from remove" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from remove" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from remove" -l force -d 'Proceed even if etcd loses quorum or pods without a controller are deleted; pods that a budget protects are tried until the deadline'
@@ -573,7 +600,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_see
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from replace" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from replace" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from replace" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from replace" -l force -d 'Proceed even if pods without a controller are deleted; pods that a budget protects are tried until the deadline'
@@ -595,7 +623,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_see
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from add" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from add" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from add" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from add" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
@@ -604,7 +633,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_see
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from remove" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from remove" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from remove" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from remove" -l force -d 'Proceed even if etcd loses quorum or pods without a controller are deleted; pods that a budget protects are tried until the deadline'
@@ -614,7 +644,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_see
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from replace" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from replace" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from replace" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from replace" -l force -d 'Proceed even if pods without a controller are deleted; pods that a budget protects are tried until the deadline'
@@ -634,7 +665,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and not __fish_
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from list" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from list" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from list" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
@@ -643,7 +675,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from run" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from run" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
-worker\t''"
+worker\t''
+bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from run" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from run" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'

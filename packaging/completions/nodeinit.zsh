@@ -37,7 +37,7 @@ _arguments "${_arguments_options[@]}" : \
 '--parallel=[Restart the kubelets of this many workers at a time, for example 3 or 10%; the default is \`rollout.parallel\`]:NUMBER|PERCENT:_default' \
 '--led=[The lease of the leading master, which runs this here]:LED:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -64,7 +64,7 @@ _arguments "${_arguments_options[@]}" : \
 '--parallel=[Restart the kubelets of this many workers at a time, for example 3 or 10%; the default is \`rollout.parallel\`]:NUMBER|PERCENT:_default' \
 '--led=[The lease of the leading master, which runs this here]:LED:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -86,7 +86,7 @@ json\:"One JSON object per line"))' \
 (preflight)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -102,7 +102,7 @@ json\:"One JSON object per line"))' \
 (status)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -139,7 +139,7 @@ json\:"One JSON object with the run and its steps"))' \
 (reset)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -158,7 +158,7 @@ json\:"One JSON object per line"))' \
 (agent)
 _arguments "${_arguments_options[@]}" : \
 '--config=[The configuration file that \`up\` writes for the service]:FILE:_files' \
-'--role=[This machine'\''s role, if the configuration does not list the machine]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role, if the configuration does not list the machine]:ROLE:(first-master master worker bastion)' \
 '(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '-q[Do not report progress\: print only results and failures]' \
@@ -422,7 +422,7 @@ json\:"One JSON object per line"))' \
 _arguments "${_arguments_options[@]}" : \
 '--to=[The directory to write, which serves as artifacts.source\: new, empty, or from an earlier export]:DIR:_files' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -628,7 +628,7 @@ _arguments "${_arguments_options[@]}" : \
 '--worker=[Create the token of one configured worker and revoke its earlier tokens; JSON output contains everything it needs to join]:NAME:_default' \
 '--files=[Write that worker'\''s /etc/nodeinit/config.yaml and secrets.yaml into this directory]:DIRECTORY:_files' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -644,7 +644,7 @@ json\:"One JSON object per line"))' \
 (list)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -661,7 +661,7 @@ json\:"One JSON object per line"))' \
 (delete)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -733,7 +733,7 @@ _arguments "${_arguments_options[@]}" : \
             (list)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -749,7 +749,7 @@ json\:"One JSON object per line"))' \
 (apply)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -766,7 +766,7 @@ json\:"One JSON object per line"))' \
 (remove)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -851,7 +851,7 @@ json\:"One JSON object per line"))' \
 (renew)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -868,7 +868,7 @@ json\:"One JSON object per line"))' \
 (approve)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -939,7 +939,7 @@ _arguments "${_arguments_options[@]}" : \
             (members)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -955,7 +955,7 @@ json\:"One JSON object per line"))' \
 (remove)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -973,7 +973,7 @@ json\:"One JSON object per line"))' \
 (snapshot)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -990,7 +990,7 @@ json\:"One JSON object per line"))' \
 (defrag)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -1007,7 +1007,7 @@ json\:"One JSON object per line"))' \
 (alarms)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -1043,7 +1043,7 @@ _arguments "${_arguments_options[@]}" : \
             (list)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -1059,7 +1059,7 @@ json\:"One JSON object per line"))' \
 (remove)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -1196,7 +1196,7 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--led=[The lease of the leading master, which runs this here]:LED:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -1215,7 +1215,7 @@ json\:"One JSON object per line"))' \
 _arguments "${_arguments_options[@]}" : \
 '--led=[The lease of the leading master, which runs this here]:LED:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -1235,7 +1235,7 @@ _arguments "${_arguments_options[@]}" : \
 '--parallel=[Change this many workers at a time, for example 3 or 10%; the default is \`rollout.parallel\`]:NUMBER|PERCENT:_default' \
 '--led=[The lease of the leading master, which runs this here]:LED:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -1256,7 +1256,7 @@ _arguments "${_arguments_options[@]}" : \
 '--parallel=[Change this many workers at a time, for example 3 or 10%; the default is \`rollout.parallel\`]:NUMBER|PERCENT:_default' \
 '--led=[The lease of the leading master, which runs this here]:LED:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -1277,7 +1277,7 @@ _arguments "${_arguments_options[@]}" : \
 '--parallel=[Change this many workers at a time, for example 3 or 10%; the default is \`rollout.parallel\`]:NUMBER|PERCENT:_default' \
 '--led=[The lease of the leading master, which runs this here]:LED:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -1360,7 +1360,7 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--address=[Its address, if the configuration has none]:ADDRESS:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -1377,7 +1377,7 @@ json\:"One JSON object per line"))' \
 (remove)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -1395,7 +1395,7 @@ json\:"One JSON object per line"))' \
 (replace)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -1468,7 +1468,7 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--address=[Its address, if the configuration has none]:ADDRESS:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -1485,7 +1485,7 @@ json\:"One JSON object per line"))' \
 (remove)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -1503,7 +1503,7 @@ json\:"One JSON object per line"))' \
 (replace)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -1575,7 +1575,7 @@ _arguments "${_arguments_options[@]}" : \
             (list)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -1591,7 +1591,7 @@ json\:"One JSON object per line"))' \
 (run)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
-'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker)' \
+'--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"

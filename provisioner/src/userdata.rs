@@ -174,7 +174,7 @@ pub fn of(loaded: &Loaded, name: &str, inputs: &Inputs, secrets: &Secrets) -> Re
             commands.push("systemctl enable --now --no-block nodeinit.service".into());
         }
         // They get theirs from the first master.
-        Role::Master | Role::Worker => {}
+        Role::Master | Role::Worker | Role::Bastion => {}
     }
     let mut text = head(loaded, name, secrets);
     if !files.is_empty() {
@@ -203,7 +203,7 @@ pub fn secrets_of(loaded: &Loaded, name: &str, secrets: &Secrets) -> Result<Opti
             Ok(Some(secrets.for_first_master(&tokens, &BTreeMap::new())))
         }
         Role::Worker if workers_self_join(loaded) => Ok(Some(secrets.for_worker(name, BY_HAND))),
-        Role::Master | Role::Worker => Ok(None),
+        Role::Master | Role::Worker | Role::Bastion => Ok(None),
     }
 }
 

@@ -8,6 +8,7 @@
 mod addons;
 mod artifacts;
 mod at_once;
+mod bastion;
 mod bootstrap;
 mod cluster;
 mod configuration;
@@ -51,6 +52,7 @@ const TESTS: &[Test] = &[
     test!(artifacts::five_bare_machines_from_one_bundle, 240).long(),
     test!(artifacts::the_tutorial_makes_three_masters_of_official_artifacts, 240).long(),
     test!(at_once::a_second_run_names_the_lock_holder_and_ctrl_c_stops_a_run, 60),
+    test!(bastion::a_private_network_reaches_the_outside_only_through_its_bastion, 240).long(),
     test!(bootstrap::a_first_master_from_nothing, 180),
     test!(cluster::three_masters_and_two_workers, 360),
     test!(configuration::settings_change_in_place_or_are_refused, 90),

@@ -1,5 +1,7 @@
 //! The validated configuration. Every value of these types has passed the checks, so that no later code checks it again.
 
+pub use ipnet::IpNet;
+
 pub use crate::{
     model::API_PORT,
     model::Addons,
@@ -7,6 +9,7 @@ pub use crate::{
     model::ApiServer,
     model::ArtifactSource,
     model::Artifacts,
+    model::Bastion,
     model::Binary,
     model::Cluster,
     model::Cni,

@@ -1,7 +1,7 @@
 //! Identifies this machine in the configuration.
 
-use crate::cluster::{Cluster, Machine, Node, Role};
-use std::net::IpAddr;
+use crate::cluster::{Bastion, Cluster, Machine, MachineSsh, Node, Role};
+use std::{collections::BTreeMap, net::IpAddr};
 
 /// The name and addresses of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +27,23 @@ pub enum UnknownMachine {
         addresses: Vec<IpAddr>,
         /// The configured machines.
         configured: Vec<String>,
+    },
+    /// `--role bastion`, but no bastion is configured.
+    #[error("the configuration has no bastion; add the section `bastion`, or omit `--role`")]
+    NoBastion,
+    /// The bastion has no address in its network.
+    #[error(
+        "{name} is the bastion of {network}, but has no address there: its addresses are {}; give one of its interfaces an \
+         address of that network, or correct `bastion.network`",
+        list(.addresses)
+    )]
+    OutsideNetwork {
+        /// The bastion.
+        name: String,
+        /// Its private network.
+        network: String,
+        /// The addresses that were checked.
+        addresses: Vec<IpAddr>,
     },
     /// Its entry has another role than the requested one.
     #[error("{name} is configured as {configured}, not as {wanted}; omit `--role`, or move its entry")]
@@ -64,12 +81,25 @@ impl Cluster {
     ///
     /// A machine that matches no entry has no role: only the first entry of `masters` is ever a first master.
     ///
+    /// With the wanted role [`Role::Bastion`], it is the bastion although its name is another one.
+    ///
     /// # Errors
     /// If no entry matches, if `wanted` contradicts it, or if no address can be found.
     pub fn node(&self, local: &Local, wanted: Option<Role>) -> Result<Node, UnknownMachine> {
-        let (role, machine) = self.find(local).ok_or_else(|| self.not_listed(local))?;
+        let (role, machine) = match (self.find(local), &self.bastion) {
+            (Some(found), _) => found,
+            (None, Some(bastion)) if wanted == Some(Role::Bastion) => (Role::Bastion, entry(bastion)),
+            (None, None) if wanted == Some(Role::Bastion) => return Err(UnknownMachine::NoBastion),
+            (None, _) => return Err(self.not_listed(local)),
+        };
         if let Some(wanted) = wanted.filter(|wanted| *wanted != role) {
             return Err(UnknownMachine::OtherRole { name: machine.name, configured: role, wanted });
+        }
+        if let (Role::Bastion, Some(Bastion { network, .. })) = (role, &self.bastion) {
+            let inside = local.addresses.iter().copied().find(|address| network.contains(address));
+            let (name, addresses) = (machine.name.clone(), local.addresses.clone());
+            let outside = || UnknownMachine::OutsideNetwork { name, network: network.to_string(), addresses };
+            return Ok(Node { name: machine.name.clone(), address: inside.ok_or_else(outside)?, role, machine });
         }
         let address = machine.address.or_else(|| local.addresses.iter().copied().find(|a| self.may_announce(*a)));
         let Some(address) = address else {
@@ -78,7 +108,7 @@ impl Cluster {
         Ok(Node { name: machine.name.clone(), address, role, machine })
     }
 
-    /// Returns all machines with their roles, masters first.
+    /// Returns all nodes with their roles, masters first.
     pub fn machines(&self) -> impl Iterator<Item = (&Machine, Role)> {
         let master = |index| if index == 0 { Role::FirstMaster } else { Role::Master };
         let masters = self.masters.iter().enumerate().map(move |(index, machine)| (machine, master(index)));
@@ -86,7 +116,9 @@ impl Cluster {
     }
 
     fn find(&self, local: &Local) -> Option<(Role, Machine)> {
-        let machines: Vec<_> = self.machines().map(|(machine, role)| (role, machine)).collect();
+        let bastion = self.bastion.as_ref().map(entry);
+        let mut machines: Vec<_> = self.machines().map(|(machine, role)| (role, machine)).collect();
+        machines.extend(bastion.iter().map(|machine| (Role::Bastion, machine)));
         let host_name = local.host_name.to_lowercase();
         let short = short(&host_name);
         let by = |fits: &dyn Fn(&Machine) -> bool| machines.iter().find(|(_, machine)| fits(machine));
@@ -108,8 +140,29 @@ impl Cluster {
         UnknownMachine::NotListed {
             host_name: local.host_name.clone(),
             addresses: local.addresses.clone(),
-            configured: self.masters.iter().chain(&self.workers).map(shown).collect(),
+            configured: self
+                .masters
+                .iter()
+                .chain(&self.workers)
+                .chain(&self.bastion.as_ref().map(entry))
+                .map(shown)
+                .collect(),
         }
+    }
+}
+
+/// The entry of a bastion, which has neither labels nor taints.
+fn entry(bastion: &Bastion) -> Machine {
+    let Bastion { name, address, .. } = bastion.clone();
+    Machine {
+        name,
+        address,
+        labels: BTreeMap::new(),
+        taints: Vec::new(),
+        host_keys: Vec::new(),
+        ssh: MachineSsh::default(),
+        flavor: None,
+        availability_zone: None,
     }
 }
 
@@ -163,6 +216,30 @@ mod tests {
         let wrong = cluster.node(&local("m1", &[]), Some(Role::Worker)).unwrap_err().to_string();
         assert!(wrong.starts_with("m1 is configured as first-master, not as worker"), "{wrong}");
         assert!(cluster.node(&local("m1", &[]), Some(Role::FirstMaster)).is_ok());
+    }
+
+    #[test]
+    fn a_bastion_is_found_by_name_address_or_role() {
+        let text = format!("{THREE}bastion: {{name: gate, address: 192.0.2.1, network: 10.0.0.0/24}}\n");
+        let cluster = cluster(&text);
+        let both = ["192.0.2.1", "10.0.0.254"];
+        for (host, wanted) in [("gate", None), ("debian", None), ("gate.novalocal", Some(Role::Bastion))] {
+            let node = cluster.node(&local(host, &both), wanted).unwrap();
+            assert_eq!((node.name.as_str(), node.role), ("gate", Role::Bastion), "{host}");
+            assert_eq!(node.address, "10.0.0.254".parse::<IpAddr>().unwrap(), "the inner address");
+        }
+        let elsewhere = local("debian", &["192.0.2.7", "10.0.0.253"]);
+        assert!(cluster.node(&elsewhere, None).is_err(), "a machine is no bastion unless that is configured");
+        assert_eq!(cluster.node(&elsewhere, Some(Role::Bastion)).unwrap().name, "gate");
+        let error = |local: Local, wanted| cluster.node(&local, wanted).unwrap_err().to_string();
+        let outside = error(local("gate", &["192.0.2.1"]), None);
+        assert!(outside.starts_with("gate is the bastion of 10.0.0.0/24, but has no address there"), "{outside}");
+        let other = error(local("m1", &[]), Some(Role::Bastion));
+        assert!(other.starts_with("m1 is configured as first-master, not as bastion"), "{other}");
+        let other = error(local("gate", &both), Some(Role::Worker));
+        assert!(other.starts_with("gate is configured as bastion, not as worker"), "{other}");
+        let none = self::cluster(THREE).node(&elsewhere, Some(Role::Bastion));
+        assert_eq!(none, Err(UnknownMachine::NoBastion));
     }
 
     #[test]

@@ -50,7 +50,7 @@ impl Loaded {
     /// Returns the problem of a configuration that lists no machine, such as a truncated file.
     #[must_use]
     pub fn no_machines(&self) -> Option<Problem> {
-        let none = self.cluster.masters.is_empty() && self.cluster.workers.is_empty();
+        let none = self.cluster.masters.is_empty() && self.cluster.workers.is_empty() && self.cluster.bastion.is_none();
         let of_releases = |source: &&Source| self.releases.iter().any(|layer| layer.name == source.name);
         let source = self.sources.iter().rfind(|source| !of_releases(source));
         let source = source.map(|source| source.name.clone()).unwrap_or_default();
@@ -78,7 +78,7 @@ pub fn load(layers: &[Layer]) -> Result<Loaded, Problems> {
     let mut verdict = Verdict { errors, warnings: Findings::default(), releases: &releases };
     let mut tree = defaults::layer();
     // Their defaults are removed if no layer contains such a section.
-    let mut absent = vec![keys().openstack().path, keys().openstack().bastion().path];
+    let mut absent = vec![keys().openstack().path, keys().openstack().bastion().path, keys().bastion().path];
     let (mut first, mut readable) = (None, true);
     for (index, layer) in layers.iter().enumerate().filter(|(_, layer)| !layer.is_release()) {
         let before = verdict.errors.len();

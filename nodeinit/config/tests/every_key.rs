@@ -12,12 +12,13 @@ use std::collections::BTreeSet;
 
 const FULL: &str = include_str!("every_key.yaml");
 
-/// Returns the same with alternatives that exclude each other: a bastion instead of the jump host, a second network with a router, and a
+/// Returns the same with alternatives that exclude each other: the provisioner's bastion instead of an existing one and of the jump host, a second network with a router, and a
 /// bundle instead of the mirror.
 #[allow(clippy::unwrap_used, reason = "only tests call it")]
 fn with_alternatives() -> String {
     let (before, after) = FULL.split_once("  jumpHost:\n").unwrap();
     let after = after.split_once("\njoin:").unwrap().1;
+    let before: String = before.split_inclusive('\n').filter(|line| !line.starts_with("bastion:")).collect();
     let text =
         format!("{before}join:{after}").replace("# bastion:", "bastion:").replace("# publicCIDR:", "publicCIDR:");
     let text = text.replace("source: https://mirror.example.org/k8s/", "source: /opt/kubernetes.tar");

@@ -8,7 +8,7 @@ use crate::{
     render::{kubeconfig::User, paths},
 };
 use clap::Args;
-use nodeinit_config::{Layer, cluster::Role};
+use nodeinit_config::Layer;
 use std::path::{Path, PathBuf};
 
 #[derive(Args)]
@@ -42,8 +42,8 @@ fn service(args: &Agent) -> Result<Service, StepError> {
     let cluster = nodeinit_config::load(&layers)?.cluster;
     let node = cluster.node(&facts::local(), args.role.map(Into::into));
     let node = node.map_err(|e| StepError::new(e.to_string()).exit(Exit::BadConfig))?;
-    if node.role == Role::Worker {
-        let error = StepError::new(format!("{} is a worker; the agent runs on masters", node.name));
+    if !node.role.is_master() {
+        let error = StepError::new(format!("{} is a {}; the agent runs on masters", node.name, node.role));
         return Err(error.exit(Exit::Usage));
     }
     let kubeconfig = Path::new(paths::KUBERNETES).join(User::Agent.file_name());

@@ -67,7 +67,7 @@ pub(super) async fn run(command: Certs) -> Exit {
 /// Approves requests that the agent left pending. Requests that the agent denies stay denied.
 async fn approved(args: &Approve) -> Result<Exit, StepError> {
     let cx = setup::context(&args.common, Access::Look)?;
-    if cx.node.role == Role::Worker {
+    if !cx.node.role.is_master() {
         let error =
             StepError::new("this machine is not a master: only masters approve certificate requests").exit(Exit::Usage);
         return Err(error.hint("run this command on a master"));
@@ -119,8 +119,13 @@ fn rendered(all: &[Expiry], output: Output) -> String {
 async fn renewed(args: &Renew) -> Result<Exit, StepError> {
     let _lock = setup::lock()?;
     let cx = setup::context(&args.common, Access::Change)?;
-    if cx.node.role == Role::Worker {
-        cx.report.note("certs", "nothing to renew: a worker's kubelet renews its certificates on its own");
+    let nothing = match cx.node.role {
+        Role::FirstMaster | Role::Master => None,
+        Role::Worker => Some("nothing to renew: a worker's kubelet renews its certificates on its own"),
+        Role::Bastion => Some("nothing to renew: a bastion has no certificates"),
+    };
+    if let Some(nothing) = nothing {
+        cx.report.note("certs", nothing);
         return Ok(Exit::Done);
     }
     let renewal = renew(&cx, &args.names)?;

@@ -152,6 +152,10 @@ async fn of_this_machine(loaded: &Loaded) -> Vec<Problem> {
         let key = fanout::read_key(&files, cluster, SystemTime::now()).map(drop);
         problems.extend(key.err().map(|e| here("ssh", e.to_string(), e.advice().unwrap_or_default().to_owned())));
     }
+    if node.role == Role::Bastion {
+        // It uses neither the kernel parameters nor the images of nodes.
+        return problems;
+    }
     let findings = [
         preflight::sysctls_of(&files, cluster),
         preflight::images_of(&files, &Commands::default(), cluster, node.role).await,

@@ -41,7 +41,7 @@ use std::{
     path::PathBuf,
 };
 
-/// Turn this machine into a Kubernetes master or worker.
+/// Turn this machine into a Kubernetes master or worker, or a bastion.
 #[derive(Parser)]
 #[command(name = "nodeinit", version, max_term_width = 100, after_help = EXIT_CODES)]
 struct Cli {
@@ -163,6 +163,7 @@ pub(crate) enum RoleName {
     FirstMaster,
     Master,
     Worker,
+    Bastion,
 }
 
 impl From<RoleName> for Role {
@@ -171,6 +172,7 @@ impl From<RoleName> for Role {
             RoleName::FirstMaster => Self::FirstMaster,
             RoleName::Master => Self::Master,
             RoleName::Worker => Self::Worker,
+            RoleName::Bastion => Self::Bastion,
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::{
     plan::reset,
 };
 use clap::Args;
+use nodeinit_config::cluster::Role;
 use std::io::IsTerminal;
 
 #[derive(Args)]
@@ -70,7 +71,11 @@ fn agreed(cx: &Context, pending: Vec<(String, Vec<String>)>) -> Result<bool, Ste
         );
         return Err(error.exit(Exit::Usage).hint("add --yes"));
     }
-    print(&format!("\nReset deletes the cluster's data on {}. Continue? Type the machine's name: ", cx.node.name))?;
+    let effect = match cx.node.role {
+        Role::FirstMaster | Role::Master | Role::Worker => "deletes the cluster's data",
+        Role::Bastion => "ends the private network's access to the outside",
+    };
+    print(&format!("\nReset {effect} on {}. Continue? Type the machine's name: ", cx.node.name))?;
     let mut answer = String::new();
     // No answer means no.
     let asked = std::io::stdin().read_line(&mut answer);

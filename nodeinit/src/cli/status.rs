@@ -128,9 +128,9 @@ async fn attempt(common: &Common, again: bool) -> Result<Exit, StepError> {
     Ok(if done && healthy { Exit::Done } else { Exit::Failed })
 }
 
-/// Returns etcd's health; `None` on a worker, or if there is no etcd client key yet.
+/// Returns etcd's health; `None` on another machine than a master, or if there is no etcd client key yet.
 async fn etcd_health(cx: &Context) -> Option<Health> {
-    if cx.node.role == Role::Worker {
+    if !cx.node.role.is_master() {
         return None;
     }
     etcd::health::health(cx).await.ok().map(|(_, health)| health)
@@ -138,7 +138,7 @@ async fn etcd_health(cx: &Context) -> Option<Health> {
 
 /// Returns the status of this master's agent; `null` if it is disabled, or systemd does not answer.
 async fn agent(cx: &Context) -> Value {
-    if cx.node.role == Role::Worker || !cx.cluster.agent.enabled {
+    if !cx.node.role.is_master() || !cx.cluster.agent.enabled {
         return Value::Null;
     }
     match systemd::unit(&cx.commands, agent::UNIT).await {
@@ -160,10 +160,12 @@ fn load() -> Value {
     load::load().map(fields).unwrap_or_default()
 }
 
-/// Returns the cluster's nodes that this machine may read: on a worker, only its own. Empty if the API does not answer.
+/// Returns the cluster's nodes that this machine may read: on a worker, only its own; on a bastion, none. Empty if the API does not answer.
 async fn nodes(cx: &Context) -> Vec<Node> {
-    if cx.node.role == Role::Worker {
-        return worker_node::node(cx).await.ok().flatten().into_iter().collect();
+    match cx.node.role {
+        Role::Worker => return worker_node::node(cx).await.ok().flatten().into_iter().collect(),
+        Role::Bastion => return Vec::new(),
+        Role::FirstMaster | Role::Master => {}
     }
     let Ok(client) = cluster::client(cx) else { return Vec::new() };
     client.get::<List<Node>>("/api/v1/nodes").await.map(|list| list.items).unwrap_or_default()

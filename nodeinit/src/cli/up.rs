@@ -87,10 +87,10 @@ impl Run {
             _ if self.local => Ok(Reach::Here),
             Role::FirstMaster => Ok(Reach::Everywhere),
             Role::Master if self.lead => Ok(Reach::Everywhere),
-            Role::Worker if self.lead => {
-                Err(StepError::new("a master leads, but this machine is a worker").exit(Exit::Usage))
+            Role::Worker | Role::Bastion if self.lead => {
+                Err(StepError::new(format!("a master leads, but this machine is a {role}")).exit(Exit::Usage))
             }
-            Role::Master | Role::Worker => Ok(Reach::Here),
+            Role::Master | Role::Worker | Role::Bastion => Ok(Reach::Here),
         }
     }
 }
@@ -209,8 +209,8 @@ fn made(mut cx: Context, other: &Other) -> Result<Context, StepError> {
 /// Checks that this machine can add or replace the other one.
 fn listed(cx: &Context, other: &Other) -> Result<(), StepError> {
     let name = other.name;
-    if cx.node.role == Role::Worker {
-        let what = "a master adds and replaces machines, but this machine is a worker";
+    if !cx.node.role.is_master() {
+        let what = format!("a master adds and replaces machines, but this machine is a {}", cx.node.role);
         return Err(StepError::new(what).exit(Exit::Usage));
     }
     if *name == cx.node.name {
@@ -259,7 +259,7 @@ async fn attempt(args: &Run, permits: Permits) -> Result<Exit, StepError> {
     cx.rollout.keeps_static_pods = args.at_boot && keeps_static_pods(&cx).await?;
     let permit = permits.given(&cx)?;
     if let Some(led) = &args.led {
-        lead::accept(&cx, led, cx.node.role != Role::Worker)?;
+        lead::accept(&cx, led, cx.node.role.is_master())?;
     }
     let (mut lead, mut unable) = (None, None);
     if reach != Reach::Here {
@@ -288,7 +288,7 @@ async fn attempt(args: &Run, permits: Permits) -> Result<Exit, StepError> {
 
 /// Whether this machine's static pods are healthy although manifests differ. Reports it.
 async fn keeps_static_pods(cx: &Context) -> Result<bool, StepError> {
-    let has_address = cx.cluster.control_plane.virtual_address.is_some() && cx.node.role != Role::Worker;
+    let has_address = cx.cluster.control_plane.virtual_address.is_some() && cx.node.role.is_master();
     let differs = has_address && PlaceKubeVip.check(cx).await? != State::Done;
     let kube_vip = differs.then_some("kube-vip").into_iter().collect();
     let differing = static_pods::healthy_with_other_manifests(cx, kube_vip).await?;
@@ -346,7 +346,7 @@ async fn run(cx: &Context, command: &str, reach: &Reach, permit: Permit) -> Resu
 
 /// Checks, before anything changes, that there is an SSH key for the other machines.
 fn can_reach_others(cx: &Context, reach: &Reach) -> Result<(), StepError> {
-    let others = cx.node.role != Role::Worker && fanout::reaches(&cx.cluster, &cx.node.name, |_| true);
+    let others = cx.node.role.is_master() && fanout::reaches(&cx.cluster, &cx.node.name, |_| true);
     if others && *reach != Reach::Here {
         fanout::read_key(&cx.files, &cx.cluster, cx.clock.now())?;
     }

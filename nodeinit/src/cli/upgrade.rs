@@ -167,7 +167,7 @@ fn prepared(change: &Change, version: KubernetesVersion, access: Access) -> Resu
     (cx.rollout.parallel, cx.rollout.back) = (target.parallel, change.back);
     let from = recorded(&cx)?;
     setup::refuse_other_changes(&cx)?;
-    if target.local && cx.node.role != Role::Worker && target.led.is_none() && access == Access::Change {
+    if target.local && cx.node.role.is_master() && target.led.is_none() && access == Access::Change {
         let what = format!("--local changes a worker, but this machine is a {}", cx.node.role);
         return Err(StepError::new(what).exit(Exit::Usage).hint("run the command without --local"));
     }
@@ -175,6 +175,10 @@ fn prepared(change: &Change, version: KubernetesVersion, access: Access) -> Resu
         true => (Reach::Here, Scope::Machine),
         false => (Reach::Everywhere, Scope::Cluster { drain: !target.no_drain }),
     };
+    if cx.node.role == Role::Bastion {
+        let what = "a bastion runs nothing of Kubernetes that could be upgraded";
+        return Err(StepError::new(what).exit(Exit::Usage).hint("run the command on a master"));
+    }
     if cx.node.role == Role::Worker && !target.local {
         let what = "a master leads an upgrade, but this machine is a worker";
         let hint = "run the command on a master; with --local, it changes only this machine";
@@ -395,9 +399,9 @@ async fn leading(change: &Change<'_>) -> Result<Option<Lead>, StepError> {
     let options = change.options;
     let cx = setup::context(&options.common, Access::Change)?;
     if let Some(led) = &options.led {
-        lead::accept(&cx, led, cx.node.role != Role::Worker)?;
+        lead::accept(&cx, led, cx.node.role.is_master())?;
     }
-    if options.local || cx.node.role == Role::Worker {
+    if options.local || !cx.node.role.is_master() {
         return Ok(None);
     }
     lead::take(&cx, &change.command(), false).await

@@ -11,6 +11,8 @@ pub enum StepId {
     Preflight,
     /// A step that prepares the operating system, with the name from its file in `steps/os/`.
     Os(&'static str),
+    /// A step of a bastion, with the name from its file in `steps/bastion/`.
+    Bastion(&'static str),
     /// `fetch`: official artifacts.
     Fetch,
     /// `containerd`.
@@ -119,6 +121,8 @@ pub enum StepId {
     RemoveNetwork,
     /// `restore-kernel`.
     RestoreKernel,
+    /// `restore-bastion`.
+    RestoreBastion,
     /// `remove-images`.
     RemoveImages,
     /// `restore-containerd`.
@@ -149,7 +153,7 @@ impl StepId {
             Self::Uncordon(name) => return format!("uncordon-{name}").into(),
             Self::Stage(name) => return format!("stage-{name}").into(),
             Self::Addon(addon) => return format!("addon-{}", addon.name()).into(),
-            Self::Os(name) => name,
+            Self::Os(name) | Self::Bastion(name) => name,
             Self::Healthy(component) => component.name(),
             Self::RolloutBegin => "rollout-begin",
             Self::RolloutOwn => "rollout-own",
@@ -198,6 +202,7 @@ impl StepId {
             Self::Unmount => "unmount",
             Self::RemoveNetwork => "remove-network",
             Self::RestoreKernel => "restore-kernel",
+            Self::RestoreBastion => "restore-bastion",
             Self::RemoveImages => "remove-images",
             Self::RestoreContainerd => "restore-containerd",
             Self::RemoveFiles => "remove-files",

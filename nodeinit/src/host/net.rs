@@ -89,6 +89,27 @@ pub fn interface_of(address: IpAddr) -> std::io::Result<Option<String>> {
     Ok(all.find(|i| i.address.as_ref().is_some_and(has)).map(|i| i.interface_name))
 }
 
+/// Returns the interface of the default route with the least metric; `None` if there is no default route.
+///
+/// # Errors
+/// If `/proc` cannot be read.
+pub fn default_interface(files: &Files, ipv4: bool) -> Result<Option<String>, FileError> {
+    let table = if ipv4 { "/proc/net/route" } else { "/proc/net/ipv6_route" };
+    let text = files.read_text(table)?.unwrap_or_default();
+    let routes = text.lines().filter_map(|line| {
+        let columns: Vec<&str> = line.split_whitespace().collect();
+        let is_zero = |text: &str| text.bytes().all(|digit| digit == b'0');
+        // Source: `fib_route_seq_show` and `rt6_info_route` in the kernel.
+        let (destination, length, metric, base, name) = match ipv4 {
+            true => (*columns.get(1)?, *columns.get(7)?, *columns.get(6)?, 10, *columns.first()?),
+            false => (*columns.first()?, *columns.get(1)?, *columns.get(5)?, 16, *columns.get(9)?),
+        };
+        let metric = u32::from_str_radix(metric, base).ok()?;
+        (is_zero(destination) && is_zero(length) && name != "lo").then(|| (metric, name.to_owned()))
+    });
+    Ok(routes.min().map(|(_, name)| name))
+}
+
 /// Returns the MTU of an interface in bytes; `None` if the kernel does not report it.
 ///
 /// # Errors
@@ -111,6 +132,23 @@ mod tests {
         assert_eq!(found[0].process.as_ref().unwrap().pid, std::process::id());
         drop(socket);
         assert!(listeners(&Files::of_machine(), &[port]).unwrap().is_empty());
+    }
+
+    #[test]
+    #[allow(clippy::disallowed_methods, reason = "tests create the files of a fake kernel")]
+    fn the_default_route_has_an_interface() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::under(dir.path());
+        assert_eq!(default_interface(&files, true).unwrap(), None);
+        let zero = "0".repeat(32);
+        let six = format!(
+            "fe800000000000000000000000000000 40 {zero} 00 {zero} 00000100 00000001 00000000 00000001     eth0\n\
+             {zero} 00 {zero} 00 fe800000000000000000000000000001 00000400 00000001 00000000 00000003     eth1\n\
+             {zero} 00 {zero} 00 {zero} ffffffff 00000001 00000000 00200200       lo\n"
+        );
+        std::fs::create_dir_all(dir.path().join("proc/net")).unwrap();
+        std::fs::write(dir.path().join("proc/net/ipv6_route"), six).unwrap();
+        assert_eq!(default_interface(&files, false).unwrap().as_deref(), Some("eth1"));
     }
 
     #[test]

@@ -73,6 +73,35 @@ pub async fn restart(commands: &Commands, unit: &str) -> Result<(), CommandError
     commands.run(&["systemctl", "restart", unit], JOB_LIMIT).await.map(drop)
 }
 
+/// Restarts a unit if it runs.
+///
+/// # Errors
+/// If `systemctl` fails, or the unit does not start in time.
+pub async fn restart_if_active(commands: &Commands, unit: &str) -> Result<(), CommandError> {
+    commands.run(&["systemctl", "try-restart", unit], JOB_LIMIT).await.map(drop)
+}
+
+/// Makes a unit read its configuration again if it runs.
+///
+/// # Errors
+/// If `systemctl` fails, or the unit rejects its configuration.
+pub async fn reload_if_active(commands: &Commands, unit: &str) -> Result<(), CommandError> {
+    commands.run(&["systemctl", "try-reload-or-restart", unit], JOB_LIMIT).await.map(drop)
+}
+
+/// Returns the first of these names that systemd knows, else the last one.
+///
+/// # Errors
+/// If `systemctl` cannot be run.
+pub async fn first_known<'a>(commands: &Commands, units: &[&'a str]) -> Result<&'a str, CommandError> {
+    for unit in units {
+        if is_known(commands, unit).await? {
+            return Ok(unit);
+        }
+    }
+    Ok(units.last().copied().unwrap_or_default())
+}
+
 /// Stops a unit. A missing unit is fine.
 ///
 /// # Errors

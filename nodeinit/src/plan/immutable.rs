@@ -9,21 +9,30 @@ use nodeinit_config::{cluster::Role, versions::KubernetesVersion};
 use std::collections::BTreeMap;
 
 const ENDPOINT: &str = "controlPlane.endpoint";
+const ADDRESS: &str = "this machine's address";
 
 /// Returns the values that cannot change after the first run on a machine, by key.
 #[must_use]
 pub fn values(cx: &Context) -> BTreeMap<String, String> {
     let cluster = &cx.cluster;
-    let address = cluster.control_plane.virtual_address.map(|address| address.to_string());
-    let mut values = cluster.immutable.clone();
     let own = [
-        (ENDPOINT, cluster.endpoint(cx.node.address).to_string()),
-        (virtual_address::RECORDED_AS, address.unwrap_or_else(|| "none".to_owned())),
         ("this machine's node name", cx.node.name.clone()),
-        ("this machine's address", cx.node.address.to_string()),
+        (ADDRESS, cx.node.address.to_string()),
         ("this machine's role", cx.node.role.to_string()),
     ];
-    values.extend(own.map(|(key, value)| (key.to_owned(), value)));
+    let own = own.map(|(key, value)| (key.to_owned(), value));
+    if cx.node.role == Role::Bastion {
+        // Nothing on it depends on the cluster, and its rules follow its addresses.
+        return own.into_iter().filter(|(key, _)| key != ADDRESS).collect();
+    }
+    let address = cluster.control_plane.virtual_address.map(|address| address.to_string());
+    let mut values = cluster.immutable.clone();
+    let shared = [
+        (ENDPOINT, cluster.endpoint(cx.node.address).to_string()),
+        (virtual_address::RECORDED_AS, address.unwrap_or_else(|| "none".to_owned())),
+    ];
+    values.extend(shared.map(|(key, value)| (key.to_owned(), value)));
+    values.extend(own);
     if cx.node.role == Role::Worker {
         // Only the kubeconfig of a worker contains the endpoint, and a wrong one must be correctable.
         values.remove(ENDPOINT);

@@ -1,5 +1,6 @@
 //! The steps of each role and their dependencies.
 
+mod bastion;
 mod first_master;
 pub mod immutable;
 mod machine;
@@ -46,6 +47,7 @@ pub fn for_role(cx: &Context, reach: &Reach, permit: Permit) -> Result<Plan, Pla
         Role::Master if *reach == Reach::Here => master::plan(cluster),
         Role::Master => first_master::leading(cluster, own, reach, masters_last()),
         Role::Worker => worker::plan(&cx.cluster),
+        Role::Bastion => bastion::plan(),
     }
 }
 

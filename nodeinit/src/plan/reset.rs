@@ -6,6 +6,7 @@ use crate::{
         step_id::StepId as Id,
     },
     steps::{
+        bastion,
         containerd::RestoreContainerd,
         etcd::leave::Leave,
         images::RemoveImages,
@@ -27,9 +28,10 @@ pub fn plan(force: bool, remove_aside: bool) -> Result<Plan, PlanError> {
     plan.add(Unmount, [Id::RemovePods]);
     plan.add(RemoveNetwork, [Id::Unmount]);
     plan.add(RestoreOs, [Id::RemoveNetwork]);
+    plan.add(bastion::Restore, [Id::RestoreKernel]);
     plan.add(RemoveImages, [Id::RemovePods]);
     plan.add(RestoreContainerd, [Id::RemoveImages, Id::Unmount]);
-    plan.add(RemoveFiles { remove_aside }, [Id::RestoreKernel, Id::RestoreContainerd]);
+    plan.add(RemoveFiles { remove_aside }, [Id::RestoreBastion, Id::RestoreContainerd]);
     plan.add(RemoveJournal, [Id::RemoveFiles]);
     plan.build()
 }

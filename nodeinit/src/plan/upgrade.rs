@@ -176,7 +176,7 @@ pub fn etcd(cluster: &Cluster, role: Role, check: Check) -> Result<Plan, PlanErr
 
 fn etcd_first(plan: &mut PlanBuilder, cluster: &Cluster, role: Role) {
     plan.add_last(Begin { leads_back: false });
-    if role != Role::Worker && cluster.release.etcd_before_upgrade.is_some() {
+    if role.is_master() && cluster.release.etcd_before_upgrade.is_some() {
         plan.add_last(EtcdFirst);
     }
 }
@@ -187,7 +187,7 @@ fn prepare(plan: &mut PlanBuilder, cluster: &Cluster, role: Role, check: Check) 
     for image in images::steps(cluster, role) {
         plan.add(image, [Id::Fetch]);
     }
-    if role != Role::Worker
+    if role.is_master()
         && let Some(etcd) = image_step(cluster)
     {
         plan.add(etcd, [Id::Fetch]);
@@ -206,7 +206,7 @@ fn machine(plan: &mut PlanBuilder, cluster: &Cluster, role: Role) {
     }
     let [_, binaries] = artifacts::steps(cluster);
     plan.add_last(binaries);
-    if role != Role::Worker {
+    if role.is_master() {
         plan.add_last(AgentService);
     }
 }

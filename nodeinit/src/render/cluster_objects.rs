@@ -2,7 +2,7 @@
 
 use super::{Manifest, RenderError, Renderer, kubeadm_config, kubeconfig, kubelet};
 use base64::{Engine, engine::general_purpose::STANDARD};
-use nodeinit_config::{Cluster, Secret, cluster::Role};
+use nodeinit_config::{Cluster, Secret};
 use ring::digest::{SHA256, digest};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -146,7 +146,7 @@ pub fn node_patch(renderer: &Renderer<'_>, current: RegisteredNode<'_>) -> Optio
 /// Returns kubeadm's labels of a master (`phases/markcontrolplane`) and the machine's own.
 fn labels(renderer: &Renderer<'_>) -> Map<String, Value> {
     let mut labels = Map::new();
-    if renderer.node.role != Role::Worker {
+    if renderer.node.role.is_master() {
         labels.insert("node-role.kubernetes.io/control-plane".into(), json!(""));
         labels.insert("node.kubernetes.io/exclude-from-external-load-balancers".into(), json!(""));
     }

@@ -94,7 +94,7 @@ pub fn kubelet(renderer: &Renderer<'_>, ca: &str) -> Result<String, RenderError>
     });
     let user = format!("system:node:{}", renderer.node.name);
     let server = match renderer.node.role {
-        Role::Worker => endpoint_server(renderer),
+        Role::Worker | Role::Bastion => endpoint_server(renderer),
         Role::FirstMaster | Role::Master => local_server(renderer),
     };
     config(renderer, "kubelet.conf", &server, ca, &user, credentials)

@@ -71,7 +71,7 @@ pub fn flags(renderer: &Renderer<'_>) -> String {
     }
     // By default, the kubelet uses the address of its host name or of the default route, but the agent and the other machines
     // know this one. A worker without a configured address keeps the kubelet's choice: nothing else depends on it.
-    if renderer.node.role != Role::Worker || renderer.node.machine.address.is_some() {
+    if renderer.node.role.is_master() || renderer.node.machine.address.is_some() {
         flags.push(format!("--node-ip={}", renderer.node.address));
     }
     // Only its kubelet labels a worker; nodeinit labels a master.
@@ -96,7 +96,7 @@ pub fn requests_serving_certificate(cluster: &Cluster) -> bool {
 pub(super) fn taints(renderer: &Renderer<'_>) -> Vec<Taint> {
     let node = renderer.node;
     let mut taints = Vec::new();
-    if node.role != Role::Worker && !renderer.cluster.control_plane.schedulable {
+    if node.role.is_master() && !renderer.cluster.control_plane.schedulable {
         taints.push(Taint { key: CONTROL_PLANE_TAINT.into(), value: String::new(), effect: "NoSchedule".into() });
     }
     taints.extend(node.machine.taints.iter().cloned());

@@ -10,6 +10,7 @@
 
 pub mod addons;
 pub mod api_server;
+pub mod bastion;
 pub mod cluster_objects;
 mod components;
 pub mod containerd;

@@ -46,6 +46,14 @@ pub const METADATA_UNIT: &str = "/etc/systemd/system/nodeinit-metadata.service";
 pub const METADATA_RULES: &str = "/etc/nodeinit/metadata.nft";
 /// The drop-in with which `nftables.service` sets them, too.
 pub const NFTABLES_DROP_IN: &str = "/etc/systemd/system/nftables.service.d/50-nodeinit.conf";
+/// The unit that loads the rules of a bastion.
+pub const BASTION_UNIT: &str = "/etc/systemd/system/nodeinit-bastion.service";
+/// Its rules.
+pub const BASTION_RULES: &str = "/etc/nodeinit/bastion.nft";
+/// The drop-in with which `nftables.service` loads them, too.
+pub const BASTION_NFTABLES_DROP_IN: &str = "/etc/systemd/system/nftables.service.d/60-nodeinit-bastion.conf";
+/// The drop-in of a bastion's SSH server.
+pub const BASTION_SSHD: &str = "/etc/ssh/sshd_config.d/10-nodeinit-bastion.conf";
 /// containerd's configuration.
 pub const CONTAINERD_CONFIG: &str = "/etc/containerd/config.toml";
 /// Where containerd reads the mirrors of registries: `HOST/hosts.toml`.

@@ -24,3 +24,7 @@ pub const METADATA: &str = include_str!("../../../systemd/nodeinit-metadata.serv
 pub const NFTABLES_DROP_IN: &str = include_str!("../../../systemd/nftables.service.d/50-nodeinit.conf");
 /// For [`super::paths::METADATA_RULES`].
 pub const METADATA_RULES: &str = include_str!("../../../systemd/metadata.nft");
+/// For [`super::paths::BASTION_UNIT`].
+pub const BASTION: &str = include_str!("../../../systemd/nodeinit-bastion.service");
+/// For [`super::paths::BASTION_NFTABLES_DROP_IN`].
+pub const BASTION_NFTABLES_DROP_IN: &str = include_str!("../../../systemd/nftables.service.d/60-nodeinit-bastion.conf");

@@ -14,7 +14,6 @@ use crate::{
 };
 use async_trait::async_trait;
 use nodeinit_base::Wait;
-use nodeinit_config::cluster::Role;
 use std::{
     net::SocketAddr,
     ops::ControlFlow,
@@ -45,7 +44,7 @@ const TREES: &[&str] = &[
 /// Returns every directory that this machine's kubelet, pods and pod network fill.
 pub(super) fn trees(cx: &Context) -> Vec<PathBuf> {
     let mut trees: Vec<PathBuf> = TREES.iter().map(PathBuf::from).collect();
-    if cx.node.role != Role::Worker {
+    if cx.node.role.is_master() {
         trees.extend(static_pod::writable_directories(&cx.renderer()).into_iter().map(PathBuf::from));
     }
     trees
@@ -83,7 +82,7 @@ fn directories(cx: &Context) -> Vec<(PathBuf, u32)> {
         // On a kernel without modules, containerd would create it for kube-proxy, and nothing would remove it.
         (PathBuf::from("/lib/modules"), 0o755),
     ];
-    if cx.node.role != Role::Worker {
+    if cx.node.role.is_master() {
         directories.push((cx.cluster.etcd.data_directory.clone(), 0o700));
     }
     directories
@@ -94,7 +93,7 @@ fn directories(cx: &Context) -> Vec<(PathBuf, u32)> {
 fn open_etcd_directory(cx: &Context) -> Result<Option<PathBuf>, StepError> {
     let path = &cx.cluster.etcd.data_directory;
     let Ok(found) = cx.files.metadata(path) else { return Ok(None) };
-    if cx.node.role == Role::Worker || !found.is_dir() || found.mode() & 0o077 == 0 {
+    if !cx.node.role.is_master() || !found.is_dir() || found.mode() & 0o077 == 0 {
         return Ok(None);
     }
     let is_etcds = |name: &String| name.starts_with("member") || name.starts_with('.') || name == "lost+found";

@@ -3,6 +3,7 @@
 pub mod addons;
 pub mod agent;
 pub mod artifacts;
+pub mod bastion;
 pub mod cluster;
 pub mod cluster_ready;
 pub mod containerd;

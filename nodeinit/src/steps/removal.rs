@@ -97,6 +97,8 @@ pub async fn former(cx: &Context, name: &str, role: Role, force: bool) -> Result
     match role {
         Role::Worker if node.is_none() => tokens::revoke_all_of(cx, name).await.map(drop),
         Role::Worker => worker(cx, name, force).await,
+        // It is never in the cluster.
+        Role::Bastion => Ok(()),
         Role::FirstMaster | Role::Master => {
             let view = health::quorate(cx).await?;
             let is_member = view.members.members.iter().any(|member| member.name == name);

@@ -88,6 +88,19 @@ pub enum Role {
     Master,
     /// `worker`: runs pods.
     Worker,
+    /// `bastion`: jump host and gateway of the private network. Not a node.
+    Bastion,
+}
+
+impl Role {
+    /// Whether it runs a control plane.
+    #[must_use]
+    pub const fn is_master(self) -> bool {
+        match self {
+            Self::FirstMaster | Self::Master => true,
+            Self::Worker | Self::Bastion => false,
+        }
+    }
 }
 
 impl fmt::Display for Role {
@@ -96,6 +109,7 @@ impl fmt::Display for Role {
             Self::FirstMaster => "first-master",
             Self::Master => "master",
             Self::Worker => "worker",
+            Self::Bastion => "bastion",
         })
     }
 }
@@ -105,7 +119,7 @@ impl fmt::Display for Role {
 pub struct Node {
     /// The node's name.
     pub name: String,
-    /// Its address.
+    /// Its address; of a bastion, the one in the private network.
     pub address: IpAddr,
     /// Its role.
     pub role: Role,

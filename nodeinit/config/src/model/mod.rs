@@ -4,6 +4,7 @@ pub(crate) mod addon;
 mod addons;
 mod agent;
 mod artifacts;
+mod bastion;
 pub(crate) mod check;
 pub(crate) mod cluster_id;
 mod container_runtime;
@@ -35,6 +36,7 @@ pub mod versions;
 pub use addons::{Addons, Cni};
 pub use agent::Agent;
 pub use artifacts::{Artifacts, Binary, ImageArchive};
+pub use bastion::Bastion;
 pub use container_runtime::{ContainerRuntime, Proxy};
 pub use control_plane::{ApiServer, ControlPlane, ControllerManager, Scheduler};
 pub use etcd::Etcd;
@@ -86,6 +88,8 @@ keys! {
         "masters" masters: Vec<Machine>, example "[{name: master-1, address: 10.0.0.11}]", to masters => machines::check;
         /// The workers.
         "workers" workers: Vec<Machine>, example "[{name: worker-1, address: 10.0.0.21}]", to all;
+        /// The bastion: jump host and gateway of the machines' private network. It is not a node; run `nodeinit up` on it.
+        "bastion" bastion: Option<Bastion>, else "none", example "{name: bastion, network: 10.0.0.0/24}", to masters => bastion::check;
         /// SSH access from the first master to the other machines. Workers without an address join on their own.
         "ssh" ssh: Ssh, to masters;
         /// Trust settings of a self-joining worker. The first master and the provisioner write them into the worker's own configuration.
@@ -192,6 +196,8 @@ pub struct Cluster {
     pub masters: Vec<Machine>,
     /// `workers`.
     pub workers: Vec<Machine>,
+    /// `bastion`. `None` if there is none that nodeinit sets up.
+    pub bastion: Option<Bastion>,
     /// `ssh`.
     pub ssh: Ssh,
     /// `join`.
@@ -250,6 +256,7 @@ impl Cluster {
             control_plane: keys.control_plane,
             masters: keys.masters,
             workers: keys.workers,
+            bastion: keys.bastion,
             ssh: keys.ssh,
             join: keys.join,
             agent: keys.agent,

@@ -1,7 +1,7 @@
 //! SSH access to the other machines.
 
 use super::{
-    Document,
+    Document, bastion,
     declare::{Verdict, keys, place::Place},
     texts::{HostKey, User},
 };
@@ -21,8 +21,8 @@ keys! {
         "trustOnFirstUse" trust_on_first_use: bool = "false", to masters;
         /// Maximum number of machines that are set up in parallel.
         "parallel" parallel: usize = "50", to masters;
-        /// The jump host to all other machines.
-        "jumpHost" jump_host: Option<JumpHost>, else "none", example "{address: 192.0.2.1}", to masters => jump_host;
+        /// The jump host to all other machines; the bastion, if `bastion.address` is set and this is not.
+        "jumpHost" jump_host: Option<JumpHost>, else "the bastion, if `bastion.address` is set" (bastion_as_jump_host), example "{address: 192.0.2.1}", to masters => jump_host;
     }
 }
 
@@ -31,7 +31,7 @@ keys! {
     #[derive(Eq)]
     pub struct JumpHost {
         /// Address of its SSH server.
-        "address" address: IpAddr = required, to masters;
+        "address" address: IpAddr, else "`bastion.address`" (bastion::address), example "192.0.2.1", to masters;
         /// The port of its SSH server.
         "port" port: u16, else "22" (|_| Some(22)), example "2222", to masters;
         /// Login user.
@@ -46,8 +46,19 @@ fn ssh_user(all: &Place<'_, Document>) -> Option<String> {
     all.ssh().user().value()
 }
 
+/// The SSH server of the bastion, with everything else by default.
+fn bastion_as_jump_host(all: &Place<'_, Document>) -> Option<Option<JumpHost>> {
+    let Some(address) = bastion::address(all) else { return Some(None) };
+    Some(Some(JumpHost { address, port: 22, user: ssh_user(all)?, host_keys: Vec::new() }))
+}
+
 fn jump_host(place: &Place<'_, JumpHost>, verdict: &mut Verdict<'_>) {
-    if place.is_written() && !place.address().is_written() {
-        verdict.errors.add(place.at(), &place.address().path, "missing", "set the address of the jump host");
+    if place.is_written() && !place.address().is_written() && bastion::address(&place.all()).is_none() {
+        verdict.errors.add(
+            place.at(),
+            &place.address().path,
+            "missing",
+            "set the address of the jump host, or `bastion.address`",
+        );
     }
 }

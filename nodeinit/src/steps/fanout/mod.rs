@@ -86,7 +86,7 @@ pub struct Host {
     locked: Mutex<LockWait>,
 }
 
-/// The steps of all machines that the master `own` reaches: all other masters, and the workers that have an address; and their order.
+/// The steps of all nodes that the master `own` reaches: all other masters, and the workers that have an address; and their order.
 #[must_use]
 pub fn hosts(cluster: &Cluster, own: &str) -> (Vec<Host>, Rc<Rollout>) {
     let fleet = Rc::new(Fleet::new(cluster));
@@ -119,7 +119,7 @@ pub fn upgrades(cluster: &Cluster, own: &str) -> Upgrades {
     let fleet = Rc::new(Fleet::new(cluster));
     let all = |work| all(cluster, own, &fleet, work);
     let mut etcds = all(Work::Etcd);
-    etcds.retain(|host| host.role != Role::Worker);
+    etcds.retain(|host| host.role.is_master());
     Upgrades { stages: all(Work::Stage), etcds, machines: all(Work::Upgrade), rollout: fleet.rollout.clone() }
 }
 
@@ -131,9 +131,7 @@ fn all(cluster: &Cluster, own: &str, fleet: &Rc<Fleet>, work: Work) -> Vec<Host>
             work,
             machine: machine.clone(),
             role,
-            before_workers: Cell::new(
-                (work == Work::Up && role != Role::Worker).then(|| fleet.rollout.before_workers()),
-            ),
+            before_workers: Cell::new((work == Work::Up && role.is_master()).then(|| fleet.rollout.before_workers())),
             turn: RefCell::default(),
             fleet: fleet.clone(),
             looked: RefCell::default(),
@@ -221,7 +219,7 @@ impl Host {
         cx.report.detail(&self.name(), "waiting for its turn");
         let empty = match self.role {
             Role::Worker => Empty::IfReady { evict: cx.rollout.evict },
-            Role::FirstMaster | Role::Master => Empty::No,
+            Role::FirstMaster | Role::Master | Role::Bastion => Empty::No,
         };
         let turn = self.fleet.rollout.turn(cx, name, self.role, empty).await?;
         self.turn.replace(turn);
@@ -286,7 +284,7 @@ impl Host {
     /// # Errors
     /// If it refuses this leading master.
     async fn keeps_config(&self, cx: &Context, remote: &Remote, program: &Program) -> Result<bool, StepError> {
-        let digest = remote.admission(program, &Self::led(cx), self.role != Role::Worker).await?;
+        let digest = remote.admission(program, &Self::led(cx), self.role.is_master()).await?;
         Ok(self.role == Role::FirstMaster && digest == Some(lead::digest(&cx.loaded)))
     }
 
@@ -294,7 +292,7 @@ impl Host {
     async fn place(&self) -> Option<SemaphorePermit<'_>> {
         match self.role {
             Role::Worker => self.fleet.places.acquire().await.ok(),
-            Role::FirstMaster | Role::Master => None,
+            Role::FirstMaster | Role::Master | Role::Bastion => None,
         }
     }
 
@@ -309,7 +307,7 @@ impl Host {
         };
         let program = self.fleet.program().await?;
         let config = (!self.keeps_config(cx, &remote, program).await?).then_some(config.as_str());
-        let key = match self.role != Role::Worker && self.work == Work::Up {
+        let key = match self.role.is_master() && self.work == Work::Up {
             true => Some(key_to_send(cx)?.private),
             false => None,
         };

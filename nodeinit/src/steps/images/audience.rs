@@ -7,7 +7,7 @@ use nodeinit_config::{
 
 /// Whether a machine of this role uses the image.
 pub(in crate::steps) fn is_for(cluster: &Cluster, image: &str, role: Role) -> bool {
-    role != Role::Worker || CONTROL_PLANE.iter().all(|each| cluster.image(*each) != image)
+    role.is_master() || CONTROL_PLANE.iter().all(|each| cluster.image(*each) != image)
 }
 
 /// The images that only masters run.

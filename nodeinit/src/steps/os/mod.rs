@@ -61,8 +61,14 @@ const ITEMS: [item::Item; 17] = [
 #[must_use]
 pub fn steps() -> Vec<Box<dyn OsStep>> {
     let mut all: Vec<Box<dyn OsStep>> = vec![Box::new(prepare::OsPrepare), Box::new(metadata::MetadataRule)];
-    all.extend(ITEMS.into_iter().map(|item| Box::new(item) as Box<dyn OsStep>));
+    all.extend(items());
     all
+}
+
+/// Returns those that do not depend on Kubernetes, in their order: all that a bastion needs.
+#[must_use]
+pub fn items() -> Vec<Box<dyn OsStep>> {
+    ITEMS.into_iter().map(|item| Box::new(item) as Box<dyn OsStep>).collect()
 }
 
 /// Returns the full name of a machine: with the domain, if there is one.

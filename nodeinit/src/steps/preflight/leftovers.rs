@@ -7,7 +7,6 @@ use crate::{
     host::files::FileError,
     steps::etcd::aside::{self, Aside},
 };
-use nodeinit_config::cluster::Role;
 use std::path::{Path, PathBuf};
 
 const CHECK: &str = "leftovers";
@@ -35,7 +34,7 @@ fn look(cx: &Context) -> Result<Vec<Finding>, FileError> {
         foreign(Path::new("/etc/kubernetes/manifests"), &[".yaml", ".json"])?,
     );
     refuse("this machine has kubeconfigs of another cluster", foreign(Path::new("/etc/kubernetes"), &[".conf"])?);
-    if cx.node.role != Role::Worker {
+    if cx.node.role.is_master() {
         refuse("this machine has data of another etcd", foreign(&cx.cluster.etcd.data_directory, &["member"])?);
     }
     let networks = foreign(Path::new("/etc/cni/net.d"), &[".conf", ".conflist", ".json"])?;

@@ -72,13 +72,13 @@ pub(super) fn memory(cx: &Context) -> Vec<Finding> {
 
 pub(super) fn memory_finding(bytes: u64, role: Role) -> Option<Finding> {
     let what = || format!("{} MiB of memory, but a master needs {}", bytes / MIB, MASTER_MEMORY / MIB);
-    (bytes < MASTER_MEMORY && role != Role::Worker)
+    (bytes < MASTER_MEMORY && role.is_master())
         .then(|| Finding::failure("memory", what(), "give the machine more memory, or a larger flavor"))
 }
 
 pub(super) fn processors(cx: &Context) -> Vec<Finding> {
     match kernel::processors(&cx.files) {
-        Ok(Some(n)) if n < MASTER_PROCESSORS && cx.node.role != Role::Worker => {
+        Ok(Some(n)) if n < MASTER_PROCESSORS && cx.node.role.is_master() => {
             let what = format!("{n} processor, but a master needs {MASTER_PROCESSORS}");
             vec![Finding::failure("processors", what, "give the machine more processors, or a larger flavour")]
         }
@@ -94,7 +94,7 @@ pub(super) fn disks(cx: &Context) -> Vec<Finding> {
         (Path::new("/var/lib/containerd"), 100 * MIB, 5 * GIB),
         (Path::new("/var/lib/kubelet"), 100 * MIB, GIB),
     ];
-    if cx.node.role != Role::Worker {
+    if cx.node.role.is_master() {
         // etcd's database may grow to 2 GiB (`--quota-backend-bytes`), in addition to its log and a snapshot.
         wanted.push((&cx.cluster.etcd.data_directory, 200 * MIB, 4 * GIB));
     }

@@ -2,6 +2,7 @@
 //!
 //! Source of most checks: `cmd/kubeadm/app/preflight/checks.go`.
 
+mod bastion;
 mod clocks;
 mod inputs;
 mod leftovers;
@@ -24,6 +25,7 @@ use crate::{
     steps::containerd::{self, Duty},
 };
 use async_trait::async_trait;
+use nodeinit_config::cluster::Role;
 use serde::Serialize;
 use std::time::UNIX_EPOCH;
 
@@ -127,8 +129,17 @@ impl Report {
     }
 }
 
-/// Runs all checks in parallel.
+/// Runs all checks in parallel: those of this machine's role.
 pub async fn report(cx: &Context) -> Report {
+    let mut findings = match cx.node.role {
+        Role::Bastion => bastion::findings(cx).await,
+        Role::FirstMaster | Role::Master | Role::Worker => of_node(cx).await,
+    };
+    findings.sort_by_key(|f| f.level == Level::Warning);
+    Report { findings }
+}
+
+async fn of_node(cx: &Context) -> Vec<Finding> {
     let local = async {
         let cx = cx.clone();
         blocking(move || Ok(local(&cx))).await.unwrap_or_else(|e| vec![Finding::blind("machine", &e)])
@@ -144,10 +155,7 @@ pub async fn report(cx: &Context) -> Report {
         peers::reachable(cx),
         protection::firewalld(cx),
     );
-    let all = [local, clock, images, runtime, kubelet, servers, names, peers, firewalld];
-    let mut findings: Vec<Finding> = all.concat();
-    findings.sort_by_key(|f| f.level == Level::Warning);
-    Report { findings }
+    [local, clock, images, runtime, kubelet, servers, names, peers, firewalld].concat()
 }
 
 /// Runs the checks that depend on the release of Kubernetes, for a machine that is upgraded to it.

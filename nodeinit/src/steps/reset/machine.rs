@@ -14,6 +14,7 @@ use crate::{
 use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
 use nodeinit_base::Wait;
+use nodeinit_config::cluster::Role;
 use std::{
     ffi::OsStr,
     ops::ControlFlow,
@@ -70,7 +71,7 @@ impl Step for RemovePods {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        if units(cx).next().is_none() || containerd::is_removed(cx) {
+        if units(cx).next().is_none() || containerd::is_removed(cx) || cx.node.role == Role::Bastion {
             return Ok(State::Done);
         }
         let pods = sandboxes().await?.1.len();

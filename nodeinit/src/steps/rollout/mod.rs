@@ -122,14 +122,14 @@ impl Rollout {
                     let _ = self.masters.subscribe().wait_for(|left| *left == 0).await;
                     self.worker_places(cx).await
                 }
-                Role::FirstMaster | Role::Master => self.master_place.clone(),
+                Role::FirstMaster | Role::Master | Role::Bastion => self.master_place.clone(),
             };
             let closed = |_| StepError::new("the rollout has ended").exit(Exit::Defect);
             places.acquire_owned().await.map_err(closed)
         };
         let place = tokio::select! {
             place = place => place?,
-            () = without_api(cx), if role != Role::Worker => {
+            () = without_api(cx), if role.is_master() => {
                 cx.report.note("rollout", format!("no API server answers here, so {machine} does not wait for its turn"));
                 return Ok(None);
             }

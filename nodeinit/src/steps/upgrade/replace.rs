@@ -22,7 +22,6 @@ use async_trait::async_trait;
 use futures_util::future::try_join_all;
 use nodeinit_config::{
     Component::{self, ApiServer, ControllerManager, Etcd, Scheduler},
-    cluster::Role,
     yaml,
 };
 use serde_json::Value;
@@ -227,7 +226,7 @@ pub async fn resume(cx: &Context) -> Result<(), StepError> {
     if !back.is_empty() {
         cx.report.note("start", format!("restored the former manifests of {}", back.join(", ")));
     }
-    if cx.node.role == Role::Worker || cx.journal.state().upgrade.is_none() || cluster::ready(cx).await.is_break() {
+    if !cx.node.role.is_master() || cx.journal.state().upgrade.is_none() || cluster::ready(cx).await.is_break() {
         return Ok(());
     }
     // The kubelet may be half-replaced.

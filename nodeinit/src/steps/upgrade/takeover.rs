@@ -9,11 +9,7 @@ use crate::{
     engine::error::StepError,
     steps::{artifacts, static_pods::placed},
 };
-use nodeinit_config::{
-    Component,
-    cluster::{KubernetesImage, Role},
-    versions::KubernetesVersion,
-};
+use nodeinit_config::{Component, cluster::KubernetesImage, versions::KubernetesVersion};
 use std::time::Duration;
 
 /// The kubelet prints its version within this time.
@@ -25,6 +21,7 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// If a manifest cannot be read.
 pub async fn is_due(cx: &Context) -> Result<bool, StepError> {
     let (wanted, upgrade) = (cx.cluster.version, cx.journal.state().upgrade);
+    // A bastion records no version.
     let former = recorded(cx).and_then(|version| version.parse::<KubernetesVersion>().ok());
     match former.filter(|former| upgrade.is_none() && *former < wanted) {
         Some(former) if runs(cx).await? => {
@@ -53,7 +50,7 @@ async fn runs(cx: &Context) -> Result<bool, StepError> {
         (Component::ControllerManager, KubernetesImage::ControllerManager),
         (Component::Scheduler, KubernetesImage::Scheduler),
     ];
-    for (component, wanted) in components.iter().filter(|_| cx.node.role != Role::Worker) {
+    for (component, wanted) in components.iter().filter(|_| cx.node.role.is_master()) {
         if image(&placed(&cx.files, *component)?) != cx.cluster.image(*wanted) {
             return Ok(false);
         }

@@ -236,7 +236,8 @@ fn reachability(section: &Place<'_, OpenStack>, warnings: &mut Findings) {
     let is_floating = floating.value().is_some_and(|which| which != FloatingIps::None);
     // For a new network there is no other access, which `provisioner plan` reports.
     let is_made = section.network().create().cidr().written().is_some();
-    let has_jump_host = all.ssh().jump_host().address().written().is_some();
+    let jump_hosts = [all.ssh().jump_host().address(), all.bastion().address()];
+    let has_jump_host = jump_hosts.iter().any(|address| address.written().is_some());
     if access.ssh().items().is_empty() && !has_jump_host {
         let what = "missing: no address range has external SSH access, so secrets cannot be delivered";
         warnings.add(section.at(), &access.ssh().path, what, "set your own address range");

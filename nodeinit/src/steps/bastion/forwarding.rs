@@ -1,0 +1,103 @@
+//! IP forwarding between the interfaces of a bastion, now and at each boot.
+
+use super::{firewall::interfaces, section};
+use crate::{
+    context::{Context, blocking},
+    engine::{
+        error::StepError,
+        journal::Record,
+        step::{State, Step},
+        step_id::StepId,
+    },
+    host::{files::NewFile, kernel},
+};
+use async_trait::async_trait;
+
+const FILE: &str = "/etc/sysctl.d/99-nodeinit-bastion.conf";
+
+/// Step `bastion-forwarding`: runs after the rules are loaded, so that the kernel never forwards without them. `reset` restores the
+/// parameters from the journal.
+pub struct Forwarding;
+
+/// Returns the kernel parameters. A router ignores the router advertisements of others, and would lose the default route that it has from
+/// them, unless that is requested.
+fn sysctls(cx: &Context) -> Result<Vec<(String, &'static str)>, StepError> {
+    if section(cx)?.network.addr().is_ipv4() {
+        return Ok(vec![("net.ipv4.ip_forward".to_owned(), "1")]);
+    }
+    let accepts = format!("net.ipv6.conf.{}.accept_ra", interfaces(cx)?.0.replace('.', "/"));
+    let learns = kernel::sysctl(&cx.files, &accepts)?.is_some_and(|now| now != "0");
+    let accepts = learns.then_some((accepts, "2"));
+    Ok(accepts.into_iter().chain([("net.ipv6.conf.all.forwarding".to_owned(), "1")]).collect())
+}
+
+fn file(sysctls: &[(String, &str)]) -> NewFile {
+    let lines: String = sysctls.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
+    NewFile::public(FILE, format!("# Written by nodeinit for a bastion.\n{lines}"))
+}
+
+/// Returns the parameters that differ, with their present values.
+fn differing(cx: &Context) -> Result<Vec<(String, String, &'static str)>, StepError> {
+    let mut found = Vec::new();
+    for (key, value) in sysctls(cx)? {
+        match kernel::sysctl(&cx.files, &key)? {
+            Some(now) if now == value => {}
+            now => found.push((key, now.unwrap_or_default(), value)),
+        }
+    }
+    Ok(found)
+}
+
+fn set(cx: &Context) -> Result<(), StepError> {
+    let changes = differing(cx)?;
+    let record = |(key, before, _): &(String, String, _)| Record::Sysctl { key: key.clone(), before: before.clone() };
+    cx.journal.intend(changes.iter().map(record).collect())?;
+    for (key, _, value) in changes {
+        kernel::set_sysctl(&cx.files, &key, value)?;
+    }
+    Ok(())
+}
+
+#[async_trait(?Send)]
+impl Step for Forwarding {
+    fn id(&self) -> StepId {
+        StepId::Bastion("bastion-forwarding")
+    }
+
+    fn title(&self) -> String {
+        "enable IP forwarding".into()
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        let mut changes = cx.differing(&[file(&sysctls(cx)?)])?;
+        changes.extend(differing(cx)?.iter().map(|(key, now, value)| format!("set {key} from {now} to {value}")));
+        Ok(State::of(changes))
+    }
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        cx.place(vec![file(&sysctls(cx)?)]).await?;
+        let cx = cx.clone();
+        blocking(move || set(&cx)).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::testing::bastion, *};
+    use crate::steps::os::{OsStep, prepare::OsPrepare};
+
+    #[tokio::test]
+    async fn forwarding_is_enabled_persisted_and_restored() {
+        let (_dir, cx) = bastion("");
+        let State::Needed(changes) = Forwarding.check(&cx).await.unwrap() else { panic!("nothing to do") };
+        assert!(changes.contains(&"set net.ipv4.ip_forward from 0 to 1".to_owned()), "{changes:?}");
+        assert!(crate::engine::runner::step(&Forwarding, &cx).await.unwrap());
+        let now = || kernel::sysctl(&cx.files, "net.ipv4.ip_forward").unwrap().unwrap();
+        assert_eq!(now(), "1");
+        assert!(cx.files.read_text(FILE).unwrap().unwrap().ends_with("\nnet.ipv4.ip_forward = 1\n"));
+        assert_eq!(Forwarding.check(&cx).await.unwrap(), State::Done, "a second time");
+        assert_eq!(OsPrepare.left(&cx).await.unwrap(), ["set net.ipv4.ip_forward to 0"]);
+        OsPrepare.undo(&cx).await.unwrap();
+        assert_eq!(now(), "0");
+    }
+}

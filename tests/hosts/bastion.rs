@@ -1,0 +1,172 @@
+//! A private network that reaches the outside only through its bastion. Its interfaces are macvlans: all hosts share one bridge.
+
+use nodeinit_tests::{Cluster, Host};
+
+/// Sends each client the address that it has for the outside host.
+const ECHO: &str = "systemd-run -q --unit=echo socat TCP4-LISTEN:8000,fork,reuseaddr SYSTEM:'echo $SOCAT_PEERADDR'";
+
+struct Network<'a> {
+    bastion: &'a Host,
+    outside: &'a Host,
+    /// The third part of its addresses, which no other test uses.
+    number: &'a str,
+}
+
+impl Network<'_> {
+    fn address(&self, last: u8) -> String {
+        format!("10.78.{}.{last}", self.number)
+    }
+
+    /// An address to which only the bastion has a route.
+    fn target(&self) -> String {
+        format!("192.0.2.{}", self.number)
+    }
+
+    fn join(&self, host: &Host, last: u8) {
+        host.must(&format!(
+            "ip link add link host0 name inner type macvlan mode bridge; ip address add {}/24 dev inner; ip link set inner up",
+            self.address(last)
+        ));
+    }
+
+    fn connect_bastion(&self) {
+        self.join(self.bastion, 1);
+        self.bastion.must(&format!("ip route add {} via {}", self.target(), self.outside.address()));
+    }
+
+    /// Configures the bastion. Its rate must let the test itself in.
+    fn configure(&self, more: &str) {
+        self.bastion.configure(&self.section(more));
+    }
+
+    fn section(&self, more: &str) -> String {
+        format!(
+            "bastion: {{name: {}, address: {}, network: 10.78.{}.0/24{more}}}\n",
+            self.bastion.name(),
+            self.address(1),
+            self.number
+        )
+    }
+
+    /// Returns what the outside host sees as the address of a private one; empty if it sees nothing.
+    fn seen(&self, private: &Host) -> String {
+        private.run(&format!("socat -t 3 - TCP:{}:8000,connect-timeout=3", self.target())).stdout.trim().to_owned()
+    }
+
+    /// Returns the packets that the rules of a chain counted, in order.
+    fn counted(&self, chain: &str) -> Vec<u64> {
+        let script = format!("nft list chain inet nodeinit_bastion {chain} | grep -o 'counter packets [0-9]*'");
+        let printed = self.bastion.must(&script);
+        printed.lines().filter_map(|line| line.rsplit(' ').next()?.parse().ok()).collect()
+    }
+}
+
+pub(crate) fn a_private_network_reaches_the_outside_only_through_its_bastion() {
+    let cluster = Cluster::with_images(1, 1);
+    let (bastion, outside) = (&Host::fresh(), &Host::fresh());
+    let (first, worker) = (cluster.first(), &cluster.workers[0]);
+    let number = bastion.address().rsplit('.').next().unwrap();
+    let network = Network { bastion, outside, number };
+    outside.must(&format!(
+        "ip address add {}/32 dev host0; {ECHO}; ip route add 10.78.{number}.0/24 via {}",
+        network.target(),
+        bastion.address()
+    ));
+    network.connect_bastion();
+    for (host, last) in [(first, 11), (worker, 21)] {
+        network.join(host, last);
+        host.must(&format!("ip route replace default via {}", network.address(1)));
+    }
+    bastion.must("rm /etc/nodeinit/conf.d/10-machines.yaml");
+    assert_eq!(network.seen(worker), "", "without the bastion");
+
+    // A program that is missing is named before anything changes.
+    network.configure(", sshRate: 1000, dns: true, ntp: true");
+    bastion.nodeinit("up").exits(69).says(&["systemd-resolved or dnsmasq", "chrony"]);
+    bastion.must("[ ! -e /etc/nodeinit/bastion.nft ]");
+
+    network.configure(", sshRate: 1000");
+    bastion.nodeinit("plan").exits(2).says(&["nodeinit_bastion", "net.ipv4.ip_forward", "10-nodeinit-bastion.conf"]);
+    bastion.nodeinit("up").exits(0).says(&["bastion of cluster lab"]);
+    bastion.nodeinit("plan").exits(0);
+    bastion.nodeinit("status").exits(0).says(&["is the bastion of cluster lab"]);
+    bastion.must("sshd -T | grep -qx 'passwordauthentication no' && sshd -T | grep -qx 'allowtcpforwarding local'");
+
+    // The outside sees the bastion's address, and starts no connection to the private network.
+    assert_eq!(network.seen(worker), bastion.address());
+    assert!(network.counted("postrouting").iter().all(|packets| *packets > 0));
+    let dropped = || *network.counted("forward").last().unwrap();
+    assert_eq!(dropped(), 0);
+    let into = format!("socat -u TCP:{}:22,connect-timeout=3 -", network.address(21));
+    assert_ne!(outside.run(&into).code, 0);
+    assert!(dropped() > 0);
+
+    // The cluster comes up through the bastion, the default jump host: the worker accepts SSH from no other private machine.
+    let key = |host: &Host| host.must("cut -d' ' -f1,2 /etc/ssh/ssh_host_ed25519_key.pub").trim().to_owned();
+    worker.must(&format!(
+        "for from in {} {}; do iptables -I INPUT -p tcp --dport 22 -s $from -j DROP; done",
+        first.address(),
+        network.address(11)
+    ));
+    first.configure(&format!(
+        "{}ssh: {{jumpHost: {{hostKeys: [{}]}}}}\ncontrolPlane: {{endpoint: \"{}:6443\"}}\n\
+         masters: [{{name: {}, address: {}}}]\nworkers: [{{name: {}, address: {}, hostKeys: [{}]}}]\n",
+        network.section(""),
+        key(bastion),
+        network.address(11),
+        first.name(),
+        network.address(11),
+        worker.name(),
+        network.address(21),
+        key(worker)
+    ));
+    cluster.up();
+    first.kubectl("wait --for=condition=Ready nodes --all --timeout=60s");
+    assert_eq!(first.kubectl("get nodes -o name").lines().count(), 2);
+
+    limits_new_connections(&network);
+
+    // A flushed table is loaded again, also by Debian's own service and at boot.
+    bastion.must("nft flush table inet nodeinit_bastion");
+    bastion.nodeinit("plan").exits(2).says(&["load table inet nodeinit_bastion"]);
+    bastion.nodeinit("up").exits(0);
+    assert_eq!(network.seen(first), bastion.address());
+    for verb in ["start", "restart", "reload", "stop"] {
+        bastion.must(&format!("systemctl {verb} nftables.service"));
+        bastion.until(&format!("the rules after a {verb}"), 10.0, "nft list table inet nodeinit_bastion");
+    }
+    bastion.cut_power();
+    bastion.boot();
+    network.connect_bastion();
+    assert_eq!(network.seen(worker), bastion.address());
+    bastion.nodeinit("plan").exits(0);
+
+    bastion.nodeinit("reset --yes").exits(0);
+    assert_eq!(network.seen(worker), "");
+    bastion.must(
+        "! nft list table inet nodeinit_bastion 2>/dev/null && grep -qx 0 /proc/sys/net/ipv4/ip_forward
+        [ ! -e /etc/ssh/sshd_config.d/10-nodeinit-bastion.conf ] && [ ! -e /etc/nodeinit/bastion.nft ]
+        [ ! -e /etc/systemd/system/nodeinit-bastion.service ] && [ ! -e /etc/sysctl.d/99-nodeinit-bastion.conf ]",
+    );
+}
+
+/// Runs while a low rate is set, which would also lock out the tests: one session sets it and restores the former one.
+fn limits_new_connections(network: &Network) {
+    let (file, low) = ("/etc/nodeinit/conf.d/50-test.yaml", network.section(", sshRate: 5"));
+    let script = format!(
+        "cp {file} /root/former; echo '{}' >{file}; nodeinit up; sleep 20; mv /root/former {file}; nodeinit up",
+        low.trim()
+    );
+    let limited = network.bastion.start(&script);
+    let ask = |address: &str| {
+        format!("for n in $(seq 12); do timeout 1 bash -c ': </dev/tcp/{address}/22' && echo open; done | wc -l")
+    };
+    let outside = format!("sleep 6; {}", ask(network.bastion.address()));
+    let open: usize = network.outside.must(&outside).trim().parse().unwrap();
+    assert!((1..=6).contains(&open), "{open} of 12");
+    limited.wait().exits(0);
+    let input = network.counted("input");
+    assert_eq!(input.len(), 2, "{input:?}");
+    let open: usize = network.outside.must(&ask(network.bastion.address())).trim().parse().unwrap();
+    assert_eq!(open, 12, "the former rate");
+}
