@@ -83,7 +83,8 @@ fn everything_is_set(host: &Host) {
         ("getent passwd alice | cut -d: -f7", "/bin/bash"),
         ("id -Gn alice | tr ' ' '\\n' | grep -x adm", "adm"),
         ("sudo -u alice sudo -n id -un", "root"),
-        ("stat -c '%U %a' /home/alice/.ssh/authorized_keys", "alice 600"),
+        ("stat -c '%U %a' /etc/ssh/authorized_keys.d/alice", "root 644"),
+        ("sshd -T -C user=alice | awk '/^authorizedkeysfile/ {print $NF}'", "/etc/ssh/authorized_keys.d/%u"),
         ("getent passwd games || echo none", "none"),
         ("getent shadow root | cut -d: -f2", HASH),
         (
@@ -102,7 +103,8 @@ fn everything_is_set(host: &Host) {
     ] {
         assert_eq!(host.must(script).trim(), expected, "{script}");
     }
-    host.must(&format!("grep -qF '{KEY}' /home/alice/.ssh/authorized_keys"));
+    host.must(&format!("grep -qF '{KEY}' /etc/ssh/authorized_keys.d/alice"));
+    host.must("grep -q \"^UUID=$(blkid -s UUID -o value /dev/loop7) /data\" /etc/fstab");
 }
 
 pub(crate) fn the_operating_system_is_set_up_changed_and_restored() {

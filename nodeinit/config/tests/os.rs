@@ -29,6 +29,12 @@ fn sshd_options_that_lock_nodeinit_out_are_refused() {
         ("debian", "AuthenticationMethods: password", true),
         ("debian", "AuthenticationMethods: publickey", false),
         ("debian", "AuthorizedKeysFile: /etc/keys", true),
+        ("debian", "DSAAuthentication: \"no\"", true),
+        ("debian", "UsePAM: \"no\"", true),
+        ("debian", "RevokedKeys: /missing", true),
+        ("debian", "AddressFamily: inet6", true),
+        ("debian", "MaxAuthTries: 0", true),
+        ("debian", "Ciphers: \"-aes*,chacha*\"", true),
         ("debian", "PubkeyAuthentication: '\"no\"'", true),
         ("debian", "PubkeyAuthentication: '= no'", true),
         ("debian", "DenyUsers: deb*", true),
@@ -45,6 +51,11 @@ fn sshd_options_that_lock_nodeinit_out_are_refused() {
         assert_eq!(!text.is_empty(), is_refused, "{user} {option}: {text}");
         assert!(text.is_empty() || text.contains("cluster.yaml:5:"), "{text}");
     }
+    let own = masters.replace("10.0.0.12}", "10.0.0.12, ssh: {user: root}}");
+    let text = problems(&format!("{own}ssh: {{user: debian}}\nos: {{sshd: {{PermitRootLogin: \"no\"}}}}\n"));
+    assert!(text.contains("logs in as debian and root"), "each machine can have its own user: {text}");
+    let text = problems("os: {ipv6: \"off\"}\nmasters: [{name: m1, address: \"fd00::11\"}]\n");
+    assert!(text.contains("masters[0].address is an IPv6 address"), "{text}");
     let text = problems("os: {sshd: {PermitRootLogin: \"no\"}}\n");
     assert_eq!(text, "", "a worker does not know the user");
 }
@@ -55,7 +66,12 @@ fn wrong_values_name_the_key_and_the_fix() {
         ("timezone: \"Europe Berlin\"", "os.timezone: \"Europe Berlin\" is not a time zone"),
         ("rootPasswordHash: hunter2", "os.rootPasswordHash: not a password hash"),
         ("users: [{name: a}, {name: a}]", "os.users[1].name: a is already set in os.users[0].name"),
-        ("users: [{name: root, remove: true}]", "os.users[0].remove: nodeinit needs the user root"),
+        ("users: [{name: root, remove: true}]", "os.users[0].remove: the machine needs the user root"),
+        ("users: [{name: sshd, remove: true}]", "os.users[0].remove: the machine needs the user sshd"),
+        ("files: [{path: /etc/sudoers.d/x, content: x}]", "os.files[0].path: other programs"),
+        ("units: [{name: ssh.service, enabled: false}]", "os.units[0].name: the machine"),
+        ("disks: [{device: /dev/vdb, mount: /home}]", "os.disks[0].mount: a disk there would hide"),
+        ("disks: [{device: /dev/vdb, mount: /data/}]", "os.disks[0].mount: not a plain path"),
         ("files: [{path: /a}]", "os.files[0]: needs either `content` or `source`"),
         ("files: [{path: /a, content: x, source: /b}]", "os.files[0]: needs either `content` or `source`"),
         ("files: [{path: /a, source: \"https://x/y\"}]", "`source` and `sha256` need each other"),

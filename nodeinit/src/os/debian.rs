@@ -52,11 +52,11 @@ pub(super) static DEBIAN: Distribution = Distribution {
             "DEBIAN_FRONTEND=noninteractive",
             "sh",
             "-c",
-            "set -e; all=$(apt-get -s upgrade | awk '/^Inst/ && /[Ss]ecurity/ {print $2}'); [ -z \"$all\" ] || \
+            "set -e; list=$(apt-get -s --with-new-pkgs upgrade); all=$(echo \"$list\" | awk '/^Inst/ && /[Ss]ecurity/ {print $2}'); [ -z \"$all\" ] || \
              apt-get -qy -o=DPkg::Lock::Timeout=300 -o=Dpkg::Options::=--force-confold --only-upgrade install $all",
         ],
         remove: &["dpkg", "--remove"],
-        query: &["dpkg-query", "--show", "--showformat=${db:Status-Status}"],
+        query: &["dpkg-query", "--show", "--showformat=${db:Status-Status} "],
         sources: &["/etc/apt/sources.list", "/etc/apt/sources.list.d"],
     }),
 };

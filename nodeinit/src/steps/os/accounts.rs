@@ -1,11 +1,23 @@
 //! Reads the users and groups of a machine from its files.
 
-use crate::host::files::{FileError, Files};
-use std::path::Path;
+use crate::{
+    context::Context,
+    host::files::{FileError, Files},
+};
+use std::{collections::BTreeSet, path::Path};
+
+/// The directory with the SSH keys of each user. Users cannot write to it, so that root follows no link of theirs.
+pub(super) const KEYS: &str = "/etc/ssh/authorized_keys.d";
+
+/// Returns the users with which nodeinit logs in to machines, and the one who has logged in to run it.
+pub(super) fn logs_in(cx: &Context) -> BTreeSet<String> {
+    let machines = cx.cluster.machines().filter_map(|(machine, _)| machine.ssh.user.clone());
+    let own = std::env::var("SUDO_USER").ok();
+    machines.chain(own).chain([cx.cluster.ssh.user.clone()]).collect()
+}
 
 /// A line of `/etc/passwd`.
 pub(super) struct Account {
-    pub(super) home: String,
     pub(super) shell: String,
     group: String,
 }
@@ -21,7 +33,7 @@ fn line(files: &Files, path: &str, field: usize, value: &str) -> Result<Option<V
 pub(super) fn account(files: &Files, name: &str) -> Result<Option<Account>, FileError> {
     let fields = line(files, "/etc/passwd", 0, name)?;
     let field = |fields: &[String], n: usize| fields.get(n).cloned().unwrap_or_default();
-    Ok(fields.map(|all| Account { group: field(&all, 3), home: field(&all, 5), shell: field(&all, 6) }))
+    Ok(fields.map(|all| Account { group: field(&all, 3), shell: field(&all, 6) }))
 }
 
 /// Returns the password hash of a user.

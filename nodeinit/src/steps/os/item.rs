@@ -2,7 +2,7 @@
 //! wanted. The journal records each change with the value before.
 
 use super::{
-    OsStep, fetched, program, setting,
+    OsStep, accounts, fetched, program, setting,
     want::{Run, Want, digest},
 };
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
     steps::undo,
 };
 use async_trait::async_trait;
-use std::{path::PathBuf, time::Duration};
+use std::{collections::BTreeSet, path::PathBuf, time::Duration};
 
 /// Limit for a program that runs after an undo.
 const UNDO_LIMIT: Duration = Duration::from_secs(120);
@@ -49,6 +49,7 @@ impl Step for Item {
         };
         let known = self.known(cx);
         let stale = stale(&known, &wants);
+        refuse_unmount(cx, &stale).await?;
         let mut changes = describe_undo(cx, &stale).await?;
         if changes.is_empty() && !stale.is_empty() {
             // Otherwise, a later `up` would undo what somebody else changes.
@@ -69,7 +70,9 @@ impl Step for Item {
         if !known.ran.is_empty() {
             self.record(cx, vec![Record::OsRan { item: self.name.into(), state: String::new() }]).await?;
         }
-        self.undo_keys(cx, stale(&known, &wants)).await?;
+        let stale = stale(&known, &wants);
+        refuse_unmount(cx, &stale).await?;
+        self.undo_keys(cx, stale).await?;
         let state = digest(&wants);
         for want in wants {
             if let Some(key) = want.key().filter(|key| known.set.iter().all(|(known, _)| known != key)) {
@@ -137,14 +140,18 @@ impl Item {
 
     /// Undoes changes, the last one first; then runs the programs that apply this.
     async fn undo_keys(&self, cx: &Context, keys: Vec<(String, Option<String>)>) -> Result<(), StepError> {
+        let mut failed = BTreeSet::new();
         for (key, before) in keys.iter().rev() {
-            if let Some(path) = key.strip_prefix("file ") {
+            if let Some(user) = accounts::logs_in(cx).iter().find(|user| is_of(key, user)) {
+                cx.report.note(self.name, format!("kept: nodeinit logs in as {user} ({key})"));
+            } else if let Some(path) = key.strip_prefix("file ") {
                 let (context, id, path) = (cx.clone(), self.id(), PathBuf::from(path));
                 blocking(move || undo::undo(&context, &id, &[path])).await?;
             } else if is_setting(key) && setting::now(cx, key).await? != *before {
                 // What cannot be undone is reported, and the rest is undone.
                 if let Err(error) = setting::set(cx, key, before.as_deref()).await {
-                    cx.report.note(self.name, format!("not undone: {error}"));
+                    cx.report.note(self.name, format!("not undone: {error}; the next run tries it again"));
+                    failed.insert(key.clone());
                 }
             }
         }
@@ -156,8 +163,36 @@ impl Item {
                 }
             }
         }
-        let undone = keys.into_iter().map(|(key, _)| Record::OsUndone { item: self.name.into(), key });
+        let undone = keys
+            .into_iter()
+            .filter(|(key, _)| !failed.contains(key))
+            .map(|(key, _)| Record::OsUndone { item: self.name.into(), key });
         self.record(cx, undone.collect()).await
+    }
+}
+
+/// Refuses to unmount a disk while the machine is in use: the data of etcd or of pods may be on it.
+async fn refuse_unmount(cx: &Context, stale: &[(String, Option<String>)]) -> Result<(), StepError> {
+    for (key, before) in stale {
+        if let Some(directory) = key.strip_prefix("mounted ")
+            && before.is_none()
+            && setting::now(cx, key).await?.is_some()
+        {
+            let what = format!("{directory} is mounted, but no disk in `os.disks` has this directory any more");
+            return Err(StepError::new(what).hint("add the disk again; or stop what uses it, and unmount it yourself"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a key of the journal decides if this user can log in.
+fn is_of(key: &str, user: &str) -> bool {
+    let (kind, of) = key.split_once(' ').unwrap_or((key, ""));
+    match kind {
+        "file" => of == format!("{}/{user}", accounts::KEYS) || of == format!("/etc/sudoers.d/nodeinit-{user}"),
+        "user" | "shell" => of == user,
+        "member" => of.split(' ').nth(1) == Some(user),
+        _ => false,
     }
 }
 

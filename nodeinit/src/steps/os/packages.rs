@@ -57,6 +57,13 @@ fn packages(cx: &Context) -> Result<Vec<Want>, StepError> {
     Ok(wants)
 }
 
+/// Returns a URL without a user name and a password.
+fn without_login(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    format!("{scheme}://{}{path}", authority.rsplit('@').next().unwrap_or_default())
+}
+
 /// Returns the URLs of the mirrors in the configuration of a package manager.
 fn mirrors(files: &Files, sources: &[&str]) -> Result<BTreeSet<String>, StepError> {
     let mut all = BTreeSet::new();
@@ -72,7 +79,7 @@ fn mirrors(files: &Files, sources: &[&str]) -> Result<BTreeSet<String>, StepErro
                 .filter(|line| !line.trim_start().starts_with('#'))
                 .flat_map(|line| line.split(['=', ' ', '\t', ',']));
             all.extend(
-                words.filter(|word| word.starts_with("http://") || word.starts_with("https://")).map(str::to_owned),
+                words.filter(|word| word.starts_with("http://") || word.starts_with("https://")).map(without_login),
             );
         }
     }

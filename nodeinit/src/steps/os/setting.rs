@@ -5,7 +5,10 @@ use super::{accounts, program, text};
 use crate::{
     context::{Context, blocking},
     engine::error::StepError,
-    host::{files::NewFile, kernel},
+    host::{
+        files::{Files, NewFile},
+        kernel,
+    },
     os::distribution,
 };
 use std::{
@@ -42,7 +45,7 @@ pub(super) async fn now(cx: &Context, key: &str) -> Result<Option<String>, StepE
             let Some(packages) = &distribution(&cx.files)?.packages else { return Ok(None) };
             // It fails if the package is not installed.
             let answer = cx.commands.run(&[packages.query, &[of]].concat(), LIMIT).await;
-            Ok(answer.ok().filter(|state| state.trim() == "installed"))
+            Ok(answer.ok().filter(|state| state.contains("installed") && !state.contains("not-installed")))
         }
         "filesystem" => signature(cx, of).await,
         _ => {
@@ -52,24 +55,36 @@ pub(super) async fn now(cx: &Context, key: &str) -> Result<Option<String>, StepE
     }
 }
 
-/// Returns the file system or the partition table of a device; `None` only if it has no signature at all.
+/// Returns the file system of a device with its UUID, or its other signatures; `None` only if it has no signature at all.
 async fn signature(cx: &Context, device: &str) -> Result<Option<String>, StepError> {
     // wipefs fails if it cannot read the device; blkid would not tell that from an empty one.
-    let found = cx.commands.run(&["wipefs", "--no-act", "--noheadings", "--output", "TYPE", device], LIMIT).await?;
-    let mut types: Vec<&str> = found.split_whitespace().collect();
-    types.sort_unstable();
-    types.dedup();
-    Ok(Some(types.join(" ")).filter(|types| !types.is_empty()))
+    let columns = ["wipefs", "--no-act", "--noheadings", "--output", "TYPE,UUID", device];
+    let found = cx.commands.run(&columns, LIMIT).await?;
+    let mut all: Vec<String> = found
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .filter(|line| !line.is_empty())
+        .collect();
+    all.sort_unstable();
+    all.dedup();
+    Ok(Some(all.join(", ")).filter(|all| !all.is_empty()))
 }
 
-/// Formats a device without any signature.
+/// Formats a device without any signature; `filesystem` is its type and its UUID.
 async fn format(cx: &Context, device: &str, filesystem: &str) -> Result<(), StepError> {
+    let (filesystem, uuid) = parts(filesystem);
     if let Some(found) = signature(cx, device).await? {
         let hint =
             "nodeinit never formats a disk with data: use another disk, or empty this one yourself (`wipefs --all`)";
         return Err(StepError::new(format!("os.disks: {device} is not empty: it has {found}")).hint(hint));
     }
-    program::run(cx, &[&format!("mkfs.{filesystem}"), device], INSTALL_LIMIT).await
+    let program = format!("mkfs.{filesystem}");
+    let id = if filesystem == "xfs" {
+        ["-m".to_owned(), format!("uuid={uuid}")]
+    } else {
+        ["-U".to_owned(), uuid.to_owned()]
+    };
+    program::run(cx, &[&program, &id[0], &id[1], device], INSTALL_LIMIT).await
 }
 
 fn in_files(cx: &Context, key: &str) -> Result<Option<String>, StepError> {
@@ -83,22 +98,35 @@ fn in_files(cx: &Context, key: &str) -> Result<Option<String>, StepError> {
             let (path, name) = parts(of);
             text::value(&files.read_text(path)?.unwrap_or_default(), name)
         }
-        "section" => text::section(&files.read_text(of)?.unwrap_or_default()),
+        "section" => text::section(&whole(of, files.read_text(of)?.unwrap_or_default())?),
         "sysctl" => kernel::sysctl(files, of)?,
         "owner" => accounts::owner(files, Path::new(of))?,
         "user" => accounts::account(files, of)?.map(|_| "present".into()),
         "shell" => accounts::account(files, of)?.map(|account| account.shell),
         "password" => accounts::password(files, of)?,
-        "mounted" => {
-            let table = files.read_text("/proc/self/mountinfo")?.unwrap_or_default();
-            table.lines().any(|line| line.split(' ').nth(4) == Some(of)).then(|| "yes".into())
-        }
+        "mounted" => is_mounted(files, of)?.then(|| "yes".into()),
         "member" => {
             let (group, user) = parts(of);
             accounts::is_member(files, group, user)?.then(|| "yes".into())
         }
         _ => None,
     })
+}
+
+/// Refuses a file in which the end of nodeinit's section is missing.
+fn whole(path: &str, text: String) -> Result<String, StepError> {
+    if text::is_cut(&text) {
+        let what = format!("{path} has the line `# BEGIN nodeinit` without `# END nodeinit`");
+        return Err(StepError::new(what)
+            .hint("write the line `# END nodeinit` after the lines of nodeinit, or remove them all"));
+    }
+    Ok(text)
+}
+
+/// Whether something is mounted on a directory.
+pub(super) fn is_mounted(files: &Files, directory: &str) -> Result<bool, StepError> {
+    let table = files.read_text("/proc/self/mountinfo")?.unwrap_or_default();
+    Ok(table.lines().any(|line| line.split(' ').nth(4) == Some(directory)))
 }
 
 /// Changes the value; `None` removes it.
@@ -139,7 +167,7 @@ pub(super) async fn set(cx: &Context, key: &str, value: Option<&str>) -> Result<
         }
         _ => {
             if let ("section" | "line", Some(directory)) = (kind, Path::new(first_of(of)).parent()) {
-                cx.make_directory(directory, if is_private(of) { 0o700 } else { 0o755 }).await?;
+                cx.make_directory(directory, 0o755).await?;
             }
             let (cx, key, value) = (cx.clone(), key.to_owned(), value.map(str::to_owned));
             blocking(move || set_in_files(&cx, &key, value.as_deref())).await
@@ -167,7 +195,10 @@ fn set_in_files(cx: &Context, key: &str, value: Option<&str>) -> Result<(), Step
             let (path, name) = parts(of);
             rewrite(cx, path, |text| text::with_value(text, name, value))?;
         }
-        ("section", _) => rewrite(cx, of, |text| text::with_section(text, value))?,
+        ("section", _) => {
+            whole(of, files.read_text(of)?.unwrap_or_default())?;
+            rewrite(cx, of, |text| text::with_section(text, value))?;
+        }
         ("sysctl", Some(value)) => kernel::set_sysctl(files, of, value)?,
         ("owner", Some(owner)) => {
             let Some(ids) = accounts::ids(files, owner)? else {
@@ -181,11 +212,6 @@ fn set_in_files(cx: &Context, key: &str, value: Option<&str>) -> Result<(), Step
     Ok(())
 }
 
-/// Whether a file belongs to a user, whose directory others must not write to.
-fn is_private(path: &str) -> bool {
-    path.ends_with("/authorized_keys")
-}
-
 /// Changes a part of a file that others write, too; its owner and its mode stay. Removes a file that becomes empty.
 fn rewrite(cx: &Context, path: &str, change: impl Fn(&str) -> String) -> Result<(), StepError> {
     // A link leads to the file to change, such as /etc/default/locale of Debian 13.
@@ -195,8 +221,7 @@ fn rewrite(cx: &Context, path: &str, change: impl Fn(&str) -> String) -> Result<
     if content.is_empty() {
         return Ok(cx.files.remove_file(&path)?);
     }
-    let otherwise = if is_private(&path.to_string_lossy()) { 0o600 } else { 0o644 };
-    let (mode, owner) = (cx.files.mode(&path).unwrap_or(otherwise), cx.files.owner(&path));
+    let (mode, owner) = (cx.files.mode(&path).unwrap_or(0o644), cx.files.owner(&path));
     cx.files.write(&[NewFile { mode, ..NewFile::public(&path, content) }])?;
     match owner.filter(|owner| cx.files.owner(&path).as_ref() != Some(owner)) {
         Some(owner) => Ok(cx.files.set_owner(&path, owner)?),
@@ -223,7 +248,7 @@ pub(super) fn describe(key: &str, value: Option<&str>) -> String {
         ("shell", Some(shell)) => format!("set the shell of {of} to {shell}"),
         ("member", Some(_)) => format!("add {second} to the group {first}"),
         ("member", None) => format!("remove {second} from the group {first}"),
-        ("filesystem", Some(filesystem)) => format!("format {of} with {filesystem}, if it is empty"),
+        ("filesystem", Some(filesystem)) => format!("format {of} with {}, if it is empty", first_of(filesystem)),
         ("mounted", Some(_)) => format!("mount {of}"),
         ("mounted", None) => format!("unmount {of}"),
         ("password", _) => format!("set the password hash of {of}"),

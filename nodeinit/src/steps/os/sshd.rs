@@ -1,6 +1,6 @@
 //! Options of sshd: written only if sshd accepts them together with the rest of its configuration, then reloaded.
 
-use super::{item::Item, want::Want};
+use super::{accounts, item::Item, want::Want};
 use crate::{context::Context, engine::error::StepError, os::distribution};
 
 const CONFIG: &str = "/etc/ssh/sshd_config";
@@ -14,7 +14,8 @@ pub(super) const ITEM: Item = Item { name: "os-sshd", title: "configure sshd", w
 
 fn wants(cx: &Context) -> Result<Vec<Want>, StepError> {
     let options = &cx.cluster.os.sshd;
-    if options.is_empty() {
+    let has_keys = cx.cluster.os.users.iter().any(|user| !user.remove && !user.keys.is_empty());
+    if options.is_empty() && !has_keys {
         return Ok(Vec::new());
     }
     let config = cx.files.read_text(CONFIG)?.unwrap_or_default();
@@ -24,12 +25,20 @@ fn wants(cx: &Context) -> Result<Vec<Want>, StepError> {
             && line.any(|path| path.starts_with(DIRECTORY))
     });
     if !is_included {
-        let hint = format!("write `Include {DIRECTORY}/*.conf` at the start of {CONFIG}, or remove `os.sshd`");
-        return Err(StepError::new(format!("os.sshd has no effect: {CONFIG} does not include {DIRECTORY}")).hint(hint));
+        let hint = format!(
+            "write `Include {DIRECTORY}/*.conf` at the start of {CONFIG}, or remove `os.sshd` and the keys in `os.users`"
+        );
+        return Err(StepError::new(format!(
+            "os.sshd and the keys in os.users have no effect: {CONFIG} does not include {DIRECTORY}"
+        ))
+        .hint(hint));
     }
-    let lines: String = options.iter().map(|(option, value)| format!("{option} {value}\n")).collect();
+    let mut lines: String = options.iter().map(|(option, value)| format!("{option} {value}\n")).collect();
+    if has_keys {
+        lines += &format!("AuthorizedKeysFile .ssh/authorized_keys .ssh/authorized_keys2 {}/%u\n", accounts::KEYS);
+    }
     let text = format!("# Written by nodeinit.\n{lines}");
-    let rejected = "sshd rejects the options in `os.sshd`: fix them; nothing was changed";
+    let rejected = "sshd rejects the options in `os.sshd`: fix them; sshd was not changed";
     Ok(vec![
         // Debian's sshd needs it, and it is missing while a socket starts sshd.
         Want::run(&["install", "-d", "-m", "0755", "/run/sshd"], rejected),

@@ -260,25 +260,22 @@ async fn users_are_created_and_passwords_never_are_arguments() {
 }
 
 #[tokio::test]
-async fn keys_are_added_and_other_keys_stay() {
-    let me = nix::unistd::getuid();
-    let passwd = format!("alice:x:{me}:{}::/home/alice:/bin/sh\n", nix::unistd::getgid());
-    let group = format!("alice:x:{}:\n", nix::unistd::getgid());
-    let config = format!("os: {{users: [{{name: alice, keys: [{KEY}]}}]}}\n");
-    let files =
-        [("/etc/passwd", passwd.as_str()), ("/etc/group", &group), ("/home/alice/.ssh/authorized_keys", "theirs\n")];
-    let machine = Machine::new(&config, &files);
+async fn keys_are_in_a_directory_of_root_and_those_of_the_login_user_stay() {
+    let config =
+        format!("os: {{users: [{{name: alice, keys: [{KEY}]}}, {{name: ops, keys: [{KEY}]}}]}}\nssh: {{user: ops}}\n");
+    let machine = Machine::new(&config, &[("/etc/ssh/sshd_config", "Include /etc/ssh/sshd_config.d/*.conf\n")]);
     machine.apply("os-users").await;
-    let keys = machine.text("/home/alice/.ssh/authorized_keys").unwrap();
-    assert!(keys.contains(KEY) && keys.ends_with("theirs\n"), "{keys}");
-    assert!(machine.plan("os-users").await.is_empty());
-    machine.undo("os-users").await;
-    assert_eq!(machine.text("/home/alice/.ssh/authorized_keys").unwrap(), "theirs\n");
-
-    machine.cx.files.remove_file("/home/alice/.ssh/authorized_keys").unwrap();
-    machine.cx.files.link(Path::new("/home/alice/.ssh/authorized_keys"), Path::new("/etc/passwd")).unwrap();
-    let error = item("os-users").apply(&machine.cx).await.unwrap_err().to_string();
-    assert!(error.contains("is a symbolic link"), "{error}");
+    assert_eq!(machine.text("/etc/ssh/authorized_keys.d/alice").unwrap(), format!("{KEY}\n"));
+    machine.apply("os-sshd").await;
+    let drop_in = machine.text("/etc/ssh/sshd_config.d/00-nodeinit.conf").unwrap();
+    assert!(
+        drop_in
+            .contains("AuthorizedKeysFile .ssh/authorized_keys .ssh/authorized_keys2 /etc/ssh/authorized_keys.d/%u\n")
+    );
+    let machine = machine.configured("ssh: {user: ops}\n");
+    machine.apply("os-users").await;
+    assert_eq!(machine.text("/etc/ssh/authorized_keys.d/alice"), None);
+    assert!(machine.text("/etc/ssh/authorized_keys.d/ops").is_some(), "nodeinit logs in as this user");
 }
 
 #[tokio::test]
@@ -409,10 +406,38 @@ async fn cas_journal_limits_and_rotation_are_files() {
 async fn an_empty_disk_is_formatted_and_mounted() {
     let config = "os: {disks: [{device: /dev/vdb, mount: /data}]}\n";
     let machine = Machine::new(config, &[("/dev/vdb", ""), ("/etc/fstab", "# theirs\n")]);
-    assert_eq!(machine.apply("os-disks").await, ["mkfs.ext4 /dev/vdb", "systemctl daemon-reload", "mount /data"]);
-    assert!(machine.text("/etc/fstab").unwrap().contains("/dev/vdb /data ext4 defaults,nofail 0 2\n"));
+    let ran = machine.apply("os-disks").await;
+    let [format, reload, mount] = &ran[..] else { panic!("{ran:?}") };
+    assert!(format.starts_with("mkfs.ext4 -U ") && format.ends_with(" /dev/vdb"), "{format}");
+    assert_eq!((reload.as_str(), mount.as_str()), ("systemctl daemon-reload", "mount /data"));
+    let uuid = format.split(' ').nth(2).unwrap();
+    assert_eq!(uuid.split('-').map(str::len).collect::<Vec<_>>(), [8, 4, 4, 4, 12]);
+    assert!(machine.text("/etc/fstab").unwrap().contains(&format!("UUID={uuid} /data ext4 defaults,nofail 0 2\n")));
     machine.undo("os-disks").await;
     assert_eq!(machine.text("/etc/fstab").unwrap(), "# theirs\n");
     let missing = Machine::new(config, &[]);
     assert!(item("os-disks").apply(&missing.cx).await.unwrap_err().to_string().contains("/dev/vdb does not exist"));
+    let used = Machine::new(config, &[("/dev/vdb", ""), ("/data/file", "")]);
+    assert!(item("os-disks").apply(&used.cx).await.unwrap_err().to_string().contains("/data is not empty"));
+    let cut = Machine::new(
+        config,
+        &[("/dev/vdb", ""), ("/etc/fstab", "# BEGIN nodeinit: do not edit; change cluster.yaml\n/dev/sda1 /\n")],
+    );
+    assert!(item("os-disks").apply(&cut.cx).await.unwrap_err().to_string().contains("without `# END nodeinit`"));
+}
+
+#[tokio::test]
+async fn a_mounted_disk_is_not_unmounted_while_the_machine_is_in_use() {
+    let config = "os: {disks: [{device: /dev/vdb, mount: /data}]}\n";
+    let machine = Machine::new(config, &[("/dev/vdb", "")]);
+    machine.apply("os-disks").await;
+    let table = "36 35 98:0 / /data rw,noatime - ext4 /dev/vdb rw\n";
+    for parent in machine.cx.files.missing_parents(Path::new("/proc/self/mountinfo")) {
+        machine.cx.files.make_directory(&parent, 0o755).unwrap();
+    }
+    machine.cx.files.write(&[NewFile::public("/proc/self/mountinfo", table)]).unwrap();
+    let machine = machine.configured("");
+    let error = item("os-disks").apply(&machine.cx).await.unwrap_err().to_string();
+    assert!(error.contains("/data is mounted, but no disk"), "{error}");
+    assert!(machine.text("/etc/fstab").unwrap().contains("/data"), "{error}");
 }

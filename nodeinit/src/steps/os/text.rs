@@ -23,13 +23,23 @@ pub(super) fn with_value(text: &str, key: &str, value: Option<&str>) -> String {
     joined(lines)
 }
 
+/// Whether the end of the section is missing, so that nobody can tell which lines are nodeinit's.
+pub(super) fn is_cut(text: &str) -> bool {
+    let mut inside = false;
+    for line in text.lines() {
+        inside = (inside || line == BEGIN) && line != END;
+    }
+    inside
+}
+
 /// Returns the lines of the section; `None` if there is none.
 pub(super) fn section(text: &str) -> Option<String> {
     let (_, rest) = text.split_once(&format!("{BEGIN}\n"))?;
     rest.split_once(END).map(|(section, _)| section.to_owned())
 }
 
-/// Returns the text with this section at its start, where its lines take precedence; or without a section.
+/// Returns the text with this section at its start, where its lines take precedence; or without a section. The text must not be
+/// [cut](is_cut).
 pub(super) fn with_section(text: &str, section: Option<&str>) -> String {
     let mut inside = false;
     let others = text.lines().filter(|line| {
@@ -72,6 +82,7 @@ mod tests {
         assert!(second.contains("10.0.0.12 m2\n") && !second.contains("m1"), "{second}");
         assert_eq!(with_section(&second, None), "127.0.0.1 localhost\n");
         assert_eq!(section("a\n"), None);
+        assert!(!is_cut(&first) && !is_cut("a\n") && is_cut(&first.replace("# END nodeinit\n", "")));
         assert_eq!(with_section("", None), "");
     }
 }

@@ -13,14 +13,14 @@ fn wants(cx: &Context) -> Result<Vec<Want>, StepError> {
         if user.remove {
             wants.push(Want::Set(format!("user {}", user.name), None));
         } else {
-            wants.extend(account(cx, user)?);
+            wants.extend(account(user));
         }
     }
     wants.extend(cx.cluster.os.root_password_hash.as_ref().map(|hash| Want::set("password root", hash)));
     Ok(wants)
 }
 
-fn account(cx: &Context, user: &OsUser) -> Result<Vec<Want>, StepError> {
+fn account(user: &OsUser) -> Vec<Want> {
     let name = &user.name;
     let mut wants = vec![Want::set(format!("user {name}"), "present")];
     if let Some(shell) = &user.shell {
@@ -35,18 +35,8 @@ fn account(cx: &Context, user: &OsUser) -> Result<Vec<Want>, StepError> {
         }));
     }
     if !user.keys.is_empty() {
-        let home = accounts::account(&cx.files, name)?.map_or_else(|| format!("/home/{name}"), |account| account.home);
-        let directory = Path::new(&home).join(".ssh");
-        let file = directory.join("authorized_keys");
-        // A user could lead root to a file of somebody else.
-        if let Some(link) = [&directory, &file].into_iter().find(|path| cx.files.link_target(path).is_some()) {
-            let what = format!("os.users: {} is a symbolic link", link.display());
-            return Err(StepError::new(what).hint(format!("replace it with a file or a directory of {name}")));
-        }
         let keys: String = user.keys.iter().map(|key| format!("{key}\n")).collect();
-        let owner = accounts::complete(&cx.files, name)?;
-        wants.push(Want::set(format!("section {}", file.display()), keys));
-        wants.extend([directory, file].map(|path| Want::set(format!("owner {}", path.display()), &owner)));
+        wants.push(Want::file(Path::new(accounts::KEYS).join(name), keys));
     }
-    Ok(wants)
+    wants
 }

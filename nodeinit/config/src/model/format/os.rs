@@ -155,9 +155,14 @@ pub(crate) fn template(text: &str) -> Result<(), Flaw> {
 
 fn file_source(text: &str) -> Result<(), Flaw> {
     let is_url = (text.starts_with("http://") || text.starts_with("https://"))
-        && !text.contains(|c: char| c.is_whitespace() || c.is_control());
+        && !text.contains(|c: char| c.is_whitespace() || c.is_control() || c == '@');
     let fits = is_url || absolute(text).is_ok();
-    verdict(fits, text, "an absolute path or an HTTP(S) URL", "write one such as https://files.example.org/agent.conf")
+    verdict(
+        fits,
+        text,
+        "an absolute path or an HTTP(S) URL without a password",
+        "write one such as https://files.example.org/agent.conf",
+    )
 }
 
 #[cfg(test)]
@@ -180,7 +185,7 @@ mod tests {
             (&DATA_SIZE, &["", "1", "G", "0G", "1GB", "-1M"]),
             (&NUMBER, &["", "10", "unlimited", "99999999999"]),
             (&TEMPLATE, &["${host}", "${name", "a ${}"]),
-            (&FILE_SOURCE, &["", "relative", "ftp://x", "https://a b"]),
+            (&FILE_SOURCE, &["", "relative", "ftp://x", "https://a b", "https://user:token@host/x"]),
         ] {
             for text in wrong {
                 assert!(!format.accepts(text), "{}: {text:?}", format.name);

@@ -7,7 +7,10 @@ use super::super::{
     },
     texts::{Argument, AuthorizedKey, SshdOption, User},
 };
-use std::{collections::HashMap, path::PathBuf};
+use std::{
+    collections::{BTreeSet, HashMap},
+    path::PathBuf,
+};
 
 keys! {
     /// A user of the machine.
@@ -27,23 +30,31 @@ keys! {
     }
 }
 
-/// The user with which the leading master logs in; `None` on a worker, whose configuration does not name it.
-fn login(place: &Place<'_, impl super::super::declare::Form>) -> Option<String> {
+/// The users with which the leading master logs in; none on a worker, whose configuration does not name them.
+fn logins(place: &Place<'_, impl super::super::declare::Form>) -> BTreeSet<String> {
     let all = place.all();
-    (!all.masters().items().is_empty()).then(|| all.ssh().user().value())?
+    let (masters, workers) = (all.masters().items(), all.workers().items());
+    if masters.is_empty() {
+        return BTreeSet::new();
+    }
+    let own = masters.iter().chain(&workers).filter_map(|machine| machine.ssh().user().value());
+    own.chain(all.ssh().user().value()).collect()
 }
+
+/// Users of the system without which nobody can log in.
+const SYSTEM: [&str; 5] = ["root", "sshd", "messagebus", "systemd-network", "systemd-resolve"];
 
 pub(super) fn users(place: &Place<'_, Vec<OsUser>>, verdict: &mut Verdict<'_>) {
     let mut names = HashMap::new();
-    let login = login(place);
+    let logins = logins(place);
     for user in place.items() {
         let name = user.name();
         refuse_twice(&mut names, &name, &mut verdict.errors);
         let removed = user.remove();
         if removed.value() == Some(true) {
             let name = name.value().unwrap_or_default();
-            if name == "root" || login.as_ref() == Some(&name) {
-                let what = format!("nodeinit needs the user {name}");
+            if SYSTEM.contains(&name.as_str()) || logins.contains(&name) {
+                let what = format!("the machine needs the user {name} for logins");
                 removed.report(&mut verdict.errors, what, "remove another user, or change `ssh.user` first");
             }
         }
@@ -51,43 +62,43 @@ pub(super) fn users(place: &Place<'_, Vec<OsUser>>, verdict: &mut Verdict<'_>) {
 }
 
 /// Options that nodeinit does not set: some end the part of the file that applies to everyone, others move the server.
-const NOT_HERE: [&str; 5] = ["match", "include", "port", "listenaddress", "hostkey"];
+const NOT_HERE: [&str; 8] =
+    ["match", "include", "port", "listenaddress", "addressfamily", "hostkey", "revokedkeys", "authorizedkeysfile"];
 
 /// What nodeinit's SSH client knows of each list of algorithms (`nodeinit/ssh/src/algorithms.rs`).
-const ALGORITHMS: [(&str, &[&str]); 4] = [
+const ALGORITHMS: [(&str, &[&str]); 5] = [
     ("kexalgorithms", &["mlkem768x25519-sha256", "curve25519-sha256", "ecdh-sha2-nistp256"]),
     ("ciphers", &["aes256-gcm@openssh.com", "aes128-gcm@openssh.com", "chacha20-poly1305@openssh.com", "aes256-ctr"]),
     ("pubkeyacceptedalgorithms", &["ssh-ed25519", "ecdsa-sha2-nistp256"]),
+    ("pubkeyacceptedkeytypes", &["ssh-ed25519", "ecdsa-sha2-nistp256"]),
     ("hostkeyalgorithms", &["ssh-ed25519", "ecdsa-sha2-nistp256"]),
 ];
 
 pub(super) fn sshd(place: &Place<'_, Dict<SshdOption, Argument>>, verdict: &mut Verdict<'_>) {
-    let (login, all) = (login(place), place.all());
-    let user = login.as_deref();
-    let leads = user.is_some() && all.masters().items().len() + all.workers().items().len() > 1;
+    let (users, all) = (logins(place), place.all());
+    let leads = !users.is_empty() && all.masters().items().len() + all.workers().items().len() > 1;
     for entry in place.entries() {
         // sshd also accepts quotes and an equals sign.
         let value = entry.node.scalar().unwrap_or_default().to_lowercase().replace(['"', '='], " ");
         let words: Vec<&str> = value.split_whitespace().collect();
         let is = |all: &[&str]| words.first().is_some_and(|word| all.contains(word));
-        let denies = |user: &str| {
-            words.iter().any(|word| word.contains(['*', '?', '!']) || word.split('@').next() == Some(user))
+        let denies = |user: &String| {
+            words.iter().any(|word| word.contains(['*', '?', '!']) || word.split('@').next() == Some(user.as_str()))
         };
         let key = entry.key.to_lowercase();
-        let lacks = |known: &[&str]| {
-            !value.trim().starts_with(['+', '^', '-']) && !value.split([',', ' ']).any(|word| known.contains(&word))
+        let lacks = |known: &[&str]| match value.trim().chars().next() {
+            Some('+' | '^') => false,
+            Some('-') => value.contains(['*', '?']),
+            _ => !value.split([',', ' ']).any(|word| known.contains(&word)),
         };
         let locks_out = match key.as_str() {
-            "pubkeyauthentication" => is(&["no"]),
-            "permitrootlogin" => user == Some("root") && is(&["no", "forced-commands-only"]),
+            "pubkeyauthentication" | "dsaauthentication" | "usepam" => is(&["no"]),
+            "permitrootlogin" => users.contains("root") && is(&["no", "forced-commands-only"]),
             "authenticationmethods" => !words.iter().any(|word| ["any", "publickey"].contains(word)),
-            "authorizedkeysfile" => {
-                !words.iter().any(|word| [".ssh/authorized_keys", "%h/.ssh/authorized_keys"].contains(word))
-            }
-            "allowusers" => user.is_some_and(|user| !words.contains(&user)),
-            "denyusers" => user.is_some_and(denies),
+            "allowusers" => users.iter().any(|user| !words.contains(&user.as_str())),
+            "denyusers" => users.iter().any(denies),
             "allowgroups" | "denygroups" | "forcecommand" | "chrootdirectory" => true,
-            "maxsessions" => is(&["0"]),
+            "maxsessions" | "maxauthtries" => is(&["0"]),
             key => ALGORITHMS.iter().any(|(option, known)| *option == key && lacks(known)),
         };
         let forbids_forwarding = match key.as_str() {
@@ -95,7 +106,9 @@ pub(super) fn sshd(place: &Place<'_, Dict<SshdOption, Argument>>, verdict: &mut 
             "disableforwarding" => leads && is(&["yes"]),
             _ => false,
         };
-        let (name, option) = (user.unwrap_or("the user of `ssh.user`"), place.value_of(&entry.key));
+        let names = users.iter().map(String::as_str).collect::<Vec<_>>().join(" and ");
+        let name = if names.is_empty() { "the user of `ssh.user`" } else { &names };
+        let option = place.value_of(&entry.key);
         let (what, remedy) = match () {
             () if NOT_HERE.contains(&key.as_str()) => (
                 format!("nodeinit does not set {}", entry.key),

@@ -30,11 +30,37 @@ keys! {
     }
 }
 
+/// Files that decide who can log in or what nodeinit knows, and what to use instead.
+const RESERVED: [(&str, &str); 17] = [
+    ("/etc/sudoers", "`os.users[].sudo`"),
+    ("/etc/sudoers.d", "`os.users[].sudo`"),
+    ("/etc/ssh", "`os.sshd` and `os.users[].keys`"),
+    ("/etc/pam.d", "the tools of the distribution"),
+    ("/etc/passwd", "`os.users`"),
+    ("/etc/shadow", "`os.users`"),
+    ("/etc/group", "`os.users[].groups`"),
+    ("/etc/fstab", "`os.disks`"),
+    ("/etc/hosts", "`os.hosts`"),
+    ("/etc/hostname", "`os.hostName`"),
+    ("/etc/resolv.conf", "`os.dns`"),
+    ("/etc/nodeinit", "`--config`, or write it yourself"),
+    ("/etc/kubernetes", "the keys of the components"),
+    ("/var/lib/nodeinit", "another directory"),
+    ("/var/lib/kubelet", "`kubelet.config`"),
+    ("/var/lib/etcd", "another directory"),
+    ("/proc", "`os.sysctls`"),
+];
+
 pub(super) fn files(place: &Place<'_, Vec<OsFile>>, verdict: &mut Verdict<'_>) {
     let (mut paths, errors) = (HashMap::new(), &mut verdict.errors);
     for file in place.items() {
         let (content, source, sha256) = (file.content(), file.source(), file.sha256());
         refuse_twice(&mut paths, &file.path(), errors);
+        if let Some((_, key)) =
+            file.path().value().and_then(|path| RESERVED.iter().find(|(start, _)| path.starts_with(start)))
+        {
+            file.path().report(errors, "other programs, or nodeinit itself, write this file", format!("use {key}"));
+        }
         if content.is_written() == source.is_written() {
             file.report(errors, "needs either `content` or `source`", "write exactly one of them");
         }
@@ -62,10 +88,64 @@ keys! {
     }
 }
 
+/// Units without which nobody reaches the machine, and those of nodeinit.
+const RESERVED_UNITS: [&str; 13] = [
+    "ssh.service",
+    "ssh.socket",
+    "sshd.service",
+    "sshd.socket",
+    "dbus.service",
+    "networking.service",
+    "NetworkManager.service",
+    "systemd-networkd.service",
+    "systemd-logind.service",
+    "kubelet.service",
+    "containerd.service",
+    "nodeinit.service",
+    "nodeinit-agent.service",
+];
+
+pub(super) fn units(place: &Place<'_, Vec<OsUnit>>, verdict: &mut Verdict<'_>) {
+    let mut names = HashMap::new();
+    for unit in place.items() {
+        let name = unit.name();
+        refuse_twice(&mut names, &name, &mut verdict.errors);
+        if name.value().is_some_and(|name| RESERVED_UNITS.contains(&name.as_str())) {
+            let what = "the machine, or nodeinit itself, needs this unit as it is";
+            name.report(&mut verdict.errors, what, "use another unit; a drop-in in `os.files` can change this one");
+        }
+    }
+}
+
+/// Directories that a mounted disk would hide from the system.
+const SYSTEM: [&str; 18] = [
+    "/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/opt", "/proc", "/root", "/run", "/sbin", "/srv",
+    "/sys", "/tmp", "/usr", "/var",
+];
+
+pub(super) fn disks(place: &Place<'_, Vec<Disk>>, verdict: &mut Verdict<'_>) {
+    let (mut devices, mut mounts) = (HashMap::new(), HashMap::new());
+    for disk in place.items() {
+        refuse_twice(&mut devices, &disk.device(), &mut verdict.errors);
+        refuse_twice(&mut mounts, &disk.mount(), &mut verdict.errors);
+        let text = disk.mount().value().map(|mount| mount.display().to_string()).unwrap_or_default();
+        let (what, remedy) = match text.as_str() {
+            text if SYSTEM.contains(&text) => {
+                ("a disk there would hide the files of the system", "choose a directory such as /data")
+            }
+            text if text.ends_with('/') || text.contains("//") || text.contains(char::is_whitespace) => {
+                ("not a plain path", "write it without spaces, and without `/` at its end")
+            }
+            _ => continue,
+        };
+        disk.mount().report(&mut verdict.errors, what, remedy);
+    }
+}
+
 keys! {
     /// A disk to format and mount.
     pub struct Disk {
-        /// The block device. Refused if it has a partition table, a file system or any other signature.
+        /// The block device. Refused if it has a partition table, a file system or any other signature that nodeinit did not write.
         "device" device: PathBuf = required, to all;
         /// Where it is mounted.
         "mount" mount: PathBuf = required, to all;

@@ -60,7 +60,7 @@ keys! {
         /// Further files.
         "files" files: Vec<OsFile>, example "[{path: /etc/example.conf, content: hello}]", to all => items::files;
         /// Further systemd units.
-        "units" units: Vec<OsUnit>, example "[{name: example.service, content: \"[Service]\"}]", to all;
+        "units" units: Vec<OsUnit>, example "[{name: example.service, content: \"[Service]\"}]", to all => items::units;
         /// CA certificates that programs on the machine trust, as PEM.
         "trustedCAs" trusted_cas: Vec<String> as Vec<PemCertificate>,
             example "[\"-----BEGIN CERTIFICATE-----\\nMIIB\\n-----END CERTIFICATE-----\\n\"]", to all;
@@ -71,7 +71,7 @@ keys! {
         /// Packages of the distribution.
         "packages" packages: Packages, to all;
         /// Disks to format and mount. A disk with any data is never formatted.
-        "disks" disks: Vec<Disk>, example "[{device: /dev/vdb, mount: /var/lib/etcd}]", to all;
+        "disks" disks: Vec<Disk>, example "[{device: /dev/vdb, mount: /var/lib/etcd}]", to all => items::disks;
     }
 }
 
@@ -184,9 +184,22 @@ fn swap(place: &Place<'_, Swap>, verdict: &mut Verdict<'_>) {
 }
 
 fn ipv6(place: &Place<'_, Ipv6>, verdict: &mut Verdict<'_>) {
-    let pods = place.all().network().pod_cidr();
-    if place.value() == Some(Ipv6::Off) && pods.value().is_some_and(|net| net.addr().is_ipv6()) {
-        let what = format!("{} is an IPv6 network", pods.path);
-        place.report(&mut verdict.errors, what, "remove it, or use IPv4 in `network`");
+    if place.value() != Some(Ipv6::Off) {
+        return;
+    }
+    let all = place.all();
+    for network in [all.network().pod_cidr(), all.network().service_cidr()] {
+        if network.value().is_some_and(|net| net.addr().is_ipv6()) {
+            let what = format!("{} is an IPv6 network", network.path);
+            place.report(&mut verdict.errors, what, "remove it, or use IPv4 in `network`");
+        }
+    }
+    for machine in all.masters().items().iter().chain(&all.workers().items()) {
+        for address in [machine.address(), machine.ssh().address()] {
+            if address.value().is_some_and(|address| address.is_ipv6()) {
+                let what = format!("{} is an IPv6 address", address.path);
+                place.report(&mut verdict.errors, what, "remove it, or use IPv4 addresses");
+            }
+        }
     }
 }
