@@ -1,6 +1,9 @@
 //! Translates the configuration of other tools: what nodeinit has a key for; the rest is listed.
 
-use crate::{Layer, load, model, text::yaml};
+use crate::{
+    Layer, load, model,
+    text::{tree::below, yaml},
+};
 use serde_json::{Map, Value, json};
 
 /// The tools whose files are understood.
@@ -91,40 +94,118 @@ impl Translation {
     fn drop_refused(&mut self) {
         self.set("apiVersion", Some(json!(model::API_VERSION)));
         self.set("kind", Some(json!(model::KIND)));
-        // Each round removes at least one value.
-        for _ in 0..1000 {
+        loop {
             let text = Value::Object(self.config.clone()).to_string();
             let Err(problems) = load(&[Layer::file("imported", text)]) else { return };
-            let before = self.notes.len();
-            for problem in problems.0 {
-                if remove(&mut self.config, &problem.path) {
-                    self.note(format!("{} is left out: {}; {}", problem.path, problem.what, problem.remedy));
+            let mut problems: Vec<_> = problems.0.into_iter().map(|problem| (steps(&problem.path), problem)).collect();
+            // The last entry of a list first: the indexes of the others stay true.
+            problems.sort_by(|(a, _), (b, _)| b.cmp(a));
+            let (mut removed, mut notes) = (Vec::<Vec<Step>>::new(), Vec::new());
+            for (path, problem) in &problems {
+                if removed.iter().any(|gone| path.starts_with(gone)) {
+                    continue;
+                }
+                if let Some((place, value)) = remove(&mut self.config, path) {
+                    let (what, remedy) = (&problem.what, &problem.remedy);
+                    notes.push(format!("{} is left out (it was {value}): {what}; {remedy}", written(&place)));
+                    removed.push(place);
                 }
             }
-            if self.notes.len() == before {
+            self.notes.extend(notes.into_iter().rev());
+            // Each round removes at least one value, or is the last one.
+            if removed.is_empty() {
+                self.notes.extend(problems.iter().rev().map(|(_, problem)| {
+                    let place = if problem.path.is_empty() { "the configuration" } else { &problem.path };
+                    format!("{place} needs a change: {}; {}", problem.what, problem.remedy)
+                }));
                 return;
             }
         }
     }
 }
 
-/// Removes the value at a path such as `masters[0].name`: the innermost key of a map. Returns whether there was one.
-fn remove(map: &mut Map<String, Value>, path: &str) -> bool {
-    let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
-    let (key, index) = match first.split_once('[') {
-        Some((key, index)) => (key, index.trim_end_matches(']').parse::<usize>().ok()),
-        None => (first, None),
-    };
-    let inner = map.get_mut(key).and_then(|value| match index {
-        Some(index) => value.get_mut(index),
-        None => Some(value),
-    });
-    if let (Some(rest), Some(Value::Object(inner))) = (rest, inner)
-        && remove(inner, rest)
-    {
-        return true;
+/// A part of a path such as `masters[0].name` or `os.sysctls["vm.swappiness"]`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+/// Reads a path as `below` writes it.
+fn steps(path: &str) -> Vec<Step> {
+    let (mut steps, mut rest) = (Vec::new(), path);
+    while !rest.is_empty() {
+        if let Some(quoted) = rest.strip_prefix("[\"") {
+            let (key, after) = quoted_key(quoted);
+            steps.push(Step::Key(key));
+            rest = after.strip_prefix(']').unwrap_or(after);
+        } else if let Some((index, after)) = rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            steps.push(index.parse().map_or_else(|_| Step::Key(index.to_owned()), Step::Index));
+            rest = after;
+        } else {
+            rest = rest.strip_prefix('.').unwrap_or(rest);
+            // At least one character, so that this ends.
+            let first = rest.chars().next().map_or(0, char::len_utf8);
+            let end = rest[first..].find(['.', '[']).map_or(rest.len(), |end| end + first);
+            steps.push(Step::Key(rest[..end].to_owned()));
+            rest = &rest[end..];
+        }
     }
-    map.remove(key).is_some()
+    steps
+}
+
+/// Reads a key up to its closing quote, with the escapes of `{:?}`. Returns it with the text behind the quote.
+fn quoted_key(text: &str) -> (String, &str) {
+    let (mut key, mut chars) = (String::new(), text.chars());
+    while let Some(next) = chars.next() {
+        match next {
+            '"' => break,
+            '\\' => match chars.next() {
+                Some('n') => key.push('\n'),
+                Some('r') => key.push('\r'),
+                Some('t') => key.push('\t'),
+                Some('0') => key.push('\0'),
+                Some('u') => {
+                    let digits: String = chars.by_ref().take_while(|c| *c != '}').filter(|c| *c != '{').collect();
+                    key.extend(u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32));
+                }
+                other => key.extend(other),
+            },
+            _ => key.push(next),
+        }
+    }
+    (key, chars.as_str())
+}
+
+fn written(path: &[Step]) -> String {
+    path.iter().fold(String::new(), |text, step| match step {
+        Step::Key(key) => below(&text, key),
+        Step::Index(index) => format!("{text}[{index}]"),
+    })
+}
+
+/// Removes the value at a path; if it is missing, the innermost entry of a list on the path. Returns what was removed, and its place.
+fn remove(config: &mut Map<String, Value>, path: &[Step]) -> Option<(Vec<Step>, Value)> {
+    let mut whole = Value::Object(std::mem::take(config));
+    let is_entry = |length: &usize| matches!(path[length - 1], Step::Index(_));
+    let lengths = std::iter::once(path.len()).chain((1..path.len()).rev().filter(is_entry));
+    let removed = lengths.filter(|length| *length > 0).find_map(|length| {
+        let (last, parents) = path[..length].split_last()?;
+        let parent = parents.iter().try_fold(&mut whole, |value, step| match step {
+            Step::Key(key) => value.get_mut(key),
+            Step::Index(index) => value.get_mut(index),
+        })?;
+        let value = match (last, parent) {
+            (Step::Key(key), Value::Object(map)) => map.remove(key),
+            (Step::Index(index), Value::Array(list)) => (*index < list.len()).then(|| list.remove(*index)),
+            _ => None,
+        }?;
+        Some((path[..length].to_vec(), value))
+    });
+    if let Value::Object(map) = whole {
+        *config = map;
+    }
+    removed
 }
 
 /// Takes the value at a path out of the other tool's document.
@@ -359,7 +440,8 @@ mod tests {
 
         let older =
             "apiVersion: kubeadm.k8s.io/v1beta3\nkind: ClusterConfiguration\nscheduler: {extraArgs: {v: \"4\"}}\n";
-        let older = import(Tool::Kubeadm, older).unwrap().config;
+        let Imported { config: older, notes } = import(Tool::Kubeadm, older).unwrap();
+        assert!(notes.is_empty(), "{notes:?}");
         assert_eq!(older.pointer("/scheduler/extraArgs/v"), Some(&json!("4")));
         assert!(import(Tool::Kubeadm, "kind: Pod\n").is_err());
     }
@@ -379,5 +461,37 @@ mod tests {
         assert_eq!(value("/network/podCIDR"), "10.9.0.0/16");
         let said = |part: &str| notes.iter().any(|note| note.contains(part));
         assert!(said("kubernetes.version is left out") && said("calico") && said("installFlags"), "{notes:?}");
+    }
+
+    #[test]
+    fn only_the_refused_entry_of_a_list_is_left_out() {
+        let mut found = Translation::default();
+        let machine = |name: &str, address: &str| json!({ "name": name, "address": address });
+        found.set("controlPlane.certSANs", Some(json!(["a.example.org", "b.example.org", "not a name"])));
+        found.set(
+            "masters",
+            Some(json!([machine("m1", "10.0.0.11"), machine("M_2", "10.0.0.12"), machine("m3", "10.0.0.13")])),
+        );
+        found.set("os.sysctls", Some(json!({ "vm.swappiness": "10", "vm.no\"such": {} })));
+        found.drop_refused();
+        let config = Value::Object(found.config);
+        assert_eq!(config["controlPlane"]["certSANs"], json!(["a.example.org", "b.example.org"]));
+        assert_eq!(config["masters"], json!([machine("m1", "10.0.0.11"), machine("m3", "10.0.0.13")]));
+        assert_eq!(config["os"]["sysctls"], json!({ "vm.swappiness": "10" }));
+        load(&[Layer::file("imported", config.to_string())]).unwrap();
+        let said =
+            |part: &str| assert!(found.notes.iter().any(|note| note.contains(part)), "{part}: {:?}", found.notes);
+        said("controlPlane.certSANs[2] is left out (it was \"not a name\")");
+        said("masters[1].name is left out (it was \"M_2\")");
+        said("masters[1] is left out (it was {\"address\":\"10.0.0.12\"})");
+        said(r#"os.sysctls["vm.no\"such"] is left out (it was {})"#);
+    }
+
+    #[test]
+    fn what_cannot_be_left_out_is_noted() {
+        let mut found = Translation::default();
+        found.set("openstack.flavor", Some(json!("small")));
+        found.drop_refused();
+        assert!(found.notes.iter().any(|note| note.contains("needs a change")), "{:?}", found.notes);
     }
 }
