@@ -53,7 +53,7 @@ _arguments "${_arguments_options[@]}" : \
 (plan)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
 '(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
@@ -70,13 +70,13 @@ json\:"One JSON object a line"))' \
 (apply)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
 '(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
-'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default NAME.kubeconfig, where NAME is the cluster'\''s name]:FILE:_files' \
+'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default NAME.kubeconfig, where NAME is the cluster'\''s name; with --cluster, clusters/NAME.kubeconfig]:FILE:_files' \
 '--resources-only[Manage the resources only, not the machines]' \
 '--yes[Do not ask for confirmation]' \
 '--break-lock[Take over the cluster'\''s lock; use it only if the run that holds the lock is dead]' \
@@ -92,7 +92,7 @@ json\:"One JSON object a line"))' \
 (status)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
 '(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
@@ -110,7 +110,7 @@ json\:"One JSON object a line"))' \
 (timeline)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
 '-o+[The form of the timeline]:OUTPUT:((text\:"Plain text for a terminal"
 svg\:"An SVG picture"
 html\:"An HTML page with the picture and a table"
@@ -131,7 +131,7 @@ json\:"One JSON object with the run and its steps"))' \
 (destroy)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
 '(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
@@ -150,7 +150,7 @@ json\:"One JSON object a line"))' \
 (userdata)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
 '(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
@@ -169,7 +169,7 @@ json\:"One JSON object a line"))' \
 _arguments "${_arguments_options[@]}" : \
 '--out=[Write the secrets to this file, mode 0600, instead of printing them]:FILE:_files' \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
 '(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
@@ -205,13 +205,13 @@ _arguments "${_arguments_options[@]}" : \
             (add)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
 '(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
-'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default NAME.kubeconfig, where NAME is the cluster'\''s name]:FILE:_files' \
+'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default NAME.kubeconfig, where NAME is the cluster'\''s name; with --cluster, clusters/NAME.kubeconfig]:FILE:_files' \
 '--break-lock[Take over the cluster'\''s lock; use it only if the run that holds the lock is dead]' \
 '--resources-only[Manage the resources only, not the machines]' \
 '(-q --quiet)-v[Also write debug detail to standard error, such as each request to the cloud]' \
@@ -226,13 +226,13 @@ json\:"One JSON object a line"))' \
 (remove)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
 '(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
-'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default NAME.kubeconfig, where NAME is the cluster'\''s name]:FILE:_files' \
+'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default NAME.kubeconfig, where NAME is the cluster'\''s name; with --cluster, clusters/NAME.kubeconfig]:FILE:_files' \
 '--break-lock[Take over the cluster'\''s lock; use it only if the run that holds the lock is dead]' \
 '--resources-only[Manage the resources only, not the machines]' \
 '--force[Proceed even if etcd loses quorum or pods without a controller are deleted; pods that a budget protects are tried until the deadline]' \
@@ -248,13 +248,13 @@ json\:"One JSON object a line"))' \
 (replace)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
 '(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
-'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default NAME.kubeconfig, where NAME is the cluster'\''s name]:FILE:_files' \
+'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default NAME.kubeconfig, where NAME is the cluster'\''s name; with --cluster, clusters/NAME.kubeconfig]:FILE:_files' \
 '--yes[Do not ask for confirmation]' \
 '--break-lock[Take over the cluster'\''s lock; use it only if the run that holds the lock is dead]' \
 '(-q --quiet)-v[Also write debug detail to standard error, such as each request to the cloud]' \
@@ -323,13 +323,13 @@ _arguments "${_arguments_options[@]}" : \
             (add)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
 '(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
-'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default NAME.kubeconfig, where NAME is the cluster'\''s name]:FILE:_files' \
+'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default NAME.kubeconfig, where NAME is the cluster'\''s name; with --cluster, clusters/NAME.kubeconfig]:FILE:_files' \
 '--break-lock[Take over the cluster'\''s lock; use it only if the run that holds the lock is dead]' \
 '--resources-only[Manage the resources only, not the machines]' \
 '(-q --quiet)-v[Also write debug detail to standard error, such as each request to the cloud]' \
@@ -344,13 +344,13 @@ json\:"One JSON object a line"))' \
 (remove)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
 '(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
-'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default NAME.kubeconfig, where NAME is the cluster'\''s name]:FILE:_files' \
+'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default NAME.kubeconfig, where NAME is the cluster'\''s name; with --cluster, clusters/NAME.kubeconfig]:FILE:_files' \
 '--break-lock[Take over the cluster'\''s lock; use it only if the run that holds the lock is dead]' \
 '--resources-only[Manage the resources only, not the machines]' \
 '--force[Proceed even if etcd loses quorum or pods without a controller are deleted; pods that a budget protects are tried until the deadline]' \
@@ -366,13 +366,13 @@ json\:"One JSON object a line"))' \
 (replace)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
 '(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
 '--output=[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
-'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default NAME.kubeconfig, where NAME is the cluster'\''s name]:FILE:_files' \
+'--kubeconfig=[Where to write the administrator'\''s kubeconfig; by default NAME.kubeconfig, where NAME is the cluster'\''s name; with --cluster, clusters/NAME.kubeconfig]:FILE:_files' \
 '--yes[Do not ask for confirmation]' \
 '--break-lock[Take over the cluster'\''s lock; use it only if the run that holds the lock is dead]' \
 '(-q --quiet)-v[Also write debug detail to standard error, such as each request to the cloud]' \

@@ -25,7 +25,7 @@ use machines::Machine;
 use nodeinit_config::{Layer, Loaded, cluster::Role, load};
 use nodeinit_protocol::{Exit, version};
 use nodeinit_screen::tell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The file of the configuration, if none is named.
 const FILES: &str = "cluster.yaml";
@@ -125,19 +125,21 @@ struct Configuration {
     #[arg(long, value_name = "FILE", default_value = FILES)]
     config: Vec<PathBuf>,
     /// Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of
-    /// NAME; only clusters/NAME.yaml must exist. The secrets bundle is clusters/NAME.secrets.yaml
+    /// NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml
     #[arg(long, value_name = "NAME", conflicts_with = "config", value_parser = folder::name)]
     cluster: Option<String>,
 }
 
 impl Configuration {
     fn read(&self) -> Result<Loaded, Error> {
-        let Some(name) = &self.cluster else { return read(&self.config) };
-        let mut files = folder::files(name);
-        let own = files.pop();
-        files.retain(|path| path.exists());
-        files.extend(own);
-        read(&files)
+        match &self.cluster {
+            Some(name) => {
+                let loaded = read(&folder::layers(Path::new(""), name)?)?;
+                folder::owns_its_id(name, &loaded)?;
+                Ok(loaded)
+            }
+            None => read(&self.config.iter().map(|path| layer(path)).collect::<Result<Vec<_>, Error>>()?),
+        }
     }
 }
 
@@ -162,12 +164,17 @@ impl Source {
     fn secrets(&self) -> PathBuf {
         self.configuration.cluster.as_deref().map_or_else(|| self.secrets.clone(), folder::secrets)
     }
+
+    /// How the paths of the files begin that `apply` writes for the cluster with this name in its configuration.
+    fn beside(&self, name: &str) -> String {
+        self.configuration.cluster.as_deref().map_or_else(|| name.to_owned(), folder::beside)
+    }
 }
 
 /// Files on the operator's machine.
 #[derive(Args, Default)]
 struct Operator {
-    /// Where to write the administrator's kubeconfig; by default NAME.kubeconfig, where NAME is the cluster's name
+    /// Where to write the administrator's kubeconfig; by default NAME.kubeconfig, where NAME is the cluster's name; with --cluster, clusters/NAME.kubeconfig
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// Manage the resources only, not the machines
@@ -283,16 +290,16 @@ fn print_version(format: Format) {
     });
 }
 
-fn read(files: &[PathBuf]) -> Result<Loaded, Error> {
-    let layer = |path: &PathBuf| {
-        let bytes = std::fs::read(path).map_err(|e| Error::Configuration {
-            what: format!("cannot read {}: {e}", path.display()),
-            remedy: "pass the configuration file with --config, or the cluster's name with --cluster".to_owned(),
-        })?;
-        Ok(Layer::file(path.display().to_string(), bytes))
-    };
-    let layers = files.iter().map(layer).collect::<Result<Vec<_>, Error>>()?;
-    let loaded = load(&layers)?;
+fn layer(path: &Path) -> Result<Layer, Error> {
+    let bytes = std::fs::read(path).map_err(|e| Error::Configuration {
+        what: format!("cannot read {}: {e}", path.display()),
+        remedy: "pass the configuration file with --config, or the cluster's name with --cluster".to_owned(),
+    })?;
+    Ok(Layer::file(path.display().to_string(), bytes))
+}
+
+fn read(layers: &[Layer]) -> Result<Loaded, Error> {
+    let loaded = load(layers)?;
     for warning in &loaded.warnings {
         tell(&format!("warning: {warning}\n  hint:  {}", warning.remedy));
     }
@@ -302,7 +309,6 @@ fn read(files: &[PathBuf]) -> Result<Loaded, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::Path;
 
     #[test]
     fn each_command_has_an_example_that_parses_and_a_page_that_exists() {

@@ -1,6 +1,9 @@
 //! Translates the configuration of other tools: what nodeinit has a key for; the rest is listed.
 
-use crate::{Layer, load, model, text::yaml};
+use crate::{
+    Layer, load, model,
+    text::{tree::below, yaml},
+};
 use serde_json::{Map, Value, json};
 
 /// The tools whose files are understood.
@@ -91,40 +94,118 @@ impl Translation {
     fn drop_refused(&mut self) {
         self.set("apiVersion", Some(json!(model::API_VERSION)));
         self.set("kind", Some(json!(model::KIND)));
-        // Each round removes at least one value.
-        for _ in 0..1000 {
+        loop {
             let text = Value::Object(self.config.clone()).to_string();
             let Err(problems) = load(&[Layer::file("imported", text)]) else { return };
-            let before = self.notes.len();
-            for problem in problems.0 {
-                if remove(&mut self.config, &problem.path) {
-                    self.note(format!("{} is left out: {}; {}", problem.path, problem.what, problem.remedy));
+            let mut problems: Vec<_> = problems.0.into_iter().map(|problem| (steps(&problem.path), problem)).collect();
+            // The last entry of a list first: the indexes of the others stay true.
+            problems.sort_by(|(a, _), (b, _)| b.cmp(a));
+            let (mut removed, mut notes) = (Vec::<Vec<Step>>::new(), Vec::new());
+            for (path, problem) in &problems {
+                if removed.iter().any(|gone| path.starts_with(gone)) {
+                    continue;
+                }
+                if let Some((place, value)) = remove(&mut self.config, path) {
+                    let (what, remedy) = (&problem.what, &problem.remedy);
+                    notes.push(format!("{} is left out (it was {value}): {what}; {remedy}", written(&place)));
+                    removed.push(place);
                 }
             }
-            if self.notes.len() == before {
+            self.notes.extend(notes.into_iter().rev());
+            // Each round removes at least one value, or is the last one.
+            if removed.is_empty() {
+                self.notes.extend(problems.iter().rev().map(|(_, problem)| {
+                    let place = if problem.path.is_empty() { "the configuration" } else { &problem.path };
+                    format!("{place} needs a change: {}; {}", problem.what, problem.remedy)
+                }));
                 return;
             }
         }
     }
 }
 
-/// Removes the value at a path such as `masters[0].name`: the innermost key of a map. Returns whether there was one.
-fn remove(map: &mut Map<String, Value>, path: &str) -> bool {
-    let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
-    let (key, index) = match first.split_once('[') {
-        Some((key, index)) => (key, index.trim_end_matches(']').parse::<usize>().ok()),
-        None => (first, None),
-    };
-    let inner = map.get_mut(key).and_then(|value| match index {
-        Some(index) => value.get_mut(index),
-        None => Some(value),
-    });
-    if let (Some(rest), Some(Value::Object(inner))) = (rest, inner)
-        && remove(inner, rest)
-    {
-        return true;
+/// A part of a path such as `masters[0].name` or `os.sysctls["vm.swappiness"]`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+/// Reads a path as `below` writes it.
+fn steps(path: &str) -> Vec<Step> {
+    let (mut steps, mut rest) = (Vec::new(), path);
+    while !rest.is_empty() {
+        if let Some(quoted) = rest.strip_prefix("[\"") {
+            let (key, after) = quoted_key(quoted);
+            steps.push(Step::Key(key));
+            rest = after.strip_prefix(']').unwrap_or(after);
+        } else if let Some((index, after)) = rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            steps.push(index.parse().map_or_else(|_| Step::Key(index.to_owned()), Step::Index));
+            rest = after;
+        } else {
+            rest = rest.strip_prefix('.').unwrap_or(rest);
+            // At least one character, so that this ends.
+            let first = rest.chars().next().map_or(0, char::len_utf8);
+            let end = rest[first..].find(['.', '[']).map_or(rest.len(), |end| end + first);
+            steps.push(Step::Key(rest[..end].to_owned()));
+            rest = &rest[end..];
+        }
     }
-    map.remove(key).is_some()
+    steps
+}
+
+/// Reads a key up to its closing quote, with the escapes of `{:?}`. Returns it with the text behind the quote.
+fn quoted_key(text: &str) -> (String, &str) {
+    let (mut key, mut chars) = (String::new(), text.chars());
+    while let Some(next) = chars.next() {
+        match next {
+            '"' => break,
+            '\\' => match chars.next() {
+                Some('n') => key.push('\n'),
+                Some('r') => key.push('\r'),
+                Some('t') => key.push('\t'),
+                Some('0') => key.push('\0'),
+                Some('u') => {
+                    let digits: String = chars.by_ref().take_while(|c| *c != '}').filter(|c| *c != '{').collect();
+                    key.extend(u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32));
+                }
+                other => key.extend(other),
+            },
+            _ => key.push(next),
+        }
+    }
+    (key, chars.as_str())
+}
+
+fn written(path: &[Step]) -> String {
+    path.iter().fold(String::new(), |text, step| match step {
+        Step::Key(key) => below(&text, key),
+        Step::Index(index) => format!("{text}[{index}]"),
+    })
+}
+
+/// Removes the value at a path; if it is missing, the innermost entry of a list on the path. Returns what was removed, and its place.
+fn remove(config: &mut Map<String, Value>, path: &[Step]) -> Option<(Vec<Step>, Value)> {
+    let mut whole = Value::Object(std::mem::take(config));
+    let is_entry = |length: &usize| matches!(path[length - 1], Step::Index(_));
+    let lengths = std::iter::once(path.len()).chain((1..path.len()).rev().filter(is_entry));
+    let removed = lengths.filter(|length| *length > 0).find_map(|length| {
+        let (last, parents) = path[..length].split_last()?;
+        let parent = parents.iter().try_fold(&mut whole, |value, step| match step {
+            Step::Key(key) => value.get_mut(key),
+            Step::Index(index) => value.get_mut(index),
+        })?;
+        let value = match (last, parent) {
+            (Step::Key(key), Value::Object(map)) => map.remove(key),
+            (Step::Index(index), Value::Array(list)) => (*index < list.len()).then(|| list.remove(*index)),
+            _ => None,
+        }?;
+        Some((path[..length].to_vec(), value))
+    });
+    if let Value::Object(map) = whole {
+        *config = map;
+    }
+    removed
 }
 
 /// Takes the value at a path out of the other tool's document.
@@ -144,18 +225,47 @@ fn take_text(document: &mut Value, path: &str) -> Option<String> {
     }
 }
 
-/// Reads flags: a map, or a list of names and values. Source: kubeadm.k8s.io/v1beta3 and v1beta4.
-fn flags(found: Option<Value>) -> Option<Value> {
+/// Takes flags: a map, or a list of names and values. Source: kubeadm.k8s.io/v1beta3 and v1beta4.
+fn flags(document: &mut Value, path: &str, to: &str, found: &mut Translation) {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let flags: Map<String, Value> = match found? {
-        Value::Object(map) => map.iter().map(|(key, value)| (key.clone(), json!(text(value)))).collect(),
-        Value::Array(list) => list
-            .iter()
-            .filter_map(|flag| Some((flag["name"].as_str()?.to_owned(), json!(text(&flag["value"])))))
-            .collect(),
-        _ => return None,
-    };
-    (!flags.is_empty()).then_some(Value::Object(flags))
+    let mut flags = Map::new();
+    match take(document, path) {
+        Some(Value::Object(map)) => {
+            flags.extend(
+                map.iter().filter(|(_, value)| !value.is_null()).map(|(key, value)| (key.clone(), json!(text(value)))),
+            );
+        }
+        Some(Value::Array(list)) => {
+            for flag in &list {
+                let (Some(name), Some(value)) = (flag.get("name").and_then(Value::as_str), flag.get("value")) else {
+                    found.note(format!("{path}: {flag} is not translated: it needs a name and a value"));
+                    continue;
+                };
+                if value.is_null() {
+                    continue;
+                }
+                if let Some(earlier) = flags.insert(name.to_owned(), json!(text(value))) {
+                    found.note(format!(
+                        "{path}: {name} is repeated; only its last value is translated, {earlier} is left out"
+                    ));
+                }
+            }
+        }
+        None | Some(Value::Null) => {}
+        Some(other) => found.note(format!("{path} {other} is not translated: it is neither a map nor a list")),
+    }
+    if !flags.is_empty() {
+        found.set(&format!("{to}.extraArgs"), Some(Value::Object(flags)));
+    }
+}
+
+/// Takes the API's address.
+fn api(document: &mut Value, path: &str, found: &mut Translation) {
+    let Some(old) = take_text(document, path) else { return };
+    found.note(format!(
+        "controlPlane.endpoint is {path} ({old}) of the old cluster: change it, or remove it; the new cluster needs an address of its own"
+    ));
+    found.set("controlPlane.endpoint", Some(endpoint(old).into()));
 }
 
 /// Completes `host` to `host:port`.
@@ -189,6 +299,13 @@ fn kubeadm(documents: Vec<Value>, found: &mut Translation) -> Result<(), String>
 }
 
 fn kubeadm_cluster(document: &mut Value, found: &mut Translation) {
+    // The default of old versions.
+    if document["imageRepository"] == "k8s.gcr.io" {
+        take(document, "imageRepository");
+        found.note(
+            "imageRepository k8s.gcr.io is not translated: it gets no new images; the default is registry.k8s.io",
+        );
+    }
     let mut same = |from: &str, to: &str| found.set(to, take(document, from));
     same("clusterName", "name");
     same("kubernetesVersion", "kubernetes.version");
@@ -198,14 +315,14 @@ fn kubeadm_cluster(document: &mut Value, found: &mut Translation) {
     same("networking.dnsDomain", "network.dnsDomain");
     same("apiServer.certSANs", "controlPlane.certSANs");
     same("etcd.local.dataDir", "etcd.dataDirectory");
-    found.set("controlPlane.endpoint", take_text(document, "controlPlaneEndpoint").map(endpoint).map(Value::from));
+    api(document, "controlPlaneEndpoint", found);
     for (from, to) in [
         ("apiServer", "apiServer"),
         ("controllerManager", "controllerManager"),
         ("scheduler", "scheduler"),
         ("etcd.local", "etcd"),
     ] {
-        found.set(&format!("{to}.extraArgs"), flags(take(document, &format!("{from}.extraArgs"))));
+        flags(document, &format!("{from}.extraArgs"), to, found);
     }
     for (from, to) in [("dns.disabled", "addons.coreDNS"), ("proxy.disabled", "addons.kubeProxy")] {
         if take(document, from) == Some(json!(true)) {
@@ -234,7 +351,9 @@ fn kubeadm_machine(kind: &str, document: &mut Value, found: &mut Translation) {
         }
     }
     let Some(name) = name else {
-        found.note(format!("{kind} names no machine: list the machines in `masters` and `workers`"));
+        let address = address.filter(|address| !address.is_null());
+        let address = address.map(|address| format!(" (its address is {address})")).unwrap_or_default();
+        found.note(format!("{kind} names no machine{address}: list the machines in `masters` and `workers`"));
         return;
     };
     let is_master = kind == "InitConfiguration" || address.is_some();
@@ -247,33 +366,52 @@ fn kubeadm_machine(kind: &str, document: &mut Value, found: &mut Translation) {
 }
 
 fn k0sctl(documents: Vec<Value>, found: &mut Translation) -> Result<(), String> {
-    let is_k0sctl =
-        |document: &&Value| document["apiVersion"].as_str().is_some_and(|v| v.starts_with("k0sctl.k0sproject.io/"));
-    let Some(mut document) = documents.iter().find(is_k0sctl).cloned() else {
-        return Err("there is no document with apiVersion k0sctl.k0sproject.io/…".to_owned());
-    };
-    take(&mut document, "apiVersion");
-    take(&mut document, "kind");
-    found.set("name", take(&mut document, "metadata.name"));
-    let version = take_text(&mut document, "spec.k0s.version");
+    let mut known = false;
+    for mut document in documents {
+        let kind = take_text(&mut document, "kind").unwrap_or_default();
+        let version = take_text(&mut document, "apiVersion").unwrap_or_default();
+        match (version.split('/').next().unwrap_or_default(), kind.as_str()) {
+            ("k0sctl.k0sproject.io", _) if !known => {
+                known = true;
+                k0sctl_cluster(&mut document, found);
+            }
+            ("k0s.k0sproject.io", "ClusterConfig") => k0s_config(document, &kind, found),
+            _ if document.is_null() => {}
+            _ => found.note(format!("the document {kind} ({version}) is not translated")),
+        }
+    }
+    if known { Ok(()) } else { Err("there is no document with apiVersion k0sctl.k0sproject.io/…".to_owned()) }
+}
+
+fn k0sctl_cluster(document: &mut Value, found: &mut Translation) {
+    found.set("name", take(document, "metadata.name"));
+    let version = take_text(document, "spec.k0s.version");
     let version =
         version.map(|text| format!("v{}", text.trim_start_matches('v').split('+').next().unwrap_or_default()));
     found.set("kubernetes.version", version.map(Value::from));
-    if let Some(mut config) = take(&mut document, "spec.k0s.config") {
-        for key in ["apiVersion", "kind", "metadata"] {
+    if let Some(mut config) = take(document, "spec.k0s.config") {
+        for key in ["apiVersion", "kind"] {
             take(&mut config, key);
         }
-        let mut spec = take(&mut config, "spec").unwrap_or_default();
-        k0s(&mut spec, found);
-        found.rest("spec.k0s.config.spec", &spec);
+        k0s_config(config, "spec.k0s.config", found);
     }
-    let hosts = take(&mut document, "spec.hosts");
+    let hosts = take(document, "spec.hosts");
     for (index, mut host) in hosts.as_ref().and_then(Value::as_array).into_iter().flatten().cloned().enumerate() {
-        k0sctl_host(&mut host, found);
-        found.rest(&format!("spec.hosts[{index}]"), &host);
+        let place = format!("spec.hosts[{index}]");
+        k0sctl_host(&mut host, &place, found);
+        found.rest(&place, &host);
     }
-    found.rest("", &document);
-    Ok(())
+    found.rest("", document);
+}
+
+fn k0s_config(mut config: Value, place: &str, found: &mut Translation) {
+    // The name of every configuration of k0s is `k0s`.
+    take(&mut config, "metadata.name");
+    take(&mut config, "metadata.namespace");
+    let mut spec = take(&mut config, "spec").unwrap_or_default();
+    k0s(&mut spec, found);
+    found.rest(&format!("{place}.spec"), &spec);
+    found.rest(place, &config);
 }
 
 /// Source: k0s.k0sproject.io/v1beta1, `ClusterConfig`.
@@ -283,9 +421,9 @@ fn k0s(spec: &mut Value, found: &mut Translation) {
     same("network.podCIDR", "network.podCIDR");
     same("network.serviceCIDR", "network.serviceCIDR");
     same("network.clusterDomain", "network.dnsDomain");
-    found.set("controlPlane.endpoint", take_text(spec, "api.externalAddress").map(endpoint).map(Value::from));
+    api(spec, "api.externalAddress", found);
     for (from, to) in [("api", "apiServer"), ("controllerManager", "controllerManager"), ("scheduler", "scheduler")] {
-        found.set(&format!("{to}.extraArgs"), flags(take(spec, &format!("{from}.extraArgs"))));
+        flags(spec, &format!("{from}.extraArgs"), to, found);
     }
     match take_text(spec, "network.provider").as_deref() {
         Some("custom") => found.set("addons.cni", Some(json!("none"))),
@@ -296,13 +434,18 @@ fn k0s(spec: &mut Value, found: &mut Translation) {
     }
 }
 
-fn k0sctl_host(host: &mut Value, found: &mut Translation) {
+fn k0sctl_host(host: &mut Value, place: &str, found: &mut Translation) {
     let role = take_text(host, "role").unwrap_or_default();
     let ssh_address = take(host, "ssh.address").or_else(|| take(host, "openSSH.address"));
-    let private = take(host, "privateAddress");
+    let ssh_address = ssh_address.filter(|address| !address.is_null());
+    let private = take(host, "privateAddress").filter(|address| !address.is_null());
     let list = if role == "worker" { "workers" } else { "masters" };
-    if matches!(role.as_str(), "controller+worker" | "single") {
-        found.set("controlPlane.schedulable", Some(json!(true)));
+    match role.as_str() {
+        "single" => found.set("controlPlane.schedulable", Some(json!(true))),
+        "controller+worker" => found.note(format!(
+            "{place}.role {role} is translated to a master that runs no other pods; to let all masters run them, set `controlPlane.schedulable: true`"
+        )),
+        _ => {}
     }
     let number = found.list(list).len() + 1;
     let name = take_text(host, "hostname").unwrap_or_else(|| format!("{}-{number}", list.trim_end_matches('s')));
@@ -313,12 +456,20 @@ fn k0sctl_host(host: &mut Value, found: &mut Translation) {
             machine["address"] = private;
             ssh.insert("address".to_owned(), address);
         }
-        (private, address) => machine["address"] = private.or(address).unwrap_or_default(),
+        (private, address) => {
+            if let Some(address) = private.or(address) {
+                machine["address"] = address;
+            }
+        }
     }
     for key in ["user", "port"] {
         ssh.extend(take(host, &format!("ssh.{key}")).map(|value| (key.to_owned(), value)));
     }
-    found.set("ssh.keyFile", take(host, "ssh.keyPath"));
+    if let Some(path) = take_text(host, "ssh.keyPath") {
+        found.note(format!(
+            "{place}.ssh.keyPath {path} is not translated: it is a file on your workstation; `ssh.keyFile` is one on the first master"
+        ));
+    }
     if !ssh.is_empty() {
         machine["ssh"] = Value::Object(ssh);
     }
@@ -359,7 +510,8 @@ mod tests {
 
         let older =
             "apiVersion: kubeadm.k8s.io/v1beta3\nkind: ClusterConfiguration\nscheduler: {extraArgs: {v: \"4\"}}\n";
-        let older = import(Tool::Kubeadm, older).unwrap().config;
+        let Imported { config: older, notes } = import(Tool::Kubeadm, older).unwrap();
+        assert!(notes.is_empty(), "{notes:?}");
         assert_eq!(older.pointer("/scheduler/extraArgs/v"), Some(&json!("4")));
         assert!(import(Tool::Kubeadm, "kind: Pod\n").is_err());
     }
@@ -375,9 +527,86 @@ mod tests {
         let ssh = json!({"address": "192.0.2.11", "user": "debian", "port": 22});
         assert_eq!(value("/masters/0"), json!({"name": "master-1", "address": "10.0.0.11", "ssh": ssh}));
         assert_eq!(value("/workers/0"), json!({"name": "w1", "address": "10.0.0.21"}));
-        assert_eq!(value("/ssh/keyFile"), "/root/key");
+        assert_eq!(value("/ssh"), Value::Null);
         assert_eq!(value("/network/podCIDR"), "10.9.0.0/16");
         let said = |part: &str| notes.iter().any(|note| note.contains(part));
-        assert!(said("kubernetes.version is left out") && said("calico") && said("installFlags"), "{notes:?}");
+        assert!(said("kubernetes.version is left out") && said("calico"), "{notes:?}");
+        assert!(said("installFlags") && said("ssh.keyPath /root/key is not translated"), "{notes:?}");
+    }
+
+    #[test]
+    fn all_documents_of_k0sctl_are_translated_or_noted() {
+        let text = "apiVersion: k0s.k0sproject.io/v1beta1\nkind: ClusterConfig\nmetadata: {name: k0s}\n\
+            spec: {api: {externalAddress: old.example.org, sans: [a.example.org]}, storage: {type: etcd}}\n---\n\
+            apiVersion: k0sctl.k0sproject.io/v1beta1\nkind: Cluster\nspec:\n  hosts:\n\
+            \x20 - {role: controller+worker, hostname: m1}\n\
+            \x20 k0s: {config: {status: x, spec: {network: {podCIDR: 10.9.0.0/16}}}}\n---\n\
+            apiVersion: v1\nkind: Secret\n";
+        let Imported { config, notes } = import(Tool::K0sctl, text).unwrap();
+        let value = |path: &str| config.pointer(path).cloned().unwrap_or_default();
+        assert_eq!(value("/masters/0"), json!({"name": "m1"}));
+        assert_eq!(value("/controlPlane"), json!({"endpoint": "old.example.org:6443", "certSANs": ["a.example.org"]}));
+        assert_eq!(value("/network/podCIDR"), "10.9.0.0/16");
+        let said = |part: &str| assert!(notes.iter().any(|note| note.contains(part)), "{part}: {notes:?}");
+        said("externalAddress (old.example.org) of the old cluster");
+        said("role controller+worker");
+        said("ClusterConfig.spec.storage.type is not translated");
+        said("spec.k0s.config.status is not translated");
+        said("the document Secret (v1) is not translated");
+        let single = "apiVersion: k0sctl.k0sproject.io/v1beta1\nkind: Cluster\nspec: {hosts: [{role: single}]}\n";
+        let single = import(Tool::K0sctl, single).unwrap().config;
+        assert_eq!(single.pointer("/controlPlane/schedulable"), Some(&json!(true)));
+    }
+
+    #[test]
+    fn what_kubeadm_has_and_nodeinit_cannot_use_is_noted() {
+        let text = "apiVersion: kubeadm.k8s.io/v1beta4\nkind: InitConfiguration\n\
+            localAPIEndpoint: {advertiseAddress: 10.0.0.11}\n---\n\
+            apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nimageRepository: k8s.gcr.io\n\
+            controlPlaneEndpoint: api.example.org:6443\n\
+            apiServer: {extraArgs: [{name: v, value: \"2\"}, {name: v, value: \"4\"}, {name: event-ttl}, \
+            {name: profiling, value: null}]}\n";
+        let Imported { config, notes } = import(Tool::Kubeadm, text).unwrap();
+        assert_eq!(config["apiServer"]["extraArgs"], json!({"v": "4"}));
+        assert_eq!(config.get("images"), None);
+        let said = |part: &str| assert!(notes.iter().any(|note| note.contains(part)), "{part}: {notes:?}");
+        said("names no machine (its address is \"10.0.0.11\")");
+        said("imageRepository k8s.gcr.io is not translated");
+        said("controlPlaneEndpoint (api.example.org:6443) of the old cluster");
+        said("v is repeated");
+        said(r#"{"name":"event-ttl"} is not translated"#);
+        assert!(!notes.iter().any(|note| note.contains("profiling")), "{notes:?}");
+    }
+
+    #[test]
+    fn only_the_refused_entry_of_a_list_is_left_out() {
+        let mut found = Translation::default();
+        let machine = |name: &str, address: &str| json!({ "name": name, "address": address });
+        found.set("controlPlane.certSANs", Some(json!(["a.example.org", "b.example.org", "not a name"])));
+        found.set(
+            "masters",
+            Some(json!([machine("m1", "10.0.0.11"), machine("M_2", "10.0.0.12"), machine("m3", "10.0.0.13")])),
+        );
+        found.set("os.sysctls", Some(json!({ "vm.swappiness": "10", "vm.no\"such": {} })));
+        found.drop_refused();
+        let config = Value::Object(found.config);
+        assert_eq!(config["controlPlane"]["certSANs"], json!(["a.example.org", "b.example.org"]));
+        assert_eq!(config["masters"], json!([machine("m1", "10.0.0.11"), machine("m3", "10.0.0.13")]));
+        assert_eq!(config["os"]["sysctls"], json!({ "vm.swappiness": "10" }));
+        load(&[Layer::file("imported", config.to_string())]).unwrap();
+        let said =
+            |part: &str| assert!(found.notes.iter().any(|note| note.contains(part)), "{part}: {:?}", found.notes);
+        said("controlPlane.certSANs[2] is left out (it was \"not a name\")");
+        said("masters[1].name is left out (it was \"M_2\")");
+        said("masters[1] is left out (it was {\"address\":\"10.0.0.12\"})");
+        said(r#"os.sysctls["vm.no\"such"] is left out (it was {})"#);
+    }
+
+    #[test]
+    fn what_cannot_be_left_out_is_noted() {
+        let mut found = Translation::default();
+        found.set("openstack.flavor", Some(json!("small")));
+        found.drop_refused();
+        assert!(found.notes.iter().any(|note| note.contains("needs a change")), "{:?}", found.notes);
     }
 }

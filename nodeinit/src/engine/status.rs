@@ -15,7 +15,10 @@ impl Status {
         match event {
             Event::Started { step, title } => self.steps.push((step.clone(), title.clone())),
             Event::Done { step, .. } => self.steps.retain(|(other, _)| other != step),
-            Event::Failed { step, error, .. } => return systemd::status(&format!("{step} failed: {error}")),
+            Event::Failed { step, error, .. } => {
+                self.steps.retain(|(other, _)| other != step);
+                return systemd::status(&format!("{step} failed: {error}"));
+            }
             Event::Summary { .. } => self.steps.clear(),
             _ => return,
         }
@@ -32,7 +35,7 @@ impl Status {
 
     fn line(&self) -> String {
         let steps: Vec<String> = self.steps.iter().map(|(step, text)| format!("{step}: {text}")).collect();
-        steps.join("; ").replace('\n', " ")
+        steps.join("; ")
     }
 }
 
@@ -46,10 +49,18 @@ mod tests {
         let started = |step: &str, title: &str| Event::Started { step: step.to_owned(), title: title.to_owned() };
         status.tell(&started("etcd", "wait for etcd"));
         status.tell(&started("host-m2", "bring up m2"));
-        status.detail("host-m2", "pki,\nkubelet");
+        status.detail("host-m2", "pki, kubelet");
         assert_eq!(status.line(), "etcd: wait for etcd; host-m2: pki, kubelet");
         status.detail("unknown", "nothing");
         status.tell(&Event::Done { step: "etcd".to_owned(), changed: true, seconds: 1.0 });
         assert_eq!(status.line(), "host-m2: pki, kubelet");
+        status.tell(&Event::Failed {
+            step: "host-m2".to_owned(),
+            error: "no space left".to_owned(),
+            causes: Vec::new(),
+            hint: None,
+            problems: Vec::new(),
+        });
+        assert_eq!(status.line(), "");
     }
 }

@@ -154,9 +154,18 @@ pub fn ready() {
     send("READY=1");
 }
 
+/// The longest status line, in bytes.
+const STATUS_LIMIT: usize = 1000;
+
 /// Sets the status line in `systemctl status` of this service. Does nothing if systemd did not start it.
 pub fn status(text: &str) {
-    send(&format!("STATUS={text}"));
+    send(&format!("STATUS={}", one_line(text)));
+}
+
+/// Makes a status line of a text: a line break would start another assignment of sd_notify(3).
+fn one_line(text: &str) -> String {
+    let end = text.floor_char_boundary(STATUS_LIMIT);
+    text[..end].replace(char::is_control, " ")
 }
 
 fn send(state: &str) {
@@ -177,6 +186,13 @@ fn notify(socket: &OsStr, state: &str) -> io::Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_status_is_one_short_line() {
+        assert_eq!(one_line("etcd:\nMAINPID=1\t\u{1b}[31m…"), "etcd: MAINPID=1  [31m…");
+        let long = format!("x{}", "é".repeat(STATUS_LIMIT));
+        assert_eq!(one_line(&long).len(), STATUS_LIMIT - 1);
+    }
 
     #[test]
     fn a_time_is_read_as_systemd_shows_it() {

@@ -202,7 +202,7 @@ pub(super) fn delivery<'s>(
     found: Vec<Found>,
     begun: Instant,
 ) -> Delivery<'s> {
-    let beside = |end: &str| PathBuf::from(format!("{}.{end}", session.loaded.cluster.name));
+    let beside = |end: &str| PathBuf::from(format!("{}.{end}", session.beside));
     Delivery {
         found,
         client: &session.client,

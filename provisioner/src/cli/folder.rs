@@ -3,7 +3,53 @@
 //! An environment is a domain: that of the cluster `prod.example.org` is `example.org`.
 
 use crate::error::Error;
-use std::path::{Path, PathBuf};
+use nodeinit_config::{Layer, Loaded};
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
+
+/// Reads the files of the cluster `name` in a folder.
+///
+/// # Errors
+/// If the cluster's own file is missing, or a file cannot be read.
+pub(super) fn layers(folder: &Path, name: &str) -> Result<Vec<Layer>, Error> {
+    let files = files(name);
+    let mut layers = Vec::new();
+    for (number, path) in files.iter().enumerate() {
+        let is_own = number + 1 == files.len();
+        match std::fs::read(folder.join(path)) {
+            Ok(bytes) => layers.push(Layer::file(path.display().to_string(), bytes)),
+            Err(e) if e.kind() == ErrorKind::NotFound && !is_own => {}
+            Err(e) => {
+                let path = path.display();
+                let remedy = match e.kind() == ErrorKind::NotFound {
+                    true => format!("create {path}, or run the command in the folder that contains it"),
+                    false => format!("make {path} readable"),
+                };
+                return Err(Error::Configuration { what: format!("cannot read {path}: {e}"), remedy });
+            }
+        }
+    }
+    Ok(layers)
+}
+
+/// Refuses a cluster ID that other clusters share: each would change the machines of the others.
+///
+/// # Errors
+/// If the ID is not set in the cluster's own file.
+pub(super) fn owns_its_id(name: &str, loaded: &Loaded) -> Result<(), Error> {
+    const KEY: &str = "openstack.clusterID";
+    let own = Path::new("clusters").join(format!("{name}.yaml")).display().to_string();
+    let view = loaded.json();
+    match view["origins"][KEY]["file"].as_str() {
+        Some(file) if file != own => Err(Error::Configuration {
+            what: format!("{KEY} is set in {file}, which several clusters share; each cluster needs an ID of its own"),
+            remedy: format!("move {KEY} to {own}"),
+        }),
+        _ => Ok(()),
+    }
+}
 
 /// The files of the cluster `name`, in ascending precedence; all but the last one may be missing.
 pub(super) fn files(name: &str) -> Vec<PathBuf> {
@@ -18,15 +64,25 @@ pub(super) fn secrets(name: &str) -> PathBuf {
     Path::new("clusters").join(format!("{name}.secrets.yaml"))
 }
 
+/// How the paths of the cluster's further files begin.
+pub(super) fn beside(name: &str) -> String {
+    format!("clusters/{name}")
+}
+
 /// Reads the name of a cluster, which is a part of file names.
 ///
 /// # Errors
-/// If it is not a DNS name.
+/// If it is not a DNS name, or its file would have the name of a secrets bundle.
 pub(super) fn name(text: &str) -> Result<String, Error> {
     let is_label = |label: &str| {
         !label.is_empty()
             && label.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
     };
+    if text.rsplit('.').next() == Some("secrets") {
+        return Err(Error::Usage(format!(
+            "`{text}` is not a cluster's name: clusters/{text}.yaml is the name of a secrets bundle; choose one that does not end with `secrets`"
+        )));
+    }
     match text.split('.').all(is_label) {
         true => Ok(text.to_owned()),
         false => Err(Error::Usage(format!("`{text}` is not a cluster's name, such as `prod` or `prod.example.org`"))),
@@ -46,6 +102,43 @@ mod tests {
             ["environments/defaults.yaml", "environments/example.org.yaml", "clusters/prod.example.org.yaml"]
         );
         assert_eq!(secrets("prod"), Path::new("clusters/prod.secrets.yaml"));
+        assert_eq!(beside("prod.example.org"), "clusters/prod.example.org");
         assert!(name("a-1.b").is_ok() && name("../x").is_err() && name("a/b").is_err() && name("").is_err());
+        assert!(name("prod.secrets").is_err() && name("secrets").is_err() && name("secrets.example.org").is_ok());
+    }
+
+    #[test]
+    fn only_a_shared_file_may_be_missing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path();
+        for name in ["clusters", "environments"] {
+            std::fs::create_dir(path.join(name)).unwrap();
+        }
+        let error = layers(path, "prod").unwrap_err();
+        assert!(error.hint().unwrap_or_default().starts_with("create clusters/prod.yaml"), "{error}");
+        std::fs::write(path.join("clusters/prod.yaml"), "").unwrap();
+        assert_eq!(layers(path, "prod").unwrap().len(), 1);
+        // It is there, but cannot be read.
+        std::fs::create_dir(path.join("environments/defaults.yaml")).unwrap();
+        let error = layers(path, "prod").unwrap_err().to_string();
+        assert!(error.starts_with("cannot read environments/defaults.yaml"), "{error}");
+    }
+
+    #[test]
+    fn a_shared_cluster_id_is_refused() {
+        let head = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nname: prod\n";
+        let id = "openstack: {clusterID: c7d0bd8a-6f0d-4b5e-9a53-0b3d6f1f2a10}\n";
+        let rest = "masters: [{name: m1, address: 10.0.0.11}]\nopenstack: {image: i, flavor: f, network: {create: {cidr: 10.0.0.0/24}}}\n";
+        let owned = |shared: &str, own: &str| {
+            let shared = Layer::file("environments/defaults.yaml", format!("{head}{shared}"));
+            let own = Layer::file("clusters/prod.yaml", format!("{head}{own}"));
+            let rest = Layer::file("clusters/prod.yaml", format!("{head}{rest}"));
+            let loaded = nodeinit_config::load(&[rest, shared, own]).unwrap_or_else(|problems| panic!("{problems}"));
+            owns_its_id("prod", &loaded)
+        };
+        assert!(owned("", id).is_ok() && owned(id, id).is_ok());
+        let error = owned(id, "").unwrap_err();
+        assert!(error.to_string().contains("openstack.clusterID is set in environments/defaults.yaml"), "{error}");
+        assert_eq!(error.hint().unwrap_or_default(), "move openstack.clusterID to clusters/prod.yaml");
     }
 }

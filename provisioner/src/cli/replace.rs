@@ -34,7 +34,7 @@ pub(super) struct Replace {
     name: String,
     #[command(flatten)]
     pub(super) source: Source,
-    /// Where to write the administrator's kubeconfig; by default NAME.kubeconfig, where NAME is the cluster's name
+    /// Where to write the administrator's kubeconfig; by default NAME.kubeconfig, where NAME is the cluster's name; with --cluster, clusters/NAME.kubeconfig
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// Do not ask for confirmation

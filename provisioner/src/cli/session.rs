@@ -30,6 +30,8 @@ pub(super) struct Session {
     pub(super) marker: Marker,
     pub(super) client: Client,
     pub(super) secrets: PathBuf,
+    /// How the paths of the cluster's further files on the operator's machine begin: `demo` for `demo.kubeconfig`.
+    pub(super) beside: String,
     pub(super) output: Output,
     pub(super) replace_balancer: bool,
 }
@@ -46,7 +48,8 @@ impl Session {
         let client = Client::connect(credentials, cloud.parallel, cloud.timeouts.request).await?;
         let marker = Marker::new(&cloud.cluster_id, &loaded.cluster.name);
         let (secrets, output) = (source.secrets(), verbosity.applied(Output::new(source.output)));
-        Ok(Self { loaded, marker, client, cloud, secrets, output, replace_balancer: false })
+        let beside = source.beside(&loaded.cluster.name);
+        Ok(Self { loaded, marker, client, cloud, secrets, beside, output, replace_balancer: false })
     }
 
     pub(super) async fn plan(&self) -> Result<(Snapshot, Plan), Error> {
