@@ -23,8 +23,9 @@ impl Network<'_> {
     }
 
     fn join(&self, host: &Host, last: u8) {
+        // Both networks share a bridge: without this, the outer interface answers for the address of the inner one.
         host.must(&format!(
-            "ip link add link host0 name inner type macvlan mode bridge; ip address add {}/24 dev inner; ip link set inner up",
+            "sysctl -qw net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2; ip link add link host0 name inner type macvlan mode bridge; ip address add {}/24 dev inner; ip link set inner up",
             self.address(last)
         ));
     }

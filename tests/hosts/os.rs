@@ -203,6 +203,9 @@ fn changes_are_applied_and_mistakes_refused(host: &Host, ca: &str) {
     host.must("umount /data && wipefs -qa /dev/loop7 && mkfs.ext4 -q -L theirs /dev/loop7");
     host.configure(&every_item(ca).replace("mount: /data}", "mount: /data, filesystem: xfs}"));
     host.nodeinit("up").exits(1).says(&["/dev/loop7 is not empty: it has ext4", "never formats a disk with data"]);
+    host.configure(&every_item(ca));
+    host.nodeinit("up").exits(1).says(&["/dev/loop7 is not empty: it has ext4"]);
     assert_eq!(host.must("blkid -s LABEL -o value /dev/loop7").trim(), "theirs");
+    host.must("wipefs -qa /dev/loop7");
     assert!(host.must(&format!("cat {CA}")).contains("CERTIFICATE"), "the cluster is still there");
 }

@@ -108,6 +108,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::disallowed_methods, reason = "a test writes its files")]
     fn only_a_shared_file_may_be_missing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path();
