@@ -139,6 +139,8 @@ pub(crate) fn a_private_network_reaches_the_outside_only_through_its_bastion() {
     bastion.cut_power();
     bastion.boot();
     network.connect_bastion();
+    // The inner interface is another one, with another MAC address.
+    worker.must("ip neighbour flush dev inner");
     assert_eq!(network.seen(worker), bastion.address());
     bastion.nodeinit("plan").exits(0);
 
