@@ -169,7 +169,7 @@ fn limits_new_connections(network: &Network) {
     assert!((1..=6).contains(&open), "{open} of 12");
     limited.wait().exits(0);
     let input = network.counted("input");
-    assert_eq!(input.len(), 2, "{input:?}");
+    assert_eq!(input.len(), 3, "{input:?}");
     let open: usize = network.outside.must(&ask(network.bastion.address())).trim().parse().unwrap();
     assert_eq!(open, 12, "the former rate");
 }

@@ -86,7 +86,9 @@ pub fn interface_of(address: IpAddr) -> std::io::Result<Option<String>> {
             || storage.as_sockaddr_in6().map(|a| IpAddr::V6(a.ip())) == Some(address)
     };
     let mut all = nix::ifaddrs::getifaddrs()?;
-    Ok(all.find(|i| i.address.as_ref().is_some_and(has)).map(|i| i.interface_name))
+    // An IPv4 address can have a label such as `eth1:0`, which is no interface.
+    let name = |label: String| label.split(':').next().unwrap_or_default().to_owned();
+    Ok(all.find(|i| i.address.as_ref().is_some_and(has)).map(|i| name(i.interface_name)))
 }
 
 /// Returns the interface of the default route with the least metric; `None` if there is no default route.

@@ -13,6 +13,7 @@ pub const SSHD: &str = "# Written by nodeinit for a bastion: it accepts keys onl
     KbdInteractiveAuthentication no\n\
     AllowAgentForwarding no\n\
     X11Forwarding no\n\
+    DisableForwarding no\n\
     AllowTcpForwarding local\n";
 
 /// What the rules depend on.
@@ -65,6 +66,8 @@ pub fn rules(firewall: &Firewall) -> Rules {
             "input",
             "filter hook input priority 0",
             vec![
+                // Linux accepts packets for any of its addresses on every interface.
+                format!("iifname \"{outer}\" {ip} daddr {network} counter drop"),
                 format!("{new} update @ssh4 {{ ip saddr {over}"),
                 format!("{new} update @ssh6 {{ ip6 saddr & ffff:ffff:ffff:ffff:: {over}"),
             ],
@@ -78,6 +81,7 @@ pub fn rules(firewall: &Firewall) -> Rules {
                     "iifname \"{inner}\" oifname \"{outer}\" {ip} saddr {network} {ip} daddr != {metadata} counter accept"
                 ),
                 format!("iifname {{ \"{inner}\", \"{outer}\" }} oifname \"{outer}\" counter drop"),
+                format!("iifname != {{ \"{inner}\", \"{outer}\" }} oifname \"{inner}\" ct state new counter drop"),
                 format!("iifname \"{outer}\" oifname \"{inner}\" counter drop"),
             ],
         ),

@@ -74,13 +74,27 @@ fn dns(cx: &Context, _: &Bastion) -> Result<NewFile, StepError> {
     let (directory, text) = if cx.files.exists(RESOLVED_RUNS) {
         ("/etc/systemd/resolved.conf.d", format!("[Resolve]\nDNSStubListenerExtra={address}\n"))
     } else if has_unit(&cx.files, DNSMASQ) {
-        // The interface may get its address after the service has started.
-        ("/etc/dnsmasq.d", format!("listen-address={address}\nbind-dynamic\n"))
+        // The interface may get its address after the service has started. The two ways to bind exclude each other.
+        let bind = if binds_interfaces(&cx.files)? { "" } else { "bind-dynamic\n" };
+        // With a `listen-address`, it no longer listens for this machine by itself.
+        ("/etc/dnsmasq.d", format!("listen-address=127.0.0.1\nlisten-address={address}\n{bind}"))
     } else {
         let what = "`bastion.dns` needs systemd-resolved or dnsmasq, and this machine has neither";
         return Err(missing(what, "install one of them, or remove `bastion.dns`"));
     };
     Ok(NewFile::public(Path::new(directory).join(DNS.file), format!("# Written by nodeinit (bastion.dns).\n{text}")))
+}
+
+/// Whether dnsmasq is configured with `bind-interfaces`, as by some distributions.
+fn binds_interfaces(files: &Files) -> Result<bool, StepError> {
+    let mut paths = vec!["/etc/dnsmasq.conf".to_owned()];
+    paths.extend(files.list("/etc/dnsmasq.d")?.into_iter().map(|name| format!("/etc/dnsmasq.d/{name}")));
+    for path in paths {
+        if files.read_text(&path)?.unwrap_or_default().lines().any(|line| line.trim() == "bind-interfaces") {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn ntp(cx: &Context, own: &Bastion) -> Result<NewFile, StepError> {
