@@ -4,6 +4,7 @@ use crate::output::{Output, Running, start};
 use std::{
     fs::File,
     io::{self, Write as _},
+    panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
@@ -404,14 +405,16 @@ impl Host {
 
 impl Drop for Host {
     fn drop(&mut self) {
-        if thread::panicking() {
-            let look = "journalctl -t nodeinit -n 15 --no-pager; journalctl -u kubelet -n 15 --no-pager; ctr -n k8s.io tasks ls; \
-                        tail -n 5 /var/log/pods/*/*/*.log";
-            // A second panic would hide the first one.
-            let _ = writeln!(io::stderr(), "{LOGS} {}\n{}", self.name, self.run(look).text());
-        }
-        // The next host first removes the remains of this one.
-        let _ = self.verb("down", &[]);
+        // A second panic, for example if no process can be started, would abort, and hide the first one.
+        let _ = catch_unwind(AssertUnwindSafe(|| {
+            if thread::panicking() {
+                let look = "journalctl -t nodeinit -n 15 --no-pager; journalctl -u kubelet -n 15 --no-pager; ctr -n k8s.io tasks ls; \
+                            tail -n 5 /var/log/pods/*/*/*.log";
+                let _ = writeln!(io::stderr(), "{LOGS} {}\n{}", self.name, self.run(look).text());
+            }
+            // The next host first removes the remains of this one.
+            let _ = self.verb("down", &[]);
+        }));
     }
 }
 

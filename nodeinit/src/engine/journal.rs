@@ -112,6 +112,9 @@ pub enum Record {
         key: String,
         /// The value before.
         before: Option<String>,
+        /// The digest of the value that it sets.
+        #[serde(default)]
+        after: Option<String>,
     },
     /// That change is undone.
     OsUndone {
@@ -256,11 +259,22 @@ impl EtcdHistory {
     }
 }
 
+/// A file or a setting that an item of `os` changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OsChange {
+    /// What it changed.
+    pub key: String,
+    /// The value before the first change.
+    pub before: Option<String>,
+    /// The digest of the value that was set last.
+    pub after: Option<String>,
+}
+
 /// What an item of `os` changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OsChanges {
-    /// What it changed, in order, and the values before.
-    pub set: Vec<(String, Option<String>)>,
+    /// What it changed, in order.
+    pub set: Vec<OsChange>,
     /// The state for which its programs ran.
     pub ran: String,
 }
@@ -340,13 +354,14 @@ impl State {
             Record::Interfaces { before } => drop(self.interfaces.get_or_insert(before)),
             Record::Sysctl { key, before } => drop(self.sysctls.entry(key).or_insert(before)),
             Record::Unit { name } => drop(self.units.insert(name)),
-            Record::OsSet { item, key, before } => {
+            Record::OsSet { item, key, before, after } => {
                 let set = &mut self.os.entry(item).or_default().set;
-                if set.iter().all(|(known, _)| *known != key) {
-                    set.push((key, before));
+                match set.iter_mut().find(|known| known.key == key) {
+                    Some(known) => known.after = after,
+                    None => set.push(OsChange { key, before, after }),
                 }
             }
-            Record::OsUndone { item, key } => self.os.entry(item).or_default().set.retain(|(known, _)| *known != key),
+            Record::OsUndone { item, key } => self.os.entry(item).or_default().set.retain(|known| known.key != key),
             Record::OsRan { item, state } => self.os.entry(item).or_default().ran = state,
             Record::Swap { device } => drop(self.swaps.insert(device)),
             Record::Image { name } => drop(self.images.insert(name)),

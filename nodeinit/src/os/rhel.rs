@@ -25,7 +25,7 @@ pub(super) static RHEL: Distribution = Distribution {
         update: &["dnf", "-qy", "--setopt=timeout=30", "--setopt=retries=2", "upgrade"],
         update_security: &["dnf", "-qy", "--setopt=timeout=30", "--setopt=retries=2", "upgrade", "--security"],
         remove: &["rpm", "--erase"],
-        query: &["rpm", "--query", "--queryformat=installed"],
+        query: &["rpm", "--query", "--queryformat=installed\n"],
         sources: &["/etc/yum.repos.d"],
     }),
 };

@@ -18,7 +18,7 @@ pub(super) static SUSE: Distribution = Distribution {
         update: &["env", "ZYPP_LOCK_TIMEOUT=300", "zypper", "-qn", "update"],
         update_security: &["env", "ZYPP_LOCK_TIMEOUT=300", "zypper", "-qn", "patch", "--category", "security"],
         remove: &["rpm", "--erase"],
-        query: &["rpm", "--query", "--queryformat=installed"],
+        query: &["rpm", "--query", "--queryformat=installed\n"],
         sources: &["/etc/zypp/repos.d"],
     }),
 };

@@ -9,13 +9,14 @@ use crate::{
     context::{Context, blocking},
     engine::{
         error::{Exit, StepError},
-        journal::{OsChanges, Record},
+        journal::{OsChange, OsChanges, Record},
         step::{State, Step},
         step_id::StepId,
     },
     steps::undo,
 };
 use async_trait::async_trait;
+use nodeinit_base::sha256_hex;
 use std::{collections::BTreeSet, path::PathBuf, time::Duration};
 
 /// Limit for a program that runs after an undo.
@@ -75,9 +76,13 @@ impl Step for Item {
         self.undo_keys(cx, stale).await?;
         let state = digest(&wants);
         for want in wants {
-            if let Some(key) = want.key().filter(|key| known.set.iter().all(|(known, _)| known != key)) {
-                let before = if is_setting(&key) { setting::now(cx, &key).await? } else { None };
-                self.record(cx, vec![Record::OsSet { item: self.name.into(), key, before }]).await?;
+            if let Some(key) = want.key() {
+                let after = want.value().map(|value| sha256_hex(value.as_bytes()));
+                let known = known.set.iter().find(|known| known.key == key);
+                if known.is_none_or(|known| known.after != after) {
+                    let before = if is_setting(&key) { setting::now(cx, &key).await? } else { None };
+                    self.record(cx, vec![Record::OsSet { item: self.name.into(), key, before, after }]).await?;
+                }
             }
             self.apply_one(cx, want).await?;
         }
@@ -139,9 +144,10 @@ impl Item {
     }
 
     /// Undoes changes, the last one first; then runs the programs that apply this.
-    async fn undo_keys(&self, cx: &Context, keys: Vec<(String, Option<String>)>) -> Result<(), StepError> {
+    async fn undo_keys(&self, cx: &Context, changes: Vec<OsChange>) -> Result<(), StepError> {
         let mut failed = BTreeSet::new();
-        for (key, before) in keys.iter().rev() {
+        for change in changes.iter().rev() {
+            let OsChange { key, before, .. } = change;
             if let Some(user) = accounts::logs_in(cx).iter().find(|user| is_of(key, user)) {
                 cx.report.note(self.name, format!("kept: nodeinit logs in as {user} ({key})"));
             } else if let Some(path) = key.strip_prefix("file ") {
@@ -149,13 +155,15 @@ impl Item {
                 blocking(move || undo::undo(&context, &id, &[path])).await?;
             } else if is_setting(key) && setting::now(cx, key).await? != *before {
                 // What cannot be undone is reported, and the rest is undone.
-                if let Err(error) = setting::set(cx, key, before.as_deref()).await {
+                if !is_as_set(cx, change).await? {
+                    cx.report.note(self.name, format!("kept: somebody has changed it since ({key})"));
+                } else if let Err(error) = setting::set(cx, key, before.as_deref()).await {
                     cx.report.note(self.name, format!("not undone: {error}; the next run tries it again"));
                     failed.insert(key.clone());
                 }
             }
         }
-        for (key, _) in &keys {
+        for OsChange { key, .. } in &changes {
             if let Some(program) = key.strip_prefix("run ") {
                 let words: Vec<&str> = program.split(' ').collect();
                 if let Err(error) = cx.commands.run(&words, UNDO_LIMIT).await {
@@ -163,17 +171,15 @@ impl Item {
                 }
             }
         }
-        let undone = keys
-            .into_iter()
-            .filter(|(key, _)| !failed.contains(key))
-            .map(|(key, _)| Record::OsUndone { item: self.name.into(), key });
+        let undone = changes.into_iter().map(|change| change.key).filter(|key| !failed.contains(key));
+        let undone = undone.map(|key| Record::OsUndone { item: self.name.into(), key });
         self.record(cx, undone.collect()).await
     }
 }
 
 /// Refuses to unmount a disk while the machine is in use: the data of etcd or of pods may be on it.
-async fn refuse_unmount(cx: &Context, stale: &[(String, Option<String>)]) -> Result<(), StepError> {
-    for (key, before) in stale {
+async fn refuse_unmount(cx: &Context, stale: &[OsChange]) -> Result<(), StepError> {
+    for OsChange { key, before, .. } in stale {
         if let Some(directory) = key.strip_prefix("mounted ")
             && before.is_none()
             && setting::now(cx, key).await?.is_some()
@@ -202,9 +208,16 @@ fn is_setting(key: &str) -> bool {
 }
 
 /// Returns the changes that are no longer wanted.
-fn stale(known: &OsChanges, wants: &[Want]) -> Vec<(String, Option<String>)> {
+fn stale(known: &OsChanges, wants: &[Want]) -> Vec<OsChange> {
     let wanted: Vec<String> = wants.iter().filter_map(Want::key).collect();
-    known.set.iter().filter(|(key, _)| !wanted.contains(key)).cloned().collect()
+    known.set.iter().filter(|change| !wanted.contains(&change.key)).cloned().collect()
+}
+
+/// Whether a setting has the value that nodeinit gave it.
+async fn is_as_set(cx: &Context, OsChange { key, after, .. }: &OsChange) -> Result<bool, StepError> {
+    let Some(after) = after else { return Ok(true) };
+    let now = setting::now(cx, key).await?;
+    Ok(now.is_some_and(|now| sha256_hex(now.as_bytes()) == *after))
 }
 
 /// Describes the difference between the machine and what is wanted.
@@ -222,14 +235,15 @@ async fn difference(cx: &Context, want: &Want) -> Result<Option<String>, StepErr
     })
 }
 
-async fn describe_undo(cx: &Context, keys: &[(String, Option<String>)]) -> Result<Vec<String>, StepError> {
+async fn describe_undo(cx: &Context, undone: &[OsChange]) -> Result<Vec<String>, StepError> {
     let mut changes = Vec::new();
-    for (key, before) in keys.iter().rev() {
+    for change in undone.iter().rev() {
+        let OsChange { key, before, .. } = change;
         if let Some(path) = key.strip_prefix("file ") {
             if !undo::is_undone(cx, path.as_ref())? {
                 changes.push(format!("remove {path}, or restore its original"));
             }
-        } else if is_setting(key) && setting::now(cx, key).await? != *before {
+        } else if is_setting(key) && setting::now(cx, key).await? != *before && is_as_set(cx, change).await? {
             changes.push(setting::describe(key, before.as_deref()));
         }
     }

@@ -45,7 +45,9 @@ pub(super) async fn now(cx: &Context, key: &str) -> Result<Option<String>, StepE
             let Some(packages) = &distribution(&cx.files)?.packages else { return Ok(None) };
             // It fails if the package is not installed.
             let answer = cx.commands.run(&[packages.query, &[of]].concat(), LIMIT).await;
-            Ok(answer.ok().filter(|state| state.contains("installed") && !state.contains("not-installed")))
+            // One word for each architecture or version.
+            let is_installed = |state: &String| state.split_whitespace().any(|word| word == "installed");
+            Ok(answer.ok().filter(is_installed).map(|_| "installed".to_owned()))
         }
         "filesystem" => signature(cx, of).await,
         _ => {

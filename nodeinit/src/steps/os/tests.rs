@@ -256,7 +256,7 @@ async fn users_are_created_and_passwords_never_are_arguments() {
     );
     let sudo = Path::new("/etc/sudoers.d/nodeinit-alice");
     assert_eq!(machine.cx.files.mode(sudo), Some(0o440));
-    assert_eq!(machine.cx.journal.state().os["os-users"].set.last().unwrap().1.as_deref(), Some("*"));
+    assert_eq!(machine.cx.journal.state().os["os-users"].set.last().unwrap().before.as_deref(), Some("*"));
 }
 
 #[tokio::test]
@@ -424,6 +424,22 @@ async fn an_empty_disk_is_formatted_and_mounted() {
         &[("/dev/vdb", ""), ("/etc/fstab", "# BEGIN nodeinit: do not edit; change cluster.yaml\n/dev/sda1 /\n")],
     );
     assert!(item("os-disks").apply(&cut.cx).await.unwrap_err().to_string().contains("without `# END nodeinit`"));
+}
+
+#[tokio::test]
+async fn what_somebody_has_changed_since_stays() {
+    let zones = ["Etc/UTC", "Europe/Amsterdam", "Europe/Paris"].map(|zone| format!("/usr/share/zoneinfo/{zone}"));
+    let files = zones.iter().map(|zone| (zone.as_str(), "")).chain([("/etc/hostname", "m1\n")]);
+    let machine = Machine::new("os: {timezone: Europe/Amsterdam}\n", &files.collect::<Vec<_>>());
+    let link = |zone: &str| {
+        machine.cx.files.link(Path::new("/etc/localtime"), &Path::new("/usr/share/zoneinfo").join(zone)).unwrap();
+    };
+    link("Etc/UTC");
+    machine.apply("os-locale").await;
+    link("Europe/Paris");
+    machine.undo("os-locale").await;
+    let target = machine.cx.files.link_target(Path::new("/etc/localtime")).unwrap();
+    assert!(target.ends_with("Europe/Paris"), "{}", target.display());
 }
 
 #[tokio::test]

@@ -76,6 +76,14 @@ impl Want {
         Self::notice(&["systemctl", "try-reload-or-restart", unit])
     }
 
+    /// The value of a setting.
+    pub(super) fn value(&self) -> Option<&str> {
+        match self {
+            Self::Set(_, value) => value.as_deref(),
+            _ => None,
+        }
+    }
+
     /// Returns the key under which the journal records it.
     pub(super) fn key(&self) -> Option<String> {
         match self {
