@@ -40,7 +40,7 @@ pub(super) fn refuse_changes(cx: &Context) -> Result<(), StepError> {
         let parsed = |text: &str| text.parse::<KubernetesVersion>().ok();
         let former = known.fixed.as_ref().and_then(|fixed| parsed(fixed.get(KEY)?));
         let back = parsed(&version).zip(former).is_some_and(|(version, former)| version <= former);
-        let change = if back { "rollback" } else { "upgrade" };
+        let change = RolloutOptions { back, ..RolloutOptions::default() }.change();
         let what = format!("the {change} of this machine to {version} has not ended");
         let hint = match back {
             true => "run `nodeinit upgrade rollback` on a master, which resumes the rollback".to_owned(),

@@ -33,6 +33,15 @@ impl PlanBuilder {
         self.0.push(PlanNode { step, id, after });
     }
 
+    /// Adds steps, each of which starts when the one before it has ended, and the first one after `after`. Returns the last one.
+    pub fn add_chain(&mut self, steps: impl IntoIterator<Item = Box<dyn Step>>, after: StepId) -> StepId {
+        steps.into_iter().fold(after, |before, step| {
+            let id = step.id();
+            self.add_boxed(step, [before]);
+            id
+        })
+    }
+
     /// Adds a step that starts when all steps that were added before have ended.
     pub fn add_last(&mut self, step: impl Step + 'static) {
         let after = self.all();

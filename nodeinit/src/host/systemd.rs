@@ -1,6 +1,9 @@
 //! Controls systemd units through `systemctl`.
 
-use super::commands::{CommandError, Commands};
+use super::{
+    commands::{CommandError, Commands},
+    files::Files,
+};
 use std::{
     ffi::OsStr,
     io,
@@ -21,6 +24,15 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 /// Limit for a unit to start or stop: systemd's default (`DefaultTimeoutStopSec`) and a margin.
 const JOB_LIMIT: Duration = Duration::from_secs(100);
+
+/// Where packages and administrators put units.
+const DIRECTORIES: [&str; 3] = ["/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"];
+
+/// Whether the machine has the file of a unit. Does not ask systemd.
+#[must_use]
+pub fn has_file(files: &Files, unit: &str) -> bool {
+    DIRECTORIES.iter().any(|directory| files.exists(Path::new(directory).join(unit)))
+}
 
 /// Whether systemd knows a unit of this name.
 ///

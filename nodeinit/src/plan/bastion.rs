@@ -3,6 +3,7 @@
 use crate::{
     engine::{
         plan::{Plan, PlanBuilder, PlanError},
+        step::Step,
         step_id::StepId as Id,
     },
     steps::{
@@ -19,12 +20,7 @@ use crate::{
 pub(super) fn plan() -> Result<Plan, PlanError> {
     let mut plan = PlanBuilder::default();
     plan.add(Preflight, []);
-    let mut before = Id::Preflight;
-    for step in os::items() {
-        let id = step.id();
-        plan.add_boxed(step, [before]);
-        before = id;
-    }
+    let before = plan.add_chain(os::items().into_iter().map(|step| step as Box<dyn Step>), Id::Preflight);
     // The programs may be packages of `os`, and its options of sshd precede those of a bastion.
     plan.add(Rules, [before.clone()]);
     plan.add(Forwarding, [Id::Bastion("bastion-firewall")]);

@@ -1,7 +1,7 @@
 //! The steps of every role.
 
 use crate::{
-    engine::{plan::PlanBuilder, step_id::StepId as Id},
+    engine::{plan::PlanBuilder, step::Step, step_id::StepId as Id},
     steps::{
         artifacts,
         containerd::ContainerRuntime,
@@ -23,12 +23,7 @@ pub(super) fn prepare(plan: &mut PlanBuilder, begin: Option<Begin>) {
         plan.add(begin, [Id::Preflight]);
         restarts = Id::RolloutBegin;
     }
-    let mut before = Id::Preflight;
-    for step in os::steps() {
-        let id = step.id();
-        plan.add_boxed(step, [before]);
-        before = id;
-    }
+    let before = plan.add_chain(os::steps().into_iter().map(|step| step as Box<dyn Step>), Id::Preflight);
     // Name servers, proxies and CAs are set before downloads.
     plan.add(Fetched, [restarts.clone(), before]);
     plan.add(ContainerRuntime, [Id::Fetch]);

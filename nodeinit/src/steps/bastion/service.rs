@@ -30,9 +30,6 @@ const CHRONY: [&str; 2] = ["chrony.service", "chronyd.service"];
 /// Its configuration: Debian's and the others' path.
 const CHRONY_FILES: [&str; 2] = ["/etc/chrony/chrony.conf", "/etc/chrony.conf"];
 
-/// Where packages and administrators put units.
-const UNIT_DIRECTORIES: [&str; 3] = ["/etc/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"];
-
 /// Steps `bastion-dns` and `bastion-ntp`: a drop-in lets a service answer the private network.
 pub struct Serve {
     name: &'static str,
@@ -61,10 +58,6 @@ pub const NTP: Serve = Serve {
     file: "nodeinit-bastion-ntp.conf",
 };
 
-fn has_unit(files: &Files, unit: &str) -> bool {
-    UNIT_DIRECTORIES.iter().any(|directory| files.exists(Path::new(directory).join(unit)))
-}
-
 fn missing(what: impl Into<String>, hint: impl Into<String>) -> StepError {
     StepError::new(what.into()).exit(Exit::Unfit).hint(hint.into())
 }
@@ -73,7 +66,7 @@ fn dns(cx: &Context, _: &Bastion) -> Result<NewFile, StepError> {
     let address = cx.node.address;
     let (directory, text) = if cx.files.exists(RESOLVED_RUNS) {
         ("/etc/systemd/resolved.conf.d", format!("[Resolve]\nDNSStubListenerExtra={address}\n"))
-    } else if has_unit(&cx.files, DNSMASQ) {
+    } else if systemd::has_file(&cx.files, DNSMASQ) {
         // The interface may get its address after the service has started. The two ways to bind exclude each other.
         let bind = if binds_interfaces(&cx.files)? { "" } else { "bind-dynamic\n" };
         // With a `listen-address`, it no longer listens for this machine by itself.
@@ -120,7 +113,7 @@ fn unit(files: &Files, drop_in: &Path) -> &'static str {
     match drop_in.file_name().is_some_and(|name| name == DNS.file) {
         true if drop_in.starts_with("/etc/dnsmasq.d") => DNSMASQ,
         true => RESOLVED,
-        false if has_unit(files, debian) => debian,
+        false if systemd::has_file(files, debian) => debian,
         false => others,
     }
 }

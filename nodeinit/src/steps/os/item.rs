@@ -80,7 +80,11 @@ impl Step for Item {
                 let after = want.value().map(|value| sha256_hex(value.as_bytes()));
                 let known = known.set.iter().find(|known| known.key == key);
                 if known.is_none_or(|known| known.after != after) {
-                    let before = if is_setting(&key) { setting::now(cx, &key).await? } else { None };
+                    let before = match known {
+                        Some(known) => known.before.clone(),
+                        None if is_setting(&key) => setting::now(cx, &key).await?,
+                        None => None,
+                    };
                     self.record(cx, vec![Record::OsSet { item: self.name.into(), key, before, after }]).await?;
                 }
             }

@@ -1,7 +1,7 @@
 //! Time zone, locale and keyboard layout.
 
 use super::{item::Item, want::Want};
-use crate::{context::Context, engine::error::StepError, os::distribution};
+use crate::{context::Context, engine::error::StepError, host::systemd, os::distribution};
 
 pub(super) const ITEM: Item = Item { name: "os-locale", title: "set time zone, locale and keyboard layout", wants };
 
@@ -30,9 +30,7 @@ fn wants(cx: &Context) -> Result<Vec<Want>, StepError> {
 
 /// Restarts a unit if the machine has it and it runs.
 fn restart(cx: &Context, unit: &str) -> Option<Want> {
-    let mut directories = ["/usr/lib/systemd/system", "/lib/systemd/system"].iter();
-    let exists = directories.any(|units| cx.files.exists(format!("{units}/{unit}")));
-    exists.then(|| Want::notice(&["systemctl", "try-restart", unit]))
+    systemd::has_file(&cx.files, unit).then(|| Want::notice(&["systemctl", "try-restart", unit]))
 }
 
 /// Generates a locale where locales are generated on the machine. `C.UTF-8` always exists.
