@@ -604,7 +604,7 @@ worker\t''
 bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from replace" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from replace" -l force -d 'Proceed even if pods without a controller are deleted; pods that a budget protects are tried until the deadline'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from replace" -l force -d 'Delete pods without a controller; keep trying to evict pods that a PodDisruptionBudget protects until `timeouts.node`'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from replace" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from replace" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from replace" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -648,7 +648,7 @@ worker\t''
 bastion\t''"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from replace" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from replace" -l force -d 'Proceed even if pods without a controller are deleted; pods that a budget protects are tried until the deadline'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from replace" -l force -d 'Delete pods without a controller; keep trying to evict pods that a PodDisruptionBudget protects until `timeouts.node`'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from replace" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from replace" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from replace" -s h -l help -d 'Print help (see more with \'--help\')'

@@ -1291,7 +1291,7 @@ json\:"One JSON object per line"))' \
 '--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-'::version -- The version to return to, which a machine needs with --local whose upgrade has ended; the default is the version from before the unfinished upgrade:_default' \
+'::version -- The version to return to; by default, the version from before the unfinished upgrade. Required with --local on a machine whose own upgrade has ended:_default' \
 && ret=0
 ;;
 (help)
@@ -1400,7 +1400,7 @@ _arguments "${_arguments_options[@]}" : \
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
-'--force[Proceed even if pods without a controller are deleted; pods that a budget protects are tried until the deadline]' \
+'--force[Delete pods without a controller; keep trying to evict pods that a PodDisruptionBudget protects until \`timeouts.node\`]' \
 '(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '-q[Do not report progress\: print only results and failures]' \
@@ -1508,7 +1508,7 @@ _arguments "${_arguments_options[@]}" : \
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
-'--force[Proceed even if pods without a controller are deleted; pods that a budget protects are tried until the deadline]' \
+'--force[Delete pods without a controller; keep trying to evict pods that a PodDisruptionBudget protects until \`timeouts.node\`]' \
 '(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '-q[Do not report progress\: print only results and failures]' \

@@ -659,7 +659,7 @@ _provisioner__subcmd__help__subcmd__master_commands() {
     local commands; commands=(
 'add:Create one machine of the configuration and join it to the cluster' \
 'remove:Drain one machine, remove it from the cluster, and delete its resources' \
-'replace:Replace the server and the volume of one machine by new ones, which join the cluster under the same name; show the plan and ask first' \
+'replace:Replace the server and the volume of one machine by new ones, which join the cluster under the same name; all data on the volume is deleted; show the plan and ask first' \
     )
     _describe -t commands 'provisioner help master commands' commands "$@"
 }
@@ -708,7 +708,7 @@ _provisioner__subcmd__help__subcmd__worker_commands() {
     local commands; commands=(
 'add:Create one machine of the configuration and join it to the cluster' \
 'remove:Drain one machine, remove it from the cluster, and delete its resources' \
-'replace:Replace the server and the volume of one machine by new ones, which join the cluster under the same name; show the plan and ask first' \
+'replace:Replace the server and the volume of one machine by new ones, which join the cluster under the same name; all data on the volume is deleted; show the plan and ask first' \
     )
     _describe -t commands 'provisioner help worker commands' commands "$@"
 }
@@ -737,7 +737,7 @@ _provisioner__subcmd__master_commands() {
     local commands; commands=(
 'add:Create one machine of the configuration and join it to the cluster' \
 'remove:Drain one machine, remove it from the cluster, and delete its resources' \
-'replace:Replace the server and the volume of one machine by new ones, which join the cluster under the same name; show the plan and ask first' \
+'replace:Replace the server and the volume of one machine by new ones, which join the cluster under the same name; all data on the volume is deleted; show the plan and ask first' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'provisioner master commands' commands "$@"
@@ -752,7 +752,7 @@ _provisioner__subcmd__master__subcmd__help_commands() {
     local commands; commands=(
 'add:Create one machine of the configuration and join it to the cluster' \
 'remove:Drain one machine, remove it from the cluster, and delete its resources' \
-'replace:Replace the server and the volume of one machine by new ones, which join the cluster under the same name; show the plan and ask first' \
+'replace:Replace the server and the volume of one machine by new ones, which join the cluster under the same name; all data on the volume is deleted; show the plan and ask first' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'provisioner master help commands' commands "$@"
@@ -817,7 +817,7 @@ _provisioner__subcmd__worker_commands() {
     local commands; commands=(
 'add:Create one machine of the configuration and join it to the cluster' \
 'remove:Drain one machine, remove it from the cluster, and delete its resources' \
-'replace:Replace the server and the volume of one machine by new ones, which join the cluster under the same name; show the plan and ask first' \
+'replace:Replace the server and the volume of one machine by new ones, which join the cluster under the same name; all data on the volume is deleted; show the plan and ask first' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'provisioner worker commands' commands "$@"
@@ -832,7 +832,7 @@ _provisioner__subcmd__worker__subcmd__help_commands() {
     local commands; commands=(
 'add:Create one machine of the configuration and join it to the cluster' \
 'remove:Drain one machine, remove it from the cluster, and delete its resources' \
-'replace:Replace the server and the volume of one machine by new ones, which join the cluster under the same name; show the plan and ask first' \
+'replace:Replace the server and the volume of one machine by new ones, which join the cluster under the same name; all data on the volume is deleted; show the plan and ask first' \
 'help:Print this message or the help of the given subcommand(s)' \
     )
     _describe -t commands 'provisioner worker help commands' commands "$@"

@@ -124,13 +124,13 @@ impl Error {
             }
             Self::Api(error) => error.hint(),
             Self::Deadline { .. } => {
-                Some("run it again to resume; to wait longer, increase `openstack.timeouts`".to_owned())
+                Some("run the same command again to resume; to wait longer, increase `openstack.timeouts`".to_owned())
             }
             Self::Fault { .. } => {
                 Some("run the same command again, which deletes and recreates the failed resource".to_owned())
             }
             Self::Machine { .. } => Some(
-                "fix the cause (`journalctl -t nodeinit` on the machine shows it, too), then run it again to resume"
+                "fix the cause (`journalctl -t nodeinit` on the machine shows it, too), then run the same `provisioner` command here again, which resumes"
                     .to_owned(),
             ),
             Self::HostKey { machine, .. } => Some(format!(

@@ -1,7 +1,7 @@
 //! The replacement of one machine: which resources go, and how an interrupted replacement is found again.
 //!
 //! The machine's port stays. Its description names the server that goes: `replaces=ID` until the replacement has ended, then
-//! `replaced=ID`. A server with another ID is the new one, which an interrupted replacement has created.
+//! `replaced=ID`. A server with another ID is the new one, which an interrupted replacement has created. `moves`: the port gets another address.
 
 use crate::{
     error::Error,
@@ -9,8 +9,10 @@ use crate::{
     resources::{
         Found, Kind, Part, Snapshot,
         body::collection,
+        diff::ADDRESS,
         facts::{self, Facts},
         part::never_attached,
+        plan::Plan,
     },
     secrets,
 };
@@ -22,6 +24,8 @@ use std::rc::Rc;
 const REPLACES: &str = "replaces=";
 /// As [`REPLACES`], after the replacement has ended.
 const REPLACED: &str = "replaced=";
+/// In the description of a port that gets another address, until the replacement has ended.
+const MOVES: &str = "moves";
 
 fn word<'p>(port: &'p Found, start: &str) -> Option<&'p str> {
     port.text("description").split(' ').find_map(|word| word.strip_prefix(start))
@@ -80,6 +84,13 @@ pub fn foreign_uses(ours: &[Found], name: &str) -> Vec<String> {
 #[must_use]
 pub fn without(snapshot: &Snapshot, former: &[Found]) -> Snapshot {
     let mut rest = snapshot.clone();
+    for port in rest.ours.iter_mut().filter(|found| found.part.kind == Kind::Port) {
+        if former.iter().any(|gone| gone.id == port.text("device_id")) {
+            let mut body = (*port.body).clone();
+            body["device_id"] = json!("");
+            port.body = Rc::new(body);
+        }
+    }
     rest.ours.retain(|found| !former.iter().any(|gone| gone.id == found.id));
     for gone in former {
         for (word, amount) in uses(gone, &snapshot.facts) {
@@ -114,21 +125,31 @@ fn uses(found: &Found, facts: &Facts) -> Vec<(&'static str, i64)> {
     vec![("servers", 1), ("cores", cores), ("MiB of memory", memory)]
 }
 
-/// Records, before anything changes, which server is replaced.
+/// Whether the replacement under way gives the port another address, which the machines of the cluster do not all know yet.
+#[must_use]
+pub fn moves(port: &Found) -> bool {
+    word(port, MOVES).is_some()
+}
+
+/// Records, before anything changes, which server is replaced, and whether its port gets another address.
 ///
 /// # Errors
 /// As the service says.
-pub async fn begin(client: &Client, ours: &[Found], name: &str) -> Result<(), Error> {
+pub async fn begin(client: &Client, ours: &[Found], plan: &Plan, name: &str) -> Result<(), Error> {
     if successor(ours, name).is_some() {
         return Ok(());
     }
     let Some(port) = find(ours, Kind::Port, name) else { return Ok(()) };
     let former = match (find(ours, Kind::Server, name), word(port, REPLACES)) {
         (Some(server), _) => server.id.clone(),
-        (None, Some(_)) => return Ok(()),
+        (None, Some(former)) => former.to_owned(),
         (None, None) => hex(&secrets::random_key()?[..8]),
     };
-    write(client, port, &format!("{REPLACES}{former}")).await
+    let state = format!("{REPLACES}{former}");
+    match moves(port) || plan.changes(&port.part, ADDRESS) {
+        true => write(client, port, &format!("{state} {MOVES}")).await,
+        false => write(client, port, &state).await,
+    }
 }
 
 /// Records that the replacement has ended.
@@ -144,7 +165,7 @@ pub async fn end(client: &Client, ours: &[Found], name: &str) -> Result<(), Erro
 }
 
 async fn write(client: &Client, port: &Found, state: &str) -> Result<(), Error> {
-    let is_state = |word: &&str| word.starts_with(REPLACES) || word.starts_with(REPLACED);
+    let is_state = |word: &&str| word.starts_with(REPLACES) || word.starts_with(REPLACED) || *word == MOVES;
     let words = port.text("description").split(' ').filter(|word| !is_state(word));
     let description = words.chain([state]).collect::<Vec<_>>().join(" ");
     if description == port.text("description") {
@@ -210,6 +231,23 @@ mod tests {
     }
 
     #[test]
+    fn another_address_is_recorded_before_the_former_server_is_deleted() {
+        let mut snapshot = snapshot("");
+        alter(&mut snapshot, "port/m1", |body| body["fixed_ips"][0]["ip_address"] = json!("10.0.9.9"));
+        let (plan, ours) = (plan(&cluster(""), &without(&snapshot, &former(&snapshot.ours, "m1"))), snapshot.ours);
+        with_cloud(
+            |_| Some((200, json!({ "port": {} }))),
+            |client, seen| async move {
+                begin(&client, &ours, &plan, "m1").await.unwrap();
+                let seen = seen.borrow();
+                let written = seen.iter().find(|request| request.method == "PUT").unwrap();
+                let description = written.body["port"]["description"].as_str().unwrap();
+                assert!(description.ends_with(" replaces=server/m1 moves"), "{description}");
+            },
+        );
+    }
+
+    #[test]
     fn what_others_use_is_told() {
         let mut snapshot = snapshot("");
         alter(&mut snapshot, "port/m1", |body| body["device_id"] = json!("server/m1"));
@@ -263,14 +301,17 @@ mod tests {
             ("replaces=another", false, None),
             ("replaces=another", true, Some("replaced=another")),
             ("replaced=another", true, None),
+            ("replaces=server/m1 moves", false, None),
+            ("replaces=server/m1 moves", true, Some("replaced=server/m1")),
         ] {
-            let ours = snapshot(state).ours;
+            let snapshot = snapshot(state);
+            let (plan, ours) = (plan(&cluster(""), &snapshot), snapshot.ours);
             with_cloud(
                 |_| Some((200, json!({ "port": {} }))),
                 |client, seen| async move {
                     match ends {
                         true => end(&client, &ours, "m1").await.unwrap(),
-                        false => begin(&client, &ours, "m1").await.unwrap(),
+                        false => begin(&client, &ours, &plan, "m1").await.unwrap(),
                     }
                     let seen = seen.borrow();
                     let written_to = seen.iter().find(|request| request.method == "PUT");
@@ -284,8 +325,12 @@ mod tests {
             );
         }
         let name = "n".repeat(63);
-        let longest =
-            Marker::new(ID, &name).description(&Part::new(Kind::Port, &name)).len() + 1 + REPLACES.len() + ID.len();
+        let longest = Marker::new(ID, &name).description(&Part::new(Kind::Port, &name)).len()
+            + 1
+            + REPLACES.len()
+            + ID.len()
+            + 1
+            + MOVES.len();
         assert!(longest < 255, "Neutron refuses a longer description: {longest}");
     }
 }

@@ -56,6 +56,8 @@ prepare)
   ;;
 init-ha)
   init --upload-certs
+  # A virtual IP may move while its first holder starts.
+  until kubectl get --raw /readyz >/dev/null 2>&1; do sleep 0.5; done
   kubectl apply -f /root/kube-flannel.yaml >&2
   exit
   ;;

@@ -11,6 +11,7 @@ import sys
 import bench
 
 TOOLS = ["kubeadm", "nodeinit"]
+ENDPOINTS = ["balancer", "virtual-ip"]
 FROM, TO = os.environ["LAB_VERSION"], os.environ["LAB_NEXT"]
 
 
@@ -22,37 +23,40 @@ def cells(r):
     return f"{r['seconds']:.1f} s | {requests(r['api'])} | {requests(r['workload'])} | {r['etcd']['median'] * 1000:.0f} ms | {r['etcd']['longest']:.2f} s"
 
 
-def run(tool, binary):
+def run(tool, endpoint, binary):
     before = bench.load()
-    ended = subprocess.run([bench.HERE / "upgrade.sh", tool, binary], capture_output=True, text=True)
+    ended = subprocess.run([bench.HERE / "upgrade.sh", tool, binary, endpoint], capture_output=True, text=True)
     if ended.returncode != 0:
-        sys.exit(f"{tool} failed ({ended.returncode}):\n{ended.stdout}\n{ended.stderr[-8000:]}")
+        sys.exit(f"{tool}, {endpoint}, failed ({ended.returncode}):\n{ended.stdout}\n{ended.stderr[-8000:]}")
     result = {**bench.result(ended.stdout), "load": before}
-    print(f"{tool:8}  {cells(result)}  load before {before:.1f}", flush=True)
+    print(f"{tool:8}  {endpoint:10}  {cells(result)}  load before {before:.1f}", flush=True)
     return result
 
 
 def markdown(rounds):
     loads = [r["load"] for runs in rounds for r in runs.values()]
-    ratios = [runs["kubeadm"]["seconds"] / runs["nodeinit"]["seconds"] for runs in rounds]
+    ratios = {endpoint: ", ".join(f"{runs['kubeadm', endpoint]['seconds'] / runs['nodeinit', endpoint]['seconds']:.2f}" for runs in rounds) for endpoint in ENDPOINTS}
     text = f"""## upgrade
 
 Written by `make bench-upgrade` on {datetime.date.today().isoformat()}: {bench.machine()}; load before the runs {min(loads):.1f} to {max(loads):.1f}.
 Three masters and two workers, upgraded from Kubernetes {FROM} to {TO}, one machine after the other; each tool creates and upgrades its own cluster;
 tools alternate; rounds: {len(rounds)}. The images of {TO} are in containerd on all hosts before, and its programs in a directory there.
 
-| round | tool | time | requests to the API | failed | also after 1 s | requests to the workload | failed | also after 1 s | put to etcd, median | longest |
-|---|---|---|---|---|---|---|---|---|---|---|
+| round | endpoint | tool | time | requests to the API | failed | also after 1 s | requests to the workload | failed | also after 1 s | put to etcd, median | longest |
+|---|---|---|---|---|---|---|---|---|---|---|---|
 """
     for number, runs in enumerate(rounds, 1):
-        for tool in TOOLS:
-            text += f"| {number} | {tool} | {cells(runs[tool])} |\n"
+        for endpoint in ENDPOINTS:
+            for tool in TOOLS:
+                text += f"| {number} | {endpoint} | {tool} | {cells(runs[tool, endpoint])} |\n"
     text += f"""
-kubeadm's time divided by nodeinit's time, for each round: {', '.join(f'{r:.2f}' for r in ratios)}.
+kubeadm's time divided by nodeinit's time, for each round: balancer {ratios['balancer']}; virtual-ip {ratios['virtual-ip']}.
 
 - **time**: to all nodes Ready with {TO} and the addons' pods available. For nodeinit one `upgrade apply`, with its snapshot of etcd; for kubeadm the script
   `tests/bench/upgrade.sh`: `kubeadm upgrade apply` or `node`, drain, the new kubelet, uncordon as soon as the node is Ready.
-- **requests to the API**: 20 per second to the endpoint, a load balancer that checks `/readyz` of each API server every second. Each one is on a new connection
+- **endpoint**: `balancer` is HAProxy, which checks `/readyz` of each API server every second; `virtual-ip` is an address that kube-vip moves between the
+  masters. For kubeadm, kube-vip is a static pod as its documentation describes.
+- **requests to the API**: 20 per second to the endpoint. Each one is on a new connection
   and reads a namespace, which the API server reads from etcd. It fails if there is no answer with status 200 within 5 s; then it is repeated once after 1 s.
 - **requests to the workload**: 20 per second to a Service, in the same way. It has four replicas, of which a PodDisruptionBudget keeps three. Pods continue to
   serve for 5 s after they are evicted.
@@ -71,11 +75,12 @@ def main():
     rounds = []
     for number in range(count):
         # Every other round is reversed, because the load may rise or fall.
-        rounds.append({tool: run(tool, binary) for tool in (TOOLS[::-1] if number % 2 else TOOLS)})
+        tools = TOOLS[::-1] if number % 2 else TOOLS
+        rounds.append({(tool, endpoint): run(tool, endpoint, binary) for endpoint in ENDPOINTS for tool in tools})
     bench.publish(markdown(rounds))
-    median = {tool: statistics.median(runs[tool]["seconds"] for runs in rounds) for tool in TOOLS}
+    median = {tool: statistics.median(runs[tool, "balancer"]["seconds"] for runs in rounds) for tool in TOOLS}
     print(f"upgrade kubeadm/nodeinit: {median['kubeadm'] / median['nodeinit']:.1f}")
-    print(f"upgrade failed requests: {sum(runs['nodeinit']['workload']['failed'] for runs in rounds)}")
+    print(f"upgrade failed requests: {sum(runs['nodeinit', endpoint]['workload']['failed'] for runs in rounds for endpoint in ENDPOINTS)}")
 
 
 if __name__ == "__main__":

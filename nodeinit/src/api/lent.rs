@@ -58,7 +58,7 @@ impl Lent {
         let Some(text) = files.read_text(LENT)? else { return Ok(None) };
         let damaged = |e| {
             StepError::caused(format!("{LENT} is damaged"), e)
-                .hint("run `nodeinit up` on the first master again: it rewrites the file")
+                .hint("run the same command again on the leading master: it rewrites the file")
         };
         serde_json::from_str(&text).map(Some).map_err(damaged)
     }
@@ -141,7 +141,7 @@ impl Relay {
             addresses.join(" and ")
         ))
         .exit(Exit::TryAgain)
-        .hint("run `nodeinit up` on the first master again: this machine resumes where it stopped")
+        .hint("run the same command again on the leading master: this machine resumes where it stopped")
     }
 
     /// The URL of the content with this SHA-256, in hex.

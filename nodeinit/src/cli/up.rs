@@ -121,7 +121,7 @@ pub(super) struct Add {
 pub(super) struct Replace {
     /// The machine's name in the configuration, which has the address of the new machine
     name: String,
-    /// Proceed even if pods without a controller are deleted; pods that a budget protects are tried until the deadline
+    /// Delete pods without a controller; keep trying to evict pods that a PodDisruptionBudget protects until `timeouts.node`
     #[arg(long)]
     force: bool,
     #[command(flatten)]
@@ -222,15 +222,17 @@ fn listed(cx: &Context, other: &Other) -> Result<(), StepError> {
         Role::Worker => ("workers", &cx.cluster.workers),
         _ => ("masters", &cx.cluster.masters),
     };
-    match machines.iter().any(|machine| machine.name == name) {
-        true => Ok(()),
-        false => {
-            let what = format!("{name} is not listed under `{list}`");
-            Err(StepError::new(what)
-                .exit(Exit::BadConfig)
-                .hint("add it with its address to the configuration, then try again"))
-        }
+    if machines.iter().any(|machine| machine.name == name) {
+        return Ok(());
     }
+    if let Some((_, role)) = cx.cluster.machines().find(|(machine, _)| machine.name == name) {
+        let kind = if role == Role::Worker { "worker" } else { "master" };
+        let error = StepError::new(format!("{name} is a {kind}")).exit(Exit::Usage);
+        return Err(error.hint(format!("run `nodeinit {kind} …` with the same arguments")));
+    }
+    let what = format!("{name} is not listed under `{list}`");
+    let hint = "add it with its address to the configuration, then run the same command again";
+    Err(StepError::new(what).exit(Exit::BadConfig).hint(hint))
 }
 
 async fn bring_up(common: &Common, args: &Run, permits: Permits) -> Exit {
@@ -261,9 +263,10 @@ async fn attempt(args: &Run, permits: Permits) -> Result<Exit, StepError> {
     if let Some(led) = &args.led {
         lead::accept(&cx, led, cx.node.role.is_master())?;
     }
+    let command = if args.lead { "up --lead" } else { "up" };
     let (mut lead, mut unable) = (None, None);
     if reach != Reach::Here {
-        match lead::take(&cx, "up", args.insist).await {
+        match lead::take(&cx, command, args.insist).await {
             Ok(taken) => lead = taken,
             Err(error) if args.lead => return Err(error),
             // This also runs at every boot of the first master, which must come up in any case.
@@ -271,9 +274,9 @@ async fn attempt(args: &Run, permits: Permits) -> Result<Exit, StepError> {
         }
     }
     cx.led = lead.as_ref().map(|lead| lead.led.clone());
-    execute::begin(&cx, "up", args.accept_clock)?;
+    execute::begin(&cx, command, args.accept_clock)?;
     let is_first = reach != Reach::Here && lead.is_none();
-    let exit = lead::under(lead, run(&cx, "up", &reach, permit)).await?;
+    let exit = lead::under(lead, run(&cx, command, &reach, permit)).await?;
     if is_first && exit == Exit::Done {
         settle(&cx).await;
     }
@@ -328,7 +331,10 @@ async fn start(cx: &Context) -> Result<(), StepError> {
 async fn run(cx: &Context, command: &str, reach: &Reach, permit: Permit) -> Result<Exit, StepError> {
     sweep(cx)?;
     let steps = plan::for_role(cx, reach, permit)?;
-    let done = format!("{} is ready: {} of cluster {}", cx.node.name, cx.node.role, cx.cluster.name);
+    let done = match reach {
+        Reach::Only { name, .. } => format!("{name} is ready: {command} of cluster {}", cx.cluster.name),
+        _ => format!("{} is ready: {} of cluster {}", cx.node.name, cx.node.role, cx.cluster.name),
+    };
     let exit = execute::run(cx, command, &steps, &done).await;
     if exit == Exit::Done {
         // They were sent for this run only. If they cannot be removed, a reboot does it: they are in memory.

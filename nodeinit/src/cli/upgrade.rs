@@ -68,7 +68,7 @@ pub(super) struct Target {
 
 #[derive(Args)]
 pub(super) struct Rollback {
-    /// The version to return to, which a machine needs with --local whose upgrade has ended; the default is the version from before the unfinished upgrade
+    /// The version to return to; by default, the version from before the unfinished upgrade. Required with --local on a machine whose own upgrade has ended
     version: Option<KubernetesVersion>,
     /// Show the changes of each machine in order, and change nothing; exit code 2 if there are changes
     #[arg(long)]
@@ -106,11 +106,12 @@ struct Change<'a> {
 impl Change<'_> {
     /// The command, for people.
     fn command(&self) -> String {
-        let Options { local, no_drain, .. } = self.options;
+        let Options { local, no_drain, parallel, .. } = self.options;
         let options = [(*local, " --local"), (*no_drain, " --no-drain")];
         let options: String = options.iter().filter(|(given, _)| *given).map(|(_, option)| *option).collect();
         let rollout = RolloutOptions { back: self.back, ..RolloutOptions::default() };
-        format!("{}{options}", rollout.upgrade_command(self.version))
+        let parallel = parallel.map(|share| format!(" --parallel {share}")).unwrap_or_default();
+        format!("{}{options}{parallel}", rollout.upgrade_command(self.version))
     }
 }
 
@@ -352,7 +353,8 @@ async fn plan(change: &Change<'_>) -> Outcome {
                 cx.report.tell(&Event::Planned { step: node.id.to_string(), changes });
             }
             Err(error) if node.id == StepId::UpgradeCheck => problem = Some((node.id.to_string(), error)),
-            Err(error) => return Err((node.id.to_string(), error)),
+            // A cluster that is broken fails later checks, too.
+            Err(error) => return Err(problem.unwrap_or((node.id.to_string(), error))),
         }
     }
     if pending && !change.options.local && !change.back {
@@ -391,7 +393,15 @@ async fn apply_locked(change: &Change<'_>) -> Outcome {
         }
         Ok(Ok(Exit::Done))
     };
-    lead::under(lead, all).await.map_err(start)?
+    match lead::under(lead, all).await {
+        Ok(outcome) => outcome,
+        Err(ended) => {
+            // The lease may have ended while the control plane was stopped.
+            let cx = setup::context(&change.options.common, Access::Change).map_err(start)?;
+            replace::start_again(&cx, &change.command()).await.map_err(start)?;
+            Err(start(ended))
+        }
+    }
 }
 
 /// Takes the lease for an upgrade of all machines; on one machine, accepts that of the leading master.

@@ -171,6 +171,13 @@ pub enum Record {
     },
     /// This machine leads, or works for a leading master.
     Led(Led),
+    /// This machine is about to write this generation of the configuration to etcd.
+    Settles {
+        /// The generation.
+        generation: u64,
+        /// The digest of the configuration.
+        sha256: String,
+    },
 }
 
 impl Record {
@@ -190,6 +197,7 @@ impl Record {
             Self::Unit { name } | Self::Image { name } => name.clone(),
             Self::HostKey { name, .. } | Self::HostKeyGone { name } => format!("host key of {name}"),
             Self::Led(led) => format!("led by {}", led.machine),
+            Self::Settles { generation, .. } => format!("settles generation {generation}"),
             Self::EtcdAuthority { .. } => "etcd-authority".into(),
             Self::EtcdBootstrap { .. } => "etcd-bootstrap".into(),
             Self::EtcdHealthy => "etcd-healthy".into(),
@@ -304,6 +312,8 @@ pub struct State {
     pub host_keys: BTreeMap<String, String>,
     /// The last leading master.
     pub led: Option<Led>,
+    /// The generation of the configuration that this machine wanted to write to etcd, with its digest, until it leads.
+    pub settles: Option<(u64, String)>,
     /// Steps that succeeded at least once.
     pub ended: BTreeSet<String>,
     /// The values that cannot change in place, if a run has recorded them.
@@ -367,7 +377,8 @@ impl State {
             Record::Image { name } => drop(self.images.insert(name)),
             Record::HostKey { name, key } => drop(self.host_keys.insert(name, key)),
             Record::HostKeyGone { name } => drop(self.host_keys.remove(&name)),
-            Record::Led(led) => self.led = Some(led),
+            Record::Led(led) => (self.led, self.settles) = (Some(led), None),
+            Record::Settles { generation, sha256 } => self.settles = Some((generation, sha256)),
             Record::EtcdAuthority { sha256 } => self.etcd.own_authority = Some(sha256),
             Record::EtcdBootstrap { token } => {
                 self.ended.remove("etcd");

@@ -143,7 +143,7 @@ impl Step for AgentService {
         // systemd waits until the agent reports that it has read its configuration.
         cx.start_unit(UNIT)
             .await
-            .map_err(|e| e.hint("see `journalctl -u nodeinit-agent`, then run `nodeinit up` again"))
+            .map_err(|e| e.hint("see `journalctl -u nodeinit-agent`, then run the same command again"))
     }
 }
 

@@ -164,7 +164,7 @@ pub(super) async fn wait_until_ready(
     };
     let wait = Wait::new("a Ready node with running addons", cx.cluster.timeouts.node);
     let hint =
-        "see `kubectl --kubeconfig /etc/kubernetes/admin.conf get pods -A -o wide`, then run `nodeinit up` again";
+        "see `kubectl --kubeconfig /etc/kubernetes/admin.conf get pods -A -o wide`, then run the same command again";
     let wait = wait.at_most_every(Duration::from_millis(100));
     wait.until(look).await.map_err(|late| StepError::from(late).hint(hint))
 }

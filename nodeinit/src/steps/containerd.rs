@@ -346,7 +346,7 @@ async fn refuse_another_cgroup_driver(cx: &Context, files: &[NewFile]) -> Result
         Err(e) => {
             let what = "containerd does not answer while containers run: nodeinit cannot tell whether their cgroup driver would change";
             return Err(StepError::caused(what, e).exit(Exit::TryAgain).hint(
-                "see `journalctl -u containerd`; restart containerd (`systemctl restart containerd`) or reboot this machine, then run `nodeinit up` again",
+                "see `journalctl -u containerd`; restart containerd (`systemctl restart containerd`) or reboot this machine, then run the same command again",
             ));
         }
     };
@@ -393,7 +393,7 @@ async fn serves(cx: &Context) -> Result<(), StepError> {
     Wait::new("containerd to answer", START_LIMIT)
         .until(ask)
         .await
-        .map_err(|late| StepError::from(late).hint("see `journalctl -u containerd`, then run `nodeinit up` again"))
+        .map_err(|late| StepError::from(late).hint("see `journalctl -u containerd`, then run the same command again"))
 }
 
 /// Refuses an imported file that overrides the same keys.

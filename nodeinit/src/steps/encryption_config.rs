@@ -134,7 +134,7 @@ pub(super) async fn verify(cx: &Context, etcd: &Etcd, members: &Members) -> Resu
 
 /// Hint: how to get the keys of the cluster.
 const COPY: &str =
-    "copy the file from a master of the cluster to this machine with mode 0600, then run `nodeinit up` again";
+    "copy the file from a master of the cluster to this machine with mode 0600, then run the same command again";
 
 /// Compares the digest of this machine's file with the digests that the other masters reported, or else published.
 fn compare(

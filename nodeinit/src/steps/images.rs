@@ -250,12 +250,12 @@ fn refused(archive: &str, error: CommandError) -> StepError {
     if is("no space left on device") || is("disk quota exceeded") {
         return step
             .exit(Exit::TryAgain)
-            .hint("free some space (`df -h /var/lib/containerd`), then run `nodeinit up` again to resume");
+            .hint("free some space (`df -h /var/lib/containerd`), then run the same command again to resume");
     }
     if is("failed to dial") || is("connection refused") || is("Unavailable") || is("error reading from server") {
         return step
             .exit(Exit::TryAgain)
-            .hint("see `systemctl status containerd` and `journalctl -u containerd`, then run `nodeinit up` again");
+            .hint("see `systemctl status containerd` and `journalctl -u containerd`, then run the same command again");
     }
     step.hint(
         "the archive is damaged or not an image archive: copy it again, and compare its SHA-256 with that of the original",

@@ -241,7 +241,7 @@ impl Step for KubeletHealthy {
             Err(late) => {
                 let log = ["journalctl", "-u", UNIT, "-n", "5", "-o", "cat", "--no-pager"];
                 let last = cx.commands.run(&log, Duration::from_secs(10)).await.unwrap_or_default();
-                let error = StepError::from(late).hint("see `journalctl -u kubelet`, then run `nodeinit up` again");
+                let error = StepError::from(late).hint("see `journalctl -u kubelet`, then run the same command again");
                 last.lines().for_each(|line| cx.report.note(&self.name(), format!("kubelet: {line}")));
                 Err(error)
             }

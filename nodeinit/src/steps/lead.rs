@@ -9,7 +9,7 @@ use crate::{
     context::Context,
     engine::{
         error::{Exit, StepError},
-        journal::Record,
+        journal::{Record, State},
         led::Led,
     },
 };
@@ -122,7 +122,8 @@ pub async fn take(cx: &Context, command: &str, insist: bool) -> Result<Option<Le
         }
     };
     let wait = Wait::new("the lease of the leading master", PATIENCE).at_most_every(PAUSE);
-    let hint = "wait until that command has ended, or stop it; then run this command again";
+    let hint = "if another master leads, wait until its command has ended, or stop it there; otherwise see `nodeinit etcd members`; then run the same \
+                command again";
     let taken = wait.until(look).await.map_err(|late| StepError::from(late).hint(hint))?;
     let Some(lease) = taken else { return Ok(None) };
     match settle(cx, &peers, insist).await {
@@ -146,7 +147,8 @@ async fn attempt(etcd: &Etcd, holder: &Holder) -> Result<Result<i64, String>, Et
     let other = value.and_then(|text| serde_json::from_str::<Holder>(&text).ok());
     if let Some(other) = other.filter(|other| other.machine != holder.machine) {
         let seconds = holder.since.saturating_sub(other.since);
-        let what = format!("{} leads with `nodeinit {}`, which began {seconds} s before", other.machine, other.command);
+        let what =
+            format!("{} leads with `nodeinit {}`, which began {seconds} s earlier", other.machine, other.command);
         return Ok(Err(what));
     }
     let lease = etcd.grant_lease(LASTS).await?;
@@ -167,10 +169,15 @@ async fn settle(cx: &Context, peers: &Peers, insist: bool) -> Result<Newest, Ste
     let failed = |e: EtcdError| unable(e.to_string()).exit(Exit::TryAgain);
     let Stored { value, revision } = view.asked.stored(CONFIGURATION_KEY).await.map_err(failed)?;
     let agreed = value.and_then(|text| serde_json::from_str::<Newest>(&text).ok());
-    let (own, last) = (digest(&cx.loaded), cx.journal.state().led);
+    let (own, State { led: last, settles, .. }) = (digest(&cx.loaded), cx.journal.state());
+    // A run that was killed before it recorded the generation has written it.
+    let wrote = |agreed: &Newest| settles == Some((agreed.generation, agreed.sha256.clone()));
+    let insist = insist || agreed.as_ref().is_some_and(wrote);
     let mut newest = newest(&cx.node.name, &own, last.as_ref(), agreed.as_ref(), insist)?;
     // The time is later than any epoch that etcd may have lost.
     newest.epoch = now(cx).max(newest.epoch + 1).max(last.map_or(0, |last| last.epoch + 1));
+    let (generation, sha256) = (newest.generation, newest.sha256.clone());
+    cx.journal.intend(vec![Record::Settles { generation, sha256 }])?;
     let text = serde_json::to_string(&newest).unwrap_or_default();
     let stored = view.asked.store(CONFIGURATION_KEY, &text, None, revision).await.map_err(failed)?;
     stored.ok_or_else(|| unable("another master changed it".to_owned()).exit(Exit::TryAgain))?;
@@ -229,8 +236,7 @@ fn newest(
     if agreed.sha256 == own {
         return Ok(agreed.clone());
     }
-    // The last run here may have been killed before it recorded the generation.
-    if insist || known == agreed.generation || agreed.machine == machine {
+    if insist || known == agreed.generation {
         return Ok(of(agreed.generation + 1));
     }
     let what = match last {
@@ -265,17 +271,17 @@ pub fn admit(last: Option<&Led>, led: &Led, own: Option<&str>) -> Result<(), Ste
     }
     if last.generation > led.generation {
         let what = format!(
-            "this machine has the configuration of {} (generation {}), which is newer than that of {} (generation {})",
+            "it has the configuration of {} (generation {}), which is newer than that of {} (generation {})",
             last.machine, last.generation, led.machine, led.generation
         );
         let hint = format!("run `nodeinit up --lead` on {}, or copy its configuration", last.machine);
         return Err(StepError::new(what).exit(Exit::BadConfig).hint(hint));
     }
     if own.is_some_and(|own| own != led.sha256 && own != last.sha256) {
-        let what = "the configuration of this machine has changes that no command has applied";
+        let what = "its configuration has changes that no command has applied";
         return Err(StepError::new(what)
             .exit(Exit::BadConfig)
-            .hint("run `nodeinit up --lead` on this machine, or undo the changes"));
+            .hint("run `nodeinit up --lead` on that machine, or undo the changes there"));
     }
     Ok(())
 }
@@ -343,8 +349,8 @@ mod tests {
         assert!(both.to_string().starts_with("the configuration was changed on m2, and"), "{both}");
         let insisted = newest("m2", "c", Some(&led(3, "a")), Some(&agreed(4, "b")), true).unwrap();
         assert_eq!((insisted.generation, insisted.sha256.as_str()), (5, "c"));
-        let killed = newest("m1", "c", Some(&led(3, "a")), Some(&agreed(4, "b")), false).unwrap();
-        assert_eq!(killed.generation, 5, "its own change was not recorded here");
+        let former = newest("m1", "a", Some(&led(3, "a")), Some(&agreed(4, "b")), false);
+        assert!(former.is_err(), "the machine that m1 has replaced has the same name");
     }
 
     /// The images of an upgrade arrive before the configuration does.

@@ -135,7 +135,7 @@ impl Step for RegisterNode {
             }
         };
         let wait = Wait::new(format!("the registration of node {}", cx.node.name), cx.cluster.timeouts.node);
-        let hint = "see `journalctl -u kubelet`, then run `nodeinit up` again";
+        let hint = "see `journalctl -u kubelet`, then run the same command again";
         wait.until(attempt).await.map_err(|late| StepError::from(late).hint(hint))
     }
 }

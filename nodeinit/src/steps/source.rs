@@ -131,7 +131,7 @@ impl<'a> Local<'a> {
                     .hint(bundle::WRITE_AGAIN)
             }
             Self::Fetched(..) => StepError::new(format!("the artifact {} is missing", self.name(artifact)))
-                .hint("run `nodeinit up` again, which fetches it again"),
+                .hint("run the same command again, which fetches it again"),
         }
     }
 
@@ -298,7 +298,7 @@ async fn local(cx: &Context, artifact: String, wanted: Option<[u8; 32]>) -> Resu
             let verified = verify(&name, &section, wanted);
             verified.map_err(|error| match source {
                 Local::Fetched(..) => {
-                    error.hint("remove this file, then run `nodeinit up` again, which fetches it again")
+                    error.hint("remove this file, then run the same command again, which fetches it again")
                 }
                 _ => error,
             })?;
@@ -379,7 +379,7 @@ fn unavailable(error: DownloadError) -> StepError {
         DownloadError::Task(error) => error,
         DownloadError::TimedOut { .. } => StepError::caused(what, error)
             .exit(Exit::TryAgain)
-            .hint("run `nodeinit up` again to resume; if a download needs more time, increase `timeouts.download`"),
+            .hint("run the same command again to resume; if a download needs more time, increase `timeouts.download`"),
         DownloadError::Digest { .. } => StepError::caused(what, error).hint(
             "the file on the mirror is not the expected one: replace the file there, or fix its sha256 in the configuration",
         ),

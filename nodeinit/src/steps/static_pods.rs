@@ -297,7 +297,7 @@ impl Healthy {
                 explain(cx, self.0).await;
                 let logs = format!("/var/log/pods/kube-system_{}-{}_*", self.0.name(), cx.node.name);
                 let late = StepError::from(late)
-                    .hint(format!("see {logs} and `journalctl -u kubelet`, then run `nodeinit up` again"));
+                    .hint(format!("see {logs} and `journalctl -u kubelet`, then run the same command again"));
                 Err(match members {
                     Some(members) => members.error(late),
                     None => late,

@@ -77,7 +77,7 @@ impl Step for Answers {
         let wait = Wait::new(format!("the API at the virtual address {}", self.0), cx.cluster.timeouts.control_plane);
         let logs = format!("/var/log/pods/kube-system_kube-vip-{}_*", cx.node.name);
         let hint =
-            format!("see {logs}, and check whether another machine has the address; then run `nodeinit up` again");
+            format!("see {logs}, and check whether another machine has the address; then run the same command again");
         wait.until(async || cluster::ready_at(cx, self.0).await).await.map_err(|late| StepError::from(late).hint(hint))
     }
 }

@@ -146,14 +146,14 @@ impl Step for WorkerReady {
             }
         };
         let wait = Wait::new(format!("node {name} to be Ready"), limit).at_most_every(INTERVAL);
-        let hint = "see `journalctl -u kubelet`, then run `nodeinit up` again";
+        let hint = "see `journalctl -u kubelet`, then run the same command again";
         wait.until(attempt).await.map_err(|late| StepError::from(late).hint(hint))?;
         // Only this file shows it: a kubelet may not list certificate requests, and its own has a random name.
         let look = async || lacks_serving_certificate(cx).map_or(ControlFlow::Break(()), ControlFlow::Continue);
         let left = deadline.saturating_duration_since(Instant::now()).max(SERVING_MINIMUM);
         let hint = format!(
             "on a master, see `kubectl get csr` and `systemctl status nodeinit-agent`; for names that are not in the configuration, \
-             run `nodeinit certs approve {name}`; then run `nodeinit up` again"
+             run `nodeinit certs approve {name}`; then run the same command again"
         );
         let wait = Wait::new(format!("the serving certificate of {name}'s kubelet"), left);
         wait.until(look).await.map_err(|late| StepError::from(late).hint(hint))

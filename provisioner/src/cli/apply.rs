@@ -8,7 +8,7 @@ use crate::{
     lock, permit, report,
     resources::{
         Found, Kind, Part, Snapshot, observe,
-        plan::{Action, Plan},
+        plan::{Action, Item, Plan},
     },
     secrets::Secrets,
     userdata,
@@ -223,14 +223,16 @@ pub(super) fn program(loaded: &Loaded) -> Option<&Path> {
     loaded.cluster.openstack.as_ref()?.binary.file.as_deref()
 }
 
-/// Does not change resources that do not belong to this machine.
+/// Does not change resources that do not belong to this machine. A changed address of another one remains an obstacle, because the
+/// machines receive the whole configuration.
 pub(super) fn restrict(plan: &mut Plan, only: Option<&str>) {
     let Some(name) = only else { return };
     let own = plan.items.iter().filter(|item| item.part.name == name).filter_map(|item| item.want.as_ref());
     let groups: Vec<Part> =
         own.flat_map(|want| &want.needs).filter(|need| need.kind == Kind::ServerGroup).cloned().collect();
     let others = plan.items.iter_mut().filter(|item| item.part.name != name && !groups.contains(&item.part));
-    for item in others.filter(|item| item.action != Action::Keep) {
+    let is_moved = |item: &Item| item.part.kind == Kind::Port && matches!(item.action, Action::Refuse { .. });
+    for item in others.filter(|item| item.action != Action::Keep && !is_moved(item)) {
         item.action = Action::Left;
     }
 }

@@ -29,7 +29,7 @@ pub(super) enum Machine {
         #[arg(long)]
         force: bool,
     },
-    /// Replace the server and the volume of one machine by new ones, which join the cluster under the same name; show the plan and ask first
+    /// Replace the server and the volume of one machine by new ones, which join the cluster under the same name; all data on the volume is deleted; show the plan and ask first
     #[command(after_help = example!("provisioner master replace m1\n  provisioner worker replace w1 --yes"))]
     Replace(Replace),
 }

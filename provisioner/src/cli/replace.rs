@@ -1,4 +1,4 @@
-//! `master replace` and `worker replace`: another machine under the same name and address.
+//! `master replace` and `worker replace`: another machine under the same name.
 
 use super::{
     Operator, Source, Verbosity,
@@ -13,9 +13,13 @@ use crate::{
     delivery::open_program,
     destroy,
     error::Error,
+    openstack::Service,
     permit, replace, report,
     resources::{
-        Found, Kind, Part, Snapshot, observe,
+        Found, Kind, Part, Snapshot,
+        desired::Spec,
+        diff::ADDRESS,
+        observe,
         plan::{Action, Obstacle, ObstacleKind, Plan},
         quota,
     },
@@ -23,7 +27,7 @@ use crate::{
     userdata,
 };
 use clap::Args;
-use nodeinit_config::cluster::Role;
+use nodeinit_config::{Cluster, cluster::Role};
 use nodeinit_protocol::Exit;
 use serde_json::json;
 use std::{path::PathBuf, time::Instant};
@@ -71,11 +75,14 @@ pub(super) async fn run(args: &Replace, role: Role, verbosity: Verbosity) -> Res
     let (snapshot, _) = session.plan().await?;
     let mut plan = work.plan(&snapshot);
     let delivery = delivery(session, &work.operator, secrets, snapshot.ours.clone(), work.begun);
+    plan.obstacles.extend(work.refused_address(&plan).await?);
     plan.obstacles.extend(session.output.live(delivery.obstacle_to_replacement(name)).await);
     is_possible(&plan, session)?;
     report::plan(&plan, &session.output);
     if !args.yes {
-        if !confirm::agrees(&format!("replace {name}, and delete all data on its disk? [y/N]")) {
+        if !confirm::agrees(&format!(
+            "replace {name}, and delete all data on its disk? Its pods stop without notice. [y/N]"
+        )) {
             session.output.text("nothing was changed");
             return Ok(Exit::Failed);
         }
@@ -114,6 +121,19 @@ impl Work<'_> {
         if !self.other_members(&snapshot.ours).is_empty() {
             plan.notes.push(format!("the load balancer does not use {name} until its API server answers again"));
         }
+        if let Some(server) = replace::successor(&snapshot.ours, name) {
+            let own = plan.items.iter_mut().filter(|item| item.part.name == name);
+            for remedy in own.filter_map(|item| match &mut item.action {
+                Action::Refuse { remedy, .. } if item.part.kind == Kind::Port => Some(remedy),
+                _ => None,
+            }) {
+                *remedy = format!(
+                    "delete the new server with `openstack server delete {}`, then run the same command again",
+                    server.id
+                );
+            }
+        }
+        plan.obstacles.extend(self.lost_endpoint(&plan));
         let conflict = |what: String, remedy: &str| Obstacle::new(ObstacleKind::Conflict, what, remedy);
         let uses = replace::foreign_uses(&snapshot.ours, name).into_iter();
         plan.obstacles
@@ -127,6 +147,47 @@ impl Work<'_> {
             plan.obstacles.push(conflict(what, "remove them: the console shows the new ones"));
         }
         plan
+    }
+
+    /// Why the machine cannot get another address: the other machines reach the API at its former one.
+    fn lost_endpoint(&self, plan: &Plan) -> Option<Obstacle> {
+        let Cluster { control_plane, masters, .. } = &self.session.loaded.cluster;
+        let is_endpoint = masters.first().is_some_and(|first| first.name == self.name)
+            && control_plane.endpoint.is_none()
+            && control_plane.virtual_address.is_none()
+            && !self.session.cloud.load_balancer.enabled;
+        let moves = plan.changes(&Part::new(Kind::Port, self.name), ADDRESS);
+        (is_endpoint && moves).then(|| {
+            let what = format!("the address of {} is the endpoint of the API, which cannot change", self.name);
+            Obstacle::new(ObstacleKind::Conflict, what, "restore its `address` in the configuration")
+        })
+    }
+
+    /// Why Neutron would refuse the machine's new address, found before anything is deleted.
+    async fn refused_address(&self, plan: &Plan) -> Result<Option<Obstacle>, Error> {
+        let port = Part::new(Kind::Port, self.name);
+        let item = plan.items.iter().find(|item| item.part == port).filter(|_| plan.changes(&port, ADDRESS));
+        let spec = item.and_then(|item| Some(&item.want.as_ref()?.spec));
+        let Some(&Spec::Port { address: Some(address), .. }) = spec else { return Ok(None) };
+        let conflict = |what: String, remedy: &str| Ok(Some(Obstacle::new(ObstacleKind::Conflict, what, remedy)));
+        let place = &plan.place;
+        if place.foreign {
+            let what = format!("the network belongs to another project, which alone may choose {address} in it");
+            return conflict(what, "restore the `address` in the configuration");
+        }
+        if let Some(cidr) = place.cidr.filter(|cidr| !cidr.contains(&address)) {
+            return conflict(format!("{address} is not in the subnet {cidr}"), "choose another `address`");
+        }
+        let network = place.network.as_deref().unwrap_or_default();
+        let path = format!("/ports?network_id={network}&fixed_ips=ip_address%3D{address}");
+        let answer = self.session.client.get(Service::Network, &path).await?;
+        match answer["ports"].as_array().and_then(|ports| ports.first()) {
+            Some(other) => {
+                let other = other["id"].as_str().unwrap_or_default();
+                conflict(format!("the port {other} has the address {address}"), "choose another `address`")
+            }
+            None => Ok(None),
+        }
     }
 
     /// What `apply` would do, for this machine alone; without its load balancer member, which comes last.
@@ -164,7 +225,7 @@ impl Work<'_> {
         is_agreed(&plan, shown)?;
         // The new machine joins the etcd of the others.
         permit::leave_to_operator(client, &snapshot.ours).await?;
-        replace::begin(client, &snapshot.ours, name).await?;
+        replace::begin(client, &snapshot.ours, &plan, name).await?;
         let others = self.other_members(&snapshot.ours);
         if !others.is_empty() {
             balancer::set_members(client, marker, &others, cloud.timeouts.load_balancer).await?;

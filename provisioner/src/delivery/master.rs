@@ -31,7 +31,7 @@ use std::{
     convert::Infallible,
     fs::File,
     io,
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     ops::ControlFlow,
     path::Path,
     time::Duration,
@@ -392,7 +392,7 @@ fn jump_host(
 }
 
 /// A machine's own SSH address, its floating IP, or its address; the bastion leads to the last alone.
-fn address(work: &Delivery<'_>, machine: &Machine, inputs: &Inputs) -> Result<std::net::IpAddr, Error> {
+fn address(work: &Delivery<'_>, machine: &Machine, inputs: &Inputs) -> Result<IpAddr, Error> {
     let floating = inputs.floating.get(&machine.name).filter(|_| work.cloud.bastion.is_none());
     let addresses =
         [machine.ssh.address, floating.copied(), machine.address, inputs.addresses.get(&machine.name).copied()];

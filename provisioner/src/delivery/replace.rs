@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     error::Error,
+    replace,
     resources::{
         Kind, Part,
         plan::{Obstacle, ObstacleKind},
@@ -14,6 +15,7 @@ use crate::{
     userdata::{self, Inputs},
 };
 use nodeinit_config::cluster::{Machine, Role};
+use nodeinit_protocol::Exit;
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::Duration,
@@ -32,7 +34,9 @@ impl Delivery<'_> {
         };
         let mut host_keys = match self.host_keys_for(&self.masters_but(name), &[]).await {
             Ok(host_keys) => host_keys,
-            Err(error) => return Some(unreachable(error, "run it again when the console shows the host key")),
+            Err(error) => {
+                return Some(unreachable(error, "run the same command again when the console shows the host key"));
+            }
         };
         match self.leader(name, &inputs, &mut host_keys).await {
             Ok((_, state)) => state.loss_of_quorum(name).map(|loss| {
@@ -82,6 +86,12 @@ impl Delivery<'_> {
             false => BTreeMap::new(),
         };
         let bundle = self.secrets.for_first_master(&tokens, &inside);
+        let config = userdata::master_config(self.loaded, &inputs)
+            .map_err(|e| Error::Configuration { what: e.to_string(), remedy: e.remedy().to_owned() })?;
+        let moves = self.found.iter().any(|found| found.part == Part::new(Kind::Port, name) && replace::moves(found));
+        if moves {
+            leader.equip(&config).await?;
+        }
         leader.lend_secrets(&bundle).await?;
         let command = match joins_alone {
             true => format!("worker add {name}"),
@@ -89,25 +99,30 @@ impl Delivery<'_> {
             false => format!("{role} replace {name} --force"),
         };
         let ended = leader.nodeinit(&command).await;
+        // The other machines learn the new address.
+        let told = if moves && ended.is_ok() { leader.nodeinit("up --lead").await } else { Ok(()) };
         let taken_back = leader.take_back_secrets().await;
         ended?;
         taken_back?;
+        // Where other machines failed, this one is finished all the same.
+        if !matches!(told, Ok(()) | Err(Error::Machine { exit: Exit::Partly, .. })) {
+            return told;
+        }
         if joins_alone {
             let waited = self.wait_for_workers(&leader, BTreeSet::from([name]), state.ready()).await;
             leader.delete_spent_tokens().await?;
-            return waited;
+            return waited.and(told);
         }
         if role == Role::Master {
             self.add_member(name, &inputs).await?;
         }
         if userdata::role(cluster, name) == Some(Role::FirstMaster) {
-            let config = userdata::master_config(self.loaded, &inputs)
-                .map_err(|e| Error::Configuration { what: e.to_string(), remedy: e.remedy().to_owned() })?;
             let first = self.reach(&cluster.masters[0], &inputs, &mut host_keys, self.patience).await?;
             first.equip(&config).await?;
             first.entrust(&bundle).await?;
         }
-        self.write_kubeconfig(&leader.admin().await?, &inputs)
+        self.write_kubeconfig(&leader.admin().await?, &inputs)?;
+        told
     }
 
     fn masters_but(&self, name: &str) -> Vec<&Machine> {

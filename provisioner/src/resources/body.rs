@@ -234,7 +234,7 @@ impl Context<'_> {
         Some(match &want.spec {
             Spec::Subnet { made, .. } => json!({ "dns_nameservers": made.dns_servers, "enable_dhcp": made.dhcp }),
             Spec::Router => json!({ "external_gateway_info": { "network_id": self.place.external } }),
-            Spec::Port { groups, pairs, .. } => {
+            Spec::Port { network, address, groups, pairs } => {
                 let mut groups =
                     groups.iter().map(|name| self.id(Kind::SecurityGroup, name)).collect::<Option<Vec<_>>>()?;
                 let mut all: Vec<Value> = pairs.iter().map(|pair| json!({ "ip_address": pair.to_string() })).collect();
@@ -251,6 +251,12 @@ impl Context<'_> {
                     all.extend(pairs.filter(|pair| !wanted.contains(&pair["ip_address"])).cloned());
                 }
                 let mut body = json!({ "admin_state_up": true });
+                let lacking = |found: &&Found| address.is_some_and(|new| found.fixed_addresses().all(|own| own != new));
+                if let Some(found) = found.filter(lacking) {
+                    let others = found.body["fixed_ips"].as_array().into_iter().flatten().skip(1).cloned();
+                    let new = json!({ "subnet_id": self.subnet(network)?, "ip_address": address });
+                    body["fixed_ips"] = others.chain([new]).collect();
+                }
                 if !self.place.open {
                     body["security_groups"] = json!(groups);
                 }
@@ -260,7 +266,14 @@ impl Context<'_> {
                 }
                 body
             }
-            Spec::FloatingIp { of } => json!({ "port_id": self.target(of)? }),
+            Spec::FloatingIp { of } => {
+                let mut body = json!({ "port_id": self.target(of)? });
+                // A port with several addresses needs one of them named.
+                if of.kind == Kind::Port {
+                    body["fixed_ip_address"] = json!((self.made)(of)?.address()?);
+                }
+                body
+            }
             Spec::Balancer { .. } => json!({ "admin_state_up": true }),
             Spec::Listener { .. } if self.is_ovn() => json!({ "admin_state_up": true }),
             Spec::Listener { access } => {

@@ -9,7 +9,7 @@ use super::{
     quota,
 };
 use ipnet::IpNet;
-use nodeinit_config::{Cluster, OpenStack};
+use nodeinit_config::{Cluster, OpenStack, cluster::Role};
 use serde_json::Value;
 use std::{collections::BTreeSet, net::IpAddr};
 
@@ -22,6 +22,8 @@ mod tests;
 pub const REPLACE_BALANCER: &str = "--replace-balancer";
 /// The setting of a port that lets it send from other addresses.
 const PAIRS: &str = "allowed address pairs";
+/// The address of a port.
+pub const ADDRESS: &str = "address";
 /// Whether a thing is switched on.
 const ADMIN_STATE: &str = "admin state";
 /// The value of a setting that has none.
@@ -173,17 +175,16 @@ impl Compare<'_> {
     }
 
     fn port(&self, found: &Found, address: Option<IpAddr>, groups: &[&str], pairs: &[IpNet]) -> Action {
-        let own = found.address();
-        if let Some(address) = address.filter(|address| own != Some(*address)) {
-            let what = format!(
-                "{} has the address {}, and should have {address}",
-                found.part,
-                own.map(|a| a.to_string()).unwrap_or_default()
-            );
-            let remedy = "a machine's address cannot change: remove the machine and add it again".to_owned();
-            return Action::Refuse { what, remedy };
-        }
         let mut fixes = Vec::new();
+        if let Some(address) = address.filter(|address| found.fixed_addresses().all(|own| own != *address)) {
+            let own = found.address().map_or(NONE.to_owned(), |own| own.to_string());
+            // What has run from the volume knows the former address.
+            let volume = self.snapshot.find(&Part::new(Kind::Volume, &found.part.name));
+            if !found.text("device_id").is_empty() || volume.is_some_and(|volume| !never_attached(volume)) {
+                return self.moved(&found.part, &own, address);
+            }
+            fixes.push(Fix::update(ADDRESS, own, address.to_string()));
+        }
         let wanted: BTreeSet<&str> = groups.iter().filter_map(|name| self.id(Kind::SecurityGroup, name)).collect();
         let has: BTreeSet<&str> = texts(&found.body["security_groups"]).collect();
         // Groups that somebody added stay; ours that are gone come back.
@@ -215,6 +216,21 @@ impl Compare<'_> {
         if fixes.is_empty() { Action::Keep } else { Action::Change(fixes) }
     }
 
+    /// A port with another address than it should have, which a server uses.
+    fn moved(&self, port: &Part, own: &str, address: IpAddr) -> Action {
+        let name = &port.name;
+        let what = format!("{port} has the address {own}, and should have {address}");
+        let machines = [(Role::Master, &self.cluster.masters), (Role::Worker, &self.cluster.workers)];
+        let role = machines.iter().find(|(_, all)| all.iter().any(|machine| machine.name == *name));
+        let remedy = match role {
+            Some((role, _)) => format!(
+                "set its `address` to {own}, or run `provisioner {role} replace {name}`, which creates a new server with the address {address}"
+            ),
+            None => format!("set its `address` to {own}, or delete the server of {name} and apply again"),
+        };
+        Action::Refuse { what, remedy }
+    }
+
     fn is_ovn(&self) -> bool {
         let provider = self.cluster.openstack.as_ref().and_then(|cloud| cloud.load_balancer.provider.as_deref());
         is_ovn(provider, self.snapshot.find(&Part::new(Kind::Balancer, API)))
@@ -223,10 +239,23 @@ impl Compare<'_> {
     fn floating_ip(&self, found: &Found, of: &Part) -> Action {
         let target = self.snapshot.find(of);
         let id = target.map(|target| if of.kind == Kind::Balancer { target.text("vip_port_id") } else { &target.id });
-        match id {
-            Some(id) if found.text("port_id") == id => Action::Keep,
-            _ => Action::update("attached to", self.holder(found.text("port_id")), of.to_string()),
+        if id.is_none_or(|id| found.text("port_id") != id) {
+            return Action::update("attached to", self.holder(found.text("port_id")), of.to_string());
         }
+        let leads_to: Option<IpAddr> = found.body["fixed_ip_address"].as_str().and_then(|text| text.parse().ok());
+        match (leads_to, self.new_address(of)) {
+            (Some(before), Some(after)) if before != after => {
+                Action::update("leads to", before.to_string(), after.to_string())
+            }
+            _ => Action::Keep,
+        }
+    }
+
+    /// The address that a port of a machine does not have yet.
+    fn new_address(&self, port: &Part) -> Option<IpAddr> {
+        let found = self.snapshot.find(port).filter(|_| port.kind == Kind::Port)?;
+        let (machine, _) = self.cluster.machines().find(|(machine, _)| machine.name == port.name)?;
+        machine.address.filter(|address| found.fixed_addresses().all(|own| own != *address))
     }
 
     /// What a port is of, or its ID; nothing where the ID is empty.

@@ -210,6 +210,14 @@ impl Plan {
         self.items.iter().all(|item| matches!(item.action, Action::Keep | Action::Left | Action::Unhealthy { .. }))
     }
 
+    /// Whether a setting of a part changes.
+    pub fn changes(&self, part: &Part, field: &str) -> bool {
+        self.items.iter().filter(|item| item.part == *part).any(|item| match &item.action {
+            Action::Change(fixes) => fixes.iter().any(|fix| fix.change().0 == field),
+            _ => false,
+        })
+    }
+
     /// Whether a server must be repaired by the operator.
     pub fn is_unhealthy(&self) -> bool {
         self.items.iter().any(|item| matches!(item.action, Action::Unhealthy { .. }))

@@ -36,6 +36,12 @@ impl Found {
         }
     }
 
+    /// The addresses of a port: those that a server or somebody else gave it, too.
+    pub fn fixed_addresses(&self) -> impl Iterator<Item = IpAddr> {
+        let all = self.body["fixed_ips"].as_array().into_iter().flatten();
+        all.filter_map(|one| one["ip_address"].as_str()?.parse().ok())
+    }
+
     /// The address by which it is reached, where it has one.
     pub fn address(&self) -> Option<IpAddr> {
         let text = match self.part.kind {

@@ -1,4 +1,4 @@
-//! Machines are replaced, also the first master, and also by a command that is killed again and again.
+//! Machines are replaced, also the first master, at the same address and at another one, and also by a command that is killed again and again.
 
 use nodeinit_tests::Cloud;
 use serde_json::Value;
@@ -27,6 +27,10 @@ fn machines_get_new_servers() {
     ]);
     former.is_replaced(&cloud);
     all_is_up(&cloud, "t2");
+    for (name, address, leader) in [("t1", "10.77.0.168", "t2"), ("t2", "10.77.0.169", "t1")] {
+        is_replaced_at_another_address(&cloud, name, address);
+        all_is_up(&cloud, leader);
+    }
 
     // A live worker, which joins on its own.
     let former = Machine::of(&cloud, "t4");
@@ -50,6 +54,26 @@ fn killed_after_each_writing_request() {
     all_is_up(&cloud, "t2");
     cloud.run("destroy --yes").exits(0);
     assert_eq!(cloud.objects(), [""; 0]);
+}
+
+/// The machine is dead, and its successor has another address.
+fn is_replaced_at_another_address(cloud: &Cloud, name: &'static str, address: &str) {
+    cloud.verb(&["os", "server", "stop", name]);
+    cloud.until("it is off", 60, || cloud.part(&format!("server/{name}"))["state"] == "SHUTOFF");
+    let former = Machine::of(cloud, name);
+    let machines = std::fs::read_to_string(cloud.path("machines.yaml")).unwrap();
+    let before = format!("address: {}", former.address.as_str().unwrap());
+    assert_eq!(machines.matches(&before).count(), 1, "{machines}");
+    cloud.put("machines.yaml", &machines.replace(&before, &format!("address: {address}")));
+    let mark = cloud.mark();
+    cloud.run("apply --yes").exits(78).says(&[&format!("`provisioner master replace {name}`")]);
+    assert_eq!(cloud.writes(&mark), [""; 0]);
+    cloud.run(&format!("master replace {name} --yes")).exits(0).says(&[" leads the replacement of"]);
+    let now = Machine::of(cloud, name);
+    assert!(now.server != former.server && now.volume != former.volume);
+    assert_eq!((now.port, now.address), (former.port, Value::from(address)));
+    let nodes = cloud.kubectl(&["get", "node", name, "-o", "jsonpath={.status.addresses[0].address}"]);
+    assert_eq!(nodes.exits(0).stdout, address);
 }
 
 /// Each of these commands changes nothing.
@@ -127,7 +151,10 @@ fn all_is_up(cloud: &Cloud, master: &str) {
     let again = cloud.run("apply --yes").exits(0);
     again.says(&["everything matches the configuration; nothing to do"]);
     assert_eq!(cloud.writes(&mark), [""; 0], "apply wrote after the replacement");
-    assert!(!again.text().contains(": done ("), "apply changed a machine after the replacement: {}", again.text());
+    // A busy machine that does not answer at once is asked by a run of its own (`host-NAME`), which then finds nothing to do.
+    let changed = |line: &&str| line.contains(": done (") && !line.contains(": host-");
+    let changed: Vec<&str> = again.text().lines().filter(changed).collect();
+    assert!(changed.is_empty(), "apply changed a machine after the replacement: {changed:#?}");
 }
 
 fn healthy_members(cloud: &Cloud, master: &str) -> usize {

@@ -48,6 +48,15 @@ pub enum Share {
     Percent(usize),
 }
 
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Count(count) => write!(f, "{count}"),
+            Self::Percent(percent) => write!(f, "{percent}%"),
+        }
+    }
+}
+
 impl Share {
     /// Returns the part of `total` machines: rounded down, at least one.
     #[must_use]

@@ -35,11 +35,11 @@ pub fn interfaces(cx: &Context) -> Result<(String, String), StepError> {
     let Some(outer) = net::default_interface(&cx.files, network.addr().is_ipv4())? else {
         let family = if network.addr().is_ipv4() { "IPv4" } else { "IPv6" };
         let what = format!("no default route for {family}: the private network cannot reach the outside");
-        return Err(unfit(what, "configure the default route of this machine, then run `nodeinit up` again"));
+        return Err(unfit(what, "configure the default route of this machine, then run the same command again"));
     };
     let Some(inner) = cx.facts.interface.clone() else {
         let what = format!("no interface has the address {}", cx.node.address);
-        return Err(unfit(what, "configure the interface of the private network, then run `nodeinit up` again"));
+        return Err(unfit(what, "configure the interface of the private network, then run the same command again"));
     };
     if outer == inner {
         let what = format!("{outer} has both the default route and the address {} in {network}", cx.node.address);

@@ -74,11 +74,12 @@ pub(super) fn next(own: &Own, members: &Members) -> Next {
             (next, _) => next,
         };
     }
-    if let Some(elsewhere) = find(&|member| member.name == own.name) {
-        return Next::RemoveNamesake(elsewhere.id);
-    }
-    if let Data::Of(identity) = own.data {
-        return Next::MoveAside(identity.member);
+    match (find(&|member| member.name == own.name), own.data) {
+        // Its silence proves nothing: it may only start more slowly.
+        (Some(successor), Data::Of(identity)) => return replaced(own, identity.member, successor),
+        (Some(elsewhere), _) => return Next::RemoveNamesake(elsewhere.id),
+        (None, Data::Of(identity)) => return Next::MoveAside(identity.member),
+        (None, _) => {}
     }
     match find(&unstarted) {
         Some(other) => Next::Wait(format!(
@@ -95,6 +96,20 @@ pub(super) const REJECTED: &str = "nothing was changed: this data may be the onl
 
 fn rejected(what: String) -> Next {
     Next::Refuse { what, hint: REJECTED.into() }
+}
+
+/// Refuses to take the place of the machine that has taken the place of this one.
+fn replaced(own: &Own, former: u64, successor: &Member) -> Next {
+    let (name, urls) = (&own.name, successor.peer_urls.join(", "));
+    Next::Refuse {
+        what: format!(
+            "{name} is now the machine at {urls}: the etcd data on this machine is that of the removed member {former:x}"
+        ),
+        hint: format!(
+            "if this machine was replaced, run `nodeinit reset` here; if it is to be {name} again, run `nodeinit master remove {name}` on another \
+             master first"
+        ),
+    }
 }
 
 /// Decides for a member with this machine's address.
@@ -202,6 +217,17 @@ mod tests {
     fn data_of_a_member_that_is_gone_is_moved_aside_after_a_second_look() {
         for others in [vec![], vec![member(OWN, "", 12, true)], vec![member(OWN, "m2", 12, false)]] {
             assert_eq!(with(data(7), others), Next::MoveAside(7));
+        }
+    }
+
+    #[test]
+    fn a_machine_that_was_replaced_does_not_remove_its_successor() {
+        for learner in [true, false] {
+            let what = refused(with(data(7), vec![member(OWN, "m2", 99, learner)]));
+            assert_eq!(
+                what,
+                "m2 is now the machine at https://10.0.0.99:2380: the etcd data on this machine is that of the removed member 7"
+            );
         }
     }
 

@@ -194,7 +194,7 @@ impl<'a> Joining<'a> {
             Ok(Err(e)) => Err(e),
             Err(late) => {
                 self.withdraw().await;
-                let hint = "see `nodeinit etcd members` on another master, then run `nodeinit up` again here";
+                let hint = "see `nodeinit etcd members` on another master, then run the same command again here";
                 Err(self.health.error(StepError::from(late).hint(hint)))
             }
         }
@@ -410,7 +410,8 @@ impl<'a> Joining<'a> {
                 "etcd on this machine, added as member {id:x}, did not start within {} s; it was removed again",
                 limit.as_secs()
             );
-            let hint = "see /var/log/pods/kube-system_etcd-* and `journalctl -u kubelet`, then run `nodeinit up` again";
+            let hint =
+                "see /var/log/pods/kube-system_etcd-* and `journalctl -u kubelet`, then run the same command again";
             return Err(StepError::new(what).exit(Exit::TryAgain).hint(hint));
         }
         self.watch.restart_if_due(self.cx, &command).await?;
@@ -483,7 +484,8 @@ fn record_join(cx: &Context, token: Option<String>) -> Result<(), StepError> {
 fn has_their_version(theirs: Option<String>, ours: KubernetesVersion) -> Result<(), StepError> {
     let Some(theirs) = theirs.filter(|theirs| *theirs != ours.to_string()) else { return Ok(()) };
     let what = format!("the cluster runs Kubernetes {theirs}, and kubernetes.version is {ours} here");
-    let hint = format!("write `kubernetes: {{version: {theirs}}}` in the configuration, then run `nodeinit up` again");
+    let hint =
+        format!("write `kubernetes: {{version: {theirs}}}` in the configuration, then run the same command again");
     Err(StepError::new(what).exit(Exit::BadConfig).hint(hint))
 }
 

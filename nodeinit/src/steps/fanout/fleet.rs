@@ -126,7 +126,7 @@ impl Fleet {
         let trust = async |target: &Target, key: &str| self.trust(cx, machine, target, key).await;
         way.connect(limit, trust).await.map_err(|error| match error {
             NotReached::Late(late) => StepError::from(late).hint(
-                "check that the machine is up, that its address and port are correct, and that no firewall blocks the connection; then run `nodeinit up` again",
+                "check that the machine is up, that its address and port are correct, and that no firewall blocks the connection; then run the same command again",
             ),
             NotReached::Ssh(e) => {
                 StepError::caused(format!("{}: the SSH host-key check or login failed", machine.name), e)

@@ -252,14 +252,12 @@ impl Host {
             },
             command,
             failure,
-            again: format!("nodeinit {change}"),
         };
         match self.work {
             Work::Up => Task {
                 look: "plan --local".to_owned(),
                 command: format!("up --local{led}"),
                 failure: "did not come up",
-                again: "nodeinit up".to_owned(),
             },
             Work::Stage => {
                 upgrade(format!("upgrade stage {version} {STAGED}{led}"), "cannot be prepared for the version")
@@ -338,7 +336,7 @@ impl Host {
             let note = reconnects.count(&error).map_err(|e| {
                 StepError::new(e.to_string())
                     .exit(Exit::TryAgain)
-                    .hint(format!("fix the network between the two machines, then run `{}` again", self.task(cx).again))
+                    .hint("fix the network between the two machines, then run the same command again")
             })?;
             cx.report.note(&self.name(), note);
         }

@@ -40,7 +40,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// What to do if a file cannot be written there.
 const UNWRITABLE: &str =
-    "check that the machine's disk is not full and that root may write to it, then run the command again";
+    "check that the machine's disk is not full and that root may write to it, then run the same command again";
 
 /// What nodeinit does on a machine.
 pub(super) struct Task {
@@ -50,8 +50,6 @@ pub(super) struct Task {
     pub(super) command: String,
     /// What an error says if it fails.
     pub(super) failure: &'static str,
-    /// The command to run here again after a failure.
-    pub(super) again: String,
 }
 
 /// A machine that lets us in.
@@ -182,7 +180,7 @@ impl Remote {
                 "{} has nodeinit {says}, which is newer than {VERSION} on this machine; nothing was changed there",
                 self.name
             ))
-            .hint(format!("install nodeinit {says} on this machine, then run `{}` again", self.task.again)),
+            .hint(format!("install nodeinit {says} on this machine, then run the same command again")),
             e => self.failed(e),
         })?;
         let says = |word| placed.output.lines().any(|line| line == word);
@@ -230,10 +228,9 @@ impl Remote {
         match ran.map_err(|e| self.failed(e))? {
             Ran::Done => Ok(Ended::Well),
             Ran::Lost(e) => Ok(Ended::Lost(e)),
-            Ran::Locked(late) => Err(StepError::from(late).hint(format!(
-                "on that machine, find out what the other run waits for (`journalctl -t nodeinit`) and stop it; then run `{}` here again",
-                self.task.again
-            ))),
+            Ran::Locked(late) => Err(StepError::from(late).hint(
+                "on that machine, find out what the other run waits for (`journalctl -t nodeinit`) and stop it; then run the same command here again",
+            )),
             Ran::Failed { code, why } => Err(self.failure(code, &why)),
         }
     }
@@ -262,7 +259,7 @@ impl Remote {
             SshError::Upload { .. } | SshError::Failed { .. } => StepError::new(error.to_string()).hint(UNWRITABLE),
             error => StepError::caused(format!("the connection to {} failed", self.name), error)
                 .exit(Exit::TryAgain)
-                .hint(format!("fix the network between the two machines, then run `{}` again", self.task.again)),
+                .hint("fix the network between the two machines, then run the same command again"),
         }
     }
 
@@ -271,10 +268,7 @@ impl Remote {
             exit @ (Exit::Unfit | Exit::TryAgain) => exit,
             _ => Exit::Failed,
         };
-        let again = &self.task.again;
-        let hint = format!(
-            "see the messages above, or run `journalctl -t nodeinit` on that machine; fix the cause, then run `{again}` here again"
-        );
+        let hint = "see the messages above, or run `journalctl -t nodeinit` on that machine; fix the cause, then run the same command here again";
         StepError::new(format!("{} {}: {why}", self.name, self.task.failure)).exit(exit).hint(hint)
     }
 }

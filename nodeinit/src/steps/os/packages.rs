@@ -29,7 +29,7 @@ fn run(cx: &Context, manager: &PackageManager, argv: &[&str], limit: Duration) -
     let argv = argv.iter().map(|word| (*word).to_owned()).collect();
     let mirrors: Vec<String> = mirrors(&cx.files, manager.sources)?.into_iter().collect();
     let hint = format!(
-        "check that {} reaches its mirrors ({}), then run `nodeinit up` again",
+        "check that {} reaches its mirrors ({}), then run the same command again",
         manager.program,
         mirrors.join(", ")
     );

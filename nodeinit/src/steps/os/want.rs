@@ -63,7 +63,7 @@ impl Want {
 
     /// A program that makes the machine notice a change, and its undo.
     pub(super) fn notice(argv: &[&str]) -> Self {
-        Self::program(argv, "fix the cause, then run `nodeinit up` again", true)
+        Self::program(argv, "fix the cause, then run the same command again", true)
     }
 
     fn program(argv: &[&str], hint: &str, on_undo: bool) -> Self {

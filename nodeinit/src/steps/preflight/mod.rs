@@ -124,7 +124,7 @@ impl Report {
         Some(
             StepError::new(what)
                 .exit(self.exit())
-                .hint("fix every problem listed, then run `nodeinit up` again; nothing was changed"),
+                .hint("fix every problem listed, then run the same command again; nothing was changed"),
         )
     }
 }
@@ -161,7 +161,7 @@ async fn of_node(cx: &Context) -> Vec<Finding> {
 /// Runs the checks that depend on the release of Kubernetes, for a machine that is upgraded to it.
 pub(in crate::steps) async fn of_release(cx: &Context) -> Vec<Finding> {
     let (images, runtime) = tokio::join!(inputs::images(cx), release::runtime(cx));
-    [programs::artifacts(cx), images, runtime, release::local(cx)].concat()
+    [machine::cgroups(cx), programs::artifacts(cx), images, runtime, release::local(cx)].concat()
 }
 
 /// Checks containerd. If nodeinit manages it, the step `containerd` does the rest.

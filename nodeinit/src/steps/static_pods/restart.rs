@@ -29,12 +29,15 @@ const GRACE: Duration = Duration::from_secs(1);
 /// A component that has exited this often does not start with its new manifest.
 const EXITS: usize = 4;
 
-/// The kubelet stops a static pod within this time. Source: the pods' grace period, 30 s.
+/// The kubelet stops a static pod within this time.
 const STOP_LIMIT: Duration = Duration::from_secs(60);
 
 /// A container that still runs after this time is not being stopped: a kubelet that has not reached the API server since its start does not
 /// stop pods.
 const UNSTOPPED: Duration = Duration::from_secs(15);
+
+/// The grace period of static pods: an API server with `shutdown-delay-duration` may need all of it.
+const GRACE_PERIOD: Duration = Duration::from_secs(30);
 
 /// The kubelet removes a pod that has ended within this time; one that was restarted while the API server is down, does not.
 const CLEANUP_LIMIT: Duration = Duration::from_secs(10);
@@ -155,6 +158,9 @@ pub(in crate::steps) async fn stop(cx: &Context, component: Component) -> Result
     }
     cx.files.remove_file(manifest_path(component))?;
     failpoint("stop", name);
+    let delays =
+        component == Component::ApiServer && cx.cluster.api_server.extra_args.contains_key("shutdown-delay-duration");
+    let unstopped = if delays { GRACE_PERIOD } else { UNSTOPPED };
     let (began, mut closed, mut ended) = (Instant::now(), None::<Instant>, None::<Instant>);
     let look = async || match containers(component).await {
         Err(e) => ControlFlow::Continue(e.to_string()),
@@ -162,7 +168,7 @@ pub(in crate::steps) async fn stop(cx: &Context, component: Component) -> Result
             let closes = component == Component::ApiServer
                 && listeners(&cx.files, &[API_PORT]).is_ok_and(|found| found.is_empty());
             let has_closed = closes && closed.get_or_insert_with(Instant::now).elapsed() > LAST_REQUESTS;
-            if has_closed || began.elapsed() > UNSTOPPED {
+            if has_closed || began.elapsed() > unstopped {
                 end(all).await;
             }
             ControlFlow::Continue("its container still runs".to_owned())
@@ -200,5 +206,5 @@ async fn exits_again_and_again(cx: &Context, component: Component, former: &[Con
     }
     explain(cx, component).await;
     let what = format!("{} has exited {EXITS} times", component.name());
-    StepError::new(what).hint("its last log lines are above: fix the cause, then run `nodeinit up` again")
+    StepError::new(what).hint("its last log lines are above: fix the cause, then run the same command again")
 }

@@ -61,7 +61,7 @@ struct Problem(String, String);
 impl Problem {
     fn of(error: &StepError) -> Self {
         let what = std::iter::once(error.to_string()).chain(causes(error)).collect::<Vec<_>>().join(": ");
-        Self(what, error.advice().unwrap_or("fix it").to_owned())
+        Self(what, error.advice().unwrap_or("see `nodeinit status` and `nodeinit etcd members`").to_owned())
     }
 }
 
@@ -114,7 +114,7 @@ fn refusal(problems: &[Problem], change: &str) -> Option<StepError> {
         n => format!("{n} problems prevent the {change}"),
     };
     let error = StepError::new(format!("{count}:{}", lines.concat())).exit(Exit::Unfit);
-    Some(error.hint("fix every problem listed, then run the command again; nothing was changed"))
+    Some(error.hint("fix every problem listed, then run the same command again; this check changed nothing"))
 }
 
 /// Checks this machine: containerd, the kubelet's flags, disk space.
@@ -152,7 +152,7 @@ async fn older_masters(cx: &Context) -> Result<Option<Problem>, StepError> {
     let to = cx.cluster.version;
     Ok(version.is_ok_and(|version| version < to).then(|| {
         let what = format!("the API server has {}, which is older than {to}", found.git_version);
-        Problem(what, format!("first upgrade the masters: `nodeinit upgrade apply {to}` on the first master"))
+        Problem(what, format!("first upgrade the masters: `nodeinit upgrade apply {to}` on a master"))
     }))
 }
 
@@ -174,7 +174,7 @@ async fn etcd(cx: &Context, nodes: &[Node]) -> Result<Vec<Problem>, StepError> {
     for member in view.voters().filter(|member| !interrupted(member.shown())) {
         if let Some(why) = view.complaint(member) {
             let what = format!("etcd: member {} is not healthy: {why}", member.shown());
-            problems.push(Problem(what, "repair it, see `nodeinit etcd members`".to_owned()));
+            problems.push(Problem(what, format!("repair it (see `nodeinit etcd members`), or remove it with `nodeinit master remove {}` and from `masters`", member.shown())));
         }
     }
     let members: BTreeSet<&str> = view.voters().map(|member| member.shown()).collect();
@@ -186,7 +186,7 @@ async fn etcd(cx: &Context, nodes: &[Node]) -> Result<Vec<Problem>, StepError> {
             list(&members),
             list(&masters)
         );
-        let fix = "add the missing masters with `nodeinit up`, or remove members with `nodeinit etcd remove`; correct `masters`";
+        let fix = "add a missing master with `nodeinit master add NAME`, remove a lost one with `nodeinit master remove NAME`, and correct `masters`";
         problems.push(Problem(what, fix.to_owned()));
     }
     Ok(problems)
@@ -205,7 +205,8 @@ impl Check {
         for machine in cx.cluster.masters.iter().chain(&cx.cluster.workers) {
             let name = &machine.name;
             let Some(node) = nodes.iter().find(|node| node.metadata.name == *name) else {
-                let fix = "bring it up with `nodeinit up`, or remove it from the configuration";
+                let fix =
+                    "add it with `nodeinit worker add` or `nodeinit master add`, or remove it from the configuration";
                 problems.push(Problem(format!("{name} has no node in the cluster"), fix.to_owned()));
                 continue;
             };

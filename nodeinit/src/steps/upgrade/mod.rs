@@ -16,9 +16,5 @@ use crate::context::Context;
 
 /// The hint of an error after which it can go on.
 fn rerun(cx: &Context) -> String {
-    format!(
-        "fix the cause, then run `nodeinit {}` again, which resumes the {}",
-        cx.rollout.upgrade_command(cx.cluster.version),
-        cx.rollout.change()
-    )
+    format!("fix the cause, then run the same command again, which resumes the {}", cx.rollout.change())
 }

@@ -226,7 +226,11 @@ pub async fn resume(cx: &Context) -> Result<(), StepError> {
     if !back.is_empty() {
         cx.report.note("start", format!("restored the former manifests of {}", back.join(", ")));
     }
-    if !cx.node.role.is_master() || cx.journal.state().upgrade.is_none() || cluster::ready(cx).await.is_break() {
+    if !cx.node.role.is_master() || cx.journal.state().upgrade.is_none() {
+        return Ok(());
+    }
+    // What is restored restarts, although it may still be ready.
+    if back.is_empty() && cluster::ready(cx).await.is_break() {
         return Ok(());
     }
     // The kubelet may be half-replaced.

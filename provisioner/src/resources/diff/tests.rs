@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::{
+    replace,
     resources::{
         facts::Quota,
         part::{self, ATTACHED, NEVER},
@@ -54,7 +55,10 @@ fn drift_is_seen() {
     });
     alter(&mut snapshot, "server/w1", |body| body["status"] = json!("BUILD"));
     alter(&mut snapshot, "port/w1", |body| body["security_groups"] = json!(["another"]));
-    alter(&mut snapshot, "port/w2", |body| body["fixed_ips"][0]["ip_address"] = json!("10.0.9.9"));
+    alter(&mut snapshot, "port/w2", |body| {
+        body["fixed_ips"][0]["ip_address"] = json!("10.0.9.9");
+        body["device_id"] = json!("server/w2");
+    });
     alter(&mut snapshot, "floating-ip/m1", |body| body["port_id"] = json!(null));
     alter(&mut snapshot, "router-port/api", |body| body["device_id"] = json!(""));
     alter(&mut snapshot, "listener/api", |body| body["allowed_cidrs"] = json!(null));
@@ -74,6 +78,27 @@ fn drift_is_seen() {
     assert_eq!(is("listener/api"), Action::update("allowed CIDRs", "none", "10.0.0.0/16"));
     assert_eq!(is("rule/nodes:tcp/22:192.0.2.0/24"), Action::Create);
     assert!(plan.notes.iter().any(|note| note.contains("rule x that is not ours")), "{:?}", plan.notes);
+}
+
+#[test]
+fn a_port_gets_another_address_while_no_server_uses_it() {
+    let cluster = cluster(MORE);
+    let mut snapshot = applied(&cluster);
+    let own = snapshot.find(&Part::new(Kind::Port, "m1")).unwrap().address().unwrap().to_string();
+    alter(&mut snapshot, "port/m1", |body| {
+        body["fixed_ips"][0]["ip_address"] = json!("10.0.9.9");
+        body["device_id"] = json!("server/m1");
+    });
+    alter(&mut snapshot, "floating-ip/m1", |body| body["fixed_ip_address"] = json!("10.0.9.9"));
+    let Action::Refuse { what, remedy } = action(&plan(&cluster, &snapshot), "port/m1") else {
+        panic!("it is not refused")
+    };
+    assert_eq!(what, format!("port/m1 has the address 10.0.9.9, and should have {own}"));
+    assert!(remedy.contains("`provisioner master replace m1`"), "{remedy}");
+    let former = replace::former(&snapshot.ours, "m1");
+    let plan = plan(&cluster, &replace::without(&snapshot, &former));
+    assert_eq!(action(&plan, "port/m1"), Action::update("address", "10.0.9.9", &own));
+    assert_eq!(action(&plan, "floating-ip/m1"), Action::update("leads to", "10.0.9.9", &own));
 }
 
 #[test]

@@ -38,12 +38,8 @@ impl Machine {
     }
 
     async fn remote(&self) -> Remote {
-        let task = Task {
-            look: "plan --local".to_owned(),
-            command: "up --local".to_owned(),
-            failure: "did not come up",
-            again: "nodeinit up".to_owned(),
-        };
+        let task =
+            Task { look: "plan --local".to_owned(), command: "up --local".to_owned(), failure: "did not come up" };
         Remote { name: "m2".into(), step: "host-m2".into(), task, session: self.server.session().await }
     }
 
