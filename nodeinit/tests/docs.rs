@@ -172,6 +172,8 @@ fn options<'a>(arguments: impl Iterator<Item = &'a Arg>, page: &mut String) {
             })
             .collect();
         let choices = if choices.is_empty() { String::new() } else { format!(". {}", choices.join(", ")) };
-        *page += &format!("| `{}` | {default} | {}{choices} |\n", flag(arg), help(arg));
+        // A bar would end the cell of the table.
+        let flag = flag(arg).replace('|', "\\|");
+        *page += &format!("| `{flag}` | {default} | {}{choices} |\n", help(arg));
     }
 }

@@ -81,7 +81,7 @@ pub(crate) fn one_master_leads_at_a_time() {
     worker.cut_power();
     let waiting = m2.start("nodeinit up --lead");
     m2.until("the lease", 30.0, "grep -c '\"record\":\"led\"' /var/lib/nodeinit/journal.jsonl | grep -qx 3");
-    let leads = format!("{} leads with `nodeinit up`, which began", m2.name());
+    let leads = format!("{} leads with `nodeinit up --lead`, which began", m2.name());
     m3.nodeinit("up --lead").exits(75).says(&["timed out after 25 s waiting for the lease", &leads]);
     m1.nodeinit("up").exits(75).says(&[&leads, "this machine is up"]);
     worker.boot();
@@ -219,7 +219,7 @@ pub(crate) fn every_machine_is_replaced() {
     let [m1, m2, m3] = &cluster.masters[..] else { unreachable!() };
     let worker = &cluster.workers[0];
     m1.kubectl("create configmap kept --from-literal=data=precious");
-    let [lead, master, worker_replace, export] = pages::REPLACE;
+    let [lead, export, master, worker_replace, _] = pages::REPLACE;
     let ca = m1.ca();
     let counter = Counter::of(&cluster);
 

@@ -8,6 +8,9 @@ const ELSEWHERE: &[(&str, &str)] = &[
         "join",
         "list the machine in the configuration, then run `nodeinit up` or `nodeinit worker add NAME` on the first master; for a worker that joins on its own, run `nodeinit up` on the worker",
     ),
+    ("replace", "on another master, run `nodeinit master replace NAME` or `nodeinit worker replace NAME`"),
+    ("rollback", "`nodeinit upgrade rollback` returns from an upgrade that has not ended"),
+    ("resume", "run the same command again: it resumes"),
     ("validate", "check a configuration with `nodeinit config validate FILE`"),
 ];
 

@@ -153,7 +153,8 @@ fn all_is_up(cloud: &Cloud, master: &str) {
     assert_eq!(cloud.writes(&mark), [""; 0], "apply wrote after the replacement");
     // A busy machine that does not answer at once is asked by a run of its own (`host-NAME`), which then finds nothing to do.
     let changed = |line: &&str| line.contains(": done (") && !line.contains(": host-");
-    let changed: Vec<&str> = again.text().lines().filter(changed).collect();
+    let said = again.text();
+    let changed: Vec<&str> = said.lines().filter(changed).collect();
     assert!(changed.is_empty(), "apply changed a machine after the replacement: {changed:#?}");
 }
 

@@ -111,7 +111,7 @@ pub(super) async fn cordoned(cx: &Context) -> Result<Vec<String>, StepError> {
 /// Describes what is to be done about them.
 pub(super) async fn left_cordoned(cx: &Context) -> Result<Vec<String>, StepError> {
     let names = cordoned(cx).await?.into_iter();
-    Ok(names.map(|name| format!("let {name} take pods again")).collect())
+    Ok(names.map(|name| format!("uncordon {name}")).collect())
 }
 
 #[cfg(test)]

@@ -71,7 +71,7 @@ impl Step for Uncordon {
     }
 
     fn title(&self) -> String {
-        format!("let {} take pods again", self.node)
+        format!("uncordon {}", self.node)
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {

@@ -58,7 +58,7 @@ impl Step for EtcdDowngrade {
     }
 
     fn title(&self) -> String {
-        "prepare etcd's data for the version that its members shall have".into()
+        "prepare etcd's data for the former version".into()
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {

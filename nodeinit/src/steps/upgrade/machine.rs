@@ -33,7 +33,7 @@ impl Step for UpgradeMachine {
     }
 
     fn title(&self) -> String {
-        format!("{} {} and change its version", self.verb(), self.host.machine())
+        format!("{} {}, and change its version", self.verb(), self.host.machine())
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
