@@ -44,7 +44,7 @@ add_kube_vip() { # NAME KUBECONFIG
   "$host" ssh "$1" "mkdir -p /etc/kubernetes/manifests
 image=\$(ctr -n k8s.io images ls -q | grep kube-vip)
 ctr -n k8s.io run --rm --net-host \$image kube-vip-manifest /kube-vip manifest pod --interface host0 --address $virtual_address --controlplane --arp --leaderElection |
-  sed 's#path: /etc/kubernetes/admin.conf#path: /etc/kubernetes/$2#; s/imagePullPolicy: Always/imagePullPolicy: IfNotPresent/' >/etc/kubernetes/manifests/kube-vip.yaml"
+  sed \"s#path: /etc/kubernetes/admin.conf#path: /etc/kubernetes/$2#; s#image: .*#image: \$image#; s/imagePullPolicy: Always/imagePullPolicy: IfNotPresent/\" >/etc/kubernetes/manifests/kube-vip.yaml"
 }
 create_with_kubeadm() {
   local name
