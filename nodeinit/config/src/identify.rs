@@ -153,7 +153,7 @@ impl Cluster {
 
 /// The entry of a bastion, which has neither labels nor taints.
 fn entry(bastion: &Bastion) -> Machine {
-    let Bastion { name, address, .. } = bastion.clone();
+    let Bastion { name, address, os, .. } = bastion.clone();
     Machine {
         name,
         address,
@@ -161,6 +161,7 @@ fn entry(bastion: &Bastion) -> Machine {
         taints: Vec::new(),
         host_keys: Vec::new(),
         ssh: MachineSsh::default(),
+        os,
         flavor: None,
         availability_zone: None,
     }

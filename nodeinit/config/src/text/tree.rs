@@ -68,7 +68,12 @@ impl YamlNode {
 
     /// Returns the value at a path of plain keys, such as `network.podCIDR`.
     pub(crate) fn get(&self, path: &str) -> Option<&Self> {
-        path.split('.').try_fold(self, |node, key| node.entries().iter().find(|e| e.key == key).map(|e| &e.node))
+        path.split('.').try_fold(self, Self::of_key)
+    }
+
+    /// Returns the value of a key of this map, which may contain dots.
+    pub(crate) fn of_key(&self, key: &str) -> Option<&Self> {
+        self.entries().iter().find(|entry| entry.key == key).map(|entry| &entry.node)
     }
 
     /// Returns the value of a key of this map.

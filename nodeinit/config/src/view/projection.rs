@@ -89,21 +89,22 @@ impl Loaded {
     /// Returns a master's configuration: the keys that masters receive, without defaults.
     #[must_use]
     pub fn master_config(&self) -> String {
-        text(self.part(Audience::Masters))
+        text(self.part(self.tree.clone(), Audience::Masters))
     }
 
     /// Returns what all masters share of the configuration, without the version of Kubernetes, which an upgrade changes machine by machine.
     #[must_use]
     pub fn shared_config(&self) -> String {
-        let mut tree = self.part(Audience::Masters);
+        let mut tree = self.part(self.tree.clone(), Audience::Masters);
         tree.remove(&keys().kubernetes().version().path);
         text(tree)
     }
 
-    /// Returns a worker's configuration: the keys that workers receive, its own entry, and its trust. `None` if no worker has this name.
+    /// Returns a worker's configuration: the keys that workers receive, with the values of its role and its entry, and its trust. `None` if
+    /// no worker has this name.
     #[must_use]
     pub fn worker_config(&self, name: &str, trust: &Trust) -> Option<String> {
-        let mut tree = self.part(Audience::Workers);
+        let mut tree = self.part(self.own_tree(name), Audience::Workers);
         let all = keys();
         let workers = Place::document(&tree).workers().items();
         let own = workers.iter().find(|worker| worker.name().value().as_deref() == Some(name))?.written()?.clone();
@@ -116,7 +117,7 @@ impl Loaded {
         tree.set(&join.path, YamlNode::map(at));
         tree.set(&join.ca_certificate().path, quoted(&trust.ca_certificate));
         tree.set(&join.ca_pins().path, list(vec![quoted(&trust.ca_pin)]));
-        if self.cluster.os.hosts.machines {
+        if Place::document(&tree).os().hosts().machines().value() == Some(true) {
             self.list_machines(&mut tree, at);
         }
         if trust.endpoints.len() > 1 {
@@ -142,10 +143,9 @@ impl Loaded {
         tree.set(&path, extra);
     }
 
-    /// Returns the keys that a kind of machines receives. Includes defaults that depend on the cloud, and those that all machines of a
+    /// Returns the keys of a tree that a kind of machines receives. Includes defaults that depend on the cloud, and those that all machines of a
     /// cluster must share, because they may run different versions of nodeinit.
-    fn part(&self, audience: Audience) -> YamlNode {
-        let mut tree = self.tree.clone();
+    fn part(&self, mut tree: YamlNode, audience: Audience) -> YamlNode {
         let all = keys();
         let metadata = all.network().pods_may_read_metadata().path;
         if self.cluster.openstack.is_some() && tree.get(&metadata).is_none() {
@@ -170,7 +170,7 @@ fn retain(node: &mut YamlNode, fields: &[Field], audience: Audience) {
             (Kind::List(Kind::Group(inner)), Value::List(items)) => {
                 items.iter_mut().for_each(|item| retain(item, inner, audience));
             }
-            (Kind::Group(inner), _) => retain(&mut entry.node, inner, audience),
+            (Kind::Group(inner) | Kind::Over(inner), _) => retain(&mut entry.node, inner, audience),
             _ => {}
         }
         field.audience == Audience::All || field.audience == audience

@@ -110,6 +110,23 @@ impl Form for Map<String, Json> {
     }
 }
 
+/// What overrides the section of form `F` on some machines: any of its keys, without defaults. [`crate::Loaded::of_machine`] merges it.
+pub(crate) struct Over<F>(PhantomData<F>);
+
+impl<F: Form> Form for Over<F> {
+    type Value = Map<String, Json>;
+    const KIND: Kind = Kind::Over(F::KIND.fields());
+
+    fn read(place: &Place<'_, Self>) -> Option<Self::Value> {
+        Some(place.written().map(YamlNode::json_map).unwrap_or_default())
+    }
+
+    /// A rule concerns one key, so it holds for the merged values if it holds for those of each layer.
+    fn check(place: &Place<'_, Self>, verdict: &mut Verdict<'_>) {
+        F::check(&place.cast(), verdict);
+    }
+}
+
 /// How a struct holds a value: directly, or as an `Option` if it may be missing.
 pub(crate) trait Entry {
     type Form: Form;
