@@ -115,6 +115,13 @@ impl Cluster {
         masters.chain(self.workers.iter().map(|machine| (machine, Role::Worker)))
     }
 
+    /// Whether a machine, or the bastion, has this name.
+    #[must_use]
+    pub fn has_machine(&self, name: &str) -> bool {
+        self.machines().any(|(machine, _)| machine.name == name)
+            || self.bastion.as_ref().is_some_and(|bastion| bastion.name == name)
+    }
+
     fn find(&self, local: &Local) -> Option<(Role, Machine)> {
         let bastion = self.bastion.as_ref().map(entry);
         let mut machines: Vec<_> = self.machines().map(|(machine, role)| (role, machine)).collect();

@@ -11,6 +11,7 @@ use crate::{
         },
         defaults,
         field::Kind,
+        own,
     },
     problem::{Findings, Mark, Origin, Problem, Problems, Source},
     releases::{self, Release},
@@ -119,6 +120,7 @@ pub(crate) fn validated(
 ) -> Result<Loaded, Problems> {
     let all = Place::document(&tree);
     Form::check(&all, &mut verdict);
+    own::check(&tree, &mut verdict);
     let cluster = Cluster::read(&all, verdict.releases);
     let Verdict { mut errors, warnings, .. } = verdict;
     match &cluster {

@@ -71,6 +71,13 @@ impl YamlNode {
         path.split('.').try_fold(self, Self::of_key)
     }
 
+    /// Whether this value, or one in it, is written there.
+    pub(crate) fn contains(&self, at: Mark) -> bool {
+        self.at == at
+            || self.entries().iter().any(|entry| entry.at == at || entry.node.contains(at))
+            || self.items().iter().any(|item| item.contains(at))
+    }
+
     /// Returns the value of a key of this map, which may contain dots.
     pub(crate) fn of_key(&self, key: &str) -> Option<&Self> {
         self.entries().iter().find(|entry| entry.key == key).map(|entry| &entry.node)

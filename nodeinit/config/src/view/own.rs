@@ -8,13 +8,11 @@ use crate::{
             Verdict,
             place::{Place, keys},
         },
+        own,
     },
     problem::{Findings, Problems},
     releases,
-    text::{
-        merge::merge,
-        tree::{Value, YamlNode},
-    },
+    text::tree::{Value, YamlNode},
 };
 
 impl Loaded {
@@ -22,30 +20,18 @@ impl Loaded {
     /// all machines, the entry's with the highest precedence. A machine that is not listed has those of all machines.
     ///
     /// # Errors
-    /// If the merged values break a rule.
+    /// None, unless the configuration depends on a rule that [`crate::load`] does not apply to the merged values: a defect.
     pub fn of_machine(&self, name: &str) -> Result<Self, Problems> {
         let releases = releases::read(&self.releases, &mut Findings::default());
         let verdict = Verdict { errors: Findings::default(), warnings: Findings::default(), releases: &releases };
         validated(self.own_tree(name), verdict, self.sources.clone(), self.releases.clone())
     }
 
-    /// Returns the values of one machine, without those of other machines and roles.
+    /// Returns the values of one machine, without what overrides them on other machines.
     pub(super) fn own_tree(&self, name: &str) -> YamlNode {
-        let mut tree = self.tree.clone();
-        let (all, document) = (keys(), Place::document(&self.tree));
-        let roles = document.roles();
-        let is_own = |machine: &Place<'_, Machine>| machine.name().value().as_deref() == Some(name);
-        let [masters, workers] =
-            [document.masters(), document.workers()].map(|list| list.items().into_iter().find(is_own));
-        let bastion = Some(document.bastion()).filter(|own| own.name().value().as_deref() == Some(name));
-        let over = masters
-            .map(|own| [roles.master().os(), own.os()])
-            .or(workers.map(|own| [roles.worker().os(), own.os()]))
-            .or(bastion.map(|own| [roles.bastion().os(), own.os()]));
-        for settings in over.iter().flatten().filter_map(Place::written) {
-            if let Some(os) = tree.get_mut(&all.os().path) {
-                merge(os, settings.clone());
-            }
+        let (mut tree, all) = (self.tree.clone(), keys());
+        if let Some(os) = own::os(&Place::document(&self.tree), name) {
+            tree.set(&all.os().path, os);
         }
         for list in [all.masters().path, all.workers().path] {
             let Some(Value::List(machines)) = tree.get_mut(&list).map(|node| &mut node.value) else { continue };

@@ -306,6 +306,29 @@ mod tests {
     }
 
     #[test]
+    fn a_worker_receives_its_merged_values_and_a_master_those_of_all_machines() {
+        let roles = "os: {timezone: Etc/GMT+1, hosts: {machines: false}}\n\
+            roles: {worker: {os: {timezone: Etc/GMT+2, openFiles: 2048}}, master: {os: {openFiles: 4096}}}\n";
+        let text = WHOLE.replace("{name: w1,", "{name: w1, os: {hosts: {machines: true}, openFiles: 1024},");
+        let whole = load(&[Layer::file("cluster.yaml", format!("{text}{roles}"))]).unwrap();
+        let trust = Trust { endpoints: vec!["a:6443".into()], ca_certificate: "x".into(), ca_pin: "x".into() };
+        for (worker, open_files, lists_machines) in [("w1", 1024, true), ("w2", 2048, false)] {
+            let text = whole.worker_config(worker, &trust).unwrap();
+            assert!(!text.contains("roles") && !text.contains("4096"), "{text}");
+            let os = part(&text).os;
+            assert_eq!((os.timezone.as_deref(), os.open_files), (Some("Etc/GMT+2"), Some(open_files)), "{text}");
+            assert_eq!(os.hosts.extra.contains_key("m1"), lists_machines, "{text}");
+        }
+        let sent = load(&[Layer::file("config.yaml", whole.master_config())]).unwrap();
+        assert_eq!(sent.cluster, whole.cluster);
+        for machine in ["m1", "m2", "w1"] {
+            assert_eq!(sent.of_machine(machine).unwrap().cluster.os, whole.of_machine(machine).unwrap().cluster.os);
+        }
+        let files = |machine: &str| whole.of_machine(machine).unwrap().cluster.os.open_files;
+        assert_eq!(["m1", "w1", "w2", "unknown"].map(files), [Some(4096), Some(1024), Some(2048), None]);
+    }
+
+    #[test]
     fn a_worker_receives_its_own_entry() {
         let whole = load(&[Layer::file("cluster.yaml", WHOLE)]).unwrap();
         let trust = Trust {

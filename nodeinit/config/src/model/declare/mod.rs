@@ -110,7 +110,8 @@ impl Form for Map<String, Json> {
     }
 }
 
-/// What overrides the section of form `F` on some machines: any of its keys, without defaults. [`crate::Loaded::of_machine`] merges it.
+/// What overrides the section of form `F` on some machines: any of its keys, without defaults. The rules apply to the merged
+/// values ([`crate::model::own`]).
 pub(crate) struct Over<F>(PhantomData<F>);
 
 impl<F: Form> Form for Over<F> {
@@ -119,11 +120,6 @@ impl<F: Form> Form for Over<F> {
 
     fn read(place: &Place<'_, Self>) -> Option<Self::Value> {
         Some(place.written().map(YamlNode::json_map).unwrap_or_default())
-    }
-
-    /// A rule concerns one key, so it holds for the merged values if it holds for those of each layer.
-    fn check(place: &Place<'_, Self>, verdict: &mut Verdict<'_>) {
-        F::check(&place.cast(), verdict);
     }
 }
 
