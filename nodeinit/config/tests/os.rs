@@ -96,7 +96,7 @@ fn wrong_values_name_the_key_and_the_fix() {
 fn rules_apply_to_the_merged_values_and_name_the_place_of_the_override() {
     let head = "masters: [{name: m1, address: 10.0.0.11, OS}]\nworkers: [{name: w1}]\n";
     for (own, rest, expected) in [
-        ("os: {swap: keep}", "", "cluster.yaml:3:52: masters[0].os.swap: the kubelet refuses to start"),
+        ("os: {swap: keep}", "", "cluster.yaml:3:53: masters[0].os.swap: the kubelet refuses to start"),
         ("os: {swap: keep}", "kubelet: {config: {failSwapOn: false}}", ""),
         ("labels: {}", "roles: {worker: {os: {swap: keep}}}", "cluster.yaml:5:28: roles.worker.os.swap: the kubelet"),
         (

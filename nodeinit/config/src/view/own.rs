@@ -20,7 +20,7 @@ impl Loaded {
     /// all machines, the entry's with the highest precedence. A machine that is not listed has those of all machines.
     ///
     /// # Errors
-    /// None, unless the configuration depends on a rule that [`crate::load`] does not apply to the merged values: a defect.
+    /// If [`crate::load`] did not apply a rule to the merged values: a defect.
     pub fn of_machine(&self, name: &str) -> Result<Self, Problems> {
         let releases = releases::read(&self.releases, &mut Findings::default());
         let verdict = Verdict { errors: Findings::default(), warnings: Findings::default(), releases: &releases };

@@ -311,7 +311,11 @@ mod tests {
             roles: {worker: {os: {timezone: Etc/GMT+2, openFiles: 2048}}, master: {os: {openFiles: 4096}}}\n";
         let text = WHOLE.replace("{name: w1,", "{name: w1, os: {hosts: {machines: true}, openFiles: 1024},");
         let whole = load(&[Layer::file("cluster.yaml", format!("{text}{roles}"))]).unwrap();
-        let trust = Trust { endpoints: vec!["a:6443".into()], ca_certificate: "x".into(), ca_pin: "x".into() };
+        let trust = Trust {
+            endpoints: vec!["a:6443".into()],
+            ca_certificate: "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n".into(),
+            ca_pin: format!("sha256:{}", "0".repeat(64)),
+        };
         for (worker, open_files, lists_machines) in [("w1", 1024, true), ("w2", 2048, false)] {
             let text = whole.worker_config(worker, &trust).unwrap();
             assert!(!text.contains("roles") && !text.contains("4096"), "{text}");
