@@ -184,16 +184,18 @@ pub(crate) fn each_machine_has_the_values_of_its_role_and_host() {
     let cluster = Cluster::with_images(1, 1);
     let (first, worker) = (cluster.first(), &cluster.workers[0]);
     let in_folder = |command: &str| first.run(&format!("cd {FOLDER} && nodeinit {command} --cluster lab.example.org"));
-    // The folder lists the machines.
     first.must(&format!(
-        "install -d {FOLDER}/clusters && mv /etc/nodeinit/conf.d/10-machines.yaml {FOLDER}/clusters/lab.example.org.yaml"
+        "install -d {FOLDER}/clusters {FOLDER}/environments && cd {FOLDER}
+        mv /etc/nodeinit/conf.d/10-machines.yaml clusters/lab.example.org.yaml
+        mv /etc/nodeinit/config.yaml environments/defaults.yaml"
     ));
+    let shared = first.must(&format!("cat {FOLDER}/environments/defaults.yaml"));
     let file = |path: &str, text: &str| first.put(&format!("{FOLDER}/{path}"), text);
     let keepalive = |value: u32| format!("sysctls: {{net.ipv4.tcp_keepalive_time: {value}}}");
     file(
         "environments/defaults.yaml",
         &format!(
-            "os:\n  timezone: Europe/Amsterdam\n  messages: {{issue: No entry., motd: all}}\n  {}",
+            "os:\n  timezone: Europe/Amsterdam\n  messages: {{issue: No entry., motd: all}}\n  {}\n{shared}",
             keepalive(1001)
         ),
     );

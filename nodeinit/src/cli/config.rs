@@ -75,7 +75,7 @@ pub(super) struct Admit {
 #[derive(ClapArgs)]
 pub(super) struct Validate {
     /// Files to check, as with --config
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", conflicts_with = "cluster")]
     files: Vec<PathBuf>,
     #[command(flatten)]
     source: load::Source,

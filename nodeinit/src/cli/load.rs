@@ -27,8 +27,9 @@ pub(crate) struct Source {
     /// `-` is standard input
     #[arg(long, value_name = "FILE")]
     pub(super) config: Vec<PathBuf>,
-    /// Merge the files of a cluster in this folder instead: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml,
-    /// roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist
+    /// Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml,
+    /// environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml
+    /// must exist
     #[arg(long, value_name = "NAME", conflicts_with = "config", value_parser = folder::name)]
     cluster: Option<String>,
 }
@@ -64,14 +65,14 @@ pub(super) fn with_version(layers: &[Layer], own: &Loaded, version: KubernetesVe
     Ok(loaded)
 }
 
-/// Reads and validates the files of a cluster in the current folder as the complete configuration.
+/// Reads and validates the files of a cluster in the current folder.
 ///
 /// # Errors
 /// As [`load`].
 pub(crate) fn cluster(files: &Files, name: &str) -> Result<Loaded, StepError> {
     let name = folder::name(name).map_err(|e| StepError::new(e.to_string()).exit(Exit::Usage))?;
-    let layers = [in_folder(&name)?, releases(files)?].concat();
-    Ok(nodeinit_config::load(&layers)?)
+    let source = Source { cluster: Some(name), ..Source::default() };
+    Ok(nodeinit_config::load(&layers(files, &source)?)?)
 }
 
 /// Reads and validates one file that is the complete configuration.
@@ -97,22 +98,28 @@ pub(crate) fn warn(warnings: &[Problem]) {
     }
 }
 
-/// Returns the files of the configuration in ascending precedence: the machine's own, then those of `source`; then those of releases.
+/// Returns the files of the configuration in ascending precedence: those of a cluster, or the machine's own and then each named one, which
+/// must exist; then those of releases.
 pub(crate) fn layers(files: &Files, source: &Source) -> Result<Vec<Layer>, StepError> {
+    let mut layers = match &source.cluster {
+        Some(cluster) => in_folder(cluster)?,
+        None => own(files, &source.config)?,
+    };
+    if !layers.is_empty() {
+        layers.extend(self::releases(files)?);
+    }
+    Ok(layers)
+}
+
+fn own(files: &Files, named: &[PathBuf]) -> Result<Vec<Layer>, StepError> {
     let own = std::iter::once(MAIN.to_owned()).chain(yaml_files(files, DIRECTORY)?);
     let mut layers = Vec::new();
     for path in own {
         layers.extend(files.read(&path)?.map(|bytes| Layer::file(path, bytes)));
     }
-    for path in source.config.iter().filter(|path| path.as_path() != Path::new(MAIN)) {
+    for path in named.iter().filter(|path| path.as_path() != Path::new(MAIN)) {
         let name = if path == Path::new(STANDARD_INPUT) { "standard input".into() } else { path.display().to_string() };
-        layers.push(Layer::file(name, named(path)?));
-    }
-    if let Some(cluster) = &source.cluster {
-        layers.extend(in_folder(cluster)?);
-    }
-    if !layers.is_empty() {
-        layers.extend(self::releases(files)?);
+        layers.push(Layer::file(name, self::named(path)?));
     }
     Ok(layers)
 }

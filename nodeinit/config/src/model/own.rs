@@ -44,12 +44,14 @@ fn merged(all: &Place<'_, Document>, over: &Overrides<'_>) -> Option<YamlNode> {
 
 /// Applies the rules of `os` to the merged values of each role and each machine. A problem names the place where the value is written.
 pub(crate) fn check(tree: &YamlNode, verdict: &mut Verdict<'_>) {
-    let (all, mut own) = (Place::document(tree), tree.clone());
-    let key = all.os().path;
-    for (_, over) in every(&all) {
-        if over.last().is_none_or(|last| !last.is_written()) {
-            continue;
-        }
+    let all = Place::document(tree);
+    let (mut every, key) = (every(&all), all.os().path);
+    every.retain(|(_, over)| over.last().is_some_and(Place::is_written));
+    if every.is_empty() {
+        return;
+    }
+    let mut own = tree.clone();
+    for (_, over) in every {
         let Some(os) = merged(&all, &over) else { return };
         own.set(&key, os);
         let releases = verdict.releases;
