@@ -98,7 +98,7 @@ fn rules_apply_to_the_merged_values_and_name_the_place_of_the_override() {
     for (own, rest, expected) in [
         ("os: {swap: keep}", "", "cluster.yaml:3:53: masters[0].os.swap: the kubelet refuses to start"),
         ("os: {swap: keep}", "kubelet: {config: {failSwapOn: false}}", ""),
-        ("labels: {}", "roles: {worker: {os: {swap: keep}}}", "cluster.yaml:5:28: roles.worker.os.swap: the kubelet"),
+        ("labels: {}", "roles: {worker: {os: {swap: keep}}}", "cluster.yaml:5:29: roles.worker.os.swap: the kubelet"),
         (
             "labels: {}",
             "roles: {bastion: {os: {users: [{name: a}, {name: a}]}}}",
@@ -109,7 +109,7 @@ fn rules_apply_to_the_merged_values_and_name_the_place_of_the_override() {
             "os: {swap: keep}\nroles: {master: {os: {openFiles: 4096}}}",
             "cluster.yaml:5:12: os.swap: ",
         ),
-        ("os: {openFiles: 4096}", "roles: {master: {os: {swap: keep}}}", "cluster.yaml:5:28: roles.master.os.swap: "),
+        ("os: {openFiles: 4096}", "roles: {master: {os: {swap: keep}}}", "cluster.yaml:5:29: roles.master.os.swap: "),
         ("os: {sshd: {PermitRootLogin: \"no\"}}", "", "masters[0].os.sshd.PermitRootLogin: locks nodeinit out"),
     ] {
         let text = problems(&format!("{}{rest}\n", head.replace("OS", own)));
