@@ -172,6 +172,11 @@ impl Own {
         let (layers, loaded) = load::with_layers(&Files::of_machine(), &common.source)?;
         Ok(Self { layers, cx: setup::context_of(common, Access::Look, loaded)? })
     }
+
+    /// The same context with a journal that it can write.
+    fn changing(&self) -> Result<Context, StepError> {
+        Ok(Context { journal: Arc::new(Journal::open(&self.cx.files)?), ..self.cx.clone() })
+    }
 }
 
 /// Returns the plan of this machine for one version, and the context with it.
@@ -404,7 +409,7 @@ async fn apply(change: &Change<'_>) -> Outcome {
 
 async fn apply_locked(change: &Change<'_>, own: &Own) -> Outcome {
     let route = route(change, &own.cx).map_err(start)?;
-    let lead = leading(change, &own.cx).await.map_err(start)?;
+    let lead = leading(change, own).await.map_err(start)?;
     let led = lead.as_ref().map(|lead| lead.led.clone());
     let all = async {
         for version in route {
@@ -419,7 +424,7 @@ async fn apply_locked(change: &Change<'_>, own: &Own) -> Outcome {
         Ok(outcome) => outcome,
         Err(ended) => {
             // The lease may have ended while the control plane was stopped.
-            let cx = setup::context(&change.options.common, Access::Change).map_err(start)?;
+            let cx = own.changing().map_err(start)?;
             replace::start_again(&cx, &change.command()).await.map_err(start)?;
             Err(start(ended))
         }
@@ -427,9 +432,9 @@ async fn apply_locked(change: &Change<'_>, own: &Own) -> Outcome {
 }
 
 /// Takes the lease for an upgrade of all machines; on one machine, accepts that of the leading master.
-async fn leading(change: &Change<'_>, own: &Context) -> Result<Option<Lead>, StepError> {
+async fn leading(change: &Change<'_>, own: &Own) -> Result<Option<Lead>, StepError> {
     let options = change.options;
-    let cx = Context { journal: Arc::new(Journal::open(&own.files)?), ..own.clone() };
+    let cx = own.changing()?;
     if let Some(led) = &options.led {
         lead::accept(&cx, led, cx.node.role.is_master())?;
     }
