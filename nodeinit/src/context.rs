@@ -74,9 +74,9 @@ impl Default for RolloutOptions {
 /// The context that every step receives. Cheap to clone.
 #[derive(Clone)]
 pub struct Context {
-    /// The validated configuration.
+    /// The validated configuration, with the values of this machine.
     pub cluster: Arc<Cluster>,
-    /// The configuration as the user wrote it, for other machines.
+    /// The configuration of all machines, as the user wrote it.
     pub loaded: Arc<Loaded>,
     /// This machine.
     pub node: Arc<Node>,
@@ -308,7 +308,7 @@ pub(crate) mod testing {
         let files = Files::under(dir.path());
         let this = Layer::setting("this machine", "masters", "[{name: m1}]");
         let loaded = nodeinit_config::load(&[this, Layer::file("cluster.yaml", config)]).unwrap();
-        let cluster = loaded.cluster.clone();
+        let cluster = loaded.of_machine("m1").unwrap().cluster;
         let local = Local { host_name: "m1".into(), addresses: vec!["10.0.0.11".parse().unwrap()] };
         let node = cluster.node(&local, None).unwrap();
         let cx = Context {

@@ -178,6 +178,52 @@ fn all_problems_in_one_report() {
 }
 
 #[test]
+fn the_files_of_a_folder_are_merged_for_each_machine() {
+    let dir = tempfile::tempdir().unwrap();
+    let here = dir.path();
+    for folder in ["environments", "clusters", "roles", "hosts"] {
+        std::fs::create_dir(here.join(folder)).unwrap_or_else(|e| panic!("{e}"));
+    }
+    let (exit, _, said) = nodeinit(here, &["show", "--cluster", "prod.example.org"]);
+    assert!(exit == 78 && said.contains("hint:  create clusters/prod.example.org.yaml, or run"), "{exit} {said}");
+    let machines = "masters: [{name: m1, address: 10.9.0.1}]\nworkers: [{name: w1}, {name: w2}]\n";
+    let hash = "$6$abcdefgh$X1aN5l6W0lqhYcmpx1mZpZQUjNQ9hJ3hFTfDAVnSPdm0M4pGbvVxY4m5gNfOzCzGJtLrG2pQ9kd3B8hVnC8jX0";
+    write(
+        here.join("environments/example.org.yaml"),
+        format!("os:\n  timezone: Etc/UTC\n  rootPasswordHash: {hash}\n"),
+    );
+    write(here.join("clusters/prod.example.org.yaml"), format!("{HEADER}{machines}"));
+    write(here.join("clusters/test.example.org.yaml"), format!("{HEADER}{machines}").replace("{name: w1}, ", ""));
+    write(here.join("roles/worker.yaml"), "os: {openFiles: 2048}\n");
+    write(here.join("hosts/w2.yaml"), "\nos: {openFiles: 4096}\n");
+    let show = |more: &[&str]| nodeinit(here, &[&["show", "--cluster", "prod.example.org"], more].concat());
+    let (exit, all, _) = show(&[]);
+    let line = |text: &str, key: &str| text.lines().find(|l| l.contains(key)).unwrap_or_default().trim().to_owned();
+    assert!(exit == 0 && line(&all, "rootPasswordHash").starts_with("rootPasswordHash: \"[secret]\" "), "{all}");
+    assert!(line(&all, "openFiles: 2048").ends_with("# roles/worker.yaml:1:17"), "{all}");
+    let (_, own, _) = show(&["--machine", "w2"]);
+    assert!(line(&own, "openFiles").ends_with("# hosts/w2.yaml:2:17") && !own.contains("2048"), "{own}");
+    assert!(line(&own, "timezone").ends_with("# environments/example.org.yaml:2:13"), "{own}");
+    let (exit, _, said) = show(&["--machine", "w3"]);
+    assert!(exit == 64 && said.contains("no machine has the name w3"), "{exit} {said}");
+    let (exit, raw, _) = show(&["--raw"]);
+    assert!(exit == 0 && raw.contains(hash), "{raw}");
+    write(here.join("raw.yaml"), &raw);
+    let (exit, said, _) = nodeinit(here, &["diff", "--clusters", "test.example.org", "prod.example.org"]);
+    assert_eq!((exit, said.as_str()), (2, "+ workers[w1]: {\"name\":\"w1\"}  # clusters/prod.example.org.yaml:4:11\n"));
+    write(here.join("hosts/w2.yaml"), "os: {openFiles: 8192}\n");
+    let diff = ["diff", "--clusters", "--machine", "w2", "prod.example.org", "prod.example.org"];
+    assert_eq!(nodeinit(here, &diff).0, 0);
+    let (_, former, _) = show(&["--raw"]);
+    write(here.join("former.yaml"), former);
+    let (exit, said, _) = nodeinit(here, &["diff", "--machine", "w2", "raw.yaml", "former.yaml"]);
+    assert!(exit == 2 && said.starts_with("- os.openFiles: 4096  # raw.yaml:"), "{exit} {said}");
+    assert_eq!(nodeinit(here, &["diff", "--machine", "w1", "raw.yaml", "former.yaml"]).0, 0);
+    let (exit, _, said) = nodeinit(here, &["show", "--cluster", "../prod"]);
+    assert!(exit == 64 && said.contains("`../prod` is not a cluster's name"), "{exit} {said}");
+}
+
+#[test]
 fn the_schema_is_json() {
     let (exit, out, _) = nodeinit(Path::new("/"), &["schema"]);
     let schema: serde_json::Value = serde_json::from_str(&out).unwrap();

@@ -660,13 +660,17 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__addons__subcmd__apply)
-            opts="-o -v -q -h --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -760,13 +764,17 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__addons__subcmd__list)
-            opts="-o -v -q -h --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -790,13 +798,17 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__addons__subcmd__remove)
-            opts="-o -v -q -h --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -856,7 +868,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__artifacts__subcmd__bundle)
-            opts="-o -v -q -h --output --from --sign-key --signature --config --version --verbose --quiet --help"
+            opts="-o -v -q -h --output --from --sign-key --signature --config --cluster --version --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -886,6 +898,10 @@ _nodeinit() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cluster)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --version)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -898,7 +914,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__artifacts__subcmd__export)
-            opts="-o -v -q -h --to --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --to --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -909,6 +925,10 @@ _nodeinit() {
                     return 0
                     ;;
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -932,7 +952,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__artifacts__subcmd__fetch)
-            opts="-o -v -q -h --to --registry-auth --config --version --output --verbose --quiet --help"
+            opts="-o -v -q -h --to --registry-auth --config --cluster --version --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -947,6 +967,10 @@ _nodeinit() {
                     return 0
                     ;;
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1104,13 +1128,17 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__artifacts__subcmd__list)
-            opts="-o -v -q -h --config --version --output --verbose --quiet --help"
+            opts="-o -v -q -h --config --cluster --version --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1166,13 +1194,17 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__certs__subcmd__approve)
-            opts="-o -v -q -h --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1288,13 +1320,17 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__certs__subcmd__renew)
-            opts="-o -v -q -h --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1360,12 +1396,16 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__config__subcmd__diff)
-            opts="-o -v -q -h --output --verbose --quiet --help"
+            opts="-o -v -q -h --clusters --machine --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --machine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
@@ -1582,7 +1622,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__config__subcmd__show)
-            opts="-o -v -q -h --origin --config --output --verbose --quiet --help"
+            opts="-o -v -q -h --origin --machine --raw --config --cluster --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1592,7 +1632,15 @@ _nodeinit() {
                     COMPREPLY=($(compgen -W "true false" -- "${cur}"))
                     return 0
                     ;;
+                --machine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1612,13 +1660,17 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__config__subcmd__validate)
-            opts="-o -v -q -h --config --output --verbose --quiet --help"
+            opts="-o -v -q -h --config --cluster --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1652,13 +1704,17 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__etcd__subcmd__alarms)
-            opts="-o -v -q -h --config --role --output --verbose --quiet --help list disarm"
+            opts="-o -v -q -h --config --cluster --role --output --verbose --quiet --help list disarm"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1752,13 +1808,17 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__etcd__subcmd__aside__subcmd__list)
-            opts="-o -v -q -h --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1782,13 +1842,17 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__etcd__subcmd__aside__subcmd__remove)
-            opts="-o -v -q -h --yes --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --yes --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1812,13 +1876,17 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__etcd__subcmd__defrag)
-            opts="-o -v -q -h --compact --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --compact --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1982,13 +2050,17 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__etcd__subcmd__members)
-            opts="-o -v -q -h --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2012,13 +2084,17 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__etcd__subcmd__remove)
-            opts="-o -v -q -h --force --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --force --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2042,13 +2118,17 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__etcd__subcmd__snapshot)
-            opts="-o -v -q -h --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3024,7 +3104,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__master__subcmd__add)
-            opts="-o -v -q -h --address --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --address --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3035,6 +3115,10 @@ _nodeinit() {
                     return 0
                     ;;
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3128,13 +3212,17 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__master__subcmd__remove)
-            opts="-o -v -q -h --force --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --force --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3158,13 +3246,17 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__master__subcmd__replace)
-            opts="-o -v -q -h --force --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --force --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3258,13 +3350,17 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__phase__subcmd__list)
-            opts="-o -v -q -h --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3288,13 +3384,17 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__phase__subcmd__run)
-            opts="-o -v -q -h --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3318,7 +3418,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__plan)
-            opts="-o -v -q -h --local --lead --insist --no-drain --parallel --at-boot --accept-clock --led --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --local --lead --insist --no-drain --parallel --at-boot --accept-clock --led --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3333,6 +3433,10 @@ _nodeinit() {
                     return 0
                     ;;
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3356,13 +3460,17 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__preflight)
-            opts="-o -v -q -h --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3386,13 +3494,17 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__reset)
-            opts="-o -v -q -h --yes --force --remove-aside --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --yes --force --remove-aside --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3530,13 +3642,17 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__status)
-            opts="-w -o -v -q -h --watch --config --role --output --verbose --quiet --help"
+            opts="-w -o -v -q -h --watch --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3600,7 +3716,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__token__subcmd__create)
-            opts="-o -v -q -h --ttl --description --worker --files --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --ttl --description --worker --files --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3626,6 +3742,10 @@ _nodeinit() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cluster)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --role)
                     COMPREPLY=($(compgen -W "first-master master worker bastion" -- "${cur}"))
                     return 0
@@ -3646,13 +3766,17 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__token__subcmd__delete)
-            opts="-o -v -q -h --spent --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --spent --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3746,13 +3870,17 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__token__subcmd__list)
-            opts="-o -v -q -h --all --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --all --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3776,7 +3904,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__up)
-            opts="-o -v -q -h --new-cluster --yes --permit-stdin --local --lead --insist --no-drain --parallel --at-boot --accept-clock --led --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --new-cluster --yes --permit-stdin --local --lead --insist --no-drain --parallel --at-boot --accept-clock --led --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3791,6 +3919,10 @@ _nodeinit() {
                     return 0
                     ;;
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3828,7 +3960,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__upgrade__subcmd__apply)
-            opts="-o -v -q -h --local --no-drain --parallel --led --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --local --no-drain --parallel --led --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3843,6 +3975,10 @@ _nodeinit() {
                     return 0
                     ;;
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3866,7 +4002,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__upgrade__subcmd__etcd)
-            opts="-o -v -q -h --led --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --led --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3877,6 +4013,10 @@ _nodeinit() {
                     return 0
                     ;;
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -3998,7 +4138,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__upgrade__subcmd__plan)
-            opts="-o -v -q -h --local --no-drain --parallel --led --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --local --no-drain --parallel --led --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4013,6 +4153,10 @@ _nodeinit() {
                     return 0
                     ;;
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4036,7 +4180,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__upgrade__subcmd__rollback)
-            opts="-o -v -q -h --plan --local --no-drain --parallel --led --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --plan --local --no-drain --parallel --led --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4051,6 +4195,10 @@ _nodeinit() {
                     return 0
                     ;;
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4074,7 +4222,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__upgrade__subcmd__stage)
-            opts="-o -v -q -h --led --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --led --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4085,6 +4233,10 @@ _nodeinit() {
                     return 0
                     ;;
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4144,7 +4296,7 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__worker__subcmd__add)
-            opts="-o -v -q -h --address --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --address --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -4155,6 +4307,10 @@ _nodeinit() {
                     return 0
                     ;;
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4248,13 +4404,17 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__worker__subcmd__remove)
-            opts="-o -v -q -h --force --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --force --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -4278,13 +4438,17 @@ _nodeinit() {
             return 0
             ;;
         nodeinit__subcmd__worker__subcmd__replace)
-            opts="-o -v -q -h --force --config --role --output --verbose --quiet --help"
+            opts="-o -v -q -h --force --config --cluster --role --output --verbose --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cluster)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

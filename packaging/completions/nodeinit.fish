@@ -52,6 +52,7 @@ complete -c nodeinit -n "__fish_nodeinit_needs_command" -f -a "help" -d 'Print t
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l parallel -d 'Restart the kubelets of this many workers at a time, for example 3 or 10%; the default is `rollout.parallel`' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l led -d 'The lease of the leading master, which runs this here' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -73,6 +74,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand up" -s h -l help -d 'P
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l parallel -d 'Restart the kubelets of this many workers at a time, for example 3 or 10%; the default is `rollout.parallel`' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l led -d 'The lease of the leading master, which runs this here' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -89,6 +91,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -s v -l verbose 
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand plan" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand preflight" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand preflight" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand preflight" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -99,6 +102,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand preflight" -s v -l ver
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand preflight" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand preflight" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand status" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand status" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand status" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -118,6 +122,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand timeline" -s v -l verb
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand timeline" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand timeline" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand reset" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand reset" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand reset" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -176,6 +181,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_see
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from init" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from validate" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from validate" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from validate" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from validate" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
@@ -183,14 +189,19 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_see
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from validate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from show" -l origin -d 'Write the file and the line that set a value after it, as a comment' -r -f -a "true\t''
 false\t''"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from show" -l machine -d 'Show what this machine applies: the values of its role and of its entry are merged over those of all machines' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from show" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from show" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from show" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from show" -l raw -d 'Print what masters receive, for their /etc/nodeinit/config.yaml: with password hashes, without defaults and comments'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from diff" -l machine -d 'Compare what this machine applies of each configuration' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from diff" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from diff" -l clusters -d 'Take A and B as the names of clusters in this folder, as `--cluster` of other commands does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from diff" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from diff" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand config; and __fish_seen_subcommand_from diff" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -218,7 +229,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and not __f
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and not __fish_seen_subcommand_from list fetch export bundle inspect verify help" -f -a "inspect" -d 'Show what a bundle contains; reads only its index'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and not __fish_seen_subcommand_from list fetch export bundle inspect verify help" -f -a "verify" -d 'Verify that a bundle is complete and undamaged, and who signed it'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and not __fish_seen_subcommand_from list fetch export bundle inspect verify help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from list" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from list" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from list" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from list" -l version -d 'Use this release of Kubernetes instead of kubernetes.version' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from list" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
@@ -227,7 +239,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from fetch" -l to -d 'The directory; its file artifacts.lock records the digests, and later fetches accept only these digests' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from fetch" -l registry-auth -d 'Read the logins of registries from a file in the format of `docker login`, with mode 0600' -r -F
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from fetch" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from fetch" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from fetch" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from fetch" -l version -d 'Use this release of Kubernetes instead of kubernetes.version' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from fetch" -s o -l output -d 'Output format' -r -f -a "text\t'Plain text'
 json\t'One JSON object per line'"
@@ -236,6 +249,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from fetch" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -l to -d 'The directory to write, which serves as artifacts.source: new, empty, or from an earlier export' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from export" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -249,7 +263,8 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from bundle" -l from -d 'The directory that `artifacts fetch` filled; default: artifacts.source' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from bundle" -l sign-key -d 'Sign the index with this private key: ed25519, in OpenSSH\'s format, without a passphrase' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from bundle" -l signature -d 'Add this signature of the index, which `ssh-keygen -Y sign -n nodeinit-bundle` created' -r -F
-complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from bundle" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from bundle" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from bundle" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from bundle" -l version -d 'Use this release of Kubernetes instead of kubernetes.version' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from bundle" -s v -l verbose -d 'Also write debug detail to standard error and to systemd\'s journal, as NODEINIT_LOG=debug does'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand artifacts; and __fish_seen_subcommand_from bundle" -s q -l quiet -d 'Do not report progress: print only results and failures'
@@ -301,6 +316,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -l worker -d 'Create the token of one configured worker and revoke its earlier tokens; JSON output contains everything it needs to join' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -l files -d 'Write that worker\'s /etc/nodeinit/config.yaml and secrets.yaml into this directory' -r -F
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -311,6 +327,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from create" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from list" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from list" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from list" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -322,6 +339,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from delete" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from delete" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand token; and __fish_seen_subcommand_from delete" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -344,6 +362,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and not __fish
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and not __fish_seen_subcommand_from list apply remove help" -f -a "remove" -d 'Delete only the objects that nodeinit applied for an addon'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and not __fish_seen_subcommand_from list apply remove help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from list" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from list" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from list" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -354,6 +373,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_see
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from apply" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from apply" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from apply" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -364,6 +384,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_see
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from apply" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from apply" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from remove" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from remove" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand addons; and __fish_seen_subcommand_from remove" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -390,6 +411,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from check" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from renew" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from renew" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from renew" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -400,6 +422,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from renew" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from renew" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from approve" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from approve" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand certs; and __fish_seen_subcommand_from approve" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -424,6 +447,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and not __fish_s
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and not __fish_seen_subcommand_from members remove snapshot defrag alarms aside help" -f -a "aside" -d 'Manage etcd data on this machine that nodeinit moved aside'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and not __fish_seen_subcommand_from members remove snapshot defrag alarms aside help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from members" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from members" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from members" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -434,6 +458,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from members" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from members" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from remove" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from remove" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from remove" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -445,6 +470,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from remove" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from snapshot" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from snapshot" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from snapshot" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -455,6 +481,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from snapshot" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from snapshot" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from defrag" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from defrag" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from defrag" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -466,6 +493,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from defrag" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from defrag" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from alarms" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from alarms" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand etcd; and __fish_seen_subcommand_from alarms" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -499,6 +527,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and not __fis
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and not __fish_seen_subcommand_from stage etcd plan apply rollback help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from stage" -l led -d 'The lease of the leading master, which runs this here' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from stage" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from stage" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from stage" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -510,6 +539,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_se
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from stage" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from etcd" -l led -d 'The lease of the leading master, which runs this here' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from etcd" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from etcd" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from etcd" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -522,6 +552,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_se
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from plan" -l parallel -d 'Change this many workers at a time, for example 3 or 10%; the default is `rollout.parallel`' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from plan" -l led -d 'The lease of the leading master, which runs this here' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from plan" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from plan" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from plan" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -536,6 +567,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_se
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from apply" -l parallel -d 'Change this many workers at a time, for example 3 or 10%; the default is `rollout.parallel`' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from apply" -l led -d 'The lease of the leading master, which runs this here' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from apply" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from apply" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from apply" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -550,6 +582,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_se
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from rollback" -l parallel -d 'Change this many workers at a time, for example 3 or 10%; the default is `rollout.parallel`' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from rollback" -l led -d 'The lease of the leading master, which runs this here' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from rollback" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from rollback" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand upgrade; and __fish_seen_subcommand_from rollback" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -577,6 +610,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and not __fish
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and not __fish_seen_subcommand_from add remove replace help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from add" -l address -d 'Its address, if the configuration has none' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from add" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from add" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from add" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -587,6 +621,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_see
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from add" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from add" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from remove" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from remove" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from remove" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -598,6 +633,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_see
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from remove" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from replace" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from replace" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand master; and __fish_seen_subcommand_from replace" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -621,6 +657,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and not __fish
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and not __fish_seen_subcommand_from add remove replace help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from add" -l address -d 'Its address, if the configuration has none' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from add" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from add" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from add" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -631,6 +668,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_see
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from add" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from add" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from remove" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from remove" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from remove" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -642,6 +680,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_see
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from remove" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from replace" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from replace" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand worker; and __fish_seen_subcommand_from replace" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -663,6 +702,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and not __fish_
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and not __fish_seen_subcommand_from list run help" -f -a "run" -d 'Run one step; its dependencies must be done'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and not __fish_seen_subcommand_from list run help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from list" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from list" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from list" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''
@@ -673,6 +713,7 @@ complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from run" -l config -d 'A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; `-` is standard input' -r -F
+complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from run" -l cluster -d 'Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist' -r
 complete -c nodeinit -n "__fish_nodeinit_using_subcommand phase; and __fish_seen_subcommand_from run" -l role -d 'This machine\'s role; by default taken from the configuration' -r -f -a "first-master\t''
 master\t''
 worker\t''

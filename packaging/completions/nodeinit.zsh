@@ -37,6 +37,7 @@ _arguments "${_arguments_options[@]}" : \
 '--parallel=[Restart the kubelets of this many workers at a time, for example 3 or 10%; the default is \`rollout.parallel\`]:NUMBER|PERCENT:_default' \
 '--led=[The lease of the leading master, which runs this here]:LED:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -64,6 +65,7 @@ _arguments "${_arguments_options[@]}" : \
 '--parallel=[Restart the kubelets of this many workers at a time, for example 3 or 10%; the default is \`rollout.parallel\`]:NUMBER|PERCENT:_default' \
 '--led=[The lease of the leading master, which runs this here]:LED:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -86,6 +88,7 @@ json\:"One JSON object per line"))' \
 (preflight)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -102,6 +105,7 @@ json\:"One JSON object per line"))' \
 (status)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -139,6 +143,7 @@ json\:"One JSON object with the run and its steps"))' \
 (reset)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -246,6 +251,7 @@ _arguments "${_arguments_options[@]}" : \
 (validate)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
@@ -262,11 +268,14 @@ json\:"One JSON object per line"))' \
 (show)
 _arguments "${_arguments_options[@]}" : \
 '--origin=[Write the file and the line that set a value after it, as a comment]::BOOL:(true false)' \
+'--machine=[Show what this machine applies\: the values of its role and of its entry are merged over those of all machines]:NAME:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
+'(--machine -o --output)--raw[Print what masters receive, for their /etc/nodeinit/config.yaml\: with password hashes, without defaults and comments]' \
 '(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '-q[Do not report progress\: print only results and failures]' \
@@ -277,17 +286,19 @@ json\:"One JSON object per line"))' \
 ;;
 (diff)
 _arguments "${_arguments_options[@]}" : \
+'--machine=[Compare what this machine applies of each configuration]:NAME:_default' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
 '--output=[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
+'--clusters[Take A and B as the names of clusters in this folder, as \`--cluster\` of other commands does]' \
 '(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '-q[Do not report progress\: print only results and failures]' \
 '--quiet[Do not report progress\: print only results and failures]' \
 '-h[Print help (see more with '\''--help'\'')]' \
 '--help[Print help (see more with '\''--help'\'')]' \
-':a -- The first configuration; `-` is standard input:_files' \
+':a -- The first configuration\: a file; `-` is standard input:_files' \
 ':b -- The second configuration:_files' \
 && ret=0
 ;;
@@ -386,7 +397,8 @@ _arguments "${_arguments_options[@]}" : \
         case $line[1] in
             (list)
 _arguments "${_arguments_options[@]}" : \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--version=[Use this release of Kubernetes instead of kubernetes.version]:VERSION:_default' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -404,7 +416,8 @@ json\:"One JSON object per line"))' \
 _arguments "${_arguments_options[@]}" : \
 '--to=[The directory; its file artifacts.lock records the digests, and later fetches accept only these digests]:DIR:_files' \
 '--registry-auth=[Read the logins of registries from a file in the format of \`docker login\`, with mode 0600]:FILE:_files' \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--version=[Use this release of Kubernetes instead of kubernetes.version]:VERSION:_default' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -422,6 +435,7 @@ json\:"One JSON object per line"))' \
 _arguments "${_arguments_options[@]}" : \
 '--to=[The directory to write, which serves as artifacts.source\: new, empty, or from an earlier export]:DIR:_files' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -442,7 +456,8 @@ _arguments "${_arguments_options[@]}" : \
 '--from=[The directory that \`artifacts fetch\` filled; default\: artifacts.source]:DIR:_files' \
 '(--signature)--sign-key=[Sign the index with this private key\: ed25519, in OpenSSH'\''s format, without a passphrase]:FILE:_files' \
 '--signature=[Add this signature of the index, which \`ssh-keygen -Y sign -n nodeinit-bundle\` created]:FILE:_files' \
-'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins]:FILE:_files' \
+'*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--version=[Use this release of Kubernetes instead of kubernetes.version]:VERSION:_default' \
 '(-q --quiet)-v[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
 '(-q --quiet)--verbose[Also write debug detail to standard error and to systemd'\''s journal, as NODEINIT_LOG=debug does]' \
@@ -628,6 +643,7 @@ _arguments "${_arguments_options[@]}" : \
 '--worker=[Create the token of one configured worker and revoke its earlier tokens; JSON output contains everything it needs to join]:NAME:_default' \
 '--files=[Write that worker'\''s /etc/nodeinit/config.yaml and secrets.yaml into this directory]:DIRECTORY:_files' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -644,6 +660,7 @@ json\:"One JSON object per line"))' \
 (list)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -661,6 +678,7 @@ json\:"One JSON object per line"))' \
 (delete)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -733,6 +751,7 @@ _arguments "${_arguments_options[@]}" : \
             (list)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -749,6 +768,7 @@ json\:"One JSON object per line"))' \
 (apply)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -766,6 +786,7 @@ json\:"One JSON object per line"))' \
 (remove)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -851,6 +872,7 @@ json\:"One JSON object per line"))' \
 (renew)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -868,6 +890,7 @@ json\:"One JSON object per line"))' \
 (approve)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -939,6 +962,7 @@ _arguments "${_arguments_options[@]}" : \
             (members)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -955,6 +979,7 @@ json\:"One JSON object per line"))' \
 (remove)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -973,6 +998,7 @@ json\:"One JSON object per line"))' \
 (snapshot)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -990,6 +1016,7 @@ json\:"One JSON object per line"))' \
 (defrag)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -1007,6 +1034,7 @@ json\:"One JSON object per line"))' \
 (alarms)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -1043,6 +1071,7 @@ _arguments "${_arguments_options[@]}" : \
             (list)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -1059,6 +1088,7 @@ json\:"One JSON object per line"))' \
 (remove)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -1196,6 +1226,7 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--led=[The lease of the leading master, which runs this here]:LED:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -1215,6 +1246,7 @@ json\:"One JSON object per line"))' \
 _arguments "${_arguments_options[@]}" : \
 '--led=[The lease of the leading master, which runs this here]:LED:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -1235,6 +1267,7 @@ _arguments "${_arguments_options[@]}" : \
 '--parallel=[Change this many workers at a time, for example 3 or 10%; the default is \`rollout.parallel\`]:NUMBER|PERCENT:_default' \
 '--led=[The lease of the leading master, which runs this here]:LED:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -1256,6 +1289,7 @@ _arguments "${_arguments_options[@]}" : \
 '--parallel=[Change this many workers at a time, for example 3 or 10%; the default is \`rollout.parallel\`]:NUMBER|PERCENT:_default' \
 '--led=[The lease of the leading master, which runs this here]:LED:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -1277,6 +1311,7 @@ _arguments "${_arguments_options[@]}" : \
 '--parallel=[Change this many workers at a time, for example 3 or 10%; the default is \`rollout.parallel\`]:NUMBER|PERCENT:_default' \
 '--led=[The lease of the leading master, which runs this here]:LED:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -1360,6 +1395,7 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--address=[Its address, if the configuration has none]:ADDRESS:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -1377,6 +1413,7 @@ json\:"One JSON object per line"))' \
 (remove)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -1395,6 +1432,7 @@ json\:"One JSON object per line"))' \
 (replace)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -1468,6 +1506,7 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--address=[Its address, if the configuration has none]:ADDRESS:_default' \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -1485,6 +1524,7 @@ json\:"One JSON object per line"))' \
 (remove)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -1503,6 +1543,7 @@ json\:"One JSON object per line"))' \
 (replace)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -1575,6 +1616,7 @@ _arguments "${_arguments_options[@]}" : \
             (list)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \
@@ -1591,6 +1633,7 @@ json\:"One JSON object per line"))' \
 (run)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins; \`-\` is standard input]:FILE:_files' \
+'(--config)--cluster=[Read the files of a cluster in the current folder instead of those in /etc/nodeinit\: environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml must exist]:NAME:_default' \
 '--role=[This machine'\''s role; by default taken from the configuration]:ROLE:(first-master master worker bastion)' \
 '-o+[Output format]:OUTPUT:((text\:"Plain text"
 json\:"One JSON object per line"))' \

@@ -53,7 +53,7 @@ complete -c provisioner -n "__fish_provisioner_using_subcommand init" -s v -l ve
 complete -c provisioner -n "__fish_provisioner_using_subcommand init" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c provisioner -n "__fish_provisioner_using_subcommand init" -s h -l help -d 'Print help'
 complete -c provisioner -n "__fish_provisioner_using_subcommand plan" -l config -d 'Configuration file; may be repeated, later files override earlier ones' -r -F
-complete -c provisioner -n "__fish_provisioner_using_subcommand plan" -l cluster -d 'Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml' -r
+complete -c provisioner -n "__fish_provisioner_using_subcommand plan" -l cluster -d 'Read environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml' -r
 complete -c provisioner -n "__fish_provisioner_using_subcommand plan" -l secrets -d 'Secrets bundle; `apply` generates it for a new cluster' -r -F
 complete -c provisioner -n "__fish_provisioner_using_subcommand plan" -s o -l output -d 'Output format: text, or one JSON object per line' -r -f -a "text\t'For a terminal or a log'
 json\t'One JSON object a line'"
@@ -61,7 +61,7 @@ complete -c provisioner -n "__fish_provisioner_using_subcommand plan" -s v -l ve
 complete -c provisioner -n "__fish_provisioner_using_subcommand plan" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c provisioner -n "__fish_provisioner_using_subcommand plan" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c provisioner -n "__fish_provisioner_using_subcommand apply" -l config -d 'Configuration file; may be repeated, later files override earlier ones' -r -F
-complete -c provisioner -n "__fish_provisioner_using_subcommand apply" -l cluster -d 'Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml' -r
+complete -c provisioner -n "__fish_provisioner_using_subcommand apply" -l cluster -d 'Read environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml' -r
 complete -c provisioner -n "__fish_provisioner_using_subcommand apply" -l secrets -d 'Secrets bundle; `apply` generates it for a new cluster' -r -F
 complete -c provisioner -n "__fish_provisioner_using_subcommand apply" -s o -l output -d 'Output format: text, or one JSON object per line' -r -f -a "text\t'For a terminal or a log'
 json\t'One JSON object a line'"
@@ -74,7 +74,7 @@ complete -c provisioner -n "__fish_provisioner_using_subcommand apply" -s v -l v
 complete -c provisioner -n "__fish_provisioner_using_subcommand apply" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c provisioner -n "__fish_provisioner_using_subcommand apply" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c provisioner -n "__fish_provisioner_using_subcommand status" -l config -d 'Configuration file; may be repeated, later files override earlier ones' -r -F
-complete -c provisioner -n "__fish_provisioner_using_subcommand status" -l cluster -d 'Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml' -r
+complete -c provisioner -n "__fish_provisioner_using_subcommand status" -l cluster -d 'Read environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml' -r
 complete -c provisioner -n "__fish_provisioner_using_subcommand status" -l secrets -d 'Secrets bundle; `apply` generates it for a new cluster' -r -F
 complete -c provisioner -n "__fish_provisioner_using_subcommand status" -s o -l output -d 'Output format: text, or one JSON object per line' -r -f -a "text\t'For a terminal or a log'
 json\t'One JSON object a line'"
@@ -83,7 +83,7 @@ complete -c provisioner -n "__fish_provisioner_using_subcommand status" -s v -l 
 complete -c provisioner -n "__fish_provisioner_using_subcommand status" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c provisioner -n "__fish_provisioner_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c provisioner -n "__fish_provisioner_using_subcommand timeline" -l config -d 'Configuration file; may be repeated, later files override earlier ones' -r -F
-complete -c provisioner -n "__fish_provisioner_using_subcommand timeline" -l cluster -d 'Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml' -r
+complete -c provisioner -n "__fish_provisioner_using_subcommand timeline" -l cluster -d 'Read environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml' -r
 complete -c provisioner -n "__fish_provisioner_using_subcommand timeline" -s o -l output -d 'The form of the timeline' -r -f -a "text\t'Plain text for a terminal'
 svg\t'An SVG picture'
 html\t'An HTML page with the picture and a table'
@@ -93,7 +93,7 @@ complete -c provisioner -n "__fish_provisioner_using_subcommand timeline" -s v -
 complete -c provisioner -n "__fish_provisioner_using_subcommand timeline" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c provisioner -n "__fish_provisioner_using_subcommand timeline" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c provisioner -n "__fish_provisioner_using_subcommand destroy" -l config -d 'Configuration file; may be repeated, later files override earlier ones' -r -F
-complete -c provisioner -n "__fish_provisioner_using_subcommand destroy" -l cluster -d 'Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml' -r
+complete -c provisioner -n "__fish_provisioner_using_subcommand destroy" -l cluster -d 'Read environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml' -r
 complete -c provisioner -n "__fish_provisioner_using_subcommand destroy" -l secrets -d 'Secrets bundle; `apply` generates it for a new cluster' -r -F
 complete -c provisioner -n "__fish_provisioner_using_subcommand destroy" -s o -l output -d 'Output format: text, or one JSON object per line' -r -f -a "text\t'For a terminal or a log'
 json\t'One JSON object a line'"
@@ -103,7 +103,7 @@ complete -c provisioner -n "__fish_provisioner_using_subcommand destroy" -s v -l
 complete -c provisioner -n "__fish_provisioner_using_subcommand destroy" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c provisioner -n "__fish_provisioner_using_subcommand destroy" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c provisioner -n "__fish_provisioner_using_subcommand userdata" -l config -d 'Configuration file; may be repeated, later files override earlier ones' -r -F
-complete -c provisioner -n "__fish_provisioner_using_subcommand userdata" -l cluster -d 'Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml' -r
+complete -c provisioner -n "__fish_provisioner_using_subcommand userdata" -l cluster -d 'Read environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml' -r
 complete -c provisioner -n "__fish_provisioner_using_subcommand userdata" -l secrets -d 'Secrets bundle; `apply` generates it for a new cluster' -r -F
 complete -c provisioner -n "__fish_provisioner_using_subcommand userdata" -s o -l output -d 'Output format: text, or one JSON object per line' -r -f -a "text\t'For a terminal or a log'
 json\t'One JSON object a line'"
@@ -112,7 +112,7 @@ complete -c provisioner -n "__fish_provisioner_using_subcommand userdata" -s q -
 complete -c provisioner -n "__fish_provisioner_using_subcommand userdata" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c provisioner -n "__fish_provisioner_using_subcommand bundle" -l out -d 'Write the secrets to this file, mode 0600, instead of printing them' -r -F
 complete -c provisioner -n "__fish_provisioner_using_subcommand bundle" -l config -d 'Configuration file; may be repeated, later files override earlier ones' -r -F
-complete -c provisioner -n "__fish_provisioner_using_subcommand bundle" -l cluster -d 'Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml' -r
+complete -c provisioner -n "__fish_provisioner_using_subcommand bundle" -l cluster -d 'Read environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml' -r
 complete -c provisioner -n "__fish_provisioner_using_subcommand bundle" -l secrets -d 'Secrets bundle; `apply` generates it for a new cluster' -r -F
 complete -c provisioner -n "__fish_provisioner_using_subcommand bundle" -s o -l output -d 'Output format: text, or one JSON object per line' -r -f -a "text\t'For a terminal or a log'
 json\t'One JSON object a line'"
@@ -127,7 +127,7 @@ complete -c provisioner -n "__fish_provisioner_using_subcommand master; and not 
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and not __fish_seen_subcommand_from add remove replace help" -f -a "replace" -d 'Replace the server and the volume of one machine by new ones, which join the cluster under the same name; all data on the volume is deleted; show the plan and ask first'
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and not __fish_seen_subcommand_from add remove replace help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from add" -l config -d 'Configuration file; may be repeated, later files override earlier ones' -r -F
-complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from add" -l cluster -d 'Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml' -r
+complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from add" -l cluster -d 'Read environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml' -r
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from add" -l secrets -d 'Secrets bundle; `apply` generates it for a new cluster' -r -F
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from add" -s o -l output -d 'Output format: text, or one JSON object per line' -r -f -a "text\t'For a terminal or a log'
 json\t'One JSON object a line'"
@@ -138,7 +138,7 @@ complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fi
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from add" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from add" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from remove" -l config -d 'Configuration file; may be repeated, later files override earlier ones' -r -F
-complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from remove" -l cluster -d 'Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml' -r
+complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from remove" -l cluster -d 'Read environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml' -r
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from remove" -l secrets -d 'Secrets bundle; `apply` generates it for a new cluster' -r -F
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from remove" -s o -l output -d 'Output format: text, or one JSON object per line' -r -f -a "text\t'For a terminal or a log'
 json\t'One JSON object a line'"
@@ -150,7 +150,7 @@ complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fi
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from remove" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from replace" -l config -d 'Configuration file; may be repeated, later files override earlier ones' -r -F
-complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from replace" -l cluster -d 'Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml' -r
+complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from replace" -l cluster -d 'Read environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml' -r
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from replace" -l secrets -d 'Secrets bundle; `apply` generates it for a new cluster' -r -F
 complete -c provisioner -n "__fish_provisioner_using_subcommand master; and __fish_seen_subcommand_from replace" -s o -l output -d 'Output format: text, or one JSON object per line' -r -f -a "text\t'For a terminal or a log'
 json\t'One JSON object a line'"
@@ -172,7 +172,7 @@ complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and not 
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and not __fish_seen_subcommand_from add remove replace help" -f -a "replace" -d 'Replace the server and the volume of one machine by new ones, which join the cluster under the same name; all data on the volume is deleted; show the plan and ask first'
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and not __fish_seen_subcommand_from add remove replace help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from add" -l config -d 'Configuration file; may be repeated, later files override earlier ones' -r -F
-complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from add" -l cluster -d 'Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml' -r
+complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from add" -l cluster -d 'Read environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml' -r
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from add" -l secrets -d 'Secrets bundle; `apply` generates it for a new cluster' -r -F
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from add" -s o -l output -d 'Output format: text, or one JSON object per line' -r -f -a "text\t'For a terminal or a log'
 json\t'One JSON object a line'"
@@ -183,7 +183,7 @@ complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fi
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from add" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from add" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from remove" -l config -d 'Configuration file; may be repeated, later files override earlier ones' -r -F
-complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from remove" -l cluster -d 'Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml' -r
+complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from remove" -l cluster -d 'Read environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml' -r
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from remove" -l secrets -d 'Secrets bundle; `apply` generates it for a new cluster' -r -F
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from remove" -s o -l output -d 'Output format: text, or one JSON object per line' -r -f -a "text\t'For a terminal or a log'
 json\t'One JSON object a line'"
@@ -195,7 +195,7 @@ complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fi
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from remove" -s q -l quiet -d 'Do not report progress: print only results and failures'
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from replace" -l config -d 'Configuration file; may be repeated, later files override earlier ones' -r -F
-complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from replace" -l cluster -d 'Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml' -r
+complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from replace" -l cluster -d 'Read environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml' -r
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from replace" -l secrets -d 'Secrets bundle; `apply` generates it for a new cluster' -r -F
 complete -c provisioner -n "__fish_provisioner_using_subcommand worker; and __fish_seen_subcommand_from replace" -s o -l output -d 'Output format: text, or one JSON object per line' -r -f -a "text\t'For a terminal or a log'
 json\t'One JSON object a line'"

@@ -53,7 +53,7 @@ _arguments "${_arguments_options[@]}" : \
 (plan)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
 '(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
@@ -70,7 +70,7 @@ json\:"One JSON object a line"))' \
 (apply)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
 '(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
@@ -92,7 +92,7 @@ json\:"One JSON object a line"))' \
 (status)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
 '(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
@@ -110,7 +110,7 @@ json\:"One JSON object a line"))' \
 (timeline)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
 '-o+[The form of the timeline]:OUTPUT:((text\:"Plain text for a terminal"
 svg\:"An SVG picture"
 html\:"An HTML page with the picture and a table"
@@ -131,7 +131,7 @@ json\:"One JSON object with the run and its steps"))' \
 (destroy)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
 '(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
@@ -150,7 +150,7 @@ json\:"One JSON object a line"))' \
 (userdata)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
 '(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
@@ -169,7 +169,7 @@ json\:"One JSON object a line"))' \
 _arguments "${_arguments_options[@]}" : \
 '--out=[Write the secrets to this file, mode 0600, instead of printing them]:FILE:_files' \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
 '(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
@@ -205,7 +205,7 @@ _arguments "${_arguments_options[@]}" : \
             (add)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
 '(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
@@ -226,7 +226,7 @@ json\:"One JSON object a line"))' \
 (remove)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
 '(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
@@ -248,7 +248,7 @@ json\:"One JSON object a line"))' \
 (replace)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
 '(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
@@ -323,7 +323,7 @@ _arguments "${_arguments_options[@]}" : \
             (add)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
 '(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
@@ -344,7 +344,7 @@ json\:"One JSON object a line"))' \
 (remove)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
 '(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \
@@ -366,7 +366,7 @@ json\:"One JSON object a line"))' \
 (replace)
 _arguments "${_arguments_options[@]}" : \
 '*--config=[Configuration file; may be repeated, later files override earlier ones]:FILE:_files' \
-'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
+'(--config)--cluster=[Read environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml]:NAME:_default' \
 '(--cluster)--secrets=[Secrets bundle; \`apply\` generates it for a new cluster]:FILE:_files' \
 '-o+[Output format\: text, or one JSON object per line]:OUTPUT:((text\:"For a terminal or a log"
 json\:"One JSON object a line"))' \

@@ -124,9 +124,10 @@ struct Configuration {
     /// Configuration file; may be repeated, later files override earlier ones
     #[arg(long, value_name = "FILE", default_value = FILES)]
     config: Vec<PathBuf>,
-    /// Read environments/defaults.yaml, environments/DOMAIN.yaml and clusters/NAME.yaml in this order, where DOMAIN follows the first dot of
-    /// NAME; only clusters/NAME.yaml must exist, and it has the clusterID. The secrets bundle is clusters/NAME.secrets.yaml
-    #[arg(long, value_name = "NAME", conflicts_with = "config", value_parser = folder::name)]
+    /// Read environments/defaults.yaml, environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and
+    /// hosts/HOST.DOMAIN.yaml in this order, where DOMAIN follows the first dot of NAME; only clusters/NAME.yaml must exist, and it has the
+    /// clusterID. The secrets bundle is clusters/NAME.secrets.yaml
+    #[arg(long, value_name = "NAME", conflicts_with = "config", value_parser = nodeinit_config::folder::name)]
     cluster: Option<String>,
 }
 

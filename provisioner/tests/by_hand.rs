@@ -71,6 +71,34 @@ fn each_machine_reads_what_is_printed_for_it() {
 }
 
 #[test]
+fn a_machine_receives_the_values_of_its_role_and_host_in_a_folder() {
+    let place = place("");
+    for folder in ["environments", "clusters", "roles", "hosts"] {
+        fs::create_dir(place.path().join(folder)).unwrap();
+    }
+    fs::rename(place.path().join("cluster.yaml"), place.path().join("clusters/demo.example.org.yaml")).unwrap();
+    fs::rename(place.path().join("secrets.yaml"), place.path().join("clusters/demo.example.org.secrets.yaml")).unwrap();
+    for (path, text) in [
+        ("environments/example.org.yaml", "os: {timezone: Etc/GMT+1}"),
+        ("roles/worker.yaml", "os: {timezone: Etc/GMT+2}"),
+        ("hosts/w2.example.org.yaml", "os: {timezone: Etc/GMT+3}"),
+        ("hosts/w2.example.com.yaml", "os: {timezone: Etc/GMT+4}"),
+    ] {
+        fs::write(place.path().join(path), text).unwrap();
+    }
+    for (machine, zone) in [("m1", "Etc/GMT+1"), ("w1", "Etc/GMT+2"), ("w2", "Etc/GMT+3")] {
+        let user_data = printed(&place, &format!("userdata {machine} --cluster demo.example.org"));
+        let config = load(&[Layer::file(machine, written(&user_data, "/etc/nodeinit/config.yaml"))]).unwrap();
+        let own = config.of_machine(machine).unwrap();
+        assert_eq!(own.cluster.os.timezone.as_deref(), Some(zone), "{machine}");
+    }
+    fs::write(place.path().join("roles/worker.yaml"), "timezone: Etc/UTC\n").unwrap();
+    let output = run(&place, "userdata w1 --cluster demo.example.org");
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(error.contains("roles/worker.yaml:1:1: roles.worker.timezone: unknown key"), "{error}");
+}
+
+#[test]
 fn the_bundle_is_never_overwritten_nor_made_by_the_way() {
     let place = place("");
     let path = place.path().join("secrets.yaml");

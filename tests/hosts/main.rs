@@ -82,6 +82,7 @@ const TESTS: &[Test] = &[
     test!(lead::a_machine_is_replaced_at_another_address, 300).long(),
     test!(lead::a_replacement_resumes_after_a_kill_at_every_point, 1200).long(),
     test!(os::the_operating_system_is_set_up_changed_and_restored, 300).alone().long(),
+    test!(os::each_machine_has_the_values_of_its_role_and_host, 240).long(),
     test!(os::the_setup_resumes_after_a_kill_at_every_step, 900).alone().long(),
     test!(power::the_cluster_recovers_from_a_power_cut_on_its_own, 90).long(),
     test!(power::up_resumes_after_a_power_cut_during_a_run, 60),

@@ -1,7 +1,7 @@
 //! The settings of `os`: set, verified with the system's own programs, changed, and undone.
 
 use crate::kill::killed_at;
-use nodeinit_tests::{Host, difference};
+use nodeinit_tests::{Cluster, Host, difference, version};
 
 const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKSJP7bvRVpAlmJMb4lLdWVlqsA4FxgYDbSw1LRxlPyo alice";
 /// The password is `test`.
@@ -177,6 +177,84 @@ pub(crate) fn the_setup_resumes_after_a_kill_at_every_step() {
     host.nodeinit("reset --yes").exits(0);
     host.must("losetup -d /dev/loop7; sed -i '/^games:/d' /etc/passwd");
     assert_eq!(before, host.must(STATE));
+}
+
+pub(crate) fn each_machine_has_the_values_of_its_role_and_host() {
+    const FOLDER: &str = "/root/clusters";
+    let cluster = Cluster::with_images(1, 1);
+    let (first, worker) = (cluster.first(), &cluster.workers[0]);
+    let in_folder = |command: &str| first.run(&format!("cd {FOLDER} && nodeinit {command} --cluster lab.example.org"));
+    first.must(&format!(
+        "install -d {FOLDER}/clusters {FOLDER}/environments && cd {FOLDER}
+        mv /etc/nodeinit/conf.d/10-machines.yaml clusters/lab.example.org.yaml
+        mv /etc/nodeinit/config.yaml environments/defaults.yaml"
+    ));
+    let shared = first.must(&format!("cat {FOLDER}/environments/defaults.yaml"));
+    let file = |path: &str, text: &str| first.put(&format!("{FOLDER}/{path}"), text);
+    let keepalive = |value: u32| format!("sysctls: {{net.ipv4.tcp_keepalive_time: {value}}}");
+    file(
+        "environments/defaults.yaml",
+        &format!(
+            "os:\n  timezone: Europe/Amsterdam\n  messages: {{issue: No entry., motd: all}}\n  {}\n{shared}",
+            keepalive(1001)
+        ),
+    );
+    file("environments/example.org.yaml", "os: {messages: {motd: \"${name} of example.org\"}}");
+    file("roles/worker.yaml", &format!("os: {{timezone: Etc/UTC, {}}}", keepalive(1002)));
+    let own = format!("hosts/{}.example.org.yaml", worker.name());
+    file(&own, "os: {timezone: Asia/Tokyo, messages: {motd: \"${name}: reports\"}}");
+    in_folder("config validate").exits(0);
+    in_folder("plan").exits(2).says(&["set the time zone to Europe/Amsterdam"]);
+    in_folder("up").exits(0);
+
+    let has = |host: &Host, zone: &str, motd: &str, keepalive: &str| {
+        for (script, expected) in [
+            ("timedatectl show -p Timezone --value", zone),
+            ("cat /etc/motd", motd),
+            ("cat /etc/issue", "No entry."),
+            ("sysctl -n net.ipv4.tcp_keepalive_time", keepalive),
+        ] {
+            assert_eq!(host.must(script).trim(), expected, "{script} on {}", host.name());
+        }
+    };
+    has(first, "Europe/Amsterdam", &format!("{} of example.org", first.name()), "1001");
+    has(worker, "Asia/Tokyo", &format!("{}: reports", worker.name()), "1002");
+    let digests = || [first, worker].map(|host| host.digests("/etc"));
+    let before = digests();
+    in_folder("plan").exits(0).says(&["nothing to do"]);
+    in_folder("up").exits(0).says(&["nothing to do"]);
+    for (before, after) in before.iter().zip(&digests()) {
+        assert!(difference(before, after).is_empty(), "a second up changed a file");
+    }
+
+    // What is shown is what applies there, and each value names its file.
+    let shown = in_folder(&format!("config show --machine {}", worker.name())).exits(0).stdout;
+    let line = |key: &str| shown.lines().find(|line| line.contains(key)).unwrap_or_default().to_owned();
+    assert!(line("timezone:").contains("Asia/Tokyo") && line("timezone:").contains(&own), "{shown}");
+    assert!(line("tcp_keepalive_time").contains("roles/worker.yaml:1:"), "{shown}");
+    assert!(line("issue:").contains("environments/defaults.yaml:3:"), "{shown}");
+
+    // Another value of one machine changes that machine only.
+    file(&own, "os: {timezone: Asia/Seoul}");
+    let plan = in_folder("plan").exits(2);
+    plan.says(&[&format!("bring up {} as worker over SSH", worker.name())]);
+    assert!(!plan.text().contains("os-"), "no step of the master changes: {}", plan.text());
+    in_folder("up").exits(0);
+    has(first, "Europe/Amsterdam", &format!("{} of example.org", first.name()), "1001");
+    has(worker, "Asia/Seoul", &format!("{} of example.org", worker.name()), "1002");
+    in_folder("plan").exits(0).says(&["nothing to do"]);
+    worker.nodeinit("plan").exits(0).says(&["nothing to do"]);
+
+    file(&own, "os: {timezone: \"a b\"}");
+    in_folder("up").exits(78).says(&[&own, ":1:16: workers[0].os.timezone: "]);
+
+    // An upgrade reads the configuration once, so that it prints a warning once. It may fail: the lab has not built every etcd.
+    file(&own, "os: {timezone: Asia/Seoul}");
+    file("environments/example.org.yaml", "secretsDelivery: user-data");
+    for command in ["plan", "apply"] {
+        let output = in_folder(&format!("upgrade {command} {}", version()));
+        assert_eq!(output.text().matches("warning: ").count(), 1, "{command}: {}", output.text());
+    }
 }
 
 /// Changes values, leaves out others, and writes some that are refused before anything changes.

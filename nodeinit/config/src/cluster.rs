@@ -33,6 +33,8 @@ pub use crate::{
     model::Proxy,
     model::RegistryMirrors,
     model::Role,
+    model::RoleSettings,
+    model::Roles,
     model::Rollout,
     model::Scheduler,
     model::SecretsDelivery,

@@ -115,6 +115,13 @@ impl Cluster {
         masters.chain(self.workers.iter().map(|machine| (machine, Role::Worker)))
     }
 
+    /// Whether a machine, or the bastion, has this name.
+    #[must_use]
+    pub fn has_machine(&self, name: &str) -> bool {
+        self.machines().any(|(machine, _)| machine.name == name)
+            || self.bastion.as_ref().is_some_and(|bastion| bastion.name == name)
+    }
+
     fn find(&self, local: &Local) -> Option<(Role, Machine)> {
         let bastion = self.bastion.as_ref().map(entry);
         let mut machines: Vec<_> = self.machines().map(|(machine, role)| (role, machine)).collect();
@@ -153,7 +160,7 @@ impl Cluster {
 
 /// The entry of a bastion, which has neither labels nor taints.
 fn entry(bastion: &Bastion) -> Machine {
-    let Bastion { name, address, .. } = bastion.clone();
+    let Bastion { name, address, os, .. } = bastion.clone();
     Machine {
         name,
         address,
@@ -161,6 +168,7 @@ fn entry(bastion: &Bastion) -> Machine {
         taints: Vec::new(),
         host_keys: Vec::new(),
         ssh: MachineSsh::default(),
+        os,
         flavor: None,
         availability_zone: None,
     }

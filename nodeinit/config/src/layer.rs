@@ -1,8 +1,12 @@
 //! A layer of the configuration: the text of a file, or a single value.
 
 use crate::{
+    model::declare::place::keys,
     problem::{Findings, Mark, Source},
-    text::{reader, tree::YamlNode},
+    text::{
+        reader,
+        tree::{YamlNode, below},
+    },
 };
 
 /// A file's text, or another source of settings, under the name that reports call it by.
@@ -16,6 +20,8 @@ pub struct Layer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     File(Vec<u8>),
+    Role { role: String, bytes: Vec<u8> },
+    Machine { name: String, bytes: Vec<u8> },
     Release(Vec<u8>),
     Setting { path: String, value: String },
 }
@@ -24,6 +30,16 @@ impl Layer {
     /// A YAML file; that its bytes are text is checked with all the rest.
     pub fn file(name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
         Self { name: name.into(), content: Content::File(bytes.into()) }
+    }
+
+    /// A YAML file with the settings of a role, as in `roles.master`.
+    pub fn role(name: impl Into<String>, role: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
+        Self { name: name.into(), content: Content::Role { role: role.into(), bytes: bytes.into() } }
+    }
+
+    /// A YAML file with the settings of a machine, as in its entry of `masters` or `workers`, or in `bastion`. A lower layer lists the machine.
+    pub fn machine(name: impl Into<String>, machine: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
+        Self { name: name.into(), content: Content::Machine { name: machine.into(), bytes: bytes.into() } }
     }
 
     /// A file that adds a release of Kubernetes, or replaces an embedded one. It is no part of the configuration itself, but what is
@@ -43,13 +59,29 @@ impl Layer {
         Self { name: name.into(), content: Content::Setting { path: path.into(), value: value.into() } }
     }
 
+    /// Returns the machine whose settings it has, if it is the file of one machine.
+    pub(crate) fn of_machine(&self) -> Option<&str> {
+        match &self.content {
+            Content::Machine { name, .. } => Some(name),
+            _ => None,
+        }
+    }
+
     pub(crate) fn source(&self) -> Source {
         Source { name: self.name.clone(), lines: !matches!(self.content, Content::Setting { .. }) }
     }
 
     pub(crate) fn parse(&self, number: usize, findings: &mut Findings) -> Option<YamlNode> {
         match &self.content {
-            Content::File(bytes) | Content::Release(bytes) => reader::parse(number, bytes, findings),
+            Content::File(bytes) | Content::Release(bytes) | Content::Machine { bytes, .. } => {
+                reader::parse(number, bytes, findings)
+            }
+            Content::Role { role, bytes } => {
+                let settings = reader::parse(number, bytes, findings)?;
+                let mut root = YamlNode::map(Mark { layer: number, line: 1, column: 1 });
+                root.set(&below(&keys().roles().path, role), settings);
+                Some(root)
+            }
             Content::Setting { path, value } => {
                 let at = Mark { layer: number, line: 0, column: 0 };
                 let mut root = YamlNode::map(at);

@@ -5,6 +5,7 @@
 
 pub mod cluster;
 mod component;
+pub mod folder;
 mod identify;
 pub mod import;
 pub mod keys;

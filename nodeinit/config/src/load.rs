@@ -4,18 +4,20 @@ use crate::{
     cluster::Cluster,
     layer::{Content, Layer},
     model::{
-        self, check,
+        self, Bastion, Machine, check,
         declare::{
             Form, Verdict,
             place::{Place, keys},
         },
         defaults,
+        field::Kind,
+        own,
     },
     problem::{Findings, Mark, Origin, Problem, Problems, Source},
     releases::{self, Release},
     text::{
         merge::merge,
-        tree::{Value, YamlNode},
+        tree::{Value, YamlNode, below},
     },
 };
 
@@ -83,6 +85,11 @@ pub fn load(layers: &[Layer]) -> Result<Loaded, Problems> {
     for (index, layer) in layers.iter().enumerate().filter(|(_, layer)| !layer.is_release()) {
         let before = verdict.errors.len();
         let parsed = layer.parse(index + 1, &mut verdict.errors);
+        if let Some(name) = layer.of_machine() {
+            readable &= parsed.is_some() || verdict.errors.len() == before;
+            parsed.into_iter().for_each(|node| machine(&mut tree, name, node, &mut verdict.errors));
+            continue;
+        }
         let checked = parsed.and_then(|node| check::layer(node, &mut verdict.errors)).filter(|n| n.value != Value::Bad);
         // The content of an unreadable file is unknown, so rules over all values must not guess.
         readable &= checked.is_some() || verdict.errors.len() == before;
@@ -93,28 +100,88 @@ pub fn load(layers: &[Layer]) -> Result<Loaded, Problems> {
         }
     }
     absent.iter().for_each(|section| tree.remove(section));
+    if !readable {
+        return Err(Problems(verdict.errors.into_problems(&sources)));
+    }
+    // An empty file has no header either: report it for the first layer.
+    if let Some(layer) = first.or((!layers.is_empty()).then_some(1)) {
+        header(&Place::document(&tree), layer, &mut verdict.errors);
+    }
+    let releases = layers.iter().filter(|layer| layer.is_release()).cloned().collect();
+    validated(tree, verdict, sources, releases)
+}
+
+/// Applies all rules to the merged values.
+pub(crate) fn validated(
+    mut tree: YamlNode,
+    mut verdict: Verdict<'_>,
+    sources: Vec<Source>,
+    releases: Vec<Layer>,
+) -> Result<Loaded, Problems> {
     let all = Place::document(&tree);
-    if readable {
-        // An empty file has no header either: report it for the first layer.
-        if let Some(layer) = first.or((!layers.is_empty()).then_some(1)) {
-            header(&all, layer, &mut verdict.errors);
-        }
-        Form::check(&all, &mut verdict);
-    }
+    Form::check(&all, &mut verdict);
+    own::check(&tree, &mut verdict);
+    let cluster = Cluster::read(&all, verdict.releases);
     let Verdict { mut errors, warnings, .. } = verdict;
-    if let Some(cluster) = Cluster::read(&all, &releases).filter(|_| readable) {
-        model::digests(&all, &cluster.artifacts, &mut errors);
-        if errors.is_empty() {
-            defaults::complete(&mut tree, &cluster);
-            let warnings = warnings.into_problems(&sources);
-            let releases = layers.iter().filter(|layer| layer.is_release()).cloned().collect();
-            return Ok(Loaded { cluster, warnings, tree, sources, releases });
+    match &cluster {
+        Some(cluster) => model::digests(&all, &cluster.artifacts, &mut errors),
+        None if errors.is_empty() => {
+            let what = "all checks passed, but the result cannot be read: a defect of nodeinit";
+            errors.add(Mark::DEFAULT, "", what, "please report it with the configuration");
         }
-    } else if errors.is_empty() {
-        let what = "all checks passed, but the result cannot be read: a defect of nodeinit";
-        errors.add(Mark::DEFAULT, "", what, "please report it with the configuration");
+        None => {}
     }
-    Err(Problems(errors.into_problems(&sources)))
+    match cluster.filter(|_| errors.is_empty()) {
+        Some(cluster) => {
+            defaults::complete(&mut tree, &cluster);
+            Ok(Loaded { cluster, warnings: warnings.into_problems(&sources), tree, sources, releases })
+        }
+        None => Err(Problems(errors.into_problems(&sources))),
+    }
+}
+
+/// Returns what the layers say, without the defaults and without what is wrong.
+pub(crate) fn written(layers: &[Layer]) -> YamlNode {
+    let (mut tree, mut ignored) = (YamlNode::map(Mark::DEFAULT), Findings::default());
+    for (index, layer) in layers.iter().enumerate().filter(|(_, layer)| !layer.is_release()) {
+        let Some(node) = layer.parse(index + 1, &mut ignored) else { continue };
+        match layer.of_machine() {
+            Some(name) => machine(&mut tree, name, node, &mut ignored),
+            None => check::layer(node, &mut ignored).into_iter().for_each(|node| merge(&mut tree, node)),
+        }
+    }
+    tree
+}
+
+/// Merges the settings of one machine into its entry.
+fn machine(tree: &mut YamlNode, name: &str, settings: YamlNode, errors: &mut Findings) {
+    let at = settings.at;
+    let is_named = |node: &YamlNode| node.get("name").and_then(YamlNode::scalar) == Some(name);
+    let (masters, workers, bastion) = (keys().masters().path, keys().workers().path, keys().bastion().path);
+    for list in [masters, workers] {
+        let Some(Value::List(items)) = tree.get_mut(&list).map(|node| &mut node.value) else { continue };
+        if let Some((index, entry)) = items.iter_mut().enumerate().find(|(_, item)| is_named(item)) {
+            return part(entry, (&format!("{list}[{index}]"), &Machine::KIND), name, settings, errors);
+        }
+    }
+    match tree.get_mut(&bastion).filter(|entry| is_named(entry)) {
+        Some(entry) => part(entry, (&bastion, &Bastion::KIND), name, settings, errors),
+        None => errors.add(at, "", format!("no machine has the name {name}"), "list it in `masters` or `workers`"),
+    }
+}
+
+/// Merges the settings of the machine `name` into its entry, which is at a path and of a kind.
+fn part(entry: &mut YamlNode, (path, kind): (&str, &Kind), name: &str, settings: YamlNode, errors: &mut Findings) {
+    let Some(checked) = check::part(settings, kind, path, errors).filter(|node| node.value != Value::Bad) else {
+        return;
+    };
+    match checked.get("name") {
+        Some(other) if other.scalar() != Some(name) => {
+            let what = format!("the file has the settings of {name}");
+            errors.add(other.at, &below(path, "name"), what, "remove it, or rename the file");
+        }
+        _ => merge(entry, checked),
+    }
 }
 
 /// Requires that one of the layers declares the format, so that a file of another format is not accepted.

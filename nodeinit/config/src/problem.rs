@@ -148,6 +148,16 @@ impl Findings {
         self.0.len()
     }
 
+    /// Adds those of `other` that it has not, after `path` has corrected their paths.
+    pub(crate) fn merge(&mut self, other: Self, path: impl Fn(Mark, String) -> String) {
+        for (at, found, flaw) in other.0 {
+            let finding = (at, path(at, found), flaw);
+            if !self.0.contains(&finding) {
+                self.0.push(finding);
+            }
+        }
+    }
+
     /// Returns the problems in the order of layers and lines, without duplicates.
     pub(crate) fn into_problems(mut self, sources: &[Source]) -> Vec<Problem> {
         self.0.sort_by_key(|(at, _, _)| *at);

@@ -3,6 +3,9 @@
 use std::fmt;
 use zeroize::Zeroize;
 
+/// What is printed instead of a secret.
+pub const MASK: &str = "[secret]";
+
 /// A secret value: it has no `Display`, and `Debug` prints `[secret]`, so that it does not get into a log by accident. When it is dropped, its
 /// memory is overwritten.
 #[derive(Clone, PartialEq, Eq)]
@@ -40,7 +43,7 @@ pub fn exposed(path: &str, mode: u32) -> Option<Exposed> {
 
 impl<T: Zeroize> fmt::Debug for Secret<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[secret]")
+        f.write_str(MASK)
     }
 }
 

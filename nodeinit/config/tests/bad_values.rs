@@ -39,7 +39,7 @@ fn leaves(path: &str, fields: &[Field], visit: &mut impl FnMut(String)) {
     for field in fields {
         let here = if path.is_empty() { field.key.to_owned() } else { format!("{path}.{}", field.key) };
         match field.kind {
-            Kind::Group(inner) => leaves(&here, inner, visit),
+            Kind::Group(inner) | Kind::Over(inner) => leaves(&here, inner, visit),
             Kind::List(Kind::Group(inner)) => leaves(&format!("{here}[0]"), inner, visit),
             _ => visit(here),
         }

@@ -4,7 +4,7 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_macros, reason = "only tests call it")]
 
-use nodeinit_config::{Layer, import, load};
+use nodeinit_config::{Layer, import, load, secret::MASK};
 use std::{
     fs,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -14,6 +14,10 @@ use std::{
 
 /// The corpus.
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz");
+
+/// What the settings of a role and of a machine are merged over.
+const BASE: &str = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nmasters: [{name: m1, os: {modules: [ip_vs]}}]\n\
+    os: {timezone: Etc/UTC, sysctls: {vm.swappiness: 1}, users: [{name: a}]}\n";
 
 /// Pieces that are special in YAML or in a configuration.
 const PIECES: &[&str] = &[
@@ -48,6 +52,8 @@ const PIECES: &[&str] = &[
     "99999999999999999999",
     ".nan",
     "masters",
+    "roles",
+    "os",
     "workers",
     "kubelet",
     "config",
@@ -109,13 +115,32 @@ fn mutated(random: &mut Random, corpus: &[Vec<u8>]) -> Vec<u8> {
     text
 }
 
-fn run(layers: &[Vec<u8>]) {
-    let named = layers.iter().enumerate().map(|(number, text)| Layer::file(format!("{number}.yaml"), text.clone()));
-    let named: Vec<Layer> = named.collect();
-    if let Ok(loaded) = load(&named) {
-        let shown = loaded.text();
+/// Merges the layers, and the values of each machine.
+fn merged(layers: &[Layer]) {
+    let Ok(loaded) = load(layers) else { return };
+    let shown = loaded.text();
+    if !shown.contains(MASK) {
         let again = load(&[Layer::file("shown", shown.clone())]).unwrap_or_else(|e| panic!("{e}\n{shown}"));
         assert_eq!(again.cluster, loaded.cluster);
+    }
+    assert!(loaded.differences(&loaded).is_empty());
+    for (machine, _) in loaded.cluster.machines().take(3) {
+        // What the layers allow, their merged values allow.
+        let own = loaded.of_machine(&machine.name).unwrap_or_else(|e| panic!("{}: {e}\n{shown}", machine.name));
+        assert_eq!(own.of_machine(&machine.name).unwrap().cluster, own.cluster, "{}", machine.name);
+    }
+}
+
+fn run(layers: &[Vec<u8>]) {
+    let named = layers.iter().enumerate().map(|(number, text)| Layer::file(format!("{number}.yaml"), text.clone()));
+    merged(&named.collect::<Vec<_>>());
+    for text in layers {
+        let base = Layer::file("base.yaml", BASE);
+        merged(&[
+            base,
+            Layer::role("role.yaml", "master", text.clone()),
+            Layer::machine("m1.yaml", "m1", text.clone()),
+        ]);
     }
     let text = String::from_utf8_lossy(&layers[0]);
     for tool in [import::Tool::Kubeadm, import::Tool::K0sctl] {

@@ -93,6 +93,32 @@ fn wrong_values_name_the_key_and_the_fix() {
 }
 
 #[test]
+fn rules_apply_to_the_merged_values_and_name_the_place_of_the_override() {
+    let head = "masters: [{name: m1, address: 10.0.0.11, OS}]\nworkers: [{name: w1}]\n";
+    for (own, rest, expected) in [
+        ("os: {swap: keep}", "", "cluster.yaml:3:53: masters[0].os.swap: the kubelet refuses to start"),
+        ("os: {swap: keep}", "kubelet: {config: {failSwapOn: false}}", ""),
+        ("labels: {}", "roles: {worker: {os: {swap: keep}}}", "cluster.yaml:5:29: roles.worker.os.swap: the kubelet"),
+        (
+            "labels: {}",
+            "roles: {bastion: {os: {users: [{name: a}, {name: a}]}}}",
+            "roles.bastion.os.users[1].name: a is",
+        ),
+        (
+            "os: {timezone: Etc/UTC}",
+            "os: {swap: keep}\nroles: {master: {os: {openFiles: 4096}}}",
+            "cluster.yaml:5:12: os.swap: ",
+        ),
+        ("os: {openFiles: 4096}", "roles: {master: {os: {swap: keep}}}", "cluster.yaml:5:29: roles.master.os.swap: "),
+        ("os: {sshd: {PermitRootLogin: \"no\"}}", "", "masters[0].os.sshd.PermitRootLogin: locks nodeinit out"),
+    ] {
+        let text = problems(&format!("{}{rest}\n", head.replace("OS", own)));
+        assert!(text.contains(expected) && text.is_empty() == expected.is_empty(), "{own} {rest}: {text}");
+        assert!(text.is_empty() || text.contains("has 1 problem\n"), "reported once: {text}");
+    }
+}
+
+#[test]
 fn a_worker_receives_the_addresses_of_all_machines_for_its_hosts_file() {
     let text = "os: {hosts: {machines: true}}\nmasters: [{name: m1, address: 10.0.0.11}]\n\
                 workers: [{name: w1, address: 10.0.0.21}, {name: w2.example.org, address: 10.0.0.22}]\n";

@@ -121,6 +121,8 @@ fn section(title: &str, path: &str, fields: &[Field], out: &mut String) {
     for field in fields {
         let inner = match field.kind {
             Kind::List(kind) => kind.fields(),
+            // The section itself has a table.
+            Kind::Over(_) => &[],
             kind => kind.fields(),
         };
         let list = if matches!(field.kind, Kind::List(_)) { "[]" } else { "" };
@@ -140,6 +142,7 @@ fn value(field: &Field) -> String {
         },
         Kind::Choice(words) => words.iter().map(|(word, _)| format!("`{word}`")).collect::<Vec<_>>().join(", "),
         Kind::Group(_) => "a map, see below".to_owned(),
+        Kind::Over(_) => format!("a map with keys of [`{0}`](#{0})", field.key),
         Kind::List(Kind::Text(format)) => format!("a list: {}, e.g. `{}`", format.name, example(field, format.example)),
         Kind::List(_) => "a list of maps, see below".to_owned(),
         Kind::Dict { .. } => format!("a map, e.g. `{}`", example(field, "")),
@@ -176,6 +179,8 @@ fn reserved(path: &str, fields: &[Field], out: &mut String) {
             out.push_str(&format!("\n### In `{here}`\n\n| key | why |\n|---|---|\n"));
             out.extend(reserved.iter().map(|(key, reason)| format!("| `{key}` | {reason} |\n")));
         }
-        reserved(&here, field.kind.fields(), out);
+        if !matches!(field.kind, Kind::Over(_)) {
+            reserved(&here, field.kind.fields(), out);
+        }
     }
 }

@@ -74,9 +74,8 @@ pub(super) struct Wanted {
 /// Options that select the cluster.
 #[derive(Args)]
 struct Meant {
-    /// A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins
-    #[arg(long, value_name = "FILE")]
-    config: Vec<PathBuf>,
+    #[command(flatten)]
+    source: load::Source,
     /// Use this release of Kubernetes instead of kubernetes.version
     #[arg(long, value_name = "VERSION")]
     version: Option<String>,
@@ -174,7 +173,7 @@ fn absolute(path: &Path) -> Result<PathBuf, StepError> {
 /// Returns the selected cluster; without a configuration file, the default one.
 fn cluster(meant: &Meant) -> Result<Cluster, StepError> {
     let files = Files::of_machine();
-    let mut layers = load::layers(&files, &meant.config)?;
+    let mut layers = load::layers(&files, &meant.source)?;
     if layers.is_empty() {
         layers.extend(load::releases(&files)?);
         layers.push(Layer::file("the defaults", format!("apiVersion: {API_VERSION}\nkind: {KIND}\n")));

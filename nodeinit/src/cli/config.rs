@@ -46,24 +46,21 @@ pub(super) enum Command {
     Admit(Admit),
 }
 
-/// Which configuration is meant, and how the answer is printed.
-#[derive(ClapArgs)]
-pub(super) struct Source {
-    /// A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins;
-    /// `-` is standard input
-    #[arg(long, value_name = "FILE")]
-    config: Vec<PathBuf>,
-    #[command(flatten)]
-    printing: Printing,
-}
-
 #[derive(ClapArgs)]
 pub(super) struct Show {
     /// Write the file and the line that set a value after it, as a comment
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_value_t = true, default_missing_value = "true", action = ArgAction::Set)]
     origin: bool,
+    /// Show what this machine applies: the values of its role and of its entry are merged over those of all machines
+    #[arg(long, value_name = "NAME")]
+    machine: Option<String>,
+    /// Print what masters receive, for their /etc/nodeinit/config.yaml: with password hashes, without defaults and comments
+    #[arg(long, conflicts_with_all = ["machine", "output"])]
+    raw: bool,
     #[command(flatten)]
-    source: Source,
+    source: load::Source,
+    #[command(flatten)]
+    printing: Printing,
 }
 
 #[derive(ClapArgs)]
@@ -78,18 +75,20 @@ pub(super) struct Admit {
 #[derive(ClapArgs)]
 pub(super) struct Validate {
     /// Files to check, as with --config
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", conflicts_with = "cluster")]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    source: Source,
+    source: load::Source,
+    #[command(flatten)]
+    printing: Printing,
 }
 
 /// Runs one of the commands.
 pub(super) async fn run(command: Command) -> Exit {
     let (result, printing) = match command {
         Command::Init(args) => (init::run(&args).await.map(|()| Exit::Done), Printing::default()),
-        Command::Validate(args) => (validate(&args).await, args.source.printing),
-        Command::Show(args) => (show(&args).map(|()| Exit::Done), args.source.printing),
+        Command::Validate(args) => (validate(&args).await, args.printing),
+        Command::Show(args) => (show(&args).map(|()| Exit::Done), args.printing),
         Command::Diff(args) => (diff::diff(&args), args.printing),
         Command::Import(args) => (import::import(&args).map(|()| Exit::Done), Printing::default()),
         Command::Admit(args) => (admit(&args).map(|()| Exit::Done), Printing::default()),
@@ -105,8 +104,9 @@ pub(super) async fn run(command: Command) -> Exit {
 }
 
 async fn validate(args: &Validate) -> Result<Exit, StepError> {
-    let named: Vec<PathBuf> = args.source.config.iter().chain(&args.files).cloned().collect();
-    let layers = load::layers(&Files::of_machine(), &named)?;
+    let mut source = args.source.clone();
+    source.config.extend(args.files.iter().cloned());
+    let layers = load::layers(&Files::of_machine(), &source)?;
     if layers.is_empty() {
         return Err(load::none());
     }
@@ -115,7 +115,7 @@ async fn validate(args: &Validate) -> Result<Exit, StepError> {
         Err(Problems(problems)) => (problems, Vec::new()),
     };
     let exit = if problems.is_empty() { Exit::Done } else { Exit::BadConfig };
-    match (args.source.printing.output, exit) {
+    match (args.printing.output, exit) {
         (Output::Json, _) => {
             let list = |problems: &[Problem]| problems.iter().map(ConfigProblem::from).collect::<Vec<_>>();
             let ok = problems.is_empty();
@@ -136,11 +136,14 @@ async fn validate(args: &Validate) -> Result<Exit, StepError> {
 
 /// What a valid configuration can still lack: a machine; and, on a machine that it lists, the files that it refers to.
 async fn of_this_machine(loaded: &Loaded) -> Vec<Problem> {
-    let (files, cluster) = (Files::of_machine(), &loaded.cluster);
     if let Some(none) = loaded.no_machines() {
         return vec![none];
     }
-    let Ok(node) = cluster.node(&facts::local(), None) else { return Vec::new() };
+    let Ok(node) = loaded.cluster.node(&facts::local(), None) else { return Vec::new() };
+    let (files, cluster) = match loaded.of_machine(&node.name) {
+        Ok(own) => (Files::of_machine(), own.cluster),
+        Err(Problems(problems)) => return problems,
+    };
     let here = |path: &str, what: String, remedy: String| Problem {
         origin: Origin { source: format!("this machine, {}", node.name), line: 0, column: 0 },
         path: path.to_owned(),
@@ -148,8 +151,8 @@ async fn of_this_machine(loaded: &Loaded) -> Vec<Problem> {
         remedy,
     };
     let mut problems = Vec::new();
-    if node.role == Role::FirstMaster && fanout::reaches(cluster, &node.name, |_| true) {
-        let key = fanout::read_key(&files, cluster, SystemTime::now()).map(drop);
+    if node.role == Role::FirstMaster && fanout::reaches(&cluster, &node.name, |_| true) {
+        let key = fanout::read_key(&files, &cluster, SystemTime::now()).map(drop);
         problems.extend(key.err().map(|e| here("ssh", e.to_string(), e.advice().unwrap_or_default().to_owned())));
     }
     if node.role == Role::Bastion {
@@ -157,8 +160,8 @@ async fn of_this_machine(loaded: &Loaded) -> Vec<Problem> {
         return problems;
     }
     let findings = [
-        preflight::sysctls_of(&files, cluster),
-        preflight::images_of(&files, &Commands::default(), cluster, node.role).await,
+        preflight::sysctls_of(&files, &cluster),
+        preflight::images_of(&files, &Commands::default(), &cluster, node.role).await,
     ];
     problems.extend(findings.concat().into_iter().map(|finding| here("", finding.what, finding.remedy)));
     problems
@@ -167,7 +170,8 @@ async fn of_this_machine(loaded: &Loaded) -> Vec<Problem> {
 fn admit(args: &Admit) -> Result<(), StepError> {
     let files = Files::of_machine();
     // A configuration that cannot be read is replaced.
-    let loaded = load::layers(&files, &[]).ok().and_then(|layers| nodeinit_config::load(&layers).ok());
+    let loaded =
+        load::layers(&files, &load::Source::default()).ok().and_then(|layers| nodeinit_config::load(&layers).ok());
     let own = loaded.map(|loaded| lead::digest(&loaded));
     let last = Journal::read_only(&files)?.state().led;
     // A run may have died, or stopped, after it sent this configuration and before it was applied here.
@@ -176,13 +180,27 @@ fn admit(args: &Admit) -> Result<(), StepError> {
     print(&format!("{}\n", own.unwrap_or_default()))
 }
 
-fn show(Show { origin, source }: &Show) -> Result<(), StepError> {
-    let layers = load::layers(&Files::of_machine(), &source.config)?;
+fn show(Show { origin, machine, raw, source, printing }: &Show) -> Result<(), StepError> {
+    let layers = load::layers(&Files::of_machine(), source)?;
     let loaded = nodeinit_config::load(&layers)?;
     load::warn(&loaded.warnings);
-    match source.printing.output {
+    let loaded = of_machine(loaded, machine.as_deref())?;
+    match printing.output {
+        _ if *raw => print(&loaded.master_config()),
         Output::Text if *origin => print(&loaded.text()),
         Output::Text => print(&loaded.plain_text()),
         Output::Json => print(&format!("{}\n", loaded.json())),
     }
+}
+
+/// Returns the configuration, or what the machine with this name applies of it.
+fn of_machine(loaded: Loaded, name: Option<&str>) -> Result<Loaded, StepError> {
+    let Some(name) = name else { return Ok(loaded) };
+    if !loaded.cluster.has_machine(name) {
+        let what = format!("no machine has the name {name}");
+        return Err(StepError::new(what)
+            .exit(Exit::Usage)
+            .hint("name an entry of `masters` or `workers`, or the bastion"));
+    }
+    Ok(loaded.of_machine(name)?)
 }

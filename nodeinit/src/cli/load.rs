@@ -5,12 +5,12 @@ use crate::{
     host::files::{Files, failed},
     steps::upgrade::record::KEY,
 };
-use nodeinit_config::{Layer, Loaded, Problem, releases, versions::KubernetesVersion};
+use clap::Args;
+use nodeinit_config::{Layer, Loaded, Problem, folder, releases, versions::KubernetesVersion};
 use nodeinit_screen::tell;
 use std::{
     io::{ErrorKind, Read},
     path::{Path, PathBuf},
-    sync::OnceLock,
 };
 
 /// The first file, if it exists.
@@ -20,30 +20,59 @@ const DIRECTORY: &str = "/etc/nodeinit/conf.d";
 /// The path in `--config -`.
 const STANDARD_INPUT: &str = "-";
 
+/// Which configuration is meant.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Source {
+    /// A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins;
+    /// `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Vec<PathBuf>,
+    /// Read the files of a cluster in the current folder instead of those in /etc/nodeinit: environments/defaults.yaml,
+    /// environments/DOMAIN.yaml, clusters/NAME.yaml, roles/ROLE.yaml, hosts/HOST.yaml and hosts/HOST.DOMAIN.yaml; only clusters/NAME.yaml
+    /// must exist
+    #[arg(long, value_name = "NAME", conflicts_with = "config", value_parser = folder::name)]
+    cluster: Option<String>,
+}
+
 /// Reads and validates the configuration, and prints warnings to standard error.
 ///
 /// # Errors
 /// If there is no file, if one cannot be read, or if one is invalid.
-pub(crate) fn load(files: &Files, extra: &[PathBuf]) -> Result<Loaded, StepError> {
-    let layers = layers(files, extra)?;
+pub(crate) fn load(files: &Files, source: &Source) -> Result<Loaded, StepError> {
+    Ok(with_layers(files, source)?.1)
+}
+
+/// The same, with the files for [`with_version`].
+pub(super) fn with_layers(files: &Files, source: &Source) -> Result<(Vec<Layer>, Loaded), StepError> {
+    let layers = layers(files, source)?;
     if layers.is_empty() {
         return Err(none());
     }
     let loaded = nodeinit_config::load(&layers)?;
     warn(&loaded.warnings);
+    Ok((layers, loaded))
+}
+
+/// Returns the configuration in the files with another version of Kubernetes, and prints the warnings that `own` has not.
+///
+/// # Errors
+/// If the configuration does not fit that version.
+pub(super) fn with_version(layers: &[Layer], own: &Loaded, version: KubernetesVersion) -> Result<Loaded, StepError> {
+    let version = Layer::setting(version.to_string(), KEY, version.to_string());
+    let loaded = nodeinit_config::load(&[layers, &[version]].concat())?;
+    let is_new = |warning: &&Problem| !own.warnings.contains(warning);
+    warn(&loaded.warnings.iter().filter(is_new).cloned().collect::<Vec<_>>());
     Ok(loaded)
 }
 
-/// The same with another version of Kubernetes.
+/// Reads and validates the files of a cluster in the current folder.
 ///
 /// # Errors
-/// As [`load`], also if the configuration does not fit that version.
-pub(crate) fn with_version(files: &Files, extra: &[PathBuf], version: KubernetesVersion) -> Result<Loaded, StepError> {
-    let mut layers = layers(files, extra)?;
-    layers.push(Layer::setting(version.to_string(), KEY, version.to_string()));
-    let loaded = nodeinit_config::load(&layers)?;
-    warn(&loaded.warnings);
-    Ok(loaded)
+/// As [`load`].
+pub(crate) fn cluster(files: &Files, name: &str) -> Result<Loaded, StepError> {
+    let name = folder::name(name).map_err(|e| StepError::new(e.to_string()).exit(Exit::Usage))?;
+    let source = Source { cluster: Some(name), ..Source::default() };
+    Ok(nodeinit_config::load(&layers(files, &source)?)?)
 }
 
 /// Reads and validates one file that is the complete configuration.
@@ -69,22 +98,47 @@ pub(crate) fn warn(warnings: &[Problem]) {
     }
 }
 
-/// Returns the files of the configuration in ascending precedence: the machine's own, then each of `extra`, which must exist; then
-/// those of releases.
-pub(crate) fn layers(files: &Files, extra: &[PathBuf]) -> Result<Vec<Layer>, StepError> {
+/// Returns the files of the configuration in ascending precedence: those of a cluster, or the machine's own and then each named one, which
+/// must exist; then those of releases.
+pub(crate) fn layers(files: &Files, source: &Source) -> Result<Vec<Layer>, StepError> {
+    let mut layers = match &source.cluster {
+        Some(cluster) => in_folder(cluster)?,
+        None => own(files, &source.config)?,
+    };
+    if !layers.is_empty() {
+        layers.extend(self::releases(files)?);
+    }
+    Ok(layers)
+}
+
+fn own(files: &Files, named: &[PathBuf]) -> Result<Vec<Layer>, StepError> {
     let own = std::iter::once(MAIN.to_owned()).chain(yaml_files(files, DIRECTORY)?);
     let mut layers = Vec::new();
     for path in own {
         layers.extend(files.read(&path)?.map(|bytes| Layer::file(path, bytes)));
     }
-    for path in extra.iter().filter(|path| path.as_path() != Path::new(MAIN)) {
+    for path in named.iter().filter(|path| path.as_path() != Path::new(MAIN)) {
         let name = if path == Path::new(STANDARD_INPUT) { "standard input".into() } else { path.display().to_string() };
-        layers.push(Layer::file(name, named(path)?));
-    }
-    if !layers.is_empty() {
-        layers.extend(self::releases(files)?);
+        layers.push(Layer::file(name, self::named(path)?));
     }
     Ok(layers)
+}
+
+/// Reads the files of a cluster in the current folder.
+fn in_folder(cluster: &str) -> Result<Vec<Layer>, StepError> {
+    let own = folder::own(cluster);
+    folder::layers(cluster, |path| match std::fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(e) if e.kind() == ErrorKind::NotFound && path != own => Ok(None),
+        Err(e) => {
+            let is_missing = e.kind() == ErrorKind::NotFound;
+            let error = StepError::from(failed("read", Path::new(path))(e)).exit(Exit::BadConfig);
+            Err(match is_missing {
+                true => error.hint(format!("create {path}, or run the command in the folder that contains it")),
+                false => error,
+            })
+        }
+    })
 }
 
 /// Returns the files of this machine that add or replace releases of Kubernetes.
@@ -102,16 +156,11 @@ fn yaml_files(files: &Files, directory: &str) -> Result<Vec<String>, StepError> 
     Ok(names.map(|name| format!("{directory}/{name}")).collect())
 }
 
-/// Reads standard input to its end, up to a limit that no configuration reaches; caches it, because some commands read the
-/// configuration twice.
+/// Reads standard input to its end, up to a limit that no configuration reaches.
 fn read_standard_input() -> std::io::Result<Vec<u8>> {
-    static READ: OnceLock<Vec<u8>> = OnceLock::new();
-    if let Some(bytes) = READ.get() {
-        return Ok(bytes.clone());
-    }
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(16 << 20).read_to_end(&mut bytes)?;
-    Ok(READ.get_or_init(|| bytes).clone())
+    Ok(bytes)
 }
 
 /// Reads a file that the user named, without the root prefix.
@@ -139,6 +188,10 @@ mod tests {
     use super::*;
     use crate::host::files::NewFile;
 
+    fn config(path: &Path) -> Source {
+        Source { config: vec![path.to_owned()], cluster: None }
+    }
+
     #[test]
     fn files_of_releases_are_read_with_the_configuration() {
         let dir = tempfile::tempdir().unwrap();
@@ -149,10 +202,10 @@ mod tests {
         let release = "version: v1.38.0\nimages: {etcd: 3.7.3-0, coreDNS: v1.15.0, pause: 3.11.0}\n\
             kubeadm: {apiVersion: kubeadm.k8s.io/v1}\ncontainerd: {minimum: 2.0, recommended: 2.1}\nkubelet: {failCgroupV1: true}\n";
         files.write(&[NewFile::public("/etc/nodeinit/releases/1.38.yaml", release)]).unwrap();
-        assert!(load(&files, &[]).unwrap_err().to_string().starts_with("there is no configuration"));
+        assert!(load(&files, &Source::default()).unwrap_err().to_string().starts_with("there is no configuration"));
         let config = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.38.0}\n";
         files.write(&[NewFile::public(MAIN, config)]).unwrap();
-        let loaded = load(&files, &[]).unwrap();
+        let loaded = load(&files, &Source::default()).unwrap();
         assert_eq!(loaded.cluster.release.pause, "3.11.0");
         let given: Vec<_> = loaded.release_files().collect();
         assert_eq!(given, [("/etc/nodeinit/releases/1.38.yaml", release.as_bytes())]);
@@ -162,7 +215,7 @@ mod tests {
     fn files_are_read_in_order_and_only_named_ones_must_exist() {
         let dir = tempfile::tempdir().unwrap();
         let files = Files::under(dir.path());
-        let none = load(&files, &[]).unwrap_err();
+        let none = load(&files, &Source::default()).unwrap_err();
         assert!(none.to_string().starts_with("there is no configuration: neither"), "{none}");
         for path in ["/etc", "/etc/nodeinit", DIRECTORY] {
             files.make_directory(Path::new(path), 0o755).unwrap();
@@ -172,14 +225,13 @@ mod tests {
         files.write(&names.map(|n| NewFile::public(format!("/etc/nodeinit/{n}"), text("own")))).unwrap();
         let named = dir.path().join("mine.yaml");
         files.write(&[NewFile::public("/mine.yaml", text("mine"))]).unwrap();
-        let read: Vec<String> =
-            layers(&files, std::slice::from_ref(&named)).unwrap().into_iter().map(|l| l.name).collect();
+        let read: Vec<String> = layers(&files, &config(&named)).unwrap().into_iter().map(|l| l.name).collect();
         let own = ["config.yaml", "conf.d/10-a.yaml", "conf.d/20-b.yaml"].map(|n| format!("/etc/nodeinit/{n}"));
         assert_eq!(read[..3], own);
-        assert_eq!(load(&files, &[named]).unwrap().cluster.name, "mine");
-        let missing = load(&files, &["/no/such.yaml".into()]).unwrap_err();
+        assert_eq!(load(&files, &config(&named)).unwrap().cluster.name, "mine");
+        let missing = load(&files, &config(Path::new("/no/such.yaml"))).unwrap_err();
         assert_eq!((missing.to_string().as_str(), missing.exit), ("cannot read /no/such.yaml", Exit::BadConfig));
-        let directory = load(&files, &[dir.path().into()]).unwrap_err();
+        let directory = load(&files, &config(dir.path())).unwrap_err();
         assert!(
             directory.exit == Exit::BadConfig && directory.advice().is_some_and(|hint| hint.contains("takes a file")),
             "{directory}"

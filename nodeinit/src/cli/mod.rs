@@ -36,10 +36,7 @@ use crate::{
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use nodeinit_config::cluster::Role;
 use nodeinit_screen::{tell, visible};
-use std::{
-    io::{self, Write},
-    path::PathBuf,
-};
+use std::io::{self, Write};
 
 /// Turn this machine into a Kubernetes master or worker, or a bastion.
 #[derive(Parser)]
@@ -112,10 +109,8 @@ enum Command {
 /// Options of all commands that work on this machine.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Common {
-    /// A configuration file, merged over /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d/*.yaml; repeatable, the last one wins;
-    /// `-` is standard input
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) source: load::Source,
     /// This machine's role; by default taken from the configuration
     #[arg(long, value_enum)]
     pub(crate) role: Option<RoleName>,

@@ -64,7 +64,7 @@ pub(super) fn refuse_other_changes(cx: &Context) -> Result<(), StepError> {
 /// Builds the context of a command.
 pub(super) fn context(common: &Common, access: Access) -> Result<Context, StepError> {
     must_be_root()?;
-    context_of(common, access, load::load(&Files::of_machine(), &common.config)?)
+    context_of(common, access, load::load(&Files::of_machine(), &common.source)?)
 }
 
 /// Refuses to run as another user.
@@ -80,10 +80,10 @@ fn must_be_root() -> Result<(), StepError> {
 pub(super) fn context_of(common: &Common, access: Access, loaded: Loaded) -> Result<Context, StepError> {
     must_be_root()?;
     let files = Files::of_machine();
-    let cluster = loaded.cluster.clone();
     let local = facts::local();
     let role = common.role.map(Into::into);
-    let node = cluster.node(&local, role).map_err(|e| StepError::new(e.to_string()).exit(Exit::BadConfig))?;
+    let node = loaded.cluster.node(&local, role).map_err(|e| StepError::new(e.to_string()).exit(Exit::BadConfig))?;
+    let cluster = loaded.of_machine(&node.name)?.cluster;
     let manifests = Manifests::new(overrides(&files, &cluster)?)
         .map_err(|e| StepError::caused("cannot use a file of manifestsDirectory", e).exit(Exit::BadConfig))?;
     let journal = match access {

@@ -200,7 +200,7 @@ fn made(mut cx: Context, other: &Other) -> Result<Context, StepError> {
         let made = Made { addresses: [(other.name.to_owned(), address)].into(), ..Made::default() };
         let loaded = cx.loaded.made(&made);
         let loaded = loaded.map_err(|e| StepError::caused("cannot use --address", e).exit(Exit::Usage))?;
-        cx.cluster = Arc::new(loaded.cluster.clone());
+        cx.cluster = Arc::new(loaded.of_machine(&cx.node.name)?.cluster);
         cx.loaded = Arc::new(loaded);
     }
     Ok(cx)

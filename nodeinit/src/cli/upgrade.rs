@@ -9,6 +9,7 @@ use crate::{
     context::{Context, RolloutOptions},
     engine::{
         error::{Exit, StepError},
+        journal::Journal,
         led::Led,
         plan::{Plan, PlanError},
         report::{Event, LOCK},
@@ -34,11 +35,11 @@ use crate::{
 };
 use clap::{Args, Subcommand};
 use nodeinit_config::{
-    Cluster,
+    Cluster, Layer,
     cluster::{Role, Share},
     versions::KubernetesVersion,
 };
-use std::{collections::BTreeSet, path::PathBuf};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -159,11 +160,34 @@ fn start(error: StepError) -> (String, StepError) {
     ("start".to_owned(), error)
 }
 
+/// The configuration of this machine, and the files that it is from.
+struct Own {
+    layers: Vec<Layer>,
+    /// It only reads the journal.
+    cx: Context,
+}
+
+impl Own {
+    fn read(common: &Common) -> Result<Self, StepError> {
+        let (layers, loaded) = load::with_layers(&Files::of_machine(), &common.source)?;
+        Ok(Self { layers, cx: setup::context_of(common, Access::Look, loaded)? })
+    }
+
+    /// The same context with a journal that it can write.
+    fn changing(&self) -> Result<Context, StepError> {
+        Ok(Context { journal: Arc::new(Journal::open(&self.cx.files)?), ..self.cx.clone() })
+    }
+}
+
 /// Returns the plan of this machine for one version, and the context with it.
-fn prepared(change: &Change, version: KubernetesVersion, access: Access) -> Result<(Context, Plan), StepError> {
+fn prepared(
+    change: &Change,
+    own: &Own,
+    version: KubernetesVersion,
+    access: Access,
+) -> Result<(Context, Plan), StepError> {
     let target = change.options;
-    let own = load::load(&Files::of_machine(), &target.common.config)?;
-    let loaded = load::with_version(&Files::of_machine(), &target.common.config, version)?;
+    let loaded = load::with_version(&own.layers, &own.cx.loaded, version)?;
     let mut cx = setup::context_of(&target.common, access, loaded)?;
     (cx.rollout.parallel, cx.rollout.back) = (target.parallel, change.back);
     let from = recorded(&cx)?;
@@ -187,7 +211,7 @@ fn prepared(change: &Change, version: KubernetesVersion, access: Access) -> Resu
     }
     let upgrade = Upgrade {
         check: Check { from, scope },
-        version: Version { configured: own.cluster.version, written: own.version_origin() },
+        version: Version { configured: own.cx.cluster.version, written: own.cx.loaded.version_origin() },
         drain: !target.no_drain,
     };
     let plan = match change.back && !target.local {
@@ -210,9 +234,8 @@ fn under_way(cx: &Context) -> Option<KubernetesVersion> {
 }
 
 /// Returns the versions to which this machine is brought in turn: the tested one of each minor version, and the wanted one.
-fn route(change: &Change) -> Result<Vec<KubernetesVersion>, StepError> {
-    let cx = setup::context(&change.options.common, Access::Look)?;
-    let (recorded, under_way) = (recorded(&cx)?, under_way(&cx));
+fn route(change: &Change, cx: &Context) -> Result<Vec<KubernetesVersion>, StepError> {
+    let (recorded, under_way) = (recorded(cx)?, under_way(cx));
     if change.back {
         let newest = under_way.map_or(recorded, |version| version.max(recorded));
         return one_back(recorded, newest, change.version).map(|()| vec![change.version]);
@@ -249,11 +272,10 @@ fn one_back(recorded: KubernetesVersion, newest: KubernetesVersion, to: Kubernet
 }
 
 /// Returns the version from before the unfinished upgrade; with `--local`, the one that the command names.
-async fn former(args: &Rollback) -> Result<KubernetesVersion, StepError> {
-    let cx = setup::context(&args.options.common, Access::Look)?;
-    let own = recorded(&cx)?;
+async fn former(args: &Rollback, cx: &Context) -> Result<KubernetesVersion, StepError> {
+    let own = recorded(cx)?;
     let refused = |what: String, hint: &str| Err(StepError::new(what).exit(Exit::Usage).hint(hint));
-    let found = match (under_way(&cx), args.options.local, args.version) {
+    let found = match (under_way(cx), args.options.local, args.version) {
         (_, true, Some(version)) => return Ok(version),
         (Some(under_way), ..) => own.min(under_way),
         (None, true, None) => {
@@ -263,7 +285,7 @@ async fn former(args: &Rollback) -> Result<KubernetesVersion, StepError> {
                 "name the version that the masters return to: `nodeinit upgrade rollback VERSION --local`",
             );
         }
-        (None, false, _) => match of_nodes(&nodes(client(&cx)?).await?, &cx.cluster, own).map(BTreeSet::into_iter) {
+        (None, false, _) => match of_nodes(&nodes(client(cx)?).await?, &cx.cluster, own).map(BTreeSet::into_iter) {
             Ok(mut versions) if versions.len() == 2 => versions.next().unwrap_or(own),
             Ok(versions) if versions.len() < 2 => {
                 let hint = "an upgrade that has ended is not rolled back; one that has just begun on another master is rolled back there";
@@ -302,11 +324,12 @@ fn of_nodes(
 
 async fn rollback(args: &Rollback) -> Outcome {
     let lock = if args.plan { None } else { Some(setup::lock().map_err(|error| (LOCK.to_owned(), error))?) };
-    let version = former(args).await.map_err(start)?;
+    let own = Own::read(&args.options.common).map_err(start)?;
+    let version = former(args, &own.cx).await.map_err(start)?;
     let change = Change { version, back: true, options: &args.options };
     match lock {
-        Some(_) => apply_locked(&change).await,
-        None => plan(&change).await,
+        Some(_) => apply_locked(&change, &own).await,
+        None => planned(&change, &own).await,
     }
 }
 
@@ -340,9 +363,13 @@ fn between(
 }
 
 async fn plan(change: &Change<'_>) -> Outcome {
-    let route = route(change).map_err(start)?;
+    planned(change, &Own::read(&change.options.common).map_err(start)?).await
+}
+
+async fn planned(change: &Change<'_>, own: &Own) -> Outcome {
+    let route = route(change, &own.cx).map_err(start)?;
     let (next, later) = route.split_first().map_or((change.version, &route[..]), |(next, later)| (*next, later));
-    let (cx, plan) = prepared(change, next, Access::Look).map_err(start)?;
+    let (cx, plan) = prepared(change, own, next, Access::Look).map_err(start)?;
     let mut problem = None;
     let mut pending = false;
     for node in plan.nodes() {
@@ -377,16 +404,16 @@ async fn plan(change: &Change<'_>) -> Outcome {
 
 async fn apply(change: &Change<'_>) -> Outcome {
     let _lock = setup::lock().map_err(|error| (LOCK.to_owned(), error))?;
-    apply_locked(change).await
+    apply_locked(change, &Own::read(&change.options.common).map_err(start)?).await
 }
 
-async fn apply_locked(change: &Change<'_>) -> Outcome {
-    let route = route(change).map_err(start)?;
-    let lead = leading(change).await.map_err(start)?;
+async fn apply_locked(change: &Change<'_>, own: &Own) -> Outcome {
+    let route = route(change, &own.cx).map_err(start)?;
+    let lead = leading(change, own).await.map_err(start)?;
     let led = lead.as_ref().map(|lead| lead.led.clone());
     let all = async {
         for version in route {
-            let outcome = apply_one(change, version, led.as_ref()).await;
+            let outcome = apply_one(change, own, version, led.as_ref()).await;
             if !matches!(outcome, Ok(Exit::Done)) {
                 return Ok(outcome);
             }
@@ -397,7 +424,7 @@ async fn apply_locked(change: &Change<'_>) -> Outcome {
         Ok(outcome) => outcome,
         Err(ended) => {
             // The lease may have ended while the control plane was stopped.
-            let cx = setup::context(&change.options.common, Access::Change).map_err(start)?;
+            let cx = own.changing().map_err(start)?;
             replace::start_again(&cx, &change.command()).await.map_err(start)?;
             Err(start(ended))
         }
@@ -405,9 +432,9 @@ async fn apply_locked(change: &Change<'_>) -> Outcome {
 }
 
 /// Takes the lease for an upgrade of all machines; on one machine, accepts that of the leading master.
-async fn leading(change: &Change<'_>) -> Result<Option<Lead>, StepError> {
+async fn leading(change: &Change<'_>, own: &Own) -> Result<Option<Lead>, StepError> {
     let options = change.options;
-    let cx = setup::context(&options.common, Access::Change)?;
+    let cx = own.changing()?;
     if let Some(led) = &options.led {
         lead::accept(&cx, led, cx.node.role.is_master())?;
     }
@@ -417,8 +444,8 @@ async fn leading(change: &Change<'_>) -> Result<Option<Lead>, StepError> {
     lead::take(&cx, &change.command(), false).await
 }
 
-async fn apply_one(change: &Change<'_>, version: KubernetesVersion, led: Option<&Led>) -> Outcome {
-    let (mut cx, plan) = prepared(change, version, Access::Change).map_err(start)?;
+async fn apply_one(change: &Change<'_>, own: &Own, version: KubernetesVersion, led: Option<&Led>) -> Outcome {
+    let (mut cx, plan) = prepared(change, own, version, Access::Change).map_err(start)?;
     cx.led = led.cloned();
     replace::resume(&cx).await.map_err(start)?;
     let command = change.command();

@@ -1,9 +1,7 @@
-//! Several clusters in one folder: what they share, what the clusters of an environment share, and what each has of its own.
-//!
-//! An environment is a domain: that of the cluster `prod.example.org` is `example.org`.
+//! Several clusters in one folder: reads their files. [`nodeinit_config::folder`] selects them.
 
 use crate::error::Error;
-use nodeinit_config::{Layer, Loaded};
+use nodeinit_config::{Layer, Loaded, folder};
 use std::{
     io::ErrorKind,
     path::{Path, PathBuf},
@@ -14,24 +12,18 @@ use std::{
 /// # Errors
 /// If the cluster's own file is missing, or a file cannot be read.
 pub(super) fn layers(folder: &Path, name: &str) -> Result<Vec<Layer>, Error> {
-    let files = files(name);
-    let mut layers = Vec::new();
-    for (number, path) in files.iter().enumerate() {
-        let is_own = number + 1 == files.len();
-        match std::fs::read(folder.join(path)) {
-            Ok(bytes) => layers.push(Layer::file(path.display().to_string(), bytes)),
-            Err(e) if e.kind() == ErrorKind::NotFound && !is_own => {}
-            Err(e) => {
-                let path = path.display();
-                let remedy = match e.kind() == ErrorKind::NotFound {
-                    true => format!("create {path}, or run the command in the folder that contains it"),
-                    false => format!("make {path} readable"),
-                };
-                return Err(Error::Configuration { what: format!("cannot read {path}: {e}"), remedy });
-            }
+    let own = folder::own(name);
+    folder::layers(name, |path| match std::fs::read(folder.join(path)) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(e) if e.kind() == ErrorKind::NotFound && path != own => Ok(None),
+        Err(e) => {
+            let remedy = match e.kind() == ErrorKind::NotFound {
+                true => format!("create {path}, or run the command in the folder that contains it"),
+                false => format!("make {path} readable"),
+            };
+            Err(Error::Configuration { what: format!("cannot read {path}: {e}"), remedy })
         }
-    }
-    Ok(layers)
+    })
 }
 
 /// Refuses a cluster ID that other clusters share: each would change the machines of the others.
@@ -40,7 +32,7 @@ pub(super) fn layers(folder: &Path, name: &str) -> Result<Vec<Layer>, Error> {
 /// If the ID is not set in the cluster's own file.
 pub(super) fn owns_its_id(name: &str, loaded: &Loaded) -> Result<(), Error> {
     const KEY: &str = "openstack.clusterID";
-    let own = Path::new("clusters").join(format!("{name}.yaml")).display().to_string();
+    let own = folder::own(name);
     let view = loaded.json();
     match view["origins"][KEY]["file"].as_str() {
         Some(file) if file != own => Err(Error::Configuration {
@@ -49,14 +41,6 @@ pub(super) fn owns_its_id(name: &str, loaded: &Loaded) -> Result<(), Error> {
         }),
         _ => Ok(()),
     }
-}
-
-/// The files of the cluster `name`, in ascending precedence; all but the last one may be missing.
-pub(super) fn files(name: &str) -> Vec<PathBuf> {
-    let environment = name.split_once('.').map(|(_, domain)| domain);
-    let shared = [Some("defaults"), environment].into_iter().flatten();
-    let shared = shared.map(|name| Path::new("environments").join(format!("{name}.yaml")));
-    shared.chain([Path::new("clusters").join(format!("{name}.yaml"))]).collect()
 }
 
 /// The secrets bundle of the cluster `name`.
@@ -69,42 +53,14 @@ pub(super) fn beside(name: &str) -> String {
     format!("clusters/{name}")
 }
 
-/// Reads the name of a cluster, which is a part of file names.
-///
-/// # Errors
-/// If it is not a DNS name, or its file would have the name of a secrets bundle.
-pub(super) fn name(text: &str) -> Result<String, Error> {
-    let is_label = |label: &str| {
-        !label.is_empty()
-            && label.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-    };
-    if text.rsplit('.').next() == Some("secrets") {
-        return Err(Error::Usage(format!(
-            "`{text}` is not a cluster's name: clusters/{text}.yaml is the name of a secrets bundle; choose one that does not end with `secrets`"
-        )));
-    }
-    match text.split('.').all(is_label) {
-        true => Ok(text.to_owned()),
-        false => Err(Error::Usage(format!("`{text}` is not a cluster's name, such as `prod` or `prod.example.org`"))),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_cluster_has_the_files_of_its_domain() {
-        let names = |name: &str| files(name).iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
-        assert_eq!(names("prod"), ["environments/defaults.yaml", "clusters/prod.yaml"]);
-        assert_eq!(
-            names("prod.example.org"),
-            ["environments/defaults.yaml", "environments/example.org.yaml", "clusters/prod.example.org.yaml"]
-        );
+    fn a_cluster_has_files_of_its_own() {
         assert_eq!(secrets("prod"), Path::new("clusters/prod.secrets.yaml"));
         assert_eq!(beside("prod.example.org"), "clusters/prod.example.org");
-        assert!(name("a-1.b").is_ok() && name("../x").is_err() && name("a/b").is_err() && name("").is_err());
-        assert!(name("prod.secrets").is_err() && name("secrets").is_err() && name("secrets.example.org").is_ok());
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! The bastion: jump host and gateway of a private network, not a node.
 
 use super::{
-    Document,
-    declare::{Verdict, keys, place::Place},
+    Document, Os,
+    declare::{Over, Verdict, keys, place::Place},
     network::overlap,
     texts::NodeName,
 };
 use crate::problem::Findings;
 use ipnet::IpNet;
+use serde_json::{Map, Value};
 use std::net::IpAddr;
 
 keys! {
@@ -27,6 +28,8 @@ keys! {
         "dns" dns: bool = "false", to masters;
         /// Whether it answers NTP for the private network, with chrony.
         "ntp" ntp: bool = "false", to masters;
+        /// Values of `os` for the bastion. They override those of `os` and of `roles.bastion`.
+        "os" os: Map<String, Value> as Over<Os>, else "none", example "{timezone: Etc/UTC}", to masters;
     }
 }
 

@@ -26,6 +26,11 @@ pub(crate) fn layer(root: YamlNode, findings: &mut Findings) -> Option<YamlNode>
     value(root, &Kind::Group(CLUSTER), "", File { keys: CLUSTER, complete: false }, findings)
 }
 
+/// Checks the settings of one machine, whose name is in another layer.
+pub(crate) fn part(root: YamlNode, kind: &Kind, path: &str, findings: &mut Findings) -> Option<YamlNode> {
+    value(root, kind, path, File { keys: kind.fields(), complete: false }, findings)
+}
+
 /// Checks a separate file, which must contain all its required keys.
 pub(crate) fn file(root: YamlNode, keys: &'static [Field], findings: &mut Findings) -> Option<YamlNode> {
     value(root, &Kind::Group(keys), "", File { keys, complete: true }, findings)
@@ -54,11 +59,10 @@ fn value(node: YamlNode, kind: &Kind, path: &str, file: File, findings: &mut Fin
         {
             Value::Scalar { text, quoted: false }
         }
-        (Kind::Group(fields) | Kind::ChoiceOrGroup(_, fields), Value::Map(entries)) => {
+        (Kind::Group(fields) | Kind::ChoiceOrGroup(_, fields) | Kind::Over(fields), Value::Map(entries)) => {
             let written: Vec<String> = entries.iter().map(|e| e.key.clone()).collect();
             let entries = group(entries, fields, path, file, findings);
-            // A list has no lower layer either.
-            let complete = file.complete || path.ends_with(']') || matches!(kind, Kind::ChoiceOrGroup(..));
+            let complete = file.complete || matches!(kind, Kind::ChoiceOrGroup(..));
             for field in fields.iter().filter(|f| complete && f.default == Fallback::Required) {
                 let misspelt = |key: &String| nearest(key, fields.iter().map(|f| f.key)) == Some(field.key);
                 if entries.iter().all(|e| e.key != field.key) && !written.iter().any(|k| k != field.key && misspelt(k))
@@ -131,7 +135,8 @@ fn list(items: Vec<YamlNode>, inner: &Kind, path: &str, file: File, findings: &m
             findings.add(item.at, &here, "empty list entry", "remove the `-`, or complete the entry");
             continue;
         }
-        good.extend(value(item, inner, &here, file, findings));
+        // A list has no lower layer.
+        good.extend(value(item, inner, &here, File { complete: true, ..file }, findings));
     }
     good
 }
@@ -197,7 +202,7 @@ fn expected(kind: &Kind) -> String {
         Kind::Text(format) => format.name.to_owned(),
         Kind::Choice(_) => "a word".to_owned(),
         Kind::List(_) => "a list".to_owned(),
-        Kind::Group(_) | Kind::Dict { .. } | Kind::Free { .. } => "a map".to_owned(),
+        Kind::Group(_) | Kind::Over(_) | Kind::Dict { .. } | Kind::Free { .. } => "a map".to_owned(),
         Kind::ChoiceOrGroup(..) => "a word or a map".to_owned(),
     }
 }
@@ -210,7 +215,7 @@ fn remedy(kind: &Kind) -> String {
             format!("write {}", words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(" or "))
         }
         Kind::List(_) => "start each entry with `- ` on a separate line".to_owned(),
-        Kind::Group(fields) => format!("known keys: {}", listed(fields.iter().map(|f| f.key))),
+        Kind::Group(fields) | Kind::Over(fields) => format!("known keys: {}", listed(fields.iter().map(|f| f.key))),
         Kind::Dict { keys, values, .. } => format!("write lines such as `{}: {}`", keys.example, values.example),
         Kind::Free { .. } => "write lines of `key: value`".to_owned(),
         Kind::ChoiceOrGroup(words, fields) => {

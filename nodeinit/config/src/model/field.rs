@@ -73,14 +73,16 @@ pub enum Kind {
     },
     /// One of the words, or a map with known keys.
     ChoiceOrGroup(&'static [(&'static str, &'static str)], &'static [Field]),
+    /// A map with the keys of the section of the same name, whose values it overrides.
+    Over(&'static [Field]),
 }
 
 impl Kind {
     /// Returns the known keys, if there are any.
     #[must_use]
-    pub fn fields(self) -> &'static [Field] {
+    pub const fn fields(self) -> &'static [Field] {
         match self {
-            Self::Group(fields) | Self::ChoiceOrGroup(_, fields) => fields,
+            Self::Group(fields) | Self::ChoiceOrGroup(_, fields) | Self::Over(fields) => fields,
             _ => &[],
         }
     }

@@ -1,15 +1,16 @@
 //! The machines, their common rules, and this machine's role.
 
 use super::{
-    Document,
+    Document, Os,
     declare::{
-        Dict, Verdict, keys,
+        Dict, Over, Verdict, keys,
         place::{Place, refuse_twice},
     },
     texts::{CloudName, HostKey, LabelKey, LabelValue, NodeName, User},
     values::{Endpoint, Taint},
 };
 use crate::{problem::Findings, text::tree::below};
+use serde_json::{Map, Value};
 use std::{
     collections::{BTreeMap, HashMap},
     fmt,
@@ -50,6 +51,8 @@ keys! {
             else "those in the secrets bundle", example "[ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKSJP7bvRVpAlmJMb4lLdWVlqsA4FxgYDbSw1LRxlPyo]", to masters;
         /// SSH settings of this machine that differ from `ssh`.
         "ssh" ssh: MachineSsh, to masters;
+        /// Values of `os` for this machine. They override those of `os` and of `roles`: maps are merged, lists and single values replaced.
+        "os" os: Map<String, Value> as Over<Os>, else "none", example "{timezone: Etc/UTC}", to masters;
         /// The flavor of the server, by name or id.
         "flavor" flavor: Option<String> as Option<CloudName>, else "`openstack.flavor`", example "m1.large", to nobody;
         /// The availability zone of the server.

@@ -23,8 +23,10 @@ pub(crate) mod names;
 mod network;
 pub mod openstack;
 mod os;
+pub(crate) mod own;
 pub(crate) mod release;
 mod reserved;
+mod roles;
 mod rollout;
 mod ssh;
 pub(crate) mod suggest;
@@ -47,6 +49,7 @@ pub use network::Network;
 pub use os::{
     Disk, Dns, Filesystem, HostName, Hosts, Ipv6, Logs, Messages, Os, OsFile, OsUnit, OsUser, Packages, Swap, Updates,
 };
+pub use roles::{RoleSettings, Roles};
 pub use rollout::{Hooks, Rollout};
 pub use ssh::{JumpHost, Ssh};
 pub use timeouts::Timeouts;
@@ -90,6 +93,8 @@ keys! {
         "workers" workers: Vec<Machine>, example "[{name: worker-1, address: 10.0.0.21}]", to all;
         /// The bastion: jump host and gateway of the machines' private network. It is not a node; run `nodeinit up` on it.
         "bastion" bastion: Option<Bastion>, else "none", example "{name: bastion, network: 10.0.0.0/24}", to masters => bastion::check;
+        /// Settings of the machines of one role. See `docs/how-to/environments.md`.
+        "roles" roles: Roles, to masters;
         /// SSH access from the first master to the other machines. Workers without an address join on their own.
         "ssh" ssh: Ssh, to masters;
         /// Trust settings of a self-joining worker. The first master and the provisioner write them into the worker's own configuration.
@@ -198,6 +203,8 @@ pub struct Cluster {
     pub workers: Vec<Machine>,
     /// `bastion`. `None` if there is none that nodeinit sets up.
     pub bastion: Option<Bastion>,
+    /// `roles`.
+    pub roles: Roles,
     /// `ssh`.
     pub ssh: Ssh,
     /// `join`.
@@ -257,6 +264,7 @@ impl Cluster {
             masters: keys.masters,
             workers: keys.workers,
             bastion: keys.bastion,
+            roles: keys.roles,
             ssh: keys.ssh,
             join: keys.join,
             agent: keys.agent,

@@ -16,6 +16,8 @@ pub(crate) fn elsewhere(key: &str, fields: &[Field], path: &str) -> Option<Strin
         let here = crate::text::tree::below(path, field.key);
         let inner = match field.kind {
             Kind::List(kind) => kind.fields(),
+            // Suggest the section itself.
+            Kind::Over(_) => &[],
             kind => kind.fields(),
         };
         match inner.iter().any(|f| f.key.eq_ignore_ascii_case(key)) {

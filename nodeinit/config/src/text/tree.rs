@@ -68,7 +68,19 @@ impl YamlNode {
 
     /// Returns the value at a path of plain keys, such as `network.podCIDR`.
     pub(crate) fn get(&self, path: &str) -> Option<&Self> {
-        path.split('.').try_fold(self, |node, key| node.entries().iter().find(|e| e.key == key).map(|e| &e.node))
+        path.split('.').try_fold(self, Self::of_key)
+    }
+
+    /// Whether this value, or one in it, is written there.
+    pub(crate) fn contains(&self, at: Mark) -> bool {
+        self.at == at
+            || self.entries().iter().any(|entry| entry.at == at || entry.node.contains(at))
+            || self.items().iter().any(|item| item.contains(at))
+    }
+
+    /// Returns the value of a key of this map, which may contain dots.
+    pub(crate) fn of_key(&self, key: &str) -> Option<&Self> {
+        self.entries().iter().find(|entry| entry.key == key).map(|entry| &entry.node)
     }
 
     /// Returns the value of a key of this map.

@@ -89,21 +89,22 @@ impl Loaded {
     /// Returns a master's configuration: the keys that masters receive, without defaults.
     #[must_use]
     pub fn master_config(&self) -> String {
-        text(self.part(Audience::Masters))
+        text(self.part(self.tree.clone(), Audience::Masters))
     }
 
     /// Returns what all masters share of the configuration, without the version of Kubernetes, which an upgrade changes machine by machine.
     #[must_use]
     pub fn shared_config(&self) -> String {
-        let mut tree = self.part(Audience::Masters);
+        let mut tree = self.part(self.tree.clone(), Audience::Masters);
         tree.remove(&keys().kubernetes().version().path);
         text(tree)
     }
 
-    /// Returns a worker's configuration: the keys that workers receive, its own entry, and its trust. `None` if no worker has this name.
+    /// Returns a worker's configuration: the keys that workers receive, with the values of its role and its entry, and its trust. `None` if
+    /// no worker has this name.
     #[must_use]
     pub fn worker_config(&self, name: &str, trust: &Trust) -> Option<String> {
-        let mut tree = self.part(Audience::Workers);
+        let mut tree = self.part(self.own_tree(name), Audience::Workers);
         let all = keys();
         let workers = Place::document(&tree).workers().items();
         let own = workers.iter().find(|worker| worker.name().value().as_deref() == Some(name))?.written()?.clone();
@@ -116,7 +117,7 @@ impl Loaded {
         tree.set(&join.path, YamlNode::map(at));
         tree.set(&join.ca_certificate().path, quoted(&trust.ca_certificate));
         tree.set(&join.ca_pins().path, list(vec![quoted(&trust.ca_pin)]));
-        if self.cluster.os.hosts.machines {
+        if Place::document(&tree).os().hosts().machines().value() == Some(true) {
             self.list_machines(&mut tree, at);
         }
         if trust.endpoints.len() > 1 {
@@ -142,10 +143,9 @@ impl Loaded {
         tree.set(&path, extra);
     }
 
-    /// Returns the keys that a kind of machines receives. Includes defaults that depend on the cloud, and those that all machines of a
+    /// Returns the keys of a tree that a kind of machines receives. Includes defaults that depend on the cloud, and those that all machines of a
     /// cluster must share, because they may run different versions of nodeinit.
-    fn part(&self, audience: Audience) -> YamlNode {
-        let mut tree = self.tree.clone();
+    fn part(&self, mut tree: YamlNode, audience: Audience) -> YamlNode {
         let all = keys();
         let metadata = all.network().pods_may_read_metadata().path;
         if self.cluster.openstack.is_some() && tree.get(&metadata).is_none() {
@@ -170,7 +170,7 @@ fn retain(node: &mut YamlNode, fields: &[Field], audience: Audience) {
             (Kind::List(Kind::Group(inner)), Value::List(items)) => {
                 items.iter_mut().for_each(|item| retain(item, inner, audience));
             }
-            (Kind::Group(inner), _) => retain(&mut entry.node, inner, audience),
+            (Kind::Group(inner) | Kind::Over(inner), _) => retain(&mut entry.node, inner, audience),
             _ => {}
         }
         field.audience == Audience::All || field.audience == audience
@@ -303,6 +303,33 @@ mod tests {
                 assert!(!text.contains(word), "{word} in {text}");
             }
         }
+    }
+
+    #[test]
+    fn a_worker_receives_its_merged_values_and_a_master_those_of_all_machines() {
+        let roles = "os: {timezone: Etc/GMT+1, hosts: {machines: false}}\n\
+            roles: {worker: {os: {timezone: Etc/GMT+2, openFiles: 2048}}, master: {os: {openFiles: 4096}}}\n";
+        let text = WHOLE.replace("{name: w1,", "{name: w1, os: {hosts: {machines: true}, openFiles: 1024},");
+        let whole = load(&[Layer::file("cluster.yaml", format!("{text}{roles}"))]).unwrap();
+        let trust = Trust {
+            endpoints: vec!["a:6443".into()],
+            ca_certificate: "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n".into(),
+            ca_pin: format!("sha256:{}", "0".repeat(64)),
+        };
+        for (worker, open_files, lists_machines) in [("w1", 1024, true), ("w2", 2048, false)] {
+            let text = whole.worker_config(worker, &trust).unwrap();
+            assert!(!text.contains("roles") && !text.contains("4096"), "{text}");
+            let os = part(&text).os;
+            assert_eq!((os.timezone.as_deref(), os.open_files), (Some("Etc/GMT+2"), Some(open_files)), "{text}");
+            assert_eq!(os.hosts.extra.contains_key("m1"), lists_machines, "{text}");
+        }
+        let sent = load(&[Layer::file("config.yaml", whole.master_config())]).unwrap();
+        assert_eq!(sent.cluster, whole.cluster);
+        for machine in ["m1", "m2", "w1"] {
+            assert_eq!(sent.of_machine(machine).unwrap().cluster.os, whole.of_machine(machine).unwrap().cluster.os);
+        }
+        let files = |machine: &str| whole.of_machine(machine).unwrap().cluster.os.open_files;
+        assert_eq!(["m1", "w1", "w2", "unknown"].map(files), [Some(4096), Some(1024), Some(2048), None]);
     }
 
     #[test]

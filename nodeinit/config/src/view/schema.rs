@@ -31,7 +31,10 @@ fn group(fields: &[Field], complete: bool) -> Value {
 }
 
 fn property(field: &Field) -> Value {
-    let mut schema = kind(&field.kind);
+    let mut schema = match &field.kind {
+        Kind::Over(_) => json!({ "$ref": format!("#/properties/{}", field.key) }),
+        own => kind(own),
+    };
     if field.default != Fallback::Required {
         allow_null(&mut schema);
     }
@@ -61,7 +64,7 @@ fn kind(kind: &Kind) -> Value {
         Kind::Flag => json!({ "type": "boolean" }),
         Kind::Text(format) => text(format),
         Kind::Choice(words) => json!({ "enum": words.iter().map(|(word, _)| *word).collect::<Vec<_>>() }),
-        Kind::Group(fields) => group(fields, false),
+        Kind::Group(fields) | Kind::Over(fields) => group(fields, false),
         Kind::List(Kind::Group(fields)) => json!({ "type": "array", "items": group(fields, true) }),
         Kind::List(inner) => json!({ "type": "array", "items": self::kind(inner) }),
         Kind::Dict { keys, values, reserved } => {

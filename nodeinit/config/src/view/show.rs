@@ -1,20 +1,23 @@
-//! The merged view: every value with its origin.
+//! The merged view: every value with its origin. Secrets are masked.
 
 use crate::{
+    keys::CLUSTER,
     load::Loaded,
+    schema::Kind,
+    secret::MASK,
     text::{
         emit,
-        tree::{YamlNode, below},
+        tree::{Value, YamlNode, below},
     },
 };
 use serde_json::{Map, Value as Json, json};
 
 impl Loaded {
-    /// Returns the merged view as YAML; a comment after each value names its origin. Loading it gives the same cluster.
+    /// Returns the merged view as YAML; a comment after each value names its origin. Loading it gives the same cluster, if it has no secrets.
     #[must_use]
     pub fn text(&self) -> String {
-        let mut lines = Vec::new();
-        emit::lines(&self.tree, 0, &mut lines);
+        let (tree, mut lines) = (self.shown(), Vec::new());
+        emit::lines(&tree, 0, &mut lines);
         let wide = lines.iter().filter(|l| l.shows.is_some()).map(|l| l.text.chars().count());
         // A few long values must not push every comment to the right.
         let column = wide.filter(|width| *width <= 60).max().unwrap_or(0);
@@ -28,8 +31,8 @@ impl Loaded {
     /// Returns the merged view as YAML without comments.
     #[must_use]
     pub fn plain_text(&self) -> String {
-        let mut lines = Vec::new();
-        emit::lines(&self.tree, 0, &mut lines);
+        let (tree, mut lines) = (self.shown(), Vec::new());
+        emit::lines(&tree, 0, &mut lines);
         lines.into_iter().map(|line| line.text + "\n").collect()
     }
 
@@ -38,7 +41,13 @@ impl Loaded {
     pub fn json(&self) -> Json {
         let mut origins = Map::new();
         self.origins(&self.tree, "", &mut origins);
-        json!({ "config": self.tree.json(), "origins": origins })
+        json!({ "config": self.shown().json(), "origins": origins })
+    }
+
+    fn shown(&self) -> YamlNode {
+        let mut tree = self.tree.clone();
+        mask(&mut tree, &Kind::Group(CLUSTER));
+        tree
     }
 
     fn origins(&self, node: &YamlNode, path: &str, out: &mut Map<String, Json>) {
@@ -52,5 +61,21 @@ impl Loaded {
             let origin = node.at.origin(&self.sources);
             out.insert(path.to_owned(), json!({ "file": origin.source, "line": origin.line, "column": origin.column }));
         }
+    }
+}
+
+/// Masks the secrets in a value.
+pub(super) fn mask(node: &mut YamlNode, kind: &Kind) {
+    match (&mut node.value, kind) {
+        (Value::Scalar { text, .. }, Kind::Text(format)) if format.secret => MASK.clone_into(text),
+        (Value::List(items), Kind::List(inner)) => items.iter_mut().for_each(|item| mask(item, inner)),
+        (Value::Map(entries), kind) => {
+            for entry in entries {
+                if let Some(field) = kind.fields().iter().find(|field| field.key == entry.key) {
+                    mask(&mut entry.node, &field.kind);
+                }
+            }
+        }
+        _ => {}
     }
 }

@@ -3,13 +3,12 @@
 use crate::{
     keys::{API_VERSION, CLUSTER, KIND},
     layer::Layer,
-    load::load,
-    model::{check, cluster_id::fresh_cluster_id, format::UUID},
-    problem::{Findings, Mark, Problems},
+    load::{load, written},
+    model::{cluster_id::fresh_cluster_id, format::UUID},
+    problem::Problems,
     schema::{Fallback, Field, Kind},
     text::{
         emit,
-        merge::merge,
         tree::{Value, YamlNode},
     },
 };
@@ -63,15 +62,7 @@ fn chosen(layers: &[Layer]) -> Result<YamlNode, Problems> {
     let header = Layer::file("", format!("apiVersion: {API_VERSION}\nkind: {KIND}\n"));
     let all: Vec<Layer> = std::iter::once(header).chain(layers.iter().cloned()).collect();
     load(&all)?;
-    let mut chosen = YamlNode::map(Mark::DEFAULT);
-    for (index, layer) in all.iter().enumerate().filter(|(_, layer)| !layer.is_release()) {
-        // Its problems were reported by `load`.
-        let mut findings = Findings::default();
-        let checked = layer.parse(index + 1, &mut findings).and_then(|node| check::layer(node, &mut findings));
-        if let Some(node) = checked {
-            merge(&mut chosen, node);
-        }
-    }
+    let mut chosen = written(&all);
     in_order(&mut chosen, &Kind::Group(CLUSTER));
     Ok(chosen)
 }
@@ -79,7 +70,7 @@ fn chosen(layers: &[Layer]) -> Result<YamlNode, Problems> {
 /// Puts the keys of maps in the order in which they are declared.
 fn in_order(node: &mut YamlNode, kind: &Kind) {
     match (&mut node.value, kind) {
-        (Value::Map(entries), Kind::Group(fields) | Kind::ChoiceOrGroup(_, fields)) => {
+        (Value::Map(entries), Kind::Group(fields) | Kind::ChoiceOrGroup(_, fields) | Kind::Over(fields)) => {
             entries.sort_by_key(|entry| fields.iter().position(|field| field.key == entry.key));
             for entry in entries {
                 if let Some(field) = fields.iter().find(|field| field.key == entry.key) {

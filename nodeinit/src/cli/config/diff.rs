@@ -1,6 +1,9 @@
 //! `config diff`: what differs between two configurations.
 
-use super::super::{Output, Printing, load, print};
+use super::{
+    super::{Output, Printing, load, print},
+    of_machine,
+};
 use crate::{
     engine::error::{Exit, StepError},
     host::files::Files,
@@ -8,14 +11,20 @@ use crate::{
 use clap::Args;
 use nodeinit_config::{Difference, Set};
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Args)]
 pub(in crate::cli) struct Diff {
-    /// The first configuration; `-` is standard input
+    /// The first configuration: a file; `-` is standard input
     a: PathBuf,
     /// The second configuration
     b: PathBuf,
+    /// Take A and B as the names of clusters in this folder, as `--cluster` of other commands does
+    #[arg(long)]
+    clusters: bool,
+    /// Compare what this machine applies of each configuration
+    #[arg(long, value_name = "NAME")]
+    machine: Option<String>,
     #[command(flatten)]
     pub(super) printing: Printing,
 }
@@ -23,8 +32,12 @@ pub(in crate::cli) struct Diff {
 /// Prints each value that differs, with the line that sets it. Exit code 2 if there is one.
 pub(super) fn diff(args: &Diff) -> Result<Exit, StepError> {
     let files = Files::of_machine();
-    let [a, b] = [&args.a, &args.b].map(|path| load::only(&files, path));
-    let differences = a?.differences(&b?);
+    let read = |path: &Path| {
+        let loaded =
+            if args.clusters { load::cluster(&files, &path.to_string_lossy())? } else { load::only(&files, path)? };
+        of_machine(loaded, args.machine.as_deref())
+    };
+    let differences = read(&args.a)?.differences(&read(&args.b)?);
     for difference in &differences {
         let text = match args.printing.output {
             Output::Json => format!("{}\n", in_json(difference)),

@@ -110,6 +110,19 @@ impl Form for Map<String, Json> {
     }
 }
 
+/// What overrides the section of form `F` on some machines: any of its keys, without defaults. The rules apply to the merged
+/// values ([`crate::model::own`]).
+pub(crate) struct Over<F>(PhantomData<F>);
+
+impl<F: Form> Form for Over<F> {
+    type Value = Map<String, Json>;
+    const KIND: Kind = Kind::Over(F::KIND.fields());
+
+    fn read(place: &Place<'_, Self>) -> Option<Self::Value> {
+        Some(place.written().map(YamlNode::json_map).unwrap_or_default())
+    }
+}
+
 /// How a struct holds a value: directly, or as an `Option` if it may be missing.
 pub(crate) trait Entry {
     type Form: Form;

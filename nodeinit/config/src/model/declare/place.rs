@@ -43,7 +43,7 @@ impl<'t, F> Place<'t, F> {
     }
 
     pub(crate) fn below<G>(&self, key: &str) -> Place<'t, G> {
-        let node = self.entries().iter().find(|entry| entry.key == key).map(|entry| &entry.node);
+        let node = self.node.and_then(|node| node.of_key(key));
         Place { path: below(&self.path, key), node, root: self.root, form: PhantomData }
     }
 

@@ -31,12 +31,14 @@ pub struct Format {
     pub pattern: Option<&'static str>,
     /// Whether numbers and booleans are accepted, too.
     pub loose: bool,
+    /// Whether a value is a secret, which is masked in everything that is printed.
+    pub secret: bool,
     check: fn(&str) -> Result<(), Flaw>,
 }
 
 impl Format {
     const fn new(name: &'static str, example: &'static str, check: fn(&str) -> Result<(), Flaw>) -> Self {
-        Self { name, example, pattern: None, loose: false, check }
+        Self { name, example, pattern: None, loose: false, secret: false, check }
     }
 
     const fn pattern(mut self, pattern: &'static str) -> Self {
@@ -46,6 +48,11 @@ impl Format {
 
     const fn loose(mut self) -> Self {
         self.loose = true;
+        self
+    }
+
+    const fn secret(mut self) -> Self {
+        self.secret = true;
         self
     }
 

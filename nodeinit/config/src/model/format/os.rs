@@ -23,7 +23,8 @@ pub static PASSWORD_HASH: Format = Format::new(
     "$6$abcdefgh$X1aN5l6W0lqhYcmpx1mZpZQUjNQ9hJ3hFTfDAVnSPdm0M4pGbvVxY4m5gNfOzCzGJtLrG2pQ9kd3B8hVnC8jX0",
     password_hash,
 )
-.pattern(r"^\$(5|6|y|gy|2[aby])\$[A-Za-z0-9./$=,]+$");
+.pattern(r"^\$(5|6|y|gy|2[aby])\$[A-Za-z0-9./$=,]+$")
+.secret();
 /// A line of an SSH public key, with its comment.
 pub static AUTHORIZED_KEY: Format = Format::new(
     "an SSH public key",

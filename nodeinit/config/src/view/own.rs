@@ -1,0 +1,47 @@
+//! The configuration as one machine applies it.
+
+use crate::{
+    load::{Loaded, validated},
+    model::{
+        Machine,
+        declare::{
+            Verdict,
+            place::{Place, keys},
+        },
+        own,
+    },
+    problem::{Findings, Problems},
+    releases,
+    text::tree::{Value, YamlNode},
+};
+
+impl Loaded {
+    /// Returns the configuration as the machine with this name applies it: the values of its role and of its entry are merged over those of
+    /// all machines, the entry's with the highest precedence. A machine that is not listed has those of all machines.
+    ///
+    /// # Errors
+    /// If [`crate::load`] did not apply a rule to the merged values: a defect.
+    pub fn of_machine(&self, name: &str) -> Result<Self, Problems> {
+        let releases = releases::read(&self.releases, &mut Findings::default());
+        let verdict = Verdict { errors: Findings::default(), warnings: Findings::default(), releases: &releases };
+        validated(self.own_tree(name), verdict, self.sources.clone(), self.releases.clone())
+    }
+
+    /// Returns the values of one machine, without what overrides them on other machines.
+    pub(super) fn own_tree(&self, name: &str) -> YamlNode {
+        let (mut tree, all) = (self.tree.clone(), keys());
+        if let Some(os) = own::os(&Place::document(&self.tree), name) {
+            tree.set(&all.os().path, os);
+        }
+        for list in [all.masters().path, all.workers().path] {
+            let Some(Value::List(machines)) = tree.get_mut(&list).map(|node| &mut node.value) else { continue };
+            for machine in machines {
+                let os = Place::<Machine>::of_tree(machine).os().path;
+                machine.remove(&os);
+            }
+        }
+        tree.remove(&all.bastion().os().path);
+        tree.remove(&all.roles().path);
+        tree
+    }
+}
