@@ -25,7 +25,8 @@ make_disk() {
   rm -rf --one-file-system "$tree" "$work/made"
   cp -a "$root" "$tree"
   chroot_with_apt apt-get update -q
-  chroot_with_apt apt-get install -y -q --no-install-recommends linux-image-cloud-amd64 initramfs-tools udev
+  chroot_with_apt apt-get install -y -q --no-install-recommends linux-image-cloud-amd64 initramfs-tools udev \
+    chrony fdisk lvm2 mdadm tzdata xfsprogs
   rm -rf "$tree"/var/lib/apt/lists/* "$tree/etc/containerd"
   cp -L "$tree/vmlinuz" "$tree/initrd.img" "$work/"
   chroot "$tree" systemctl disable -q lab-cgroups.service lab-network.service

@@ -58,5 +58,11 @@ pub(super) static DEBIAN: Distribution = Distribution {
         remove: &["dpkg", "--remove"],
         query: &["dpkg-query", "--show", "--showformat=${db:Status-Status} "],
         sources: &["/etc/apt/sources.list", "/etc/apt/sources.list.d"],
+        success: &[],
+        again: &[],
+        repair: Some((
+            "dpkg --configure -a",
+            &["env", "DEBIAN_FRONTEND=noninteractive", "dpkg", "--force-confold", "--configure", "-a"],
+        )),
     }),
 };

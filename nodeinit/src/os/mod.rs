@@ -47,6 +47,12 @@ pub struct PackageManager {
     pub query: &'static [&'static str],
     /// Where the mirrors are configured.
     pub sources: &'static [&'static str],
+    /// Exit codes that also mean success.
+    pub success: &'static [i32],
+    /// Exit codes after which the same command has more to do.
+    pub again: &'static [i32],
+    /// What it prints if an earlier run was interrupted, and the command that repairs this.
+    pub repair: Option<(&'static str, &'static [&'static str])>,
 }
 
 /// All distributions; the first is the default.

@@ -27,5 +27,8 @@ pub(super) static RHEL: Distribution = Distribution {
         remove: &["rpm", "--erase"],
         query: &["rpm", "--query", "--queryformat=installed\n"],
         sources: &["/etc/yum.repos.d"],
+        success: &[],
+        again: &[],
+        repair: None,
     }),
 };

@@ -20,5 +20,9 @@ pub(super) static SUSE: Distribution = Distribution {
         remove: &["rpm", "--erase"],
         query: &["rpm", "--query", "--queryformat=installed\n"],
         sources: &["/etc/zypp/repos.d"],
+        // zypper(8): a reboot is needed; zypper was updated itself, and the rest is left.
+        success: &[102],
+        again: &[103],
+        repair: None,
     }),
 };

@@ -44,9 +44,7 @@ pub(super) fn install(plan: &mut PlanBuilder, cluster: &Cluster, role: Role) {
 
 /// Starts the kubelet, which needs no image. The step `credentials` writes its kubeconfig.
 pub(super) fn kubelet(plan: &mut PlanBuilder, credentials: Id) {
-    let mut after = vec![Id::KubeletConfig, Id::KubeletBinary, credentials];
-    after.extend(os::steps().iter().map(|step| step.id()));
-    after.push(Id::Containerd);
-    plan.add(KubeletService, after);
+    // containerd waits for the steps that prepare the operating system.
+    plan.add(KubeletService, [Id::KubeletConfig, Id::KubeletBinary, credentials, Id::Containerd]);
     plan.add(KubeletHealthy, [Id::Kubelet]);
 }

@@ -18,6 +18,7 @@ mod program;
 mod resolver;
 mod setting;
 mod sshd;
+mod storage;
 #[cfg(test)]
 mod tests;
 mod text;

@@ -1,10 +1,12 @@
 //! Settings of the operating system. A missing key leaves the machine as it is.
 
 mod access;
+mod disks;
 mod items;
 
 pub use access::OsUser;
-pub use items::{Disk, Filesystem, OsFile, OsUnit};
+pub use disks::{Disk, Filesystem, Partition, Volume, VolumeGroup};
+pub use items::{OsFile, OsUnit};
 
 use super::{
     container_runtime::Proxy,
@@ -70,8 +72,10 @@ keys! {
         "logs" logs: Logs, to all;
         /// Packages of the distribution.
         "packages" packages: Packages, to all;
-        /// Disks to format and mount. A disk with any data is never formatted.
-        "disks" disks: Vec<Disk>, example "[{device: /dev/vdb, mount: /var/lib/etcd}]", to all => items::disks;
+        /// Disks to partition, format and mount. A disk with any data is never changed.
+        "disks" disks: Vec<Disk>, example "[{device: /dev/vdb, mount: /var/lib/etcd}]", to all => disks::disks;
+        /// LVM volume groups.
+        "volumeGroups" volume_groups: Vec<VolumeGroup>, example "[{name: data, volumes: [{name: etcd, size: 20G, mount: /var/lib/etcd}]}]", to all;
     }
 }
 
