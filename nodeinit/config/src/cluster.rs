@@ -43,6 +43,6 @@ pub use crate::{
     model::Timeouts,
     model::{
         Disk, Dns, Filesystem, HostName, Hosts, Ipv6, Logs, Messages, OsFile, OsUnit, OsUser, Packages, Partition,
-        Updates, Volume, VolumeGroup,
+        Reboot, Updates, Volume, VolumeGroup,
     },
 };

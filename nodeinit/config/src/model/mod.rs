@@ -46,7 +46,7 @@ pub use machines::{Machine, MachineSsh, Node, Role};
 pub use network::Network;
 pub use os::{
     Disk, Dns, Filesystem, HostName, Hosts, Ipv6, Logs, Messages, Os, OsFile, OsUnit, OsUser, Packages, Partition,
-    Swap, Updates, Volume, VolumeGroup,
+    Reboot, Swap, Updates, Volume, VolumeGroup,
 };
 pub use rollout::{Hooks, Rollout};
 pub use ssh::{JumpHost, Ssh};

@@ -34,8 +34,10 @@ use crate::{
         step::{State, Step},
         step_id::StepId,
     },
+    os::ASKS_FOR_REBOOT,
 };
 use async_trait::async_trait;
+use nodeinit_config::cluster::Reboot;
 
 /// The items of `os`, in order: what later ones need comes first.
 const ITEMS: [item::Item; 17] = [
@@ -84,6 +86,12 @@ fn full_name(cx: &Context, name: &str) -> String {
 #[must_use]
 pub fn finished(cx: &Context) -> Option<String> {
     Some(filled(cx, cx.cluster.os.messages.finished.as_ref()?))
+}
+
+/// Whether the distribution of this machine asks for a reboot that is wanted. Another master reboots it.
+pub async fn waits_for_reboot(cx: &Context) -> bool {
+    let ask = ["sh", "-c", ASKS_FOR_REBOOT];
+    cx.cluster.os.packages.reboot == Reboot::WhenRequested && cx.commands.run(&ask, setting::LIMIT).await.is_ok()
 }
 
 /// Replaces the placeholders of a text (`nodeinit_config::format::PLACEHOLDERS`).

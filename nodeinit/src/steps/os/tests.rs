@@ -130,7 +130,12 @@ async fn locales_are_generated_where_the_machine_can() {
     let config = "os: {locale: en_GB.UTF-8}\n";
     let machine = Machine::new(config, &[("/usr/sbin/locale-gen", ""), ("/etc/locale.gen", "# en_GB.UTF-8 UTF-8\n")]);
     assert_eq!(machine.apply("os-locale").await, ["locale-gen"]);
-    assert!(machine.text("/etc/locale.gen").unwrap().ends_with("\nen_GB.UTF-8 UTF-8\n# END nodeinit\n# en_GB.UTF-8 UTF-8\n"));
+    assert!(
+        machine
+            .text("/etc/locale.gen")
+            .unwrap()
+            .ends_with("\nen_GB.UTF-8 UTF-8\n# END nodeinit\n# en_GB.UTF-8 UTF-8\n")
+    );
     machine.undo("os-locale").await;
     assert_eq!(machine.text("/etc/locale.gen").unwrap(), "# en_GB.UTF-8 UTF-8\n");
     let listed = Machine::new(config, &[("/usr/sbin/locale-gen", ""), ("/etc/locale.gen", "en_GB.UTF-8 UTF-8\n")]);

@@ -128,6 +128,8 @@ keys! {
     pub struct Packages {
         /// Which updates to install when a machine is set up, and when this value changes. Later runs install none.
         "updates" updates: Updates = "none", to all;
+        /// Whether `nodeinit up` reboots other machines whose distribution asks for it: drained, one master at a time, then a few workers.
+        "reboot" reboot: Reboot = "never", to masters;
         /// Packages to install.
         "install" install: Vec<String> as Vec<Package>, example "[chrony]", to all;
     }
@@ -164,6 +166,16 @@ choice! {
         "security" Security,
         /// all updates
         "all" All,
+    }
+}
+
+choice! {
+    /// When `nodeinit up` reboots other machines.
+    pub enum Reboot {
+        /// never
+        "never" Never,
+        /// when the distribution asks for it, such as after an update of the kernel
+        "whenRequested" WhenRequested,
     }
 }
 
