@@ -3,7 +3,7 @@
 use super::{Host, Work, remote::Remote};
 use crate::{
     context::Context,
-    engine::error::StepError,
+    engine::{error::StepError, step::Step},
     os::ASKS_FOR_REBOOT,
     steps::rollout::{Empty, node},
 };

@@ -1,7 +1,11 @@
 //! Settings of the machine: what they are now, and how they change. A key is a kind and its object, such as `shell alice`; the journal
 //! records it, so `reset` needs nothing else.
 
-use super::{accounts, program, storage, text};
+use super::{
+    accounts, program,
+    storage::{self, parts},
+    text,
+};
 use crate::{
     context::{Context, blocking},
     engine::error::StepError,
@@ -17,7 +21,7 @@ use std::{
 };
 
 /// Limits for one program, and for the installation of a package.
-pub(super) const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(60);
 const INSTALL_LIMIT: Duration = Duration::from_secs(1800);
 
 const LOCAL_TIME: &str = "/etc/localtime";
@@ -25,10 +29,6 @@ const ZONES: &str = "/usr/share/zoneinfo";
 
 fn first_of(of: &str) -> &str {
     parts(of).0
-}
-
-pub(super) fn parts(key: &str) -> (&str, &str) {
-    key.split_once(' ').unwrap_or((key, ""))
 }
 
 /// Returns the value; `None` if it is not set.

@@ -1,15 +1,13 @@
 //! What block devices hold: partitions, LVM and file systems. Each is made only on a device without any signature, and has a UUID that
 //! nodeinit knows, so that no other device is taken for it.
 
-use super::{
-    program,
-    setting::{LIMIT, parts},
-};
+use super::program;
 use crate::{context::Context, engine::error::StepError};
 use nodeinit_base::sha256_hex;
 use std::time::Duration;
 
-/// Limit for one program: to format a large disk can take minutes.
+/// Limits for one program that looks, and for one that writes: to format a large disk can take minutes.
+const LIMIT: Duration = Duration::from_secs(60);
 const FORMAT_LIMIT: Duration = Duration::from_secs(1800);
 
 /// A kind of content. The keys in the journal and in `setting.rs` begin with its name.
@@ -35,6 +33,11 @@ pub(super) const KINDS: [(&str, Kind); 5] = [
     ("group", Kind::Group),
     ("volume", Kind::Volume),
 ];
+
+/// Splits off the first word.
+pub(super) fn parts(key: &str) -> (&str, &str) {
+    key.split_once(' ').unwrap_or((key, ""))
+}
 
 /// Returns the kind of a key.
 pub(super) fn kind(key: &str) -> Option<Kind> {

@@ -355,7 +355,7 @@ mod tests {
             }
         };
         cx.files.write(&[NewFile::public("/data/photos", "theirs")]).unwrap();
-        remove_all(&cx, false).await;
+        remove_all(&cx, true).await;
         cx.files.list("/data").unwrap()
     }
 
