@@ -83,6 +83,7 @@ const TESTS: &[Test] = &[
     test!(lead::a_replacement_resumes_after_a_kill_at_every_point, 1200).long(),
     test!(os::the_operating_system_is_set_up_changed_and_restored, 300).alone().long(),
     test!(os::a_mirror_that_does_not_answer_is_named_and_dpkg_repaired, 240).long(),
+    test!(os::the_disk_of_etcd_is_emptied_by_a_reset_and_used_again, 240).alone().long(),
     test!(os::the_setup_resumes_after_a_kill_at_every_step, 900).alone().long(),
     test!(power::the_cluster_recovers_from_a_power_cut_on_its_own, 90).long(),
     test!(power::up_resumes_after_a_power_cut_during_a_run, 60),

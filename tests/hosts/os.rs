@@ -179,6 +179,22 @@ pub(crate) fn the_setup_resumes_after_a_kill_at_every_step() {
     assert_eq!(before, host.must(STATE));
 }
 
+pub(crate) fn the_disk_of_etcd_is_emptied_by_a_reset_and_used_again() {
+    let host = Host::with_images();
+    prepare(&host);
+    host.must("truncate -s 640M /var/tmp/os-disk; losetup -c /dev/loop7");
+    host.configure("os: {disks: [{device: /dev/loop7, mount: /var/lib/etcd}]}\n");
+    let lists = "mkdir -p /mnt; mount /dev/loop7 /mnt; ls /mnt; umount /mnt";
+    for _ in 0..2 {
+        host.up();
+        host.must("findmnt /var/lib/etcd && [ -d /var/lib/etcd/member ]");
+        host.nodeinit("plan").exits(0).says(&["nothing to do"]);
+        host.nodeinit("reset --yes").exits(0);
+        assert_eq!(host.must(lists).trim(), "lost+found");
+    }
+    host.must("losetup -d /dev/loop7");
+}
+
 /// A repository of one package, which apt reads from a directory.
 const REPOSITORY: &str = "set -e; mkdir -p /root/repo/own/DEBIAN; cd /root/repo
     printf '%s\\n' 'Package: own' 'Version: 1' 'Architecture: all' 'Maintainer: test <test@example.org>' 'Description: test' >own/DEBIAN/control
