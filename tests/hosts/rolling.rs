@@ -69,7 +69,17 @@ pub(crate) fn machines_that_ask_for_a_reboot_get_one_in_turn() {
     first.configure("os: {packages: {reboot: whenRequested}}\n");
     let wanted = format!("{}: reboot, as its distribution asks for it", worker.name());
     first.nodeinit("plan").exits(2).says(&[&wanted]);
-    let up = first.nodeinit("up").exits(0);
+    let running = first.start("nodeinit up");
+    // The lab ends a host that reboots, and this boots it.
+    for host in [master, worker] {
+        let asks = format!(
+            "for _ in $(seq 240); do ping -qc1 -W1 {} >/dev/null || {{ sleep 3; exit 0; }}; sleep 0.5; done; exit 1",
+            host.address()
+        );
+        first.must(&asks);
+        host.boot();
+    }
+    let up = running.wait().exits(0);
     up.says(&["the distribution of this machine asks for a reboot"]);
     let text = up.text();
     let at = |host: &Host| text.find(&format!("rebooting {}", host.name())).unwrap_or_else(|| panic!("{text}"));

@@ -78,7 +78,7 @@ fn wrong_values_name_the_key_and_the_fix() {
         ("disks: [{device: /dev/vdb, partitions: [{size: 1G}]}]", "os.disks[0].partitions[0]: needs either `mount`"),
         (
             "disks: [{device: /dev/vdb, partitions: [{mount: /a}, {mount: /b}]}]",
-            "partitions[0].size: missing: only the last one",
+            "partitions[0]: needs a size: only the last one",
         ),
         (
             "disks: [{device: /dev/vdb, partitions: [{size: 1G, mount: /a}, {mount: /a}]}]",

@@ -98,11 +98,14 @@ fn mount<'t, F>(seen: &mut HashMap<&'t str, String>, place: &Place<'t, F>, verdi
     place.report(&mut verdict.errors, what, remedy);
 }
 
-/// Only the last one can take the rest.
-fn rest<F>(sizes: &[Place<'_, F>], verdict: &mut Verdict<'_>) {
-    for size in sizes.iter().rev().skip(1).filter(|size| !size.is_written()) {
-        let what = "missing: only the last one can take the rest";
-        size.report(&mut verdict.errors, what, "write a size such as 20G");
+/// Only the last partition or volume can take the rest.
+fn rest<'t, F, S>(all: &[Place<'t, F>], size: impl Fn(&Place<'t, F>) -> Place<'t, S>, verdict: &mut Verdict<'_>) {
+    for each in all.iter().rev().skip(1).filter(|each| !size(each).is_written()) {
+        each.report(
+            &mut verdict.errors,
+            "needs a size: only the last one can take the rest",
+            "write `size`, such as 20G",
+        );
     }
 }
 
@@ -130,7 +133,7 @@ pub(super) fn disks(place: &Place<'_, Vec<Disk>>, verdict: &mut Verdict<'_>) {
             }
             used.push(partition.volume_group());
         }
-        rest(&partitions.iter().map(|each| each.size()).collect::<Vec<_>>(), verdict);
+        rest(&partitions, |each| each.size(), verdict);
     }
     for group in groups.items() {
         refuse_twice(&mut names, &group.name(), &mut verdict.errors);
@@ -139,7 +142,7 @@ pub(super) fn disks(place: &Place<'_, Vec<Disk>>, verdict: &mut Verdict<'_>) {
             refuse_twice(&mut own, &volume.name(), &mut verdict.errors);
             mount(&mut mounts, &volume.mount(), verdict);
         }
-        rest(&volumes.iter().map(|each| each.size()).collect::<Vec<_>>(), verdict);
+        rest(&volumes, |each| each.size(), verdict);
         if let Some(name) =
             group.name().value().filter(|name| !used.iter().any(|each| each.value().as_ref() == Some(name)))
         {
