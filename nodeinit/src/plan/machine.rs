@@ -25,9 +25,10 @@ pub(super) fn prepare(plan: &mut PlanBuilder, begin: Option<Begin>) {
     }
     let before = plan.add_chain(os::steps().into_iter().map(|step| step as Box<dyn Step>), Id::Preflight);
     // Name servers, proxies and CAs are set before downloads.
-    plan.add(Fetched, [restarts.clone(), before]);
+    plan.add(Fetched, [restarts.clone(), before.clone()]);
     plan.add(ContainerRuntime, [Id::Fetch]);
-    plan.add(KubeletConfig, [restarts]);
+    // It claims directories in which a disk may be mounted first.
+    plan.add(KubeletConfig, [restarts, before]);
 }
 
 /// Installs programs and images.
