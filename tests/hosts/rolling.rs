@@ -92,6 +92,7 @@ pub(crate) fn machines_that_ask_for_a_reboot_get_one_in_turn() {
         assert_eq!(cordoned.trim(), "", "{}", host.name());
     }
     first.must("rm /run/reboot-required");
+    first.kubectl("--namespace kube-system rollout status deployment/coredns --timeout=60s");
     first.nodeinit("plan").exits(0).says(&["nothing to do"]);
 }
 
