@@ -103,7 +103,7 @@ test-containerd: build ## test installing containerd and reconfiguring Debian's,
 test-official: build ## test `make demo ARTIFACTS=official` with local replacements of the official servers (root; 5 minutes)
 	tests/lab/test-official.sh $(binary)
 
-test-guest: build ## test a single master in a virtual machine with its own kernel, cgroup v2 and swap; LAB_ACCEL=kvm uses KVM (root; 30 minutes)
+test-guest: build ## test a single master in a virtual machine with its own kernel, cgroup v2, modules, swap, clock, partitions, LVM and a reboot; LAB_ACCEL=kvm uses KVM (root; 30 minutes)
 	tests/lab/guest.sh $(binary)
 
 test-releases: build ## test a cluster of each supported release, or RELEASES="v1.36.4 ...", including its kubeadm (root; 45 minutes, builds included)

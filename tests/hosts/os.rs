@@ -257,6 +257,53 @@ pub(crate) fn each_machine_has_the_values_of_its_role_and_host() {
     }
 }
 
+pub(crate) fn the_disk_of_etcd_is_emptied_by_a_reset_and_used_again() {
+    let host = Host::with_images();
+    prepare(&host);
+    host.must("truncate -s 640M /var/tmp/os-disk; losetup -c /dev/loop7");
+    host.configure("os: {disks: [{device: /dev/loop7, mount: /var/lib/etcd}]}\n");
+    let lists = "mkdir -p /mnt; mount /dev/loop7 /mnt; ls /mnt; umount /mnt";
+    for _ in 0..2 {
+        host.up();
+        host.must("findmnt /var/lib/etcd && [ -d /var/lib/etcd/member ]");
+        host.nodeinit("plan").exits(0).says(&["nothing to do"]);
+        host.nodeinit("reset --yes").exits(0);
+        assert_eq!(host.must(lists).trim(), "lost+found");
+    }
+    host.must("losetup -d /dev/loop7");
+}
+
+/// A repository of one package, which apt reads from a directory.
+const REPOSITORY: &str = "set -e; mkdir -p /root/repo/own/DEBIAN; cd /root/repo
+    printf '%s\\n' 'Package: own' 'Version: 1' 'Architecture: all' 'Maintainer: test <test@example.org>' 'Description: test' >own/DEBIAN/control
+    dpkg-deb --build own own.deb >/dev/null
+    (cat own/DEBIAN/control; echo Filename: ./own.deb; echo Size: $(stat -c %s own.deb); echo SHA256: $(sha256sum own.deb | cut -d' ' -f1)) >Packages
+    echo 'deb [trusted=yes] file:/root/repo ./' >/etc/apt/sources.list";
+
+pub(crate) fn a_mirror_that_does_not_answer_is_named_and_dpkg_repaired() {
+    let host = Host::with_images();
+    let mirror = "http://10.77.0.99/debian";
+    // Nothing answers, not even with a refusal, as behind a firewall.
+    host.must(&format!(
+        "echo 'deb {mirror} bookworm main' >/etc/apt/sources.list; iptables -A OUTPUT -d 10.77.0.99 -j DROP"
+    ));
+    host.configure("os: {packages: {install: [own]}}\n");
+    let failed = host.nodeinit("up").exits(75);
+    failed.says(&[&format!("check that apt-get reaches its mirrors ({mirror})"), "apt-get -q -o=Acquire::Retries=1"]);
+    assert!(failed.seconds > 25.0, "it gave up before its deadline, after {:.1} s", failed.seconds);
+    host.must("iptables -D OUTPUT -d 10.77.0.99 -j DROP");
+
+    host.must(REPOSITORY);
+    // What dpkg leaves if it is killed.
+    host.must("touch /var/lib/dpkg/updates/0001");
+    assert!(host.run("apt-get -qy install own 2>&1").text().contains("dpkg --configure -a"));
+    host.nodeinit("phase run os-packages").exits(0);
+    host.must("dpkg-query --show own");
+    host.nodeinit("phase run os-packages").exits(0).says(&["nothing to do"]);
+    host.nodeinit("reset --yes").exits(0);
+    assert_ne!(host.run("dpkg-query --show own").code, 0, "reset left the package");
+}
+
 /// Changes values, leaves out others, and writes some that are refused before anything changes.
 fn changes_are_applied_and_mistakes_refused(host: &Host, ca: &str) {
     let changed = every_item(ca)

@@ -55,6 +55,47 @@ pub(crate) fn a_changed_flag_restarts_one_api_server_after_the_other() {
     assert_eq!(with_flag(&cluster, "--max-requests-inflight=402"), 3);
 }
 
+pub(crate) fn machines_that_ask_for_a_reboot_get_one_in_turn() {
+    let cluster = Cluster::with_images(3, 1);
+    cluster.up();
+    let (first, master, worker) = (cluster.first(), &cluster.masters[1], &cluster.workers[0]);
+    let boot = |host: &Host| host.must("cat /proc/sys/kernel/random/boot_id");
+    let before = [boot(first), boot(master), boot(worker)];
+    for host in [first, master, worker] {
+        host.must("touch /run/reboot-required");
+    }
+    first.nodeinit("plan").exits(0).says(&["nothing to do"]);
+
+    first.configure("os: {packages: {reboot: whenRequested}}\n");
+    let wanted = format!("{}: reboot, as its distribution asks for it", worker.name());
+    first.nodeinit("plan").exits(2).says(&[&wanted]);
+    let running = first.start("nodeinit up");
+    // The lab ends a host that reboots, and this boots it.
+    for host in [master, worker] {
+        let asks = format!(
+            "for _ in $(seq 240); do ping -qc1 -W1 {} >/dev/null || {{ sleep 3; exit 0; }}; sleep 0.5; done; exit 1",
+            host.address()
+        );
+        first.must(&asks);
+        host.boot();
+    }
+    let up = running.wait().exits(0);
+    up.says(&["the distribution of this machine asks for a reboot"]);
+    let text = up.text();
+    let at = |host: &Host| text.find(&format!("rebooting {}", host.name())).unwrap_or_else(|| panic!("{text}"));
+    assert!(at(master) < at(worker), "{text}");
+    assert_eq!(boot(first), before[0], "the leading master does not reboot itself");
+    for (host, before) in [master, worker].into_iter().zip(&before[1..]) {
+        assert_ne!(boot(host), *before, "{} was not rebooted", host.name());
+        ready(host, first);
+        let cordoned = first.kubectl(&format!("get node {} -o jsonpath={{.spec.unschedulable}}", host.name()));
+        assert_eq!(cordoned.trim(), "", "{}", host.name());
+    }
+    first.must("rm /run/reboot-required");
+    first.kubectl("--namespace kube-system rollout status deployment/coredns --timeout=60s");
+    first.nodeinit("plan").exits(0).says(&["nothing to do"]);
+}
+
 /// Writes a line for each call, after a hook has run as long as a check of the operator may.
 const HOOK: &str = "#!/bin/sh\necho \"$NODEINIT_HOOK $NODEINIT_MACHINE\" >>/root/hooks\nsleep 0.5\n";
 

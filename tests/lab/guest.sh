@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A single master in a virtual machine, with what the lab's hosts do not have: a kernel of its own (Debian's), cgroup v2, systemd's cgroup
-# driver, swap, modules and settings of its own. Prints what it shows: guest.sh BINARY
+# driver, swap, modules, disks, a clock and settings of its own, and reboots. Prints what it shows: guest.sh BINARY
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=lib.sh
@@ -25,7 +25,8 @@ make_disk() {
   rm -rf --one-file-system "$tree" "$work/made"
   cp -a "$root" "$tree"
   chroot_with_apt apt-get update -q
-  chroot_with_apt apt-get install -y -q --no-install-recommends linux-image-cloud-amd64 initramfs-tools udev
+  chroot_with_apt apt-get install -y -q --no-install-recommends linux-image-cloud-amd64 initramfs-tools udev \
+    chrony fdisk lvm2 mdadm tzdata xfsprogs
   rm -rf "$tree"/var/lib/apt/lists/* "$tree/etc/containerd"
   cp -L "$tree/vmlinuz" "$tree/initrd.img" "$work/"
   chroot "$tree" systemctl disable -q lab-cgroups.service lab-network.service
@@ -51,16 +52,27 @@ make_disk() {
 }
 
 boot() {
-  local port=16022
+  local port=16022 disk
   ssh=(ssh -i "$LAB_DIR/ssh_key" -o UserKnownHostsFile="$work/known_hosts" -o HostKeyAlias=guest -o StrictHostKeyChecking=yes -o LogLevel=ERROR
     -o BatchMode=yes -o ConnectTimeout=5 -o ServerAliveInterval=30 -o ServerAliveCountMax=10 -p $port root@127.0.0.1)
-  # Its disk is thrown away at the end. A /dev/kvm may be there and not work, so only LAB_ACCEL=kvm asks for it.
-  qemu-system-x86_64 -accel "${LAB_ACCEL:-tcg}" -cpu max -smp 2 -m $memory -nographic -no-reboot -serial "file:$work/console" -monitor none \
+  "$here/time-server.py" 123 8>&- &
+  time_server=$!
+  for disk in vdb vdc; do
+    rm -f "$work/$disk"
+    truncate -s 4G "$work/$disk"
+  done
+  # Its disks are thrown away at the end. A /dev/kvm may be there and not work, so only LAB_ACCEL=kvm asks for it.
+  qemu-system-x86_64 -accel "${LAB_ACCEL:-tcg}" -cpu max -smp 2 -m $memory -nographic -serial "file:$work/console" -monitor none \
     -kernel "$work/vmlinuz" -initrd "$work/initrd.img" -append 'root=/dev/vda rw console=ttyS0 net.ifnames=0 panic=1' \
-    -drive "file=$work/disk,format=raw,if=virtio,snapshot=on" -device virtio-rng-pci \
+    -drive "file=$work/disk,format=raw,if=virtio,snapshot=on" -drive "file=$work/vdb,format=raw,if=virtio" \
+    -drive "file=$work/vdc,format=raw,if=virtio" -device virtio-rng-pci \
     -nic "user,model=virtio-net-pci,hostfwd=tcp:127.0.0.1:$port-:22" </dev/null >"$LAB_DIR/log/qemu.log" 2>&1 8>&- &
   guest=$!
-  trap 'kill $guest 2>/dev/null; wait $guest 2>/dev/null || true' EXIT
+  trap 'kill $guest $time_server 2>/dev/null; wait $guest 2>/dev/null || true; rm -f "$work/vdb" "$work/vdc"' EXIT
+  answers
+}
+
+answers() {
   until "${ssh[@]}" true 2>/dev/null; do
     kill -0 $guest 2>/dev/null || { cat "$LAB_DIR/log/qemu.log" >&2; die "the guest ended: see $work/console"; }
     [ $SECONDS -lt $deadline ] || die "the guest did not boot: see $work/console"
@@ -71,12 +83,61 @@ boot() {
 # The lab's configuration, without what only the kernel of its hosts demands.
 configuration() {
   sed '/^# What the lab.s kernel demands/,/^# The hosts see/d' "$(release_dir)/cluster.yaml"
-  printf 'masters:\n- {name: guest, address: %s}\ncontrolPlane: {schedulable: true}\ncontainerRuntime: {manage: true}\nos: {swap: "off"}\n' $address
+  printf 'masters:\n- {name: guest, address: %s}\ncontrolPlane: {schedulable: true}\ncontainerRuntime: {manage: true}\n' $address
   # A processor that is emulated is a slow one.
   echo 'timeouts: {imageImport: 20m, kubelet: 20m, etcd: 20m, controlPlane: 20m, node: 20m}'
 }
 
-deadline=$((SECONDS + 1800))
+# The settings of `os` that concern the kernel, the clock and disks; $1 and $2 change.
+settings() {
+  cat <<END
+os:
+  swap: "off"
+  timezone: $1
+  sysctls: {vm.max_map_count: "$2"}
+  modules: [ip_vs]
+  timeServers: [10.0.2.2]
+  disks:
+  - {device: /dev/vdb, partitions: [{size: 2G, mount: /var/lib/etcd}, {volumeGroup: data}]}
+  - {device: /dev/vdc, volumeGroup: data}
+  volumeGroups:
+  - name: data
+    volumes:
+    - {name: logs, size: 1G, mount: /data/logs, filesystem: xfs}
+    - {name: rest, mount: /data}
+END
+}
+
+# Runs only the steps of these settings: the pods of a cluster are too slow for an emulated processor.
+apply() {
+  settings "$@" | "${ssh[@]}" 'cat >/etc/nodeinit/conf.d/50-os.yaml'
+  "${ssh[@]}" 'for step in os-prepare os-locale os-time os-disks; do nodeinit phase run $step; done'
+}
+
+# Compares the settings with what the system's own programs say.
+is_set() {
+  "${ssh[@]}" bash -es "$@" <<'END'
+is() { [ "$2" = "$3" ] || { echo "$1: $2, not $3" >&2; exit 1; }; }
+is sysctl "$(sysctl -n vm.max_map_count)" "$2"
+lsmod | grep -q '^ip_vs '
+lsmod | grep -q '^br_netfilter'
+is swap "$(swapon --noheadings)" ""
+is "time zone" "$(timedatectl show --property=Timezone --value)" "$1"
+is servers "$(chronyc -n -c sources | cut -d, -f3 | xargs)" 10.0.2.2
+chronyc waitsync 60 1 0 1 >/dev/null
+is clock "$(timedatectl show --property=NTPSynchronized --value)" yes
+is partitions "$(lsblk -nro NAME,TYPE /dev/vdb | awk '$2 == "part" {print $1}' | xargs)" "vdb1 vdb2"
+is "physical volumes" "$(pvs --noheadings --options pv_name --select vg_name=data | xargs)" "/dev/vdb2 /dev/vdc"
+is volumes "$(lvs --noheadings --options lv_name,lv_size --units g data | xargs)" "logs 1.00g rest 4.99g"
+is mounts "$(for mount in /var/lib/etcd /data /data/logs; do findmnt -rno FSTYPE,SOURCE "$mount"; done | xargs)" \
+  "ext4 /dev/vdb1 ext4 /dev/mapper/data-rest xfs /dev/mapper/data-logs"
+is fstab "$(grep -c '^UUID=.*,nofail' /etc/fstab)" 3
+nodeinit plan --output json >/tmp/plan || [ $? = 2 ]
+if grep '"step":"os-' /tmp/plan; then exit 1; fi
+END
+}
+
+deadline=$((SECONDS + 3000))
 key=$(cat "${BASH_SOURCE[0]}" "$(release_dir)/images.done" "$LAB_DIR/ssh_key.pub" | sha256sum)
 if [ "$(cat "$work/made" 2>/dev/null)" != "$key" ]; then
   progress "making the guest's disk" make_disk
@@ -94,15 +155,76 @@ echo "kernel $(uname -r), $(stat -fc %T /sys/fs/cgroup), swap $(swapon --noheadi
 [ "$(stat -fc %T /sys/fs/cgroup)" = cgroup2fs ]
 if lsmod | grep -q '^br_netfilter'; then exit 1; fi
 END
+echo 'lab: a disk with data is never formatted'
+"${ssh[@]}" bash -es <<'END'
+mkdir -p /etc/nodeinit/conf.d
+device() { # NAME: a device of 320 MiB, the least for XFS
+  truncate -s 320M "/var/tmp/$1"
+  losetup --find --show "/var/tmp/$1"
+}
+declare -A devices
+for kind in ext4 xfs lvm raid table swap; do devices[$kind]=$(device $kind); done
+mkfs.ext4 -q "${devices[ext4]}"
+mkfs.xfs -q "${devices[xfs]}"
+pvcreate -q "${devices[lvm]}"
+mdadm --quiet --create /dev/md9 --level=1 --raid-devices=2 --run --metadata=1.2 "${devices[raid]}" missing </dev/null
+mdadm --quiet --stop /dev/md9
+echo 'label: gpt' | sfdisk --quiet "${devices[table]}"
+mkswap -q "${devices[swap]}"
+for kind in "${!devices[@]}"; do
+  device=${devices[$kind]}
+  before=$(head -c 8M "$device" | sha256sum)
+  for use in 'mount: /refused' 'partitions: [{mount: /refused}]' 'volumeGroup: refused'; do
+    printf 'os:\n  disks: [{device: %s, %s}]\n' "$device" "$use" >/etc/nodeinit/conf.d/50-os.yaml
+    case $use in volumeGroup*) echo '  volumeGroups: [{name: refused, volumes: [{name: a, mount: /refused}]}]' >>/etc/nodeinit/conf.d/50-os.yaml ;; esac
+    if nodeinit phase run os-disks >/tmp/refused 2>&1; then echo "a device with $kind was not refused for $use" >&2; exit 1; fi
+    grep -q "$device is not empty: it has" /tmp/refused || { cat /tmp/refused >&2; exit 1; }
+  done
+  [ "$before" = "$(head -c 8M "$device" | sha256sum)" ]
+  losetup --detach "$device"
+done
+if grep refused /etc/fstab; then exit 1; fi
+rm /etc/nodeinit/conf.d/50-os.yaml
+echo '/swapfile none swap defaults 0 0' >>/etc/fstab
+systemctl daemon-reload
+cp /etc/fstab /etc/chrony/chrony.conf /root/
+cat >/root/state <<'STATE'
+readlink -f /etc/localtime; sysctl vm.max_map_count; swapon --noheadings --show=NAME; findmnt -rno TARGET /data /var/lib/etcd || true
+cmp /etc/fstab /root/fstab; cmp /etc/chrony/chrony.conf /root/chrony.conf; cat /etc/modules-load.d/* /etc/sysctl.d/*
+STATE
+sh /root/state >/root/before
+END
+apply Europe/Amsterdam 262145
+is_set Europe/Amsterdam 262145
+echo 'lab: the kernel, the clock and disks are set up'
+apply Etc/UTC 262146
+is_set Etc/UTC 262146
+boot_id=$("${ssh[@]}" cat /proc/sys/kernel/random/boot_id)
+"${ssh[@]}" systemctl reboot || true
+sleep 5
+until [ "$("${ssh[@]}" cat /proc/sys/kernel/random/boot_id 2>/dev/null || echo "$boot_id")" != "$boot_id" ]; do
+  [ $SECONDS -lt $deadline ] || die "the guest did not boot again: see $work/console"
+  sleep 1
+done
+is_set Etc/UTC 262146
+echo 'lab: all of this is there after a reboot'
+"${ssh[@]}" bash -es <<'END'
+nodeinit reset --yes >/dev/null
+sh /root/state >/root/after
+diff /root/before /root/after
+END
+echo 'lab: reset restored what was there before'
+
+settings Europe/Amsterdam 262145 | "${ssh[@]}" 'cat >/etc/nodeinit/conf.d/50-os.yaml'
 begun=$SECONDS
 "${ssh[@]}" nodeinit up
 echo "lab: nodeinit up took $((SECONDS - begun)) s"
+is_set Europe/Amsterdam 262145
 "${ssh[@]}" bash -es <<'END'
 export KUBECONFIG=/etc/kubernetes/admin.conf
+[ -d /var/lib/etcd/member ]
 grep -q 'cgroupDriver: systemd' /var/lib/kubelet/config.yaml
 [ -d /sys/fs/cgroup/kubepods.slice ]
-lsmod | grep -q '^br_netfilter'
-[ -z "$(swapon --noheadings)" ]
 ctr -n k8s.io images import /opt/lab/images/tools.tar >/dev/null
 kubectl apply -f /root/pods.yaml >/dev/null
 kubectl rollout status daemonset/echo --timeout=300s
@@ -116,5 +238,7 @@ kubectl logs "$pod" >/dev/null
 kubectl get nodes -o wide
 nodeinit plan
 nodeinit reset --yes >/dev/null
+mount /dev/vdb1 /mnt
+[ "$(ls /mnt)" = lost+found ] || { echo "etcd's disk has $(ls /mnt)" >&2; exit 1; }
 END
 echo "lab: a pod runs on the guest's own kernel with cgroup v2, and is reached by its Service"

@@ -43,5 +43,8 @@ pub use crate::{
     model::Swap,
     model::Taint,
     model::Timeouts,
-    model::{Disk, Dns, Filesystem, HostName, Hosts, Ipv6, Logs, Messages, OsFile, OsUnit, OsUser, Packages, Updates},
+    model::{
+        Disk, Dns, Filesystem, HostName, Hosts, Ipv6, Logs, Messages, OsFile, OsUnit, OsUser, Packages, Partition,
+        Reboot, Updates, Volume, VolumeGroup,
+    },
 };

@@ -36,8 +36,12 @@ fn every_key_is_in_the_example() {
 
 /// Returns the keys that neither text contains, each with an example.
 fn missing(layers: &dyn Fn(String) -> Vec<Layer>) -> Vec<(String, String)> {
-    let texts = [FULL.to_owned(), with_alternatives()];
-    let all = texts.map(|text| load(&layers(text)).unwrap_or_else(|p| panic!("{p}")).json());
+    // A disk has one use.
+    let uses =
+        ["volumeGroup: vg", "partitions: [{size: 1G, mount: /a, filesystem: xfs}]", "partitions: [{volumeGroup: vg}]"];
+    let disks = uses.map(|wanted| FULL.replace("mount: /data, filesystem: xfs}", &format!("{wanted}}}")));
+    let texts = disks.into_iter().chain([FULL.to_owned(), with_alternatives()]);
+    let all: Vec<_> = texts.map(|text| load(&layers(text)).unwrap_or_else(|p| panic!("{p}")).json()).collect();
     let mut missing = Vec::new();
     leaves("", CLUSTER, &mut |path, field| {
         let mut origins = all.iter().flat_map(|json| json["origins"].as_object().into_iter().flatten());

@@ -72,6 +72,22 @@ fn wrong_values_name_the_key_and_the_fix() {
         ("units: [{name: ssh.service, enabled: false}]", "os.units[0].name: the machine"),
         ("disks: [{device: /dev/vdb, mount: /home}]", "os.disks[0].mount: a disk there would hide"),
         ("disks: [{device: /dev/vdb, mount: /data/}]", "os.disks[0].mount: not a plain path"),
+        ("disks: [{device: /dev/vdb}]", "os.disks[0]: needs one of `mount`, `partitions` and `volumeGroup`"),
+        ("disks: [{device: /dev/vdb, mount: /a, volumeGroup: vg}]", "os.disks[0]: needs one of"),
+        ("disks: [{device: /dev/vdb, volumeGroup: vg}]", "os.disks[0].volumeGroup: not in `os.volumeGroups`"),
+        ("disks: [{device: /dev/vdb, partitions: [{size: 1G}]}]", "os.disks[0].partitions[0]: needs either `mount`"),
+        (
+            "disks: [{device: /dev/vdb, partitions: [{mount: /a}, {mount: /b}]}]",
+            "partitions[0]: needs a size: only the last one",
+        ),
+        (
+            "disks: [{device: /dev/vdb, partitions: [{size: 1G, mount: /a}, {mount: /a}]}]",
+            "partitions[1].mount: /a is already set",
+        ),
+        (
+            "disks: [{device: /dev/vdb, mount: /a}], volumeGroups: [{name: vg}]",
+            "os.volumeGroups[0].name: no disk and no partition",
+        ),
         ("files: [{path: /a}]", "os.files[0]: needs either `content` or `source`"),
         ("files: [{path: /a, content: x, source: /b}]", "os.files[0]: needs either `content` or `source`"),
         ("files: [{path: /a, source: \"https://x/y\"}]", "`source` and `sha256` need each other"),

@@ -127,6 +127,8 @@ pub enum StepId {
     RemoveImages,
     /// `restore-containerd`.
     RestoreContainerd,
+    /// `remove-data`.
+    RemoveData,
     /// `remove-files`.
     RemoveFiles,
     /// `forget`: the journal.
@@ -205,6 +207,7 @@ impl StepId {
             Self::RestoreBastion => "restore-bastion",
             Self::RemoveImages => "remove-images",
             Self::RestoreContainerd => "restore-containerd",
+            Self::RemoveData => "remove-data",
             Self::RemoveFiles => "remove-files",
             Self::Forget => "forget",
         };

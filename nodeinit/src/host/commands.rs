@@ -3,7 +3,7 @@
 use nodeinit_base::DETAIL;
 use std::{
     fmt, io,
-    process::Stdio,
+    process::{ExitStatus, Stdio},
     time::{Duration, Instant},
 };
 use tokio::{io::AsyncWriteExt, process::Command};
@@ -33,7 +33,7 @@ pub enum CommandError {
         /// The program and its arguments.
         command: String,
         /// Exit code or signal.
-        status: String,
+        status: ExitStatus,
         /// The end of its standard error.
         stderr: String,
     },
@@ -48,6 +48,15 @@ pub enum CommandError {
 }
 
 impl CommandError {
+    /// The exit code, if there is one.
+    #[must_use]
+    pub fn code(&self) -> Option<i32> {
+        match self {
+            Self::Failed { status, .. } => status.code(),
+            Self::Start { .. } | Self::TimedOut { .. } => None,
+        }
+    }
+
     /// Whether the program is not installed.
     #[must_use]
     pub fn is_missing(&self) -> bool {
@@ -130,7 +139,7 @@ impl Commands {
         let stderr = String::from_utf8_lossy(&output.stderr);
         let tail: Vec<&str> = stderr.trim().lines().rev().take(5).collect();
         let stderr = tail.into_iter().rev().collect::<Vec<_>>().join("; ");
-        Err(CommandError::Failed { command, status: output.status.to_string(), stderr })
+        Err(CommandError::Failed { command, status: output.status, stderr })
     }
 }
 
@@ -145,7 +154,7 @@ mod tests {
         assert_eq!(commands.run(&["echo", "hello"], second).await.unwrap(), "hello\n");
         assert_eq!(commands.run_with_input(&["cat"], b"secret", second).await.unwrap(), "secret");
         let error = commands.run(&["sh", "-c", "echo no room >&2; exit 3"], second).await.unwrap_err();
-        assert!(error.to_string().contains("exit status: 3: no room"), "{error}");
+        assert!(error.to_string().contains("exit status: 3: no room") && error.code() == Some(3), "{error}");
         assert!(commands.run(&["/no/such/program"], second).await.unwrap_err().is_missing());
         let error = commands.run(&["sleep", "9"], Duration::from_millis(50)).await.unwrap_err();
         assert!(matches!(error, CommandError::TimedOut { .. }));

@@ -1,6 +1,6 @@
 //! Debian and Ubuntu.
 
-use super::{Distribution, PackageManager};
+use super::{CHRONY, CHRONY_FILES, Distribution, PackageManager, SSHD_UNITS};
 
 /// How long apt waits for the lock of dpkg, in seconds.
 const LOCK: &str = "-o=DPkg::Lock::Timeout=300";
@@ -10,8 +10,8 @@ pub(super) static DEBIAN: Distribution = Distribution {
     locale: "/etc/default/locale",
     locale_list: Some("/etc/locale.gen"),
     keymap: ("/etc/default/keyboard", "XKBLAYOUT", "keyboard-setup.service"),
-    sshd: "ssh.service",
-    chrony: ("/etc/chrony/chrony.conf", "chrony.service"),
+    sshd: SSHD_UNITS[0],
+    chrony: (CHRONY_FILES[0], CHRONY[0]),
     trust: ("/usr/local/share/ca-certificates", "crt", "update-ca-certificates"),
     packages: Some(PackageManager {
         program: "apt-get",
@@ -58,5 +58,11 @@ pub(super) static DEBIAN: Distribution = Distribution {
         remove: &["dpkg", "--remove"],
         query: &["dpkg-query", "--show", "--showformat=${db:Status-Status} "],
         sources: &["/etc/apt/sources.list", "/etc/apt/sources.list.d"],
+        success: &[],
+        again: &[],
+        repair: Some((
+            "dpkg --configure -a",
+            &["env", "DEBIAN_FRONTEND=noninteractive", "dpkg", "--force-confold", "--configure", "-a"],
+        )),
     }),
 };

@@ -1,14 +1,14 @@
 //! Flatcar Container Linux: no package manager, `/usr` is read-only.
 
-use super::Distribution;
+use super::{CHRONY, CHRONY_FILES, Distribution, SSHD_UNITS};
 
 pub(super) static FLATCAR: Distribution = Distribution {
     ids: &["flatcar", "coreos"],
     locale: "/etc/locale.conf",
     locale_list: None,
     keymap: ("/etc/vconsole.conf", "KEYMAP", "systemd-vconsole-setup.service"),
-    sshd: "sshd.service",
-    chrony: ("/etc/chrony/chrony.conf", "chronyd.service"),
+    sshd: SSHD_UNITS[1],
+    chrony: (CHRONY_FILES[0], CHRONY[1]),
     trust: ("/etc/ssl/certs", "pem", "update-ca-certificates"),
     packages: None,
 };

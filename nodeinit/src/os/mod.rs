@@ -47,7 +47,26 @@ pub struct PackageManager {
     pub query: &'static [&'static str],
     /// Where the mirrors are configured.
     pub sources: &'static [&'static str],
+    /// Exit codes that also mean success.
+    pub success: &'static [i32],
+    /// Exit codes after which the same command has more to do.
+    pub again: &'static [i32],
+    /// What it prints if an earlier run was interrupted, and the command that repairs this.
+    pub repair: Option<(&'static str, &'static [&'static str])>,
 }
+
+/// The unit of sshd: Debian's and the others' name.
+pub const SSHD_UNITS: [&str; 2] = ["ssh.service", "sshd.service"];
+
+/// The unit of chrony: Debian's and the others' name.
+pub const CHRONY: [&str; 2] = ["chrony.service", "chronyd.service"];
+
+/// Its configuration: Debian's and the others' path.
+pub const CHRONY_FILES: [&str; 2] = ["/etc/chrony/chrony.conf", "/etc/chrony.conf"];
+
+/// A command of sh that succeeds if the distribution asks for a reboot: a file of Debian, or a program of Red Hat (exit code 1) or SUSE (102).
+pub const ASKS_FOR_REBOOT: &str = "[ -e /run/reboot-required ] || { command -v needs-restarting >/dev/null && { needs-restarting -r >/dev/null 2>&1; [ $? = 1 ]; }; } || \
+     { command -v zypper >/dev/null && { zypper -q needs-rebooting >/dev/null 2>&1; [ $? = 102 ]; }; }";
 
 /// All distributions; the first is the default.
 const ALL: [&Distribution; 4] = [&debian::DEBIAN, &rhel::RHEL, &suse::SUSE, &flatcar::FLATCAR];
@@ -73,6 +92,36 @@ pub fn distribution(files: &Files) -> Result<&'static Distribution, FileError> {
 mod tests {
     use super::*;
     use crate::host::files::NewFile;
+
+    #[tokio::test]
+    async fn a_distribution_asks_for_a_reboot() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = Files::under(dir.path());
+        let mark = dir.path().join("reboot-required");
+        let bin = dir.path().join("bin");
+        files.make_directory(std::path::Path::new("/bin"), 0o755).unwrap();
+        let asks = async || {
+            let command = ASKS_FOR_REBOOT.replace("/run/reboot-required", &mark.display().to_string());
+            let command = format!("PATH={}; if {command}; then echo yes; fi", bin.display());
+            let limit = std::time::Duration::from_secs(10);
+            crate::host::commands::Commands::default().run(&["/bin/sh", "-c", &command], limit).await.unwrap()
+                == "yes\n"
+        };
+        assert!(!asks().await);
+        for (program, codes) in [("needs-restarting", [0, 1]), ("zypper", [0, 102])] {
+            for (code, expected) in codes.into_iter().zip([false, true]) {
+                let script = NewFile {
+                    mode: 0o755,
+                    ..NewFile::public(format!("/bin/{program}"), format!("#!/bin/sh\nexit {code}\n"))
+                };
+                files.write(&[script]).unwrap();
+                assert_eq!(asks().await, expected, "{program} {code}");
+            }
+            files.remove_file(format!("/bin/{program}")).unwrap();
+        }
+        files.write(&[NewFile::public("/reboot-required", "")]).unwrap();
+        assert!(asks().await);
+    }
 
     #[test]
     fn a_distribution_is_found_by_its_id_or_its_relatives() {

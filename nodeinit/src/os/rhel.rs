@@ -1,14 +1,14 @@
 //! Red Hat Enterprise Linux, Fedora, and distributions built from them.
 
-use super::{Distribution, PackageManager};
+use super::{CHRONY, CHRONY_FILES, Distribution, PackageManager, SSHD_UNITS};
 
 pub(super) static RHEL: Distribution = Distribution {
     ids: &["rhel", "fedora", "centos", "rocky", "almalinux", "ol"],
     locale: "/etc/locale.conf",
     locale_list: None,
     keymap: ("/etc/vconsole.conf", "KEYMAP", "systemd-vconsole-setup.service"),
-    sshd: "sshd.service",
-    chrony: ("/etc/chrony.conf", "chronyd.service"),
+    sshd: SSHD_UNITS[1],
+    chrony: (CHRONY_FILES[1], CHRONY[1]),
     trust: ("/etc/pki/ca-trust/source/anchors", "pem", "update-ca-trust"),
     // dnf waits for its lock.
     packages: Some(PackageManager {
@@ -27,5 +27,8 @@ pub(super) static RHEL: Distribution = Distribution {
         remove: &["rpm", "--erase"],
         query: &["rpm", "--query", "--queryformat=installed\n"],
         sources: &["/etc/yum.repos.d"],
+        success: &[],
+        again: &[],
+        repair: None,
     }),
 };

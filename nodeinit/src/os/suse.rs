@@ -1,14 +1,14 @@
 //! SUSE Linux Enterprise and openSUSE.
 
-use super::{Distribution, PackageManager};
+use super::{CHRONY, CHRONY_FILES, Distribution, PackageManager, SSHD_UNITS};
 
 pub(super) static SUSE: Distribution = Distribution {
     ids: &["suse", "sles", "opensuse", "opensuse-leap", "opensuse-tumbleweed"],
     locale: "/etc/locale.conf",
     locale_list: None,
     keymap: ("/etc/vconsole.conf", "KEYMAP", "systemd-vconsole-setup.service"),
-    sshd: "sshd.service",
-    chrony: ("/etc/chrony.conf", "chronyd.service"),
+    sshd: SSHD_UNITS[1],
+    chrony: (CHRONY_FILES[1], CHRONY[1]),
     trust: ("/etc/pki/trust/anchors", "pem", "update-ca-certificates"),
     // zypper waits for its lock as long as this variable says.
     packages: Some(PackageManager {
@@ -20,5 +20,9 @@ pub(super) static SUSE: Distribution = Distribution {
         remove: &["rpm", "--erase"],
         query: &["rpm", "--query", "--queryformat=installed\n"],
         sources: &["/etc/zypp/repos.d"],
+        // zypper(8): a reboot is needed; zypper was updated itself, and the rest is left.
+        success: &[102],
+        again: &[103],
+        repair: None,
     }),
 };

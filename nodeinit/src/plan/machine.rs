@@ -25,9 +25,10 @@ pub(super) fn prepare(plan: &mut PlanBuilder, begin: Option<Begin>) {
     }
     let before = plan.add_chain(os::steps().into_iter().map(|step| step as Box<dyn Step>), Id::Preflight);
     // Name servers, proxies and CAs are set before downloads.
-    plan.add(Fetched, [restarts.clone(), before]);
+    plan.add(Fetched, [restarts.clone(), before.clone()]);
     plan.add(ContainerRuntime, [Id::Fetch]);
-    plan.add(KubeletConfig, [restarts]);
+    // It claims directories in which a disk may be mounted first.
+    plan.add(KubeletConfig, [restarts, before]);
 }
 
 /// Installs programs and images.
@@ -44,9 +45,7 @@ pub(super) fn install(plan: &mut PlanBuilder, cluster: &Cluster, role: Role) {
 
 /// Starts the kubelet, which needs no image. The step `credentials` writes its kubeconfig.
 pub(super) fn kubelet(plan: &mut PlanBuilder, credentials: Id) {
-    let mut after = vec![Id::KubeletConfig, Id::KubeletBinary, credentials];
-    after.extend(os::steps().iter().map(|step| step.id()));
-    after.push(Id::Containerd);
-    plan.add(KubeletService, after);
+    // containerd waits for the steps that prepare the operating system.
+    plan.add(KubeletService, [Id::KubeletConfig, Id::KubeletBinary, credentials, Id::Containerd]);
     plan.add(KubeletHealthy, [Id::Kubelet]);
 }

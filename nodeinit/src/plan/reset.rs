@@ -11,7 +11,7 @@ use crate::{
         etcd::leave::Leave,
         images::RemoveImages,
         os::RestoreOs,
-        reset::{RemoveFiles, RemoveJournal, RemoveNetwork, RemovePods, StopKubelet, Unmount},
+        reset::{RemoveData, RemoveFiles, RemoveJournal, RemoveNetwork, RemovePods, StopKubelet, Unmount},
     },
 };
 
@@ -27,11 +27,13 @@ pub fn plan(force: bool, remove_aside: bool) -> Result<Plan, PlanError> {
     plan.add(RemovePods, [Id::StopKubelet]);
     plan.add(Unmount, [Id::RemovePods]);
     plan.add(RemoveNetwork, [Id::Unmount]);
-    plan.add(RestoreOs, [Id::RemoveNetwork]);
-    plan.add(bastion::Restore, [Id::RestoreKernel]);
     plan.add(RemoveImages, [Id::RemovePods]);
     plan.add(RestoreContainerd, [Id::RemoveImages, Id::Unmount]);
-    plan.add(RemoveFiles { remove_aside }, [Id::RestoreBastion, Id::RestoreContainerd]);
+    // It unmounts disks, on which data may be.
+    plan.add(RemoveData { remove_aside }, [Id::RemoveNetwork, Id::RestoreContainerd]);
+    plan.add(RestoreOs, [Id::RemoveData]);
+    plan.add(bastion::Restore, [Id::RestoreKernel]);
+    plan.add(RemoveFiles, [Id::RestoreBastion]);
     plan.add(RemoveJournal, [Id::RemoveFiles]);
     plan.build()
 }

@@ -265,12 +265,16 @@ fn refused(archive: &str, error: CommandError) -> StepError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::{os::unix::process::ExitStatusExt, process::ExitStatus};
 
     #[test]
     fn the_error_of_containerd_decides_the_hint() {
         let failure = |stderr: &str| {
-            let error =
-                CommandError::Failed { command: "ctr".into(), status: "exit status: 1".into(), stderr: stderr.into() };
+            let error = CommandError::Failed {
+                command: "ctr".into(),
+                status: ExitStatus::from_raw(1 << 8),
+                stderr: stderr.into(),
+            };
             refused("/a.tar", error)
         };
         assert_eq!(failure("ctr: write /x: no space left on device: unknown").exit, Exit::TryAgain);

@@ -28,6 +28,7 @@ pub mod rollout;
 pub mod rollout_begin;
 mod source;
 pub mod static_pods;
+mod sysctls;
 pub mod tokens;
 mod undo;
 pub mod upgrade;

@@ -47,7 +47,8 @@ pub use join::Join;
 pub use machines::{Machine, MachineSsh, Node, Role};
 pub use network::Network;
 pub use os::{
-    Disk, Dns, Filesystem, HostName, Hosts, Ipv6, Logs, Messages, Os, OsFile, OsUnit, OsUser, Packages, Swap, Updates,
+    Disk, Dns, Filesystem, HostName, Hosts, Ipv6, Logs, Messages, Os, OsFile, OsUnit, OsUser, Packages, Partition,
+    Reboot, Swap, Updates, Volume, VolumeGroup,
 };
 pub use roles::{RoleSettings, Roles};
 pub use rollout::{Hooks, Rollout};

@@ -5,11 +5,11 @@ use crate::{
     context::{Context, blocking},
     engine::{
         error::StepError,
-        journal::Record,
         step::{State, Step},
         step_id::StepId,
     },
     host::{files::NewFile, kernel},
+    steps::sysctls::{self, Change},
 };
 use async_trait::async_trait;
 
@@ -21,7 +21,7 @@ pub struct Forwarding;
 
 /// Returns the kernel parameters. A router ignores the router advertisements of others, and would lose the default route that it has from
 /// them, unless that is requested.
-fn sysctls(cx: &Context) -> Result<Vec<(String, &'static str)>, StepError> {
+fn wanted(cx: &Context) -> Result<Vec<(String, &'static str)>, StepError> {
     if section(cx)?.network.addr().is_ipv4() {
         return Ok(vec![("net.ipv4.ip_forward".to_owned(), "1")]);
     }
@@ -36,26 +36,16 @@ fn file(sysctls: &[(String, &str)]) -> NewFile {
     NewFile::public(FILE, format!("# Written by nodeinit for a bastion.\n{lines}"))
 }
 
-/// Returns the parameters that differ, with their present values.
-fn differing(cx: &Context) -> Result<Vec<(String, String, &'static str)>, StepError> {
+/// Returns the parameters that differ.
+fn differing(cx: &Context) -> Result<Vec<Change>, StepError> {
     let mut found = Vec::new();
-    for (key, value) in sysctls(cx)? {
+    for (key, value) in wanted(cx)? {
         match kernel::sysctl(&cx.files, &key)? {
             Some(now) if now == value => {}
-            now => found.push((key, now.unwrap_or_default(), value)),
+            now => found.push(Change { key, before: now.unwrap_or_default(), value: value.to_owned() }),
         }
     }
     Ok(found)
-}
-
-fn set(cx: &Context) -> Result<(), StepError> {
-    let changes = differing(cx)?;
-    let record = |(key, before, _): &(String, String, _)| Record::Sysctl { key: key.clone(), before: before.clone() };
-    cx.journal.intend(changes.iter().map(record).collect())?;
-    for (key, _, value) in changes {
-        kernel::set_sysctl(&cx.files, &key, value)?;
-    }
-    Ok(())
 }
 
 #[async_trait(?Send)]
@@ -69,15 +59,16 @@ impl Step for Forwarding {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        let mut changes = cx.differing(&[file(&sysctls(cx)?)])?;
-        changes.extend(differing(cx)?.iter().map(|(key, now, value)| format!("set {key} from {now} to {value}")));
+        let mut changes = cx.differing(&[file(&wanted(cx)?)])?;
+        let found = differing(cx)?;
+        changes.extend(found.iter().map(|Change { key, before, value }| format!("set {key} from {before} to {value}")));
         Ok(State::of(changes))
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        cx.place(vec![file(&sysctls(cx)?)]).await?;
+        cx.place(vec![file(&wanted(cx)?)]).await?;
         let cx = cx.clone();
-        blocking(move || set(&cx)).await
+        blocking(move || sysctls::set(&cx, &differing(&cx)?)).await
     }
 }
 

@@ -13,6 +13,7 @@ use crate::{
         step_id::StepId,
     },
     host::systemd,
+    os::SSHD_UNITS,
     render::{bastion::TABLE, paths},
     steps::undo,
 };
@@ -56,7 +57,7 @@ impl Step for Restore {
         }
         if has_sshd(cx)? {
             undo::undo(cx, &self.id(), &[paths::BASTION_SSHD.into()])?;
-            let unit = systemd::first_known(&cx.commands, &sshd::UNITS).await?;
+            let unit = systemd::first_known(&cx.commands, &SSHD_UNITS).await?;
             systemd::reload_if_active(&cx.commands, unit).await?;
         }
         Ok(cx.files.remove_file(sshd::LOADED)?)

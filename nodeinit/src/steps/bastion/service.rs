@@ -12,6 +12,7 @@ use crate::{
         files::{Files, NewFile},
         systemd,
     },
+    os::{CHRONY, CHRONY_FILES},
     steps::{kubelet::reason_to_restart, undo},
 };
 use async_trait::async_trait;
@@ -23,12 +24,6 @@ const DNSMASQ: &str = "dnsmasq.service";
 
 /// Exists while systemd-resolved runs.
 const RESOLVED_RUNS: &str = "/run/systemd/resolve/resolv.conf";
-
-/// The unit of chrony: Debian's and the others' name.
-const CHRONY: [&str; 2] = ["chrony.service", "chronyd.service"];
-
-/// Its configuration: Debian's and the others' path.
-const CHRONY_FILES: [&str; 2] = ["/etc/chrony/chrony.conf", "/etc/chrony.conf"];
 
 /// Steps `bastion-dns` and `bastion-ntp`: a drop-in lets a service answer the private network.
 pub struct Serve {

@@ -11,6 +11,7 @@ use crate::{
         files::{FileError, Files, NewFile},
         systemd,
     },
+    os::SSHD_UNITS,
     render::{bastion::SSHD, paths},
     steps::{kubelet::reason_to_restart, undo},
 };
@@ -19,9 +20,6 @@ use nodeinit_base::sha256_hex;
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
 pub(super) const ID: StepId = StepId::Bastion("bastion-sshd");
-
-/// The names of the unit: Debian's and the others'.
-pub(super) const UNITS: [&str; 2] = ["ssh.service", "sshd.service"];
 
 /// Shows which drop-in the running server has read.
 pub(super) const LOADED: &str = "/run/nodeinit-bastion-sshd";
@@ -143,7 +141,7 @@ async fn is_loaded(cx: &Context) -> Result<bool, StepError> {
     if cx.files.read_text(LOADED)?.is_some_and(|digest| digest == sha256_hex(SSHD.as_bytes())) {
         return Ok(true);
     }
-    let unit = systemd::first_known(&cx.commands, &UNITS).await?;
+    let unit = systemd::first_known(&cx.commands, &SSHD_UNITS).await?;
     let since = systemd::unit(&cx.commands, unit).await?.since;
     Ok(reason_to_restart(cx, unit, since, [&drop_in().path]).is_none())
 }
@@ -187,7 +185,7 @@ impl Step for Harden {
                         options that contradict it from `os.sshd` and from files that are read earlier";
             return Err(StepError::new(what).exit(Exit::Unfit).hint(hint));
         }
-        let unit = systemd::first_known(&cx.commands, &UNITS).await?;
+        let unit = systemd::first_known(&cx.commands, &SSHD_UNITS).await?;
         systemd::reload_if_active(&cx.commands, unit).await?;
         let cx = cx.clone();
         // Not a file of the journal: it is gone after a boot.

@@ -7,6 +7,7 @@ mod depot;
 mod fleet;
 mod key;
 mod payload;
+mod reboot;
 mod remote;
 
 /// The server of nodeinit-ssh's own tests.
@@ -82,6 +83,8 @@ pub struct Host {
     turn: RefCell<Option<Turn>>,
     /// The connection of the look that found work, which the work goes on with.
     looked: RefCell<Option<(Remote, OwnedSemaphorePermit)>>,
+    /// Whether this run has rebooted it.
+    rebooted: Cell<bool>,
     /// The wait for another run there. It goes on when the connection breaks.
     locked: Mutex<LockWait>,
 }
@@ -135,6 +138,7 @@ fn all(cluster: &Cluster, own: &str, fleet: &Rc<Fleet>, work: Work) -> Vec<Host>
             turn: RefCell::default(),
             fleet: fleet.clone(),
             looked: RefCell::default(),
+            rebooted: Cell::new(false),
             locked: Mutex::new(LockWait::new(&machine.name, run_limit(&cluster.timeouts))),
         })
         .collect()
@@ -314,6 +318,11 @@ impl Host {
             // With its former configuration, it cannot tell that nothing is to be done.
             planned = remote.plan(program, None, &payload::releases(cx), None).await?.filter(|all| !all.is_empty());
         }
+        if let Some(changes) = &mut planned
+            && self.is_to_reboot(cx, &remote).await?
+        {
+            changes.push(format!("{}: reboot, as its distribution asks for it", self.machine.name));
+        }
         let state = match planned {
             Some(changes) if self.work != Work::Stage || changes.is_empty() => State::of(changes),
             Some(_) => State::needed(self.title()),
@@ -332,7 +341,12 @@ impl Host {
         };
         let _place = self.place().await;
         let mut reconnects = Reconnects::new(&self.machine.name);
-        while let Ended::Lost(error) = self.attempt(cx, &config).await? {
+        loop {
+            let error = match self.attempt(cx, &config).await? {
+                Ended::Well => return Ok(()),
+                Ended::Rebooted => continue,
+                Ended::Lost(error) => error,
+            };
             let note = reconnects.count(&error).map_err(|e| {
                 StepError::new(e.to_string())
                     .exit(Exit::TryAgain)
@@ -340,7 +354,6 @@ impl Host {
             })?;
             cx.report.note(&self.name(), note);
         }
-        Ok(())
     }
 
     /// Brings it up over one connection.
@@ -400,6 +413,10 @@ impl Host {
             remote.forget().await?;
             if self.role == Role::Worker && self.work == Work::Up {
                 self.fleet.tokens.used(cx, &self.machine.name).await?;
+            }
+            // A machine that is new runs first: the other masters may not have their etcd yet.
+            if found.runs && self.is_to_reboot(cx, &remote).await? && self.reboot(cx, &remote).await? {
+                return Ok(Ended::Rebooted);
             }
         }
         Ok(ended)

@@ -75,6 +75,8 @@ pub(super) struct Found {
 pub(super) enum Ended {
     /// The machine is as described.
     Well,
+    /// The machine has booted again, and is to be looked at once more.
+    Rebooted,
     /// The connection broke; whatever ran there goes on.
     Lost(SshError),
 }
@@ -215,6 +217,11 @@ impl Remote {
         let (directory, name) = SENT_SECRETS.rsplit_once('/').unwrap_or_default();
         let command = format!("rm -f {SENT_SECRETS} {SENT_SECRETS}.new {directory}/.{name}.* {LENT} {STAGED}");
         self.session.output(&command, COMMAND).await.map(drop).map_err(|e| self.failed(e))
+    }
+
+    /// Returns what a command prints.
+    pub(super) async fn output(&self, command: &str) -> Result<String, StepError> {
+        self.session.output(command, COMMAND).await.map_err(|e| self.failed(e))
     }
 
     /// Runs nodeinit there and reports what it reports. While another run holds the lock there it waits, for as long as

@@ -25,12 +25,15 @@ fn files(cx: &Context) -> Result<Vec<Want>, StepError> {
     Ok(wants)
 }
 
+fn path(unit: &str) -> String {
+    format!("/etc/systemd/system/{unit}")
+}
+
 fn units(cx: &Context) -> Result<Vec<Want>, StepError> {
     let units = &cx.cluster.os.units;
-    let written = units.iter().filter_map(|unit| {
-        let path = format!("/etc/systemd/system/{}", unit.name);
-        Some(Want::file(path, format!("{}\n", unit.content.as_ref()?.trim_end())))
-    });
+    let written = units
+        .iter()
+        .filter_map(|unit| Some(Want::file(path(&unit.name), format!("{}\n", unit.content.as_ref()?.trim_end()))));
     let mut wants: Vec<Want> = written.collect();
     if !wants.is_empty() {
         wants.push(Want::notice(&["systemctl", "daemon-reload"]));
@@ -43,7 +46,7 @@ fn units(cx: &Context) -> Result<Vec<Want>, StepError> {
         }
         if unit.enabled && unit.content.is_some() {
             let hint = format!("see `journalctl -u {}`", unit.name);
-            wants.push(Want::run(&["systemctl", "restart", &unit.name], &hint));
+            wants.push(Want::run_for(path(&unit.name), &["systemctl", "restart", &unit.name], &hint));
         }
     }
     Ok(wants)

@@ -17,7 +17,11 @@ use crate::{
 };
 use async_trait::async_trait;
 use nodeinit_base::sha256_hex;
-use std::{collections::BTreeSet, path::PathBuf, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// Limit for a program that runs after an undo.
 const UNDO_LIMIT: Duration = Duration::from_secs(120);
@@ -60,7 +64,9 @@ impl Step for Item {
             changes.extend(difference(cx, want).await?);
         }
         if !changes.is_empty() || digest(&wants) != known.ran {
+            let due = self.due(cx, &wants)?;
             let runs = wants.iter().filter_map(|want| if let Want::Run(run) = want { Some(run) } else { None });
+            let runs = runs.filter(|run| run.of.as_ref().is_none_or(|file| due.contains_key(file)));
             changes.extend(runs.map(|run| format!("run `{}`", run.argv.join(" "))));
         }
         Ok(State::of(changes))
@@ -68,9 +74,10 @@ impl Step for Item {
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
         let (wants, known) = (self.read(cx).await?, self.known(cx));
-        if !known.ran.is_empty() {
-            self.record(cx, vec![Record::OsRan { item: self.name.into(), state: String::new() }]).await?;
-        }
+        let mut due = self.due(cx, &wants)?;
+        let not_run = |item: String| Record::OsRan { item, state: String::new() };
+        let own = (!known.ran.is_empty()).then(|| not_run(self.name.into()));
+        self.record(cx, own.into_iter().chain(due.keys().map(|file| not_run(self.of(file)))).collect()).await?;
         let stale = stale(&known, &wants);
         refuse_unmount(cx, &stale).await?;
         self.undo_keys(cx, stale).await?;
@@ -88,7 +95,15 @@ impl Step for Item {
                     self.record(cx, vec![Record::OsSet { item: self.name.into(), key, before, after }]).await?;
                 }
             }
-            self.apply_one(cx, want).await?;
+            let file = if let Want::Run(run) = &want { run.of.clone() } else { None };
+            let Some(file) = file else {
+                self.apply_one(cx, want).await?;
+                continue;
+            };
+            if let Some(state) = due.remove(&file) {
+                self.apply_one(cx, want).await?;
+                self.record(cx, vec![Record::OsRan { item: self.of(&file), state }]).await?;
+            }
         }
         match state.is_empty() {
             true => Ok(()),
@@ -118,6 +133,30 @@ impl Item {
         cx.journal.state().os.remove(self.name).unwrap_or_default()
     }
 
+    /// The name under which the journal records the program that runs after a change of one file.
+    fn of(&self, file: &Path) -> String {
+        format!("{} {}", self.name, file.display())
+    }
+
+    /// Returns the files whose programs have to run, with the digests of what is wanted in them.
+    fn due(&self, cx: &Context, wants: &[Want]) -> Result<BTreeMap<PathBuf, String>, StepError> {
+        let (mut due, ran) = (BTreeMap::new(), cx.journal.state().os);
+        let of =
+            |path: &PathBuf| wants.iter().any(|want| matches!(want, Want::Run(run) if run.of.as_ref() == Some(path)));
+        for want in wants {
+            let Want::File(file) = want else { continue };
+            if !of(&file.path) {
+                continue;
+            }
+            let state = sha256_hex(&file.content);
+            let has_run = ran.get(&self.of(&file.path)).is_some_and(|known| known.ran == state);
+            if !has_run || !cx.differing(std::slice::from_ref(file))?.is_empty() {
+                due.insert(file.path.clone(), state);
+            }
+        }
+        Ok(due)
+    }
+
     async fn record(&self, cx: &Context, records: Vec<Record>) -> Result<(), StepError> {
         let cx = cx.clone();
         blocking(move || Ok(cx.journal.intend(records)?)).await
@@ -137,10 +176,10 @@ impl Item {
                 now if now == value => Ok(()),
                 _ => setting::set(cx, &key, value.as_deref()).await,
             },
-            Want::Run(Run { argv, limit, hint, transient, .. }) => {
+            Want::Run(Run { argv, limit, hint, manager, .. }) => {
                 let words: Vec<&str> = argv.iter().map(String::as_str).collect();
-                program::run(cx, &words, limit).await.map_err(|error| {
-                    let exit = if transient { Exit::TryAgain } else { error.exit };
+                program::run(cx, manager, &words, limit).await.map_err(|error| {
+                    let exit = if manager.is_some() { Exit::TryAgain } else { error.exit };
                     error.exit(exit).hint(hint)
                 })
             }
@@ -255,7 +294,7 @@ async fn describe_undo(cx: &Context, undone: &[OsChange]) -> Result<Vec<String>,
 }
 
 /// A link may lead to a file of another program, and `reset` could not restore it.
-fn refuse_link(cx: &Context, path: &std::path::Path) -> Result<(), StepError> {
+fn refuse_link(cx: &Context, path: &Path) -> Result<(), StepError> {
     match cx.files.link_target(path) {
         Some(target) => {
             let what = format!("{} is a symbolic link to {}", path.display(), target.display());

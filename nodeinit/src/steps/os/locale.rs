@@ -1,6 +1,6 @@
 //! Time zone, locale and keyboard layout.
 
-use super::{item::Item, want::Want};
+use super::{item::Item, text, want::Want};
 use crate::{context::Context, engine::error::StepError, host::systemd, os::distribution};
 
 pub(super) const ITEM: Item = Item { name: "os-locale", title: "set time zone, locale and keyboard layout", wants };
@@ -42,7 +42,11 @@ fn generation(cx: &Context, locale: &str, list: Option<&str>) -> Result<Vec<Want
     }
     let charset = locale.split('@').next().and_then(|name| name.split_once('.')).map_or("ISO-8859-1", |(_, set)| set);
     let line = format!("{locale} {charset}");
-    let text = cx.files.read_text(list)?.unwrap_or_default();
-    let text = if text.lines().any(|known| known.trim() == line) { text } else { format!("{text}{line}\n") };
-    Ok(vec![Want::file(list, text), Want::notice(&["locale-gen"])])
+    let others = text::with_section(&cx.files.read_text(list)?.unwrap_or_default(), None);
+    let mut wants = Vec::new();
+    if !others.lines().any(|known| known.trim() == line) {
+        wants.push(Want::set(format!("section {list}"), format!("{line}\n")));
+    }
+    wants.push(Want::notice(&["locale-gen"]));
+    Ok(wants)
 }

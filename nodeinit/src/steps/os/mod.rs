@@ -18,6 +18,7 @@ mod program;
 mod resolver;
 mod setting;
 mod sshd;
+mod storage;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -33,8 +34,11 @@ use crate::{
         step::{State, Step},
         step_id::StepId,
     },
+    os::ASKS_FOR_REBOOT,
 };
 use async_trait::async_trait;
+use nodeinit_config::cluster::Reboot;
+use std::time::Duration;
 
 /// The items of `os`, in order: what later ones need comes first.
 const ITEMS: [item::Item; 17] = [
@@ -83,6 +87,15 @@ fn full_name(cx: &Context, name: &str) -> String {
 #[must_use]
 pub fn finished(cx: &Context) -> Option<String> {
     Some(filled(cx, cx.cluster.os.messages.finished.as_ref()?))
+}
+
+/// Limit for the question whether a reboot is needed: dnf reads the list of packages.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Whether the distribution of this machine asks for a reboot that is wanted. Another master reboots it.
+pub async fn waits_for_reboot(cx: &Context) -> bool {
+    let ask = ["sh", "-c", ASKS_FOR_REBOOT];
+    cx.cluster.os.packages.reboot == Reboot::WhenRequested && cx.commands.run(&ask, LIMIT).await.is_ok()
 }
 
 /// Replaces the placeholders of a text (`nodeinit_config::format::PLACEHOLDERS`).

@@ -25,7 +25,7 @@ fn manager(cx: &Context) -> Result<&'static PackageManager, StepError> {
     distribution(&cx.files)?.packages.as_ref().ok_or_else(none)
 }
 
-fn run(cx: &Context, manager: &PackageManager, argv: &[&str], limit: Duration) -> Result<Want, StepError> {
+fn run(cx: &Context, manager: &'static PackageManager, argv: &[&str], limit: Duration) -> Result<Want, StepError> {
     let argv = argv.iter().map(|word| (*word).to_owned()).collect();
     let mirrors: Vec<String> = mirrors(&cx.files, manager.sources)?.into_iter().collect();
     let hint = format!(
@@ -33,7 +33,7 @@ fn run(cx: &Context, manager: &PackageManager, argv: &[&str], limit: Duration) -
         manager.program,
         mirrors.join(", ")
     );
-    Ok(Want::Run(Run { argv, on_undo: false, limit, hint, transient: true }))
+    Ok(Want::Run(Run { argv, on_undo: false, limit, hint, manager: Some(manager), of: None }))
 }
 
 fn updates(cx: &Context) -> Result<Vec<Want>, StepError> {

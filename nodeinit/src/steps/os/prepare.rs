@@ -10,6 +10,7 @@ use crate::{
         step_id::StepId,
     },
     host::{files::NewFile, kernel},
+    steps::sysctls::{self, Change},
 };
 use async_trait::async_trait;
 use nodeinit_config::{
@@ -58,7 +59,7 @@ impl Step for OsPrepare {
             for module in missing_modules(&cx)? {
                 changes.push(format!("load the kernel module {module}"));
             }
-            for (key, value) in sysctls(&cx.cluster) {
+            for (key, value) in wanted(&cx.cluster) {
                 match kernel::sysctl(&cx.files, &key)? {
                     Some(now) if now != value => changes.push(format!("set {key} from {now} to {value}")),
                     // The parameter belongs to a module that is not loaded yet, or this kernel does not have it.
@@ -125,7 +126,7 @@ fn swaps_off(cx: &Context) -> Result<Vec<PathBuf>, StepError> {
 }
 
 /// Returns the kernel parameters of this cluster; the user's values take precedence.
-fn sysctls(cluster: &Cluster) -> BTreeMap<String, String> {
+fn wanted(cluster: &Cluster) -> BTreeMap<String, String> {
     let [v4, v6] = IP_FORWARD;
     let forward = if cluster.network.pod_cidr.addr().is_ipv6() { v6 } else { v4 };
     let ours = BRIDGE.into_iter().chain([forward]).map(|key| (key.to_owned(), "1".to_owned()));
@@ -151,7 +152,7 @@ fn modules(cluster: &Cluster) -> Vec<String> {
 fn files(cluster: &Cluster) -> Vec<NewFile> {
     const HEAD: &str = "# Written by nodeinit for Kubernetes.\n";
     let modules: String = modules(cluster).iter().map(|m| format!("{m}\n")).collect();
-    let settings: String = sysctls(cluster).iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
+    let settings: String = wanted(cluster).iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
     vec![
         NewFile::public(MODULES_FILE, format!("{HEAD}{modules}")),
         NewFile::public(SYSCTL_FILE, format!("{HEAD}{settings}")),
@@ -186,9 +187,9 @@ async fn load_modules(cx: &Context) -> Result<(), StepError> {
 
 fn set_sysctls(cx: &Context) -> Result<(), StepError> {
     let mut changes = Vec::new();
-    for (key, value) in sysctls(&cx.cluster) {
+    for (key, value) in wanted(&cx.cluster) {
         match kernel::sysctl(&cx.files, &key)? {
-            Some(before) if before != value => changes.push((key, before, value)),
+            Some(before) if before != value => changes.push(Change { key, before, value }),
             Some(_) => {}
             None if cx.cluster.os.sysctls.contains_key(&key) => {
                 let hint = "remove it from os.sysctls, or add the module that provides it to os.modules";
@@ -197,16 +198,7 @@ fn set_sysctls(cx: &Context) -> Result<(), StepError> {
             None => {}
         }
     }
-    let records = changes.iter().map(|(key, before, _)| Record::Sysctl { key: key.clone(), before: before.clone() });
-    cx.journal.intend(records.collect())?;
-    for (key, _, value) in changes {
-        kernel::set_sysctl(&cx.files, &key, &value).map_err(|e| {
-            StepError::from(e).hint(format!(
-                "the kernel rejects {key} = {value}: check os.sysctls, and whether this machine is a container"
-            ))
-        })?;
-    }
-    Ok(())
+    sysctls::set(cx, &changes)
 }
 
 /// Disables swap, now and at each boot. The user's `/etc/fstab` stays as it is: an empty unit file masks the target of all swap

@@ -29,14 +29,15 @@ fn wants(cx: &Context) -> Result<Vec<Want>, StepError> {
         ]);
     }
     if cx.files.exists("/run/NetworkManager") {
+        if servers.is_empty() {
+            let what = "os.dns: NetworkManager uses search domains only together with name servers";
+            return Err(StepError::new(what).hint("also write `os.dns.servers`"));
+        }
         let mut text = "# Written by nodeinit.\n[global-dns]\n".to_owned();
         if !dns.search.is_empty() {
             text += &format!("searches={}\n", dns.search.join(","));
         }
-        // Without a domain, NetworkManager ignores the section.
-        if !servers.is_empty() {
-            text += &format!("\n[global-dns-domain-*]\nservers={}\n", servers.join(","));
-        }
+        text += &format!("\n[global-dns-domain-*]\nservers={}\n", servers.join(","));
         return Ok(vec![Want::file(NETWORK_MANAGER, text), Want::reload("NetworkManager.service")]);
     }
     // What is not configured stays.

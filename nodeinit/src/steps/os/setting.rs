@@ -1,7 +1,11 @@
 //! Settings of the machine: what they are now, and how they change. A key is a kind and its object, such as `shell alice`; the journal
 //! records it, so `reset` needs nothing else.
 
-use super::{accounts, program, text};
+use super::{
+    accounts, program,
+    storage::{self, parts},
+    text,
+};
 use crate::{
     context::{Context, blocking},
     engine::error::StepError,
@@ -27,13 +31,12 @@ fn first_of(of: &str) -> &str {
     parts(of).0
 }
 
-fn parts(key: &str) -> (&str, &str) {
-    key.split_once(' ').unwrap_or((key, ""))
-}
-
 /// Returns the value; `None` if it is not set.
 pub(super) async fn now(cx: &Context, key: &str) -> Result<Option<String>, StepError> {
     let (kind, of) = parts(key);
+    if let Some(kind) = storage::kind(key) {
+        return storage::now(cx, kind, of).await;
+    }
     match kind {
         "enabled" => {
             let show = ["systemctl", "show", "--property=UnitFileState", "--value", of];
@@ -49,44 +52,11 @@ pub(super) async fn now(cx: &Context, key: &str) -> Result<Option<String>, StepE
             let is_installed = |state: &String| state.split_whitespace().any(|word| word == "installed");
             Ok(answer.ok().filter(is_installed).map(|_| "installed".to_owned()))
         }
-        "filesystem" => signature(cx, of).await,
         _ => {
             let (cx, key) = (cx.clone(), key.to_owned());
             blocking(move || in_files(&cx, &key)).await
         }
     }
-}
-
-/// Returns the file system of a device with its UUID, or its other signatures; `None` only if it has no signature at all.
-async fn signature(cx: &Context, device: &str) -> Result<Option<String>, StepError> {
-    // wipefs fails if it cannot read the device; blkid would not tell that from an empty one.
-    let columns = ["wipefs", "--no-act", "--noheadings", "--output", "TYPE,UUID", device];
-    let found = cx.commands.run(&columns, LIMIT).await?;
-    let mut all: Vec<String> = found
-        .lines()
-        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
-        .filter(|line| !line.is_empty())
-        .collect();
-    all.sort_unstable();
-    all.dedup();
-    Ok(Some(all.join(", ")).filter(|all| !all.is_empty()))
-}
-
-/// Formats a device without any signature; `filesystem` is its type and its UUID.
-async fn format(cx: &Context, device: &str, filesystem: &str) -> Result<(), StepError> {
-    let (filesystem, uuid) = parts(filesystem);
-    if let Some(found) = signature(cx, device).await? {
-        let hint =
-            "nodeinit never formats a disk with data: use another disk, or empty this one yourself (`wipefs --all`)";
-        return Err(StepError::new(format!("os.disks: {device} is not empty: it has {found}")).hint(hint));
-    }
-    let program = format!("mkfs.{filesystem}");
-    let id = if filesystem == "xfs" {
-        ["-m".to_owned(), format!("uuid={uuid}")]
-    } else {
-        ["-U".to_owned(), uuid.to_owned()]
-    };
-    program::run(cx, &[&program, &id[0], &id[1], device], INSTALL_LIMIT).await
 }
 
 fn in_files(cx: &Context, key: &str) -> Result<Option<String>, StepError> {
@@ -101,6 +71,10 @@ fn in_files(cx: &Context, key: &str) -> Result<Option<String>, StepError> {
             text::value(&files.read_text(path)?.unwrap_or_default(), name)
         }
         "section" => text::section(&whole(of, files.read_text(of)?.unwrap_or_default())?),
+        "no-servers" => {
+            let text = text::with_section(&whole(of, files.read_text(of)?.unwrap_or_default())?, None);
+            (!text.lines().any(text::is_server)).then(|| "yes".into())
+        }
         "sysctl" => kernel::sysctl(files, of)?,
         "owner" => accounts::owner(files, Path::new(of))?,
         "user" => accounts::account(files, of)?.map(|_| "present".into()),
@@ -134,7 +108,10 @@ pub(super) fn is_mounted(files: &Files, directory: &str) -> Result<bool, StepErr
 /// Changes the value; `None` removes it.
 pub(super) async fn set(cx: &Context, key: &str, value: Option<&str>) -> Result<(), StepError> {
     let (kind, of) = parts(key);
-    let run = async |argv: &[&str]| program::run(cx, argv, LIMIT).await;
+    if let (Some(kind), Some(value)) = (storage::kind(key), value) {
+        return storage::set(cx, kind, of, value).await;
+    }
+    let run = async |argv: &[&str]| program::run(cx, None, argv, LIMIT).await;
     match (kind, value) {
         ("enabled", Some(_)) => run(&["systemctl", "enable", "--now", of]).await,
         ("enabled", None) => run(&["systemctl", "disable", "--now", of]).await,
@@ -150,7 +127,6 @@ pub(super) async fn set(cx: &Context, key: &str, value: Option<&str>) -> Result<
                 None => run(&["gpasswd", "--delete", user, group]).await,
             }
         }
-        ("filesystem", Some(filesystem)) => format(cx, of, filesystem).await,
         ("mounted", Some(_)) => {
             cx.make_directory(Path::new(of), 0o755).await?;
             run(&["mount", of]).await
@@ -165,7 +141,7 @@ pub(super) async fn set(cx: &Context, key: &str, value: Option<&str>) -> Result<
                 return Err(StepError::new("this distribution has no package manager").hint("remove `os.packages`"));
             };
             let command = if value.is_some() { packages.install } else { packages.remove };
-            program::run(cx, &[command, &[of]].concat(), INSTALL_LIMIT).await
+            program::run(cx, Some(packages), &[command, &[of]].concat(), INSTALL_LIMIT).await
         }
         _ => {
             if let ("section" | "line", Some(directory)) = (kind, Path::new(first_of(of)).parent()) {
@@ -201,6 +177,7 @@ fn set_in_files(cx: &Context, key: &str, value: Option<&str>) -> Result<(), Step
             whole(of, files.read_text(of)?.unwrap_or_default())?;
             rewrite(cx, of, |text| text::with_section(text, value))?;
         }
+        ("no-servers", _) => rewrite(cx, of, |text| text::with_servers(text, value.is_none()))?,
         ("sysctl", Some(value)) => kernel::set_sysctl(files, of, value)?,
         ("owner", Some(owner)) => {
             let Some(ids) = accounts::ids(files, owner)? else {
@@ -234,6 +211,9 @@ fn rewrite(cx: &Context, path: &str, change: impl Fn(&str) -> String) -> Result<
 /// Describes a change, for a plan. Never shows a password hash.
 pub(super) fn describe(key: &str, value: Option<&str>) -> String {
     let (kind, of) = parts(key);
+    if let (Some(kind), Some(value)) = (storage::kind(key), value) {
+        return storage::describe(kind, of, value);
+    }
     let (first, second) = parts(of);
     match (kind, value) {
         ("timezone", Some(zone)) => format!("set the time zone to {zone}"),
@@ -241,6 +221,8 @@ pub(super) fn describe(key: &str, value: Option<&str>) -> String {
         ("line", None) => format!("remove {second} from {first}"),
         ("section", Some(_)) => format!("write the section of nodeinit in {of}"),
         ("section", None) => format!("remove the section of nodeinit from {of}"),
+        ("no-servers", Some(_)) => format!("comment out the servers in {of}"),
+        ("no-servers", None) => format!("enable the former servers in {of}"),
         ("sysctl", Some(value)) => format!("set {of} to {value}"),
         ("owner", Some(owner)) => format!("set the owner of {of} to {owner}"),
         ("enabled", Some(_)) => format!("start and enable {of}"),
@@ -250,7 +232,6 @@ pub(super) fn describe(key: &str, value: Option<&str>) -> String {
         ("shell", Some(shell)) => format!("set the shell of {of} to {shell}"),
         ("member", Some(_)) => format!("add {second} to the group {first}"),
         ("member", None) => format!("remove {second} from the group {first}"),
-        ("filesystem", Some(filesystem)) => format!("format {of} with {}, if it is empty", first_of(filesystem)),
         ("mounted", Some(_)) => format!("mount {of}"),
         ("mounted", None) => format!("unmount {of}"),
         ("password", _) => format!("set the password hash of {of}"),

@@ -60,7 +60,9 @@ impl Machine {
     fn ran(&self) -> Vec<String> {
         let mut all = std::mem::take(&mut *self.cx.commands.log.as_ref().unwrap().lock().unwrap());
         all.retain(|line| {
-            !["systemctl show", "dpkg-query", "rpm --query", "wipefs"].iter().any(|query| line.starts_with(query))
+            !["systemctl show", "dpkg-query", "rpm --query", "wipefs", "pvs", "lvs"]
+                .iter()
+                .any(|query| line.starts_with(query))
         });
         all
     }
@@ -128,7 +130,17 @@ async fn locales_are_generated_where_the_machine_can() {
     let config = "os: {locale: en_GB.UTF-8}\n";
     let machine = Machine::new(config, &[("/usr/sbin/locale-gen", ""), ("/etc/locale.gen", "# en_GB.UTF-8 UTF-8\n")]);
     assert_eq!(machine.apply("os-locale").await, ["locale-gen"]);
-    assert_eq!(machine.text("/etc/locale.gen").unwrap(), "# en_GB.UTF-8 UTF-8\nen_GB.UTF-8 UTF-8\n");
+    assert!(
+        machine
+            .text("/etc/locale.gen")
+            .unwrap()
+            .ends_with("\nen_GB.UTF-8 UTF-8\n# END nodeinit\n# en_GB.UTF-8 UTF-8\n")
+    );
+    machine.undo("os-locale").await;
+    assert_eq!(machine.text("/etc/locale.gen").unwrap(), "# en_GB.UTF-8 UTF-8\n");
+    let listed = Machine::new(config, &[("/usr/sbin/locale-gen", ""), ("/etc/locale.gen", "en_GB.UTF-8 UTF-8\n")]);
+    listed.apply("os-locale").await;
+    assert_eq!(listed.text("/etc/locale.gen").unwrap(), "en_GB.UTF-8 UTF-8\n");
     let without = Machine::new(config, &[]);
     let error = item("os-locale").apply(&without.cx).await.unwrap_err();
     assert!(error.advice().unwrap().contains("add the package locales"), "{error}");
@@ -208,6 +220,14 @@ async fn name_servers_are_set_where_the_machine_reads_them() {
         text.contains("searches=a.org\n") && text.contains("[global-dns-domain-*]\nservers=10.0.0.2,10.0.0.3\n"),
         "{text}"
     );
+}
+
+#[tokio::test]
+async fn network_manager_needs_name_servers_for_search_domains() {
+    let config = "os: {dns: {search: [a.org]}}\n";
+    let manager = Machine::new(config, &[("/run/NetworkManager/x", ""), ("/etc/x", "")]);
+    let error = item("os-dns").apply(&manager.cx).await.unwrap_err().to_string();
+    assert!(error.contains("NetworkManager uses search domains only together with name servers"), "{error}");
 }
 
 #[tokio::test]
@@ -317,8 +337,11 @@ async fn time_servers_replace_those_of_chrony() {
         text.ends_with("#nodeinit# pool 2.debian.pool.ntp.org iburst\ndriftfile /var/lib/chrony/drift\n"),
         "{text}"
     );
+    // The operator's later lines stay.
+    machine.cx.files.write(&[NewFile::public("/etc/chrony/chrony.conf", format!("{text}makestep 1 3\n"))]).unwrap();
+    assert!(!machine.plan("os-time").await.concat().contains("chrony.conf"));
     machine.undo("os-time").await;
-    assert_eq!(machine.text("/etc/chrony/chrony.conf").unwrap(), old);
+    assert_eq!(machine.text("/etc/chrony/chrony.conf").unwrap(), format!("{old}makestep 1 3\n"));
     let none = Machine::new("os: {timeServers: [ntp.example.org]}\n", &[]);
     assert!(item("os-time").apply(&none.cx).await.unwrap_err().to_string().contains("neither chrony"));
 }
@@ -354,6 +377,23 @@ async fn units_start_and_stop() {
         ["systemctl daemon-reload", "systemctl enable --now a.service", "systemctl restart a.service"]
     );
     assert_eq!(machine.text("/etc/systemd/system/a.service").unwrap(), "[Service]\n");
+    let two = "os: {units: [{name: a.service, content: \"[Service]\"}, {name: b.service, content: \"[Service]\"}]}\n";
+    let machine = machine.configured(two);
+    assert!(!machine.plan("os-units").await.contains(&"run `systemctl restart a.service`".into()));
+    // The log knows no state, so both are enabled again.
+    let ran = machine.apply("os-units").await;
+    assert!(ran.contains(&"systemctl restart b.service".into()), "{ran:?}");
+    assert!(!ran.contains(&"systemctl restart a.service".into()), "{ran:?}");
+    machine.cx.files.write(&[NewFile::public("/etc/systemd/system/a.service", "edited")]).unwrap();
+    let ran = machine.apply("os-units").await;
+    assert!(ran.contains(&"systemctl restart a.service".into()), "{ran:?}");
+    assert!(!ran.contains(&"systemctl restart b.service".into()), "{ran:?}");
+    let interrupted = crate::engine::journal::Record::OsRan {
+        item: "os-units /etc/systemd/system/b.service".into(),
+        state: String::new(),
+    };
+    machine.cx.journal.intend(vec![interrupted]).unwrap();
+    assert!(machine.apply("os-units").await.contains(&"systemctl restart b.service".into()));
     assert_eq!(machine.undo("os-units").await, ["systemctl daemon-reload"]);
 }
 
@@ -424,6 +464,65 @@ async fn an_empty_disk_is_formatted_and_mounted() {
         &[("/dev/vdb", ""), ("/etc/fstab", "# BEGIN nodeinit: do not edit; change cluster.yaml\n/dev/sda1 /\n")],
     );
     assert!(item("os-disks").apply(&cut.cx).await.unwrap_err().to_string().contains("without `# END nodeinit`"));
+}
+
+#[tokio::test]
+async fn disks_are_partitioned_and_joined_to_volume_groups() {
+    let config = "os:\n  disks:\n  - {device: /dev/vdb, partitions: [{size: 2G, mount: /data/inner, filesystem: xfs}, {volumeGroup: vg}]}\n  \
+                  - {device: /dev/nvme0n1, volumeGroup: vg}\n  \
+                  volumeGroups: [{name: vg, volumes: [{name: a, size: 1G, mount: /data}, {name: b, mount: /b}]}]\n";
+    let devices = ["vdb", "vdb1", "vdb2", "nvme0n1", "vg/a", "vg/b"].map(|name| format!("/dev/{name}"));
+    let machine = Machine::new(config, &devices.each_ref().map(|device| (device.as_str(), "")));
+    let changes = machine.plan("os-disks").await;
+    for change in [
+        "partition /dev/vdb, if it is empty",
+        "format /dev/vdb1 with xfs, if it is empty",
+        "make /dev/vdb2 a physical volume of LVM, if it is empty",
+        "make the volume group vg of /dev/vdb2 /dev/nvme0n1",
+        "make the volume a in the volume group vg",
+        "format /dev/vg/b with ext4, if it is empty",
+    ] {
+        assert!(changes.iter().any(|found| found == change), "{change}: {changes:#?}");
+    }
+    let ran = machine.apply("os-disks").await;
+    let programs: Vec<&str> = ran.iter().map(|line| line.split(' ').next().unwrap()).collect();
+    assert_eq!(
+        programs,
+        [
+            "sfdisk",
+            "udevadm",
+            "mkfs.xfs",
+            "pvcreate",
+            "pvcreate",
+            "vgcreate",
+            "lvcreate",
+            "udevadm",
+            "mkfs.ext4",
+            "lvcreate",
+            "udevadm",
+            "mkfs.ext4",
+            "systemctl",
+            "mount",
+            "mount",
+            "mount"
+        ],
+        "{ran:#?}"
+    );
+    let (sfdisk, script) = ran[0].split_once(" < ").unwrap();
+    assert_eq!(sfdisk, "sfdisk --quiet --wipe never --wipe-partitions never /dev/vdb");
+    let lines: Vec<&str> = script.lines().collect();
+    assert!(lines[0] == "label: gpt" && lines[1].starts_with("label-id: ") && lines.len() == 4, "{script}");
+    assert!(lines[2].starts_with("size=2GiB,type=0FC63DAF-") && lines[3].starts_with("type=E6D6D379-"), "{script}");
+    assert_eq!(ran[5], "vgcreate --quiet vg /dev/vdb2 /dev/nvme0n1");
+    assert!(
+        ran[6].ends_with("--name a --size 1G vg") && ran[9].ends_with("--name b --extents 100%FREE vg"),
+        "{ran:#?}"
+    );
+    assert_eq!(ran[13..], ["mount /b", "mount /data", "mount /data/inner"]);
+    let fstab = machine.text("/etc/fstab").unwrap();
+    assert!(fstab.lines().filter(|line| line.starts_with("UUID=")).count() == 3, "{fstab}");
+    assert_eq!(machine.undo("os-disks").await, ["systemctl daemon-reload"]);
+    assert_eq!(machine.text("/etc/fstab"), None);
 }
 
 #[tokio::test]

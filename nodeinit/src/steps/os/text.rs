@@ -23,6 +23,30 @@ pub(super) fn with_value(text: &str, key: &str, value: Option<&str>) -> String {
     joined(lines)
 }
 
+/// Marks the lines of chrony's own servers.
+const OFF: &str = "#nodeinit# ";
+
+/// Whether a line of chrony's configuration names servers.
+pub(super) fn is_server(line: &str) -> bool {
+    matches!(line.split_whitespace().next(), Some("server" | "pool" | "peer"))
+}
+
+/// Returns chrony's configuration with its own servers, or with these lines commented out. The section of nodeinit stays.
+pub(super) fn with_servers(text: &str, enabled: bool) -> String {
+    let ours = section(text);
+    let others = with_section(text, None);
+    let line = |line: &str| match line.strip_prefix(OFF) {
+        Some(server) if enabled => format!("{server}\n"),
+        None if !enabled && is_server(line) => format!("{OFF}{line}\n"),
+        _ => format!("{line}\n"),
+    };
+    let others: String = others.lines().map(line).collect();
+    match ours {
+        Some(ours) => with_section(&others, Some(&ours)),
+        None => others,
+    }
+}
+
 /// Whether the end of the section is missing, so that nobody can tell which lines are nodeinit's.
 pub(super) fn is_cut(text: &str) -> bool {
     let mut inside = false;
@@ -71,6 +95,16 @@ mod tests {
         assert_eq!(with_value(text, "LANG", None), "# LANG=x\nLC_TIME=C\n");
         assert_eq!(with_value("a", "KEYMAP", Some("us")), "a\nKEYMAP=us\n");
         assert_eq!(with_value("KEYMAP=us\n", "KEYMAP", None), "");
+    }
+
+    #[test]
+    fn servers_of_chrony_are_commented_out_and_enabled() {
+        let old = "pool a iburst\n# server b\ndriftfile /d\n";
+        let off = with_servers(&with_section(old, Some("server n iburst\n")), false);
+        assert_eq!(section(&off).as_deref(), Some("server n iburst\n"));
+        assert!(off.ends_with("\n#nodeinit# pool a iburst\n# server b\ndriftfile /d\n"), "{off}");
+        assert_eq!(with_servers(&off, false), off);
+        assert_eq!(with_section(&with_servers(&off, true), None), old);
     }
 
     #[test]

@@ -1,11 +1,9 @@
 //! Time servers, for chrony or systemd-timesyncd.
 
-use super::{item::Item, text, want::Want};
+use super::{item::Item, want::Want};
 use crate::{context::Context, engine::error::StepError, os::distribution};
 
 const TIMESYNCD: &str = "systemd-timesyncd.service";
-/// Marks the lines of chrony's own servers.
-const OFF: &str = "#nodeinit# ";
 
 pub(super) const ITEM: Item = Item { name: "os-time", title: "set time servers", wants };
 
@@ -15,16 +13,12 @@ fn wants(cx: &Context) -> Result<Vec<Want>, StepError> {
         return Ok(Vec::new());
     }
     let (config, unit) = distribution(&cx.files)?.chrony;
-    if let Some(old) = cx.files.read_text(config)? {
+    if cx.files.is_file(config.as_ref()) {
         let lines: String = servers.iter().map(|server| format!("server {server} iburst\n")).collect();
-        let others = text::with_section(&old, None);
-        let others = others.lines().map(|line| {
-            let is_server = matches!(line.split_whitespace().next(), Some("server" | "pool" | "peer"));
-            format!("{}{line}\n", if is_server { OFF } else { "" })
-        });
-        let new = text::with_section(&others.collect::<String>(), Some(&lines));
+        // A drop-in could add servers, but not replace those of the file.
         return Ok(vec![
-            Want::file(config, new),
+            Want::set(format!("no-servers {config}"), "yes"),
+            Want::set(format!("section {config}"), lines),
             Want::set(format!("enabled {unit}"), "enabled"),
             Want::notice(&["systemctl", "try-restart", unit]),
         ]);

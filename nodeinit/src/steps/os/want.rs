@@ -1,14 +1,12 @@
 //! What an item of `os` wants of the machine: files, settings, and programs that apply them.
 
-use crate::host::files::NewFile;
+use super::storage;
+use crate::{host::files::NewFile, os::PackageManager};
 use nodeinit_base::sha256_hex;
 use std::{fmt::Write, path::PathBuf, time::Duration};
 
 /// Limit for a program that takes seconds, even on a slow machine.
 const LIMIT: Duration = Duration::from_secs(120);
-
-/// Settings that `reset` leaves: a file with another owner is removed or restored, and data on a disk is never removed.
-const NOT_UNDONE: [&str; 2] = ["owner ", "filesystem "];
 
 /// One thing that an item wants, in the order in which they are applied.
 pub(super) enum Want {
@@ -41,8 +39,10 @@ pub(super) struct Run {
     pub limit: Duration,
     /// What to do if it fails.
     pub hint: String,
-    /// Whether a later attempt may succeed.
-    pub transient: bool,
+    /// The package manager that it is, which a later attempt may find reachable.
+    pub manager: Option<&'static PackageManager>,
+    /// The file whose change it applies; `None`: it runs after any change of the item.
+    pub of: Option<PathBuf>,
 }
 
 impl Want {
@@ -61,6 +61,14 @@ impl Want {
         Self::program(argv, hint, false)
     }
 
+    /// A program that runs after a change of one file that the item also wants.
+    pub(super) fn run_for(file: impl Into<PathBuf>, argv: &[&str], hint: &str) -> Self {
+        match Self::run(argv, hint) {
+            Self::Run(run) => Self::Run(Run { of: Some(file.into()), ..run }),
+            other => other,
+        }
+    }
+
     /// A program that makes the machine notice a change, and its undo.
     pub(super) fn notice(argv: &[&str]) -> Self {
         Self::program(argv, "fix the cause, then run the same command again", true)
@@ -68,7 +76,7 @@ impl Want {
 
     fn program(argv: &[&str], hint: &str, on_undo: bool) -> Self {
         let argv = argv.iter().map(|word| (*word).to_owned()).collect();
-        Self::Run(Run { argv, on_undo, limit: LIMIT, hint: hint.to_owned(), transient: false })
+        Self::Run(Run { argv, on_undo, limit: LIMIT, hint: hint.to_owned(), manager: None, of: None })
     }
 
     /// Makes a running service notice a change: reloads it if it can, otherwise restarts it.
@@ -89,7 +97,8 @@ impl Want {
         match self {
             Self::File(file) => Some(format!("file {}", file.path.display())),
             Self::Fetched { path, .. } => Some(format!("file {}", path.display())),
-            Self::Set(key, _) if NOT_UNDONE.iter().any(|kind| key.starts_with(kind)) => None,
+            // `reset` leaves them: a file with another owner is removed or restored, and data on a disk is never removed.
+            Self::Set(key, _) if key.starts_with("owner ") || storage::kind(key).is_some() => None,
             Self::Set(key, Some(_)) => Some(key.clone()),
             Self::Run(run) if run.on_undo => Some(format!("run {}", run.argv.join(" "))),
             Self::Set(_, None) | Self::Run(_) => None,

@@ -1,4 +1,4 @@
-//! Removes directory trees, files, directories and, last, the journal.
+//! Removes directory trees; files and directories; and, last, the journal.
 
 use crate::{
     context::{Context, blocking},
@@ -22,14 +22,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Step `remove-files`: removes the trees, files and directories of nodeinit, and restores files that it replaced. etcd data that was
-/// moved aside stays, unless its removal is requested, too.
-pub struct RemoveFiles {
+/// Step `remove-data`: empties the directory trees of nodeinit, while the disks of `os.disks` are still mounted there. etcd data that was moved
+/// aside stays, unless its removal is requested, too.
+pub struct RemoveData {
     /// Whether to remove etcd data that was moved aside.
     pub remove_aside: bool,
 }
 
-impl RemoveFiles {
+impl RemoveData {
     /// Returns the etcd data that stays.
     fn kept(&self, cx: &Context) -> Result<Vec<PathBuf>, StepError> {
         if self.remove_aside { Ok(Vec::new()) } else { aside::paths(cx) }
@@ -37,13 +37,13 @@ impl RemoveFiles {
 }
 
 #[async_trait(?Send)]
-impl Step for RemoveFiles {
+impl Step for RemoveData {
     fn id(&self) -> StepId {
-        StepId::RemoveFiles
+        StepId::RemoveData
     }
 
     fn title(&self) -> String {
-        "remove written files, restore replaced files".into()
+        "remove the data of Kubernetes".into()
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
@@ -57,6 +57,46 @@ impl Step for RemoveFiles {
                     n => changes.push(format!("remove new entries in {} ({n})", tree.display())),
                 }
             }
+            if !changes.is_empty() {
+                changes.extend(kept.iter().map(|path| format!("keep {}: {KEPT}", path.display())));
+            }
+            Ok(State::of(changes))
+        })
+        .await
+    }
+
+    async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        let (cx, kept) = (cx.clone(), self.kept(cx)?);
+        blocking(move || {
+            for path in in_trees(&cx, &kept)? {
+                remove_tree(&cx, &path)?;
+            }
+            for path in kept {
+                cx.report.note(&StepId::RemoveData.name(), format!("kept {}: {KEPT}", path.display()));
+            }
+            Ok(())
+        })
+        .await
+    }
+}
+
+/// Step `remove-files`: removes the files and directories of nodeinit, and restores files that it replaced.
+pub struct RemoveFiles;
+
+#[async_trait(?Send)]
+impl Step for RemoveFiles {
+    fn id(&self) -> StepId {
+        StepId::RemoveFiles
+    }
+
+    fn title(&self) -> String {
+        "remove written files, restore replaced files".into()
+    }
+
+    async fn check(&self, cx: &Context) -> Result<State, StepError> {
+        let cx = cx.clone();
+        blocking(move || {
+            let (in_trees, mut changes) = (in_trees(&cx, &[])?, Vec::new());
             let elsewhere = |path: &Path| !in_trees.iter().any(|removed| path.starts_with(removed));
             for (path, fate) in own_files(&cx, elsewhere)? {
                 match fate {
@@ -67,28 +107,19 @@ impl Step for RemoveFiles {
                     }
                 }
             }
-            if !changes.is_empty() {
-                changes.extend(kept.iter().map(|path| format!("keep {}: {KEPT}", path.display())));
-            }
             Ok(State::of(changes))
         })
         .await
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        let (context, kept) = (cx.clone(), self.kept(cx)?);
-        blocking(move || remove(&context, &kept)).await?;
+        let context = cx.clone();
+        blocking(move || remove(&context)).await?;
         Ok(systemd::reload(&cx.commands).await?)
     }
 }
 
-fn remove(cx: &Context, kept: &[PathBuf]) -> Result<(), StepError> {
-    for path in in_trees(cx, kept)? {
-        remove_tree(cx, &path)?;
-    }
-    for path in kept {
-        cx.report.note(&StepId::RemoveFiles.name(), format!("kept {}: {KEPT}", path.display()));
-    }
+fn remove(cx: &Context) -> Result<(), StepError> {
     for (path, fate) in own_files(cx, |_| true)? {
         carry_out(cx, &StepId::RemoveFiles, &path, fate)?;
     }
@@ -196,24 +227,28 @@ mod tests {
         (dir, cx)
     }
 
+    async fn remove_all(cx: &Context, remove_aside: bool) {
+        RemoveData { remove_aside }.apply(cx).await.unwrap();
+        remove(cx).unwrap();
+    }
+
     #[tokio::test]
     async fn etcd_data_that_was_moved_aside_stays() {
         let (_dir, cx) = with_data().await;
-        let files = RemoveFiles { remove_aside: false };
-        let State::Needed(changes) = files.check(&cx).await.unwrap() else { panic!("nothing to do") };
+        let data = RemoveData { remove_aside: false };
+        let State::Needed(changes) = data.check(&cx).await.unwrap() else { panic!("nothing to do") };
         assert_eq!(changes.len(), 3, "{changes:?}");
         assert!(changes[2].starts_with("keep /data/etcd/member.aside-20260131T120000Z: "), "{changes:?}");
-        remove(&cx, &files.kept(&cx).unwrap()).unwrap();
+        remove_all(&cx, false).await;
         assert_eq!(cx.files.list("/data/etcd").unwrap(), [".member.nodeinit-old", "member.aside-20260131T120000Z"]);
         assert!(cx.files.exists("/data/etcd/member.aside-20260131T120000Z/snap/db"));
-        assert_eq!(files.check(&cx).await.unwrap(), State::Done, "a second time");
+        assert_eq!(data.check(&cx).await.unwrap(), State::Done, "a second time");
     }
 
     #[tokio::test]
     async fn etcd_data_that_was_moved_aside_is_removed_on_request() {
         let (_dir, cx) = with_data().await;
-        let files = RemoveFiles { remove_aside: true };
-        remove(&cx, &files.kept(&cx).unwrap()).unwrap();
+        remove_all(&cx, true).await;
         assert!(!cx.files.exists("/data"));
     }
 
@@ -237,7 +272,6 @@ mod tests {
     async fn files_of_nodeinit_are_removed_and_everything_else_is_restored() {
         let (_dir, cx) =
             context_of("apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\n");
-        let files = RemoveFiles { remove_aside: false };
         let directory = |path: &str| fs::create_dir_all(cx.files.real(Path::new(path))).unwrap();
         directory("/etc/kubernetes/manifests");
         cx.files.write(&[NewFile { mode: 0o640, ..NewFile::public("/etc/theirs", b"theirs") }]).unwrap();
@@ -256,7 +290,7 @@ mod tests {
         cx.files.write(&[NewFile::public("/opt/changed", "changed by somebody else")]).unwrap();
         cx.files.write(&[NewFile::private(temporary(Path::new("/etc/theirs")), "half a fi")]).unwrap();
 
-        let State::Needed(changes) = files.check(&cx).await.unwrap() else { panic!("nothing to do") };
+        let State::Needed(changes) = RemoveFiles.check(&cx).await.unwrap() else { panic!("nothing to do") };
         for change in [
             "restore the original /etc/theirs",
             "remove /etc/new/deep/ours",
@@ -264,11 +298,11 @@ mod tests {
         ] {
             assert!(changes.iter().any(|found| found == change), "{change}: {changes:?}");
         }
-        remove(&cx, &[]).unwrap();
+        remove_all(&cx, false).await;
         assert_eq!(tree(&cx, "/etc"), before);
         assert_eq!(cx.files.list("/var/lib").unwrap(), ["nodeinit"], "a tree created by nodeinit is removed");
         assert_eq!(tree(&cx, "/opt"), ["/opt/changed 644 changed by somebody else"]);
-        remove(&cx, &[]).unwrap();
+        remove_all(&cx, false).await;
         assert_eq!(tree(&cx, "/etc"), before, "an interrupted reset runs again");
     }
 
@@ -301,7 +335,7 @@ mod tests {
         fs::create_dir_all(cx.files.real(Path::new("/var/log/audit"))).unwrap();
         fs::create_dir_all(cx.files.real(Path::new("/var/log/audit-2026-01-31T12-00-00.001.log"))).unwrap();
         ours.iter().chain(&theirs).for_each(|path| write(path));
-        remove(&cx, &[]).unwrap();
+        remove_all(&cx, false).await;
         let left = ["audit", "audit-2026-01-31T12-00-00.001.log", "audit-backup.tar", "audit.rules", "auditd.log"];
         assert_eq!(cx.files.list("/var/log").unwrap(), [&left[..], &["mail.log", "syslog"]].concat());
         assert_eq!(cx.files.list("/var/log/audit").unwrap(), ["audit.log"], "auditd's");
@@ -321,7 +355,7 @@ mod tests {
             }
         };
         cx.files.write(&[NewFile::public("/data/photos", "theirs")]).unwrap();
-        remove(&cx, &[]).unwrap();
+        remove_all(&cx, true).await;
         cx.files.list("/data").unwrap()
     }
 

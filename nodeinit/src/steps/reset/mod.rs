@@ -3,7 +3,7 @@
 mod files;
 mod machine;
 
-pub use files::{RemoveFiles, RemoveJournal};
+pub use files::{RemoveData, RemoveFiles, RemoveJournal};
 pub use machine::{RemoveNetwork, RemovePods, StopKubelet, Unmount};
 
 use crate::{

@@ -1,8 +1,8 @@
-//! Files, units and disks that the user adds.
+//! Files and units that the user adds.
 
 use super::super::{
     declare::{
-        Verdict, choice, keys,
+        Verdict, keys,
         place::{Place, refuse_twice},
     },
     format::template,
@@ -114,52 +114,5 @@ pub(super) fn units(place: &Place<'_, Vec<OsUnit>>, verdict: &mut Verdict<'_>) {
             let what = "the machine, or nodeinit itself, needs this unit as it is";
             name.report(&mut verdict.errors, what, "use another unit; a drop-in in `os.files` can change this one");
         }
-    }
-}
-
-/// Directories that a mounted disk would hide from the system.
-const SYSTEM: [&str; 18] = [
-    "/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/opt", "/proc", "/root", "/run", "/sbin", "/srv",
-    "/sys", "/tmp", "/usr", "/var",
-];
-
-pub(super) fn disks(place: &Place<'_, Vec<Disk>>, verdict: &mut Verdict<'_>) {
-    let (mut devices, mut mounts) = (HashMap::new(), HashMap::new());
-    for disk in place.items() {
-        refuse_twice(&mut devices, &disk.device(), &mut verdict.errors);
-        refuse_twice(&mut mounts, &disk.mount(), &mut verdict.errors);
-        let text = disk.mount().value().map(|mount| mount.display().to_string()).unwrap_or_default();
-        let (what, remedy) = match text.as_str() {
-            text if SYSTEM.contains(&text) => {
-                ("a disk there would hide the files of the system", "choose a directory such as /data")
-            }
-            text if text.ends_with('/') || text.contains("//") || text.contains(char::is_whitespace) => {
-                ("not a plain path", "write it without spaces, and without `/` at its end")
-            }
-            _ => continue,
-        };
-        disk.mount().report(&mut verdict.errors, what, remedy);
-    }
-}
-
-keys! {
-    /// A disk to format and mount.
-    pub struct Disk {
-        /// The block device. Refused if it has a partition table, a file system or any other signature that nodeinit did not write.
-        "device" device: PathBuf = required, to all;
-        /// Where it is mounted.
-        "mount" mount: PathBuf = required, to all;
-        /// The file system.
-        "filesystem" filesystem: Filesystem, else "`ext4`" (|_| Some(Filesystem::Ext4)), example "xfs", to all;
-    }
-}
-
-choice! {
-    /// A file system.
-    pub enum Filesystem {
-        /// ext4
-        "ext4" Ext4,
-        /// XFS
-        "xfs" Xfs,
     }
 }

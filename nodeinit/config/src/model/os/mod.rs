@@ -1,10 +1,12 @@
 //! Settings of the operating system. A missing key leaves the machine as it is.
 
 mod access;
+mod disks;
 mod items;
 
 pub use access::OsUser;
-pub use items::{Disk, Filesystem, OsFile, OsUnit};
+pub use disks::{Disk, Filesystem, Partition, Volume, VolumeGroup};
+pub use items::{OsFile, OsUnit};
 
 use super::{
     container_runtime::Proxy,
@@ -70,8 +72,10 @@ keys! {
         "logs" logs: Logs, to all;
         /// Packages of the distribution.
         "packages" packages: Packages, to all;
-        /// Disks to format and mount. A disk with any data is never formatted.
-        "disks" disks: Vec<Disk>, example "[{device: /dev/vdb, mount: /var/lib/etcd}]", to all => items::disks;
+        /// Disks to partition, format and mount. A disk with any data is never changed.
+        "disks" disks: Vec<Disk>, example "[{device: /dev/vdb, mount: /var/lib/etcd}]", to all => disks::disks;
+        /// LVM volume groups.
+        "volumeGroups" volume_groups: Vec<VolumeGroup>, example "[{name: data, volumes: [{name: etcd, size: 20G, mount: /var/lib/etcd}]}]", to all;
     }
 }
 
@@ -124,6 +128,8 @@ keys! {
     pub struct Packages {
         /// Which updates to install when a machine is set up, and when this value changes. Later runs install none.
         "updates" updates: Updates = "none", to all;
+        /// Whether `nodeinit up` reboots other machines whose distribution asks for it: drained, one master at a time, then a few workers.
+        "reboot" reboot: Reboot = "never", to masters;
         /// Packages to install.
         "install" install: Vec<String> as Vec<Package>, example "[chrony]", to all;
     }
@@ -160,6 +166,16 @@ choice! {
         "security" Security,
         /// all updates
         "all" All,
+    }
+}
+
+choice! {
+    /// When `nodeinit up` reboots other machines.
+    pub enum Reboot {
+        /// never
+        "never" Never,
+        /// when the distribution asks for it, such as after an update of the kernel
+        "whenRequested" WhenRequested,
     }
 }
 

@@ -1,0 +1,59 @@
+//! Reboots other machines whose distribution asks for it, one master or a few workers at a time.
+
+use super::{Host, Work, remote::Remote};
+use crate::{
+    context::Context,
+    engine::{error::StepError, step::Step},
+    os::ASKS_FOR_REBOOT,
+    steps::rollout::{Empty, node},
+};
+use nodeinit_base::Wait;
+use nodeinit_config::cluster::Reboot;
+use std::{ops::ControlFlow, time::Duration};
+
+/// Prints another value after each boot.
+const BOOT: &str = "cat /proc/sys/kernel/random/boot_id";
+
+impl Host {
+    /// Whether the machine is to be rebooted. Each is rebooted at most once in a run, and none when this master boots.
+    pub(super) async fn is_to_reboot(&self, cx: &Context, remote: &Remote) -> Result<bool, StepError> {
+        let is_wanted = cx.cluster.os.packages.reboot == Reboot::WhenRequested && self.work == Work::Up;
+        if !is_wanted || cx.rollout.at_boot || self.rebooted.get() {
+            return Ok(false);
+        }
+        Ok(!remote.output(&format!("if {ASKS_FOR_REBOOT}; then echo yes; fi")).await?.is_empty())
+    }
+
+    /// Empties its node, and reboots it. Returns `false` if it must not have its turn.
+    pub(super) async fn reboot(&self, cx: &Context, remote: &Remote) -> Result<bool, StepError> {
+        let (name, evict) = (&self.machine.name, cx.rollout.evict);
+        if self.turn.borrow().is_some() {
+            node::empty(cx, name, evict).await?;
+        } else {
+            cx.report.detail(&self.name(), "waiting for its turn");
+            let turn = self.fleet.rollout.turn(cx, name, self.role, Empty::IfReady { evict }).await?;
+            if turn.is_none() {
+                return Ok(false);
+            }
+            self.turn.replace(turn);
+        }
+        cx.report.note(&self.name(), format!("rebooting {name}, whose distribution asks for it"));
+        self.rebooted.set(true);
+        let before = remote.output(BOOT).await?;
+        // The connection may break before it answers.
+        let _ = remote.output("systemctl reboot").await;
+        let look = async || {
+            let found = async { self.reach(cx, super::LOOK).await?.output(BOOT).await };
+            match found.await {
+                Ok(now) if now != before => ControlFlow::Break(()),
+                Ok(_) => ControlFlow::Continue("it has not shut down".to_owned()),
+                Err(e) => ControlFlow::Continue(e.to_string()),
+            }
+        };
+        let wait = Wait::new(format!("{name} to boot again"), cx.cluster.timeouts.node);
+        let booted = wait.at_most_every(Duration::from_secs(1)).until(look).await;
+        let hint = format!("see the console of {name}; when it is up, run `nodeinit up` again");
+        booted.map_err(|late| StepError::from(late).hint(hint))?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,230 @@
+//! What block devices hold: partitions, LVM and file systems. Each is made only on a device without any signature, and has a UUID that
+//! nodeinit knows, so that no other device is taken for it.
+
+use super::program;
+use crate::{context::Context, engine::error::StepError};
+use nodeinit_base::sha256_hex;
+use std::time::Duration;
+
+/// Limits for one program that looks, and for one that writes: to format a large disk can take minutes.
+const LIMIT: Duration = Duration::from_secs(60);
+const FORMAT_LIMIT: Duration = Duration::from_secs(1800);
+
+/// A kind of content. The keys in the journal and in `setting.rs` begin with its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// `filesystem DEVICE`: `TYPE UUID`.
+    Filesystem,
+    /// `table DEVICE LINE…`: the UUID of a GPT whose partitions are these lines of sfdisk.
+    Table,
+    /// `physical DEVICE`: the UUID of a physical volume.
+    Physical,
+    /// `group NAME DEVICE…`: the UUIDs of its physical volumes.
+    Group,
+    /// `volume GROUP NAME SIZE`: `yes`.
+    Volume,
+}
+
+/// Their names.
+pub(super) const KINDS: [(&str, Kind); 5] = [
+    ("filesystem", Kind::Filesystem),
+    ("table", Kind::Table),
+    ("physical", Kind::Physical),
+    ("group", Kind::Group),
+    ("volume", Kind::Volume),
+];
+
+/// Splits off the first word.
+pub(super) fn parts(key: &str) -> (&str, &str) {
+    key.split_once(' ').unwrap_or((key, ""))
+}
+
+/// Returns the kind of a key.
+pub(super) fn kind(key: &str) -> Option<Kind> {
+    let name = parts(key).0;
+    KINDS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+}
+
+/// Returns a UUID of this machine for a purpose. Form: RFC 9562, version 8.
+pub(super) fn uuid(cx: &Context, purpose: &str) -> String {
+    let hex = hash(cx, purpose);
+    format!("{}-{}-8{}-8{}-{}", &hex[..8], &hex[8..12], &hex[13..16], &hex[17..20], &hex[20..32])
+}
+
+/// The same in the form of LVM.
+pub(super) fn lvm_uuid(cx: &Context, purpose: &str) -> String {
+    let hex = hash(cx, purpose);
+    format!(
+        "{}-{}-{}-{}-{}-{}-{}",
+        &hex[..6],
+        &hex[6..10],
+        &hex[10..14],
+        &hex[14..18],
+        &hex[18..22],
+        &hex[22..26],
+        &hex[26..32]
+    )
+}
+
+fn hash(cx: &Context, purpose: &str) -> String {
+    sha256_hex(format!("{} {} {purpose}", cx.cluster.name, cx.node.name).as_bytes())
+}
+
+/// Returns what a device holds; `None` only if it has no signature at all, or if the device does not exist yet.
+pub(super) async fn now(cx: &Context, kind: Kind, of: &str) -> Result<Option<String>, StepError> {
+    let (first, rest) = parts(of);
+    match kind {
+        Kind::Filesystem => signature(cx, first).await,
+        Kind::Table => match signature(cx, first).await? {
+            Some(found) if found == "PMBR, gpt" => {
+                let id = cx.commands.run(&["sfdisk", "--disk-id", first], LIMIT).await?;
+                Ok(Some(format!("gpt {}", id.trim().to_lowercase())))
+            }
+            found => Ok(found),
+        },
+        Kind::Physical => {
+            let found = signature(cx, first).await?;
+            Ok(found.map(|found| found.strip_prefix("LVM2_member ").map_or(found.clone(), str::to_owned)))
+        }
+        Kind::Group => {
+            let ids = physical_volumes(cx, first).await?;
+            Ok((!ids.is_empty()).then(|| ids.join(",")))
+        }
+        Kind::Volume => {
+            let select = format!("vg_name={first} && lv_name={}", parts(rest).0);
+            let found = report(cx, &["lvs", "--noheadings", "--options", "lv_name", "--select", &select]).await?;
+            Ok((!found.is_empty()).then(|| "yes".to_owned()))
+        }
+    }
+}
+
+/// Makes it.
+pub(super) async fn set(cx: &Context, kind: Kind, of: &str, value: &str) -> Result<(), StepError> {
+    let (first, rest) = parts(of);
+    match kind {
+        Kind::Filesystem => {
+            refuse_data(cx, first).await?;
+            let (filesystem, uuid) = parts(value);
+            let program = format!("mkfs.{filesystem}");
+            match filesystem {
+                "xfs" => run(cx, &[&program, "-m", &format!("uuid={uuid}"), first]).await,
+                _ => run(cx, &[&program, "-U", uuid, first]).await,
+            }
+        }
+        Kind::Table => {
+            refuse_data(cx, first).await?;
+            let script = format!("label: gpt\nlabel-id: {}\n{}\n", parts(value).1, rest.replace(' ', "\n"));
+            let sfdisk = ["sfdisk", "--quiet", "--wipe", "never", "--wipe-partitions", "never", first];
+            let written = cx.commands.run_with_input(&sfdisk, script.as_bytes(), FORMAT_LIMIT).await;
+            written.map_err(|error| program::named(error, "os.disks"))?;
+            settle(cx).await;
+            Ok(())
+        }
+        Kind::Physical => {
+            refuse_data(cx, first).await?;
+            run(cx, &["pvcreate", "--quiet", "--uuid", value, "--norestorefile", first]).await
+        }
+        Kind::Group => fill_group(cx, first, rest).await,
+        Kind::Volume => {
+            let (name, size) = parts(rest);
+            let size = if size.is_empty() { ["--extents", "100%FREE"] } else { ["--size", size] };
+            // What an earlier use left there stays, and is then refused.
+            let options = ["lvcreate", "--quiet", "--zero", "n", "--wipesignatures", "n", "--name", name];
+            run(cx, &[&options[..], &size, &[first]].concat()).await?;
+            settle(cx).await;
+            Ok(())
+        }
+    }
+}
+
+/// Describes it, for a plan.
+pub(super) fn describe(kind: Kind, of: &str, value: &str) -> String {
+    let (first, rest) = parts(of);
+    match kind {
+        Kind::Filesystem => format!("format {first} with {}, if it is empty", parts(value).0),
+        Kind::Table => format!("partition {first}, if it is empty"),
+        Kind::Physical => format!("make {first} a physical volume of LVM, if it is empty"),
+        Kind::Group => format!("make the volume group {first} of {rest}"),
+        Kind::Volume => format!("make the volume {} in the volume group {first}", parts(rest).0),
+    }
+}
+
+/// Returns the file system of a device with its UUID, or its other signatures.
+async fn signature(cx: &Context, device: &str) -> Result<Option<String>, StepError> {
+    if !cx.files.exists(device) {
+        return Ok(None);
+    }
+    // wipefs fails if it cannot read the device; blkid would not tell that from an empty one.
+    let columns = ["wipefs", "--no-act", "--noheadings", "--output", "TYPE,UUID", device];
+    let found = cx.commands.run(&columns, LIMIT).await?;
+    let mut all: Vec<String> = found
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .filter(|line| !line.is_empty())
+        .collect();
+    all.sort_unstable();
+    all.dedup();
+    Ok(Some(all.join(", ")).filter(|all| !all.is_empty()))
+}
+
+async fn refuse_data(cx: &Context, device: &str) -> Result<(), StepError> {
+    if let Some(found) = signature(cx, device).await? {
+        let hint =
+            "nodeinit never formats a disk with data: use another disk, or empty this one yourself (`wipefs --all`)";
+        return Err(StepError::new(format!("os.disks: {device} is not empty: it has {found}")).hint(hint));
+    }
+    match cx.files.exists(device) {
+        true => Ok(()),
+        false => Err(StepError::new(format!("os.disks: {device} does not exist"))
+            .hint("`lsblk` lists the disks of this machine")),
+    }
+}
+
+/// Makes a volume group, or adds devices to it.
+async fn fill_group(cx: &Context, name: &str, devices: &str) -> Result<(), StepError> {
+    let present = physical_volumes(cx, name).await?;
+    let (mut wanted, mut missing) = (Vec::new(), Vec::new());
+    for device in devices.split(' ') {
+        let id = now(cx, Kind::Physical, device).await?.unwrap_or_default();
+        if !present.contains(&id) {
+            missing.push(device);
+        }
+        wanted.push(id);
+    }
+    if let Some(other) = present.iter().find(|id| !wanted.contains(id)) {
+        let what = format!(
+            "os.volumeGroups: the volume group {name} exists, with a device that is not in `os.disks`: {other}"
+        );
+        return Err(StepError::new(what)
+            .hint("`pvs --options +pv_uuid` shows it; choose another name, or add the device again"));
+    }
+    let program = if present.is_empty() { "vgcreate" } else { "vgextend" };
+    run(cx, &[&[program, "--quiet", name][..], &missing].concat()).await
+}
+
+/// Returns the UUIDs of the physical volumes of a volume group, sorted.
+async fn physical_volumes(cx: &Context, group: &str) -> Result<Vec<String>, StepError> {
+    let select = format!("vg_name={group}");
+    let found = report(cx, &["pvs", "--noheadings", "--options", "pv_uuid", "--select", &select]).await?;
+    let mut ids: Vec<String> = found.split_whitespace().map(str::to_owned).collect();
+    ids.sort_unstable();
+    Ok(ids)
+}
+
+/// Asks LVM. Before its package is installed, there is nothing.
+async fn report(cx: &Context, argv: &[&str]) -> Result<String, StepError> {
+    match cx.commands.run(argv, LIMIT).await {
+        Ok(found) => Ok(found.trim().to_owned()),
+        Err(error) if error.is_missing() => Ok(String::new()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn run(cx: &Context, argv: &[&str]) -> Result<(), StepError> {
+    cx.commands.run(argv, FORMAT_LIMIT).await.map(drop).map_err(|error| program::named(error, "os.disks"))
+}
+
+/// Waits until udev has made the names of new devices. A machine without udev has nothing to wait for.
+async fn settle(cx: &Context) {
+    let _ = cx.commands.run(&["udevadm", "settle", "--timeout=30"], LIMIT).await;
+}
