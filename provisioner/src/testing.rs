@@ -129,6 +129,10 @@ pub(crate) fn applied(cluster: &Cluster) -> Snapshot {
 fn complete(kind: Kind, body: &mut Value) {
     match kind {
         Kind::Volume => body["status"] = json!("in-use"),
+        Kind::Port if body["name"] == "demo-api" => {
+            body["device_id"] = json!("server/bastion");
+            body["mac_address"] = json!("fa:16:3e:00:00:01");
+        }
         Kind::RouterPort => body["device_id"] = json!(format!("router/{API}")),
         Kind::Balancer => {
             body["vip_port_id"] = json!("vip");

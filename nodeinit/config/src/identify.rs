@@ -115,8 +115,14 @@ impl Cluster {
         masters.chain(self.workers.iter().map(|machine| (machine, Role::Worker)))
     }
 
+    /// Returns the entry of the bastion that nodeinit sets up.
+    #[must_use]
+    pub fn bastion_machine(&self) -> Option<Machine> {
+        self.bastion.as_ref().map(entry)
+    }
+
     fn find(&self, local: &Local) -> Option<(Role, Machine)> {
-        let bastion = self.bastion.as_ref().map(entry);
+        let bastion = self.bastion_machine();
         let mut machines: Vec<_> = self.machines().map(|(machine, role)| (role, machine)).collect();
         machines.extend(bastion.iter().map(|machine| (Role::Bastion, machine)));
         let host_name = local.host_name.to_lowercase();
@@ -144,7 +150,7 @@ impl Cluster {
                 .masters
                 .iter()
                 .chain(&self.workers)
-                .chain(&self.bastion.as_ref().map(entry))
+                .chain(&self.bastion_machine())
                 .map(shown)
                 .collect(),
         }

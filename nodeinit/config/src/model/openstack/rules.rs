@@ -53,6 +53,7 @@ pub(crate) fn check(section: &Place<'_, OpenStack>, verdict: &mut Verdict<'_>) {
     network(section, &machines, errors);
     bastion(section, &machines, errors);
     binary(section, errors);
+    gateway(section, verdict);
     given_out(section, &machines, &mut verdict.warnings);
     reachability(section, &mut verdict.warnings);
 }
@@ -121,9 +122,10 @@ fn network(section: &Place<'_, OpenStack>, machines: &[Place<'_, Machine>], erro
     for address in [made.gateway(), made.first_address(), made.last_address()] {
         inside(&address, &own);
     }
-    for address in [section.load_balancer().address(), section.bastion().address()] {
-        inside(&address, facing);
-    }
+    // The bastion that is the gateway does not forward connections from outside, so that the balancer is inside.
+    let balancer = if all.bastion().written().is_some() && section.bastion().written().is_some() { &own } else { facing };
+    inside(&section.load_balancer().address(), balancer);
+    inside(&section.bastion().address(), facing);
     inside(&all.control_plane().virtual_address(), &own);
     machines.iter().for_each(|machine| inside(&machine.address(), &own));
     taken(section, (&made, cidr), machines, errors);
@@ -214,6 +216,41 @@ fn bastion(section: &Place<'_, OpenStack>, machines: &[Place<'_, Machine>], erro
     if jump.address().written().is_some() {
         let what = "not allowed with `openstack.bastion`, which is the jump host already";
         jump.report(errors, what, "remove one of the two");
+    }
+}
+
+/// With the section `bastion`, the bastion is the only way between the machines and the outside.
+fn gateway(section: &Place<'_, OpenStack>, verdict: &mut Verdict<'_>) {
+    let (all, made) = (section.all(), section.network().create());
+    let own = all.bastion();
+    if own.written().is_none() || section.bastion().written().is_none() {
+        return;
+    }
+    let errors = &mut verdict.errors;
+    if made.public_cidr().written().is_none() {
+        let what = format!("the bastion is the gateway between two networks: {} is missing", made.public_cidr().path);
+        own.report(errors, what, "set it, or remove the section `bastion` if a jump host is enough");
+    }
+    if made.dhcp().value() == Some(false) {
+        let what = "without DHCP, the configuration drive would name the bastion's own address as its default route";
+        made.dhcp().report(errors, what, "remove this key");
+    }
+    if section.config_drive().value() == Some(false) {
+        let what = "the metadata service does not answer in a network without a router";
+        section.config_drive().report(errors, what, "remove this key");
+    }
+    let outside = "not allowed with the section `bastion`: no router connects the machines to the outside";
+    if section.floating_ips().value().is_some_and(|which| which != FloatingIps::None) {
+        section.floating_ips().report(errors, outside, "set it to `none`");
+    }
+    if section.load_balancer().floating_ip().value() == Some(true) {
+        let remedy = "remove this key; reach the API through the bastion, such as with `ssh -L`";
+        section.load_balancer().floating_ip().report(errors, outside, remedy);
+    }
+    let access = section.access();
+    for range in [access.api(), access.ingress(), access.node_ports()].iter().filter(|range| range.written().is_some()) {
+        let what = "no effect: the bastion accepts no connections from outside for the machines";
+        range.report(&mut verdict.warnings, what, "remove it");
     }
 }
 
