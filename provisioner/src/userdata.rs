@@ -343,6 +343,19 @@ mod tests {
     }
 
     #[test]
+    fn a_gateway_gets_its_own_configuration_and_no_secret() {
+        let (loaded, secrets) = (crate::testing::behind_gateway("{}"), crate::secrets::tests::example());
+        let inputs = Inputs { inner_mac: Some("fa:16:3e:00:00:01".into()), ..Inputs::default() };
+        let text = of(&loaded, "bastion", &inputs, &secrets).unwrap();
+        for word in ["name: bastion", "network: 10.0.0.0/16", "MACAddress=fa:16:3e:00:00:01", "nodeinit.service"] {
+            assert!(text.contains(word), "{word} in {text}");
+        }
+        for word in ["secrets.yaml", "m1", "openstack", "token"] {
+            assert!(!text.contains(word), "{word} in {text}");
+        }
+    }
+
+    #[test]
     fn a_bastion_gets_a_public_key_and_nothing_else() {
         let sha256 = "0".repeat(64);
         let more = format!(

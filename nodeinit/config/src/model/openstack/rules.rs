@@ -425,6 +425,33 @@ mod tests {
     }
 
     #[test]
+    fn a_gateway_is_the_only_way_between_two_networks() {
+        let found = |cloud: &str, role: &str| {
+            let base = "clusterID: c7d0bd8a-6f0d-4b5e-9a53-0b3d6f1f2a10, image: i, flavor: f, bastion: {name: gate}";
+            problems(&format!("{{{base}, {cloud}}}\nbastion: {role}")).join("\n")
+        };
+        let create = |more: &str| format!("network: {{create: {{cidr: 10.0.0.0/24, publicCIDR: 10.0.1.0/24{more}}}}}");
+        for role in ["{}", "{dns: true, name: gate, network: 10.0.0.0/24}"] {
+            assert_eq!(found(&format!("{}, loadBalancer: {{address: 10.0.0.9}}", create("")), role), "");
+        }
+        let whole = create("");
+        for (cloud, role, what) in [
+            ("network: {create: {cidr: 10.0.0.0/24}}".to_owned(), "{}", "openstack.network.create.publicCIDR is missing"),
+            ("network: {name: n}".to_owned(), "{}", "openstack.network.create.publicCIDR is missing"),
+            (create(", dhcp: false"), "{}", "openstack.network.create.dhcp: without DHCP"),
+            (format!("{whole}, configDrive: false"), "{}", "openstack.configDrive: the metadata service"),
+            (format!("{whole}, floatingIPs: masters"), "{}", "openstack.floatingIPs: not allowed with the section"),
+            (format!("{whole}, loadBalancer: {{floatingIP: true}}"), "{}", "loadBalancer.floatingIP: not allowed with"),
+            (format!("{whole}, loadBalancer: {{address: 10.0.1.9}}"), "{}", "10.0.1.9 is outside"),
+            (whole.clone(), "{name: b1}", "bastion.name: b1 is not openstack.bastion.name gate"),
+            (whole.clone(), "{network: 10.0.1.0/24}", "bastion.network: 10.0.1.0/24 is not openstack.network.create.cidr"),
+            (whole.clone(), "{address: 10.0.0.1}", "bastion.address: not allowed with `openstack.bastion`"),
+        ] {
+            assert!(found(&cloud, role).contains(what), "{what}: {}", found(&cloud, role));
+        }
+    }
+
+    #[test]
     fn a_download_needs_a_digest() {
         assert!(
             problems("{binary: {urls: [\"https://a/b\"]}}").iter().any(|p| p.starts_with("openstack.binary.sha256"))
