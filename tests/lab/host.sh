@@ -144,13 +144,13 @@ create_plain() {
 }
 
 create_from_config_drive() { # as with a cloud image, cloud-init sets the name, the host keys and the user's key
-  local disk=$host/upper drop_in=$host/upper/etc/systemd/system/lab-network.service.d data=$1/openstack/latest/network_data.json
+  local disk=$host/upper drop_in=$host/upper/etc/systemd/system/lab-network.service.d
   cp -r "$1" "$disk/var/lib/cloud/seed/config_drive"
   chmod -R go= "$disk/var/lib/cloud/seed/config_drive" # only root can read a drive
   echo localhost >"$disk/etc/hostname"
   mkdir -p "$drop_in" # cloud-init requires the network card that the network data names
-  python3 "$lab/network_data.py" <"$data" >"$drop_in/cards.conf"
-  [ "$(grep -o ethernet_mac_address "$data" | wc -l)" = 1 ] || touch "$host/second-card"
+  python3 "$lab/cards.py" <"$1.cards" >"$drop_in/cards.conf"
+  [ "$(wc -l <"$1.cards")" = 1 ] || touch "$host/second-card"
   printf 'policy: enabled\ndatasource: ConfigDrive\n' >"$disk/etc/cloud/ds-identify.cfg"
   printf 'datasource_list: [ConfigDrive]\nssh_deletekeys: true\ndisable_root: true\nmanage_etc_hosts: true\n' >"$disk/etc/cloud/cloud.cfg.d/99-openstack.cfg"
 }
