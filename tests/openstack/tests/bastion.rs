@@ -32,11 +32,12 @@ fn a_cluster_in_two_networks() {
 #[test]
 fn a_cluster_whose_only_way_out_is_its_bastion() {
     let cloud = Cloud::with_guests();
+    cloud.machines(&["t1", "t2", "t3"], &["t4", "t5"]);
     let role = "openstack: {floatingIPs: none, loadBalancer: {floatingIP: false}, bastion: {name: gate";
     cloud.configure(&format!("bastion: {{}}\n{role}}}}}"));
     cloud.run("plan").exits(78).says(&["openstack.network.create.publicCIDR is missing"]);
     cloud.configure(&format!("bastion: {{sshRate: 600}}\n{role}, {TWO_NETWORKS}, dhcp: true}}}}}}"));
-    there_and_back(&cloud, 2, |bastion| is_the_only_way_out(&cloud, bastion));
+    there_and_back(&cloud, 5, |bastion| is_the_only_way_out(&cloud, bastion));
 }
 
 /// The rest of the section, from the address of the bastion on, without the braces at its end.
@@ -88,7 +89,7 @@ fn is_the_only_way_out(cloud: &Cloud, bastion: &str) {
     let routers = ["os", "port", "list", "--device-owner", "network:router_interface", "-f", "value", "-c", "Fixed IP Addresses"];
     let routers = cloud.verb(&routers);
     assert!(routers.lines().count() == 1 && routers.contains("10.77.0.177"), "{routers}");
-    for machine in ["t1", "t4"] {
+    for machine in ["t1", "t2", "t3", "t4", "t5"] {
         let routes = cloud.verb(&["ssh", machine, "ip -4 route show default"]);
         assert_eq!(routes.trim(), "default via 10.77.0.174 dev host0", "{machine}");
         assert_eq!(seen(cloud, machine), "10.77.0.180".parse().ok(), "{machine}");
