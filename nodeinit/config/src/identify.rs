@@ -146,13 +146,7 @@ impl Cluster {
         UnknownMachine::NotListed {
             host_name: local.host_name.clone(),
             addresses: local.addresses.clone(),
-            configured: self
-                .masters
-                .iter()
-                .chain(&self.workers)
-                .chain(&self.bastion_machine())
-                .map(shown)
-                .collect(),
+            configured: self.masters.iter().chain(&self.workers).chain(&self.bastion_machine()).map(shown).collect(),
         }
     }
 }

@@ -435,7 +435,10 @@ mod tests {
         assert_eq!(own(Kind::Port).spec, Spec::Port { network: API, address, groups: &[BASTION], pairs: Vec::new() });
         assert_eq!(own(Kind::FloatingIp).spec, Spec::FloatingIp { of: Part::new(Kind::Port, "gate") });
         assert_eq!(own(Kind::Volume).spec, Spec::Volume { size: 20, image: "plain".into(), zone: None });
-        assert_eq!(own(Kind::Server).spec, Spec::Server { flavor: "tiny".into(), zone: None, group: None, ports: vec![Part::new(Kind::Port, "gate")] });
+        assert_eq!(
+            own(Kind::Server).spec,
+            Spec::Server { flavor: "tiny".into(), zone: None, group: None, ports: vec![Part::new(Kind::Port, "gate")] }
+        );
     }
 
     #[test]

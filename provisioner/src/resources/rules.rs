@@ -98,7 +98,9 @@ pub fn of(cluster: &Cluster, cloud: &OpenStack) -> Vec<Rule> {
     let inside = if cloud.load_balancer.enabled { From::Subnet } else { From::Group(NODES) };
     rules.push(rule(MASTERS, tcp(API_PORT, API_PORT), inside, "API"));
     let second = match &cloud.network {
-        CloudNetwork::Made(made) if cloud.load_balancer.enabled && gateway(cluster, cloud).is_none() => made.public.as_ref(),
+        CloudNetwork::Made(made) if cloud.load_balancer.enabled && gateway(cluster, cloud).is_none() => {
+            made.public.as_ref()
+        }
         _ => None,
     };
     rules.extend(

@@ -86,7 +86,8 @@ fn is_the_only_way_out(cloud: &Cloud, bastion: &str) {
     on_bastion("! test -e /etc/kubernetes && ! test -e /etc/nodeinit/secrets.yaml && systemctl is-enabled nodeinit");
 
     // The private network has no router, and no machine another route.
-    let routers = ["os", "port", "list", "--device-owner", "network:router_interface", "-f", "value", "-c", "Fixed IP Addresses"];
+    let routers =
+        ["os", "port", "list", "--device-owner", "network:router_interface", "-f", "value", "-c", "Fixed IP Addresses"];
     let routers = cloud.verb(&routers);
     assert!(routers.lines().count() == 1 && routers.contains("10.77.0.177"), "{routers}");
     for machine in ["t1", "t2", "t3", "t4", "t5"] {

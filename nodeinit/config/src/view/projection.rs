@@ -334,7 +334,10 @@ mod tests {
         let (own, master) = (part(&own), part(&loaded.master_config()));
         assert_eq!((&own.name, &own.os), (&loaded.cluster.name, &loaded.cluster.os));
         let bastion = own.bastion.unwrap();
-        assert_eq!((bastion.name.as_str(), bastion.network.to_string().as_str(), bastion.dns), ("gate", "10.9.0.0/24", true));
+        assert_eq!(
+            (bastion.name.as_str(), bastion.network.to_string().as_str(), bastion.dns),
+            ("gate", "10.9.0.0/24", true)
+        );
         assert_eq!(Some(bastion), master.bastion);
         assert_eq!(load(&[Layer::file("cluster.yaml", WHOLE)]).unwrap().bastion_config(), None);
     }

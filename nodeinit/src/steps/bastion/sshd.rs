@@ -292,7 +292,10 @@ mod tests {
         assert!(locked_out(PRINTED).is_some());
         write("/root/.ssh/authorized_keys", "# nobody\n\n");
         assert!(locked_out(PRINTED).is_some(), "a comment is not a key");
-        write("/root/.ssh/authorized_keys", "no-pty,command=\"echo 'log in as ops'; exit 142\" ssh-ed25519 AAAA ops@station\n");
+        write(
+            "/root/.ssh/authorized_keys",
+            "no-pty,command=\"echo 'log in as ops'; exit 142\" ssh-ed25519 AAAA ops@station\n",
+        );
         assert!(locked_out(PRINTED).is_some(), "a key with a command opens no shell");
         write("/root/.ssh/authorized_keys", "ssh-ed25519 AAAA ops@station\n");
         assert_eq!(locked_out(PRINTED), None);

@@ -367,7 +367,10 @@ fn the_gateway_is_between_the_networks_instead_of_a_router() {
     assert!(plan(&cluster, &snapshot).is_empty());
     let body = |part: &str| snapshot.ours.iter().find(|found| found.part.to_string() == part).map(|found| &found.body);
     let inner = body("port/api").unwrap();
-    assert_eq!((&inner["network_id"], &inner["fixed_ips"][0]["ip_address"]), (&json!("network/api"), &json!("10.0.255.1")));
+    assert_eq!(
+        (&inner["network_id"], &inner["fixed_ips"][0]["ip_address"]),
+        (&json!("network/api"), &json!("10.0.255.1"))
+    );
     assert_eq!((&inner["port_security_enabled"], &inner["security_groups"]), (&json!(false), &json!([])));
     assert_eq!(body("port/bastion").unwrap()["network_id"], "network/public");
     let ports = json!([{ "port": "port/bastion" }, { "port": "port/api" }]);

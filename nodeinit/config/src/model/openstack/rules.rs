@@ -123,7 +123,8 @@ fn network(section: &Place<'_, OpenStack>, machines: &[Place<'_, Machine>], erro
         inside(&address, &own);
     }
     // The bastion that is the gateway does not forward connections from outside, so that the balancer is inside.
-    let balancer = if all.bastion().written().is_some() && section.bastion().written().is_some() { &own } else { facing };
+    let balancer =
+        if all.bastion().written().is_some() && section.bastion().written().is_some() { &own } else { facing };
     inside(&section.load_balancer().address(), balancer);
     inside(&section.bastion().address(), facing);
     inside(&all.control_plane().virtual_address(), &own);
@@ -248,7 +249,8 @@ fn gateway(section: &Place<'_, OpenStack>, verdict: &mut Verdict<'_>) {
         section.load_balancer().floating_ip().report(errors, outside, remedy);
     }
     let access = section.access();
-    for range in [access.api(), access.ingress(), access.node_ports()].iter().filter(|range| range.written().is_some()) {
+    for range in [access.api(), access.ingress(), access.node_ports()].iter().filter(|range| range.written().is_some())
+    {
         let what = "no effect: the bastion accepts no connections from outside for the machines";
         range.report(&mut verdict.warnings, what, "remove it");
     }
@@ -436,7 +438,11 @@ mod tests {
         }
         let whole = create("");
         for (cloud, role, what) in [
-            ("network: {create: {cidr: 10.0.0.0/24}}".to_owned(), "{}", "openstack.network.create.publicCIDR is missing"),
+            (
+                "network: {create: {cidr: 10.0.0.0/24}}".to_owned(),
+                "{}",
+                "openstack.network.create.publicCIDR is missing",
+            ),
             ("network: {name: n}".to_owned(), "{}", "openstack.network.create.publicCIDR is missing"),
             (create(", dhcp: false"), "{}", "openstack.network.create.dhcp: without DHCP"),
             (format!("{whole}, configDrive: false"), "{}", "openstack.configDrive: the metadata service"),
@@ -444,7 +450,11 @@ mod tests {
             (format!("{whole}, loadBalancer: {{floatingIP: true}}"), "{}", "loadBalancer.floatingIP: not allowed with"),
             (format!("{whole}, loadBalancer: {{address: 10.0.1.9}}"), "{}", "10.0.1.9 is outside"),
             (whole.clone(), "{name: b1}", "bastion.name: b1 is not openstack.bastion.name gate"),
-            (whole.clone(), "{network: 10.0.1.0/24}", "bastion.network: 10.0.1.0/24 is not openstack.network.create.cidr"),
+            (
+                whole.clone(),
+                "{network: 10.0.1.0/24}",
+                "bastion.network: 10.0.1.0/24 is not openstack.network.create.cidr",
+            ),
             (whole.clone(), "{address: 10.0.0.1}", "bastion.address: not allowed with `openstack.bastion`"),
         ] {
             assert!(found(&cloud, role).contains(what), "{what}: {}", found(&cloud, role));
