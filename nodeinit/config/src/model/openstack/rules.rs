@@ -123,8 +123,7 @@ fn network(section: &Place<'_, OpenStack>, machines: &[Place<'_, Machine>], erro
         inside(&address, &own);
     }
     // The bastion that is the gateway does not forward connections from outside, so that the balancer is inside.
-    let balancer =
-        if all.bastion().written().is_some() && section.bastion().written().is_some() { &own } else { facing };
+    let balancer = if has_gateway(section) { &own } else { facing };
     inside(&section.load_balancer().address(), balancer);
     inside(&section.bastion().address(), facing);
     inside(&all.control_plane().virtual_address(), &own);
@@ -159,11 +158,13 @@ fn given_out(section: &Place<'_, OpenStack>, machines: &[Place<'_, Machine>], wa
     let made = section.network().create();
     let Some((cidr, at)) = made.cidr().read() else { return };
     let (balancer, bastion) = (section.load_balancer(), section.bastion());
-    let balancer_takes = balancer.enabled().value() == Some(true) && balancer.address().written().is_none();
-    let bastion_takes = bastion.written().is_some() && bastion.address().written().is_none();
-    let taker = balancer_takes.then_some("the balancer").or(bastion_takes.then_some("the bastion"));
     // Resources in the second network take no address of the first one.
-    let taker = taker.filter(|_| made.public_cidr().written().is_none());
+    let is_only = made.public_cidr().written().is_none();
+    let has_balancer = is_only || has_gateway(section);
+    let balancer_takes =
+        has_balancer && balancer.enabled().value() == Some(true) && balancer.address().written().is_none();
+    let bastion_takes = is_only && bastion.written().is_some() && bastion.address().written().is_none();
+    let taker = balancer_takes.then_some("the balancer").or(bastion_takes.then_some("the bastion"));
     let (written_first, written_last) = (made.first_address().read(), made.last_address().value());
     if written_first.is_none() && written_last.is_none() && taker.is_none() {
         return;
@@ -220,11 +221,16 @@ fn bastion(section: &Place<'_, OpenStack>, machines: &[Place<'_, Machine>], erro
     }
 }
 
+/// Whether the bastion that the provisioner creates also has the role of the section `bastion`.
+fn has_gateway(section: &Place<'_, OpenStack>) -> bool {
+    section.bastion().written().is_some() && section.all().bastion().written().is_some()
+}
+
 /// With the section `bastion`, the bastion is the only way between the machines and the outside.
 fn gateway(section: &Place<'_, OpenStack>, verdict: &mut Verdict<'_>) {
     let (all, made) = (section.all(), section.network().create());
     let own = all.bastion();
-    if own.written().is_none() || section.bastion().written().is_none() {
+    if !has_gateway(section) {
         return;
     }
     let errors = &mut verdict.errors;
