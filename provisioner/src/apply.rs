@@ -297,7 +297,7 @@ fn tasks(plan: &Plan) -> Vec<Task<'_>> {
             let first = task.items[0];
             let together = match item.part.kind {
                 // Neutron (Zed) forgets allowed address pairs where it makes several at once.
-                Kind::Port => task.items.len() < PORTS && !has_pairs(first) && !has_pairs(item),
+                Kind::Port => task.items.len() < PORTS && !is_lenient(first) && !is_lenient(item),
                 // Neutron takes several rules at once, but only of one group.
                 Kind::Rule => group(first) == group(item),
                 _ => false,
@@ -315,8 +315,9 @@ fn tasks(plan: &Plan) -> Vec<Task<'_>> {
 }
 
 /// Whether it is a port that may send from other addresses.
-fn has_pairs(item: &Item) -> bool {
-    matches!(item.want.as_ref().map(|want| &want.spec), Some(Spec::Port { pairs, .. }) if !pairs.is_empty())
+fn is_lenient(item: &Item) -> bool {
+    let spec = item.want.as_ref().map(|want| &want.spec);
+    matches!(spec, Some(Spec::Port { pairs, groups, .. }) if !pairs.is_empty() || groups.is_empty())
 }
 
 /// Whose rule it is.

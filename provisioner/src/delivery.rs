@@ -82,6 +82,9 @@ impl Delivery<'_> {
         };
         let config = userdata::master_config(self.loaded, &inputs)
             .map_err(|e| Error::Configuration { what: e.to_string(), remedy: "fix the configuration".to_owned() })?;
+        if only.is_none() {
+            self.set_up_bastion(&inputs, &mut host_keys).await?;
+        }
         let mut machine = self.reach(&cluster.masters[0], &inputs, &mut host_keys, self.patience).await?;
         self.tell(&format!("logged in to {}, which has the known host key", machine.shown()));
         host_keys::keep(self, &host_keys).await;
@@ -122,6 +125,23 @@ impl Delivery<'_> {
             waited?;
         }
         ended
+    }
+
+    /// Sets up the bastion that is the machines' way out.
+    async fn set_up_bastion(&self, inputs: &Inputs, host_keys: &mut HostKeys) -> Result<(), Error> {
+        let (Some(mut bastion), Some(config)) =
+            (self.loaded.cluster.bastion_machine(), userdata::bastion_config(self.loaded))
+        else {
+            return Ok(());
+        };
+        if !userdata::is_bastion(&self.loaded.cluster, &bastion.name) {
+            return Ok(());
+        }
+        bastion.ssh.address = inputs.bastion;
+        let mut there = self.reach(&bastion, inputs, host_keys, self.patience).await?;
+        there.equip(&config).await?;
+        there.enable().await?;
+        there.nodeinit("up").await
     }
 
     /// Logs in to a master. A machine on the way whose console shows another key than the pinned one was installed

@@ -34,7 +34,21 @@ pub(crate) fn with_public_network(more: &str) -> Cluster {
     cluster
 }
 
+/// One whose bastion is the gateway between two networks.
+pub(crate) fn behind_gateway(role: &str) -> Loaded {
+    let text = text(3, 2, &format!("  bastion: {{}}\nbastion: {role}\n"));
+    read(text.replace("gateway: 10.0.255.1", "gateway: 10.0.255.1, publicCIDR: 10.1.0.0/24"))
+}
+
 pub(crate) fn loaded(masters: usize, workers: usize, more: &str) -> Loaded {
+    read(text(masters, workers, more))
+}
+
+fn read(text: String) -> Loaded {
+    load(&[Layer::file("cluster.yaml", text)]).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn text(masters: usize, workers: usize, more: &str) -> String {
     let list = |kind: &str, count: usize, first: usize| -> String {
         (0..count)
             .map(|i| {
@@ -42,13 +56,12 @@ pub(crate) fn loaded(masters: usize, workers: usize, more: &str) -> Loaded {
             })
             .collect()
     };
-    let text = format!(
+    format!(
         "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nname: demo\nmasters:\n{}workers:\n{}openstack:\n  clusterID: {ID}\n  \
          image: node-image\n  flavor: small\n  network: {{create: {{cidr: 10.0.0.0/16, gateway: 10.0.255.1}}}}\n{more}",
         list("m", masters, 10),
         list("w", workers, 20),
-    );
-    load(&[Layer::file("cluster.yaml", text)]).unwrap_or_else(|problems| panic!("{problems}"))
+    )
 }
 
 /// A cloud with room for everything.
@@ -129,6 +142,10 @@ pub(crate) fn applied(cluster: &Cluster) -> Snapshot {
 fn complete(kind: Kind, body: &mut Value) {
     match kind {
         Kind::Volume => body["status"] = json!("in-use"),
+        Kind::Port if body["name"] == "demo-api" => {
+            body["device_id"] = json!("server/bastion");
+            body["mac_address"] = json!("fa:16:3e:00:00:01");
+        }
         Kind::RouterPort => body["device_id"] = json!(format!("router/{API}")),
         Kind::Balancer => {
             body["vip_port_id"] = json!("vip");

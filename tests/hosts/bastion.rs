@@ -144,12 +144,27 @@ pub(crate) fn a_private_network_reaches_the_outside_only_through_its_bastion() {
     assert_eq!(network.seen(worker), bastion.address());
     bastion.nodeinit("plan").exits(0);
 
+    // Without the rules, the kernel does not forward.
+    bastion.must("cp /etc/nodeinit/bastion.nft /root/rules && echo broken >/etc/nodeinit/bastion.nft");
+    bastion.cut_power();
+    bastion.boot();
+    bastion.must("grep -qx 0 /proc/sys/net/ipv4/ip_forward && systemctl is-failed nodeinit-bastion.service");
+    bastion.must("mv /root/rules /etc/nodeinit/bastion.nft && systemctl restart nodeinit-bastion.service");
+    bastion.must("grep -qx 1 /proc/sys/net/ipv4/ip_forward");
+
+    // Passwords in a `Match` block are found.
+    let drop_in = "/etc/ssh/sshd_config.d/90-test.conf";
+    bastion.must(&format!("printf 'Match User root\\nPasswordAuthentication yes\\n' >{drop_in}"));
+    network.connect_bastion();
+    bastion.nodeinit("plan").exits(2).says(&["accepts a password of root"]);
+    bastion.must(&format!("rm {drop_in}"));
+
     bastion.nodeinit("reset --yes").exits(0);
     assert_eq!(network.seen(worker), "");
     bastion.must(
         "! nft list table inet nodeinit_bastion 2>/dev/null && grep -qx 0 /proc/sys/net/ipv4/ip_forward
         [ ! -e /etc/ssh/sshd_config.d/10-nodeinit-bastion.conf ] && [ ! -e /etc/nodeinit/bastion.nft ]
-        [ ! -e /etc/systemd/system/nodeinit-bastion.service ] && [ ! -e /etc/sysctl.d/99-nodeinit-bastion.conf ]",
+        [ ! -e /etc/systemd/system/nodeinit-bastion.service ] && [ ! -e /etc/nodeinit/bastion-sysctl.conf ]",
     );
 }
 

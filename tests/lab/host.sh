@@ -149,8 +149,8 @@ create_from_config_drive() { # as with a cloud image, cloud-init sets the name, 
   chmod -R go= "$disk/var/lib/cloud/seed/config_drive" # only root can read a drive
   echo localhost >"$disk/etc/hostname"
   mkdir -p "$drop_in" # cloud-init requires the network card that the network data names
-  printf '[Unit]\nBefore=cloud-init-local.service\n[Service]\nExecStartPre=/sbin/ip link set host0 address %s\n' \
-    "$(grep -o '"ethernet_mac_address": "[^"]*' "$1/openstack/latest/network_data.json" | head -n 1 | cut -d'"' -f4)" >"$drop_in/card.conf"
+  python3 "$lab/cards.py" <"$1.cards" >"$drop_in/cards.conf"
+  [ "$(wc -l <"$1.cards")" = 1 ] || touch "$host/second-card"
   printf 'policy: enabled\ndatasource: ConfigDrive\n' >"$disk/etc/cloud/ds-identify.cfg"
   printf 'datasource_list: [ConfigDrive]\nssh_deletekeys: true\ndisable_root: true\nmanage_etc_hosts: true\n' >"$disk/etc/cloud/cloud.cfg.d/99-openstack.cfg"
 }
@@ -162,6 +162,7 @@ boot() {
   [ -e "$host/sealed" ] ||
     binds=("--bind-ro=$bin:/opt/lab/bin" "--bind-ro=$images:/opt/lab/images" "--bind-ro=$LAB_DIR/release:/opt/lab/releases")
   network_lock "$0" make-network
+  [ ! -e "$host/second-card" ] || binds+=("--network-veth-extra=v2-$name:host1")
   mount -t overlay "lab-$name" -o "lowerdir=$root,upperdir=$host/upper,workdir=$host/work" "$host/root"
   (
     note_process "$BASHPID" >"$host/process"
@@ -176,6 +177,9 @@ boot() {
   ) </dev/null >>"$host/console" 2>&1 8>&- 9>&- &
   local deadline=$((SECONDS + 60))
   until ip link set "vb-$name" up 2>/dev/null || [ $SECONDS -ge $deadline ]; do sleep 0.05; done
+  if [ -e "$host/second-card" ]; then
+    until ip link set "v2-$name" master "$bridge" up 2>/dev/null || [ $SECONDS -ge $deadline ]; do sleep 0.05; done
+  fi
   [ ! -e "$host/cpu" ] || limit_cpu "$name" "$(cat "$host/cpu")"
 }
 
@@ -207,6 +211,7 @@ stop() { # TERM shuts the host down; KILL cuts its power by killing its init, an
   remove_cgroups "$name"
   rm -f "$host/process"
   ip link delete "vb-$name" 2>/dev/null || true
+  ip link delete "v2-$name" 2>/dev/null || true
   for _ in $(seq 100); do
     ! mountpoint -q "$host/root" || umount -R "$host/root" 2>/dev/null || { sleep 0.1; continue; }
     return 0

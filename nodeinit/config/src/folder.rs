@@ -5,7 +5,7 @@
 use crate::{
     layer::Layer,
     load::written,
-    model::{Document, declare::place::Place},
+    model::{Document, bastion, declare::place::Place},
 };
 use std::collections::BTreeSet;
 
@@ -77,7 +77,7 @@ fn machines(layers: &[Layer]) -> BTreeSet<String> {
     let tree = written(layers);
     let all: Place<'_, Document> = Place::document(&tree);
     let nodes = all.masters().items().into_iter().chain(all.workers().items());
-    nodes.filter_map(|machine| machine.name().value()).chain(all.bastion().name().value()).collect()
+    nodes.filter_map(|machine| machine.name().value()).chain(bastion::name(&all)).collect()
 }
 
 #[cfg(test)]

@@ -122,8 +122,14 @@ impl Cluster {
             || self.bastion.as_ref().is_some_and(|bastion| bastion.name == name)
     }
 
+    /// Returns the entry of the bastion that nodeinit sets up.
+    #[must_use]
+    pub fn bastion_machine(&self) -> Option<Machine> {
+        self.bastion.as_ref().map(entry)
+    }
+
     fn find(&self, local: &Local) -> Option<(Role, Machine)> {
-        let bastion = self.bastion.as_ref().map(entry);
+        let bastion = self.bastion_machine();
         let mut machines: Vec<_> = self.machines().map(|(machine, role)| (role, machine)).collect();
         machines.extend(bastion.iter().map(|machine| (Role::Bastion, machine)));
         let host_name = local.host_name.to_lowercase();
@@ -147,13 +153,7 @@ impl Cluster {
         UnknownMachine::NotListed {
             host_name: local.host_name.clone(),
             addresses: local.addresses.clone(),
-            configured: self
-                .masters
-                .iter()
-                .chain(&self.workers)
-                .chain(&self.bastion.as_ref().map(entry))
-                .map(shown)
-                .collect(),
+            configured: self.masters.iter().chain(&self.workers).chain(&self.bastion_machine()).map(shown).collect(),
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::{
     cluster::Cluster,
     layer::{Content, Layer},
     model::{
-        self, Bastion, Machine, check,
+        self, Bastion, Machine, bastion, check,
         declare::{
             Form, Verdict,
             place::{Place, keys},
@@ -157,15 +157,16 @@ pub(crate) fn written(layers: &[Layer]) -> YamlNode {
 fn machine(tree: &mut YamlNode, name: &str, settings: YamlNode, errors: &mut Findings) {
     let at = settings.at;
     let is_named = |node: &YamlNode| node.get("name").and_then(YamlNode::scalar) == Some(name);
-    let (masters, workers, bastion) = (keys().masters().path, keys().workers().path, keys().bastion().path);
-    for list in [masters, workers] {
+    let section = keys().bastion().path;
+    for list in [keys().masters().path, keys().workers().path] {
         let Some(Value::List(items)) = tree.get_mut(&list).map(|node| &mut node.value) else { continue };
         if let Some((index, entry)) = items.iter_mut().enumerate().find(|(_, item)| is_named(item)) {
             return part(entry, (&format!("{list}[{index}]"), &Machine::KIND), name, settings, errors);
         }
     }
-    match tree.get_mut(&bastion).filter(|entry| is_named(entry)) {
-        Some(entry) => part(entry, (&bastion, &Bastion::KIND), name, settings, errors),
+    let is_bastion = bastion::name(&Place::document(tree)).as_deref() == Some(name);
+    match tree.get_mut(&section).filter(|_| is_bastion) {
+        Some(entry) => part(entry, (&section, &Bastion::KIND), name, settings, errors),
         None => errors.add(at, "", format!("no machine has the name {name}"), "list it in `masters` or `workers`"),
     }
 }

@@ -50,6 +50,8 @@ pub const NFTABLES_DROP_IN: &str = "/etc/systemd/system/nftables.service.d/50-no
 pub const BASTION_UNIT: &str = "/etc/systemd/system/nodeinit-bastion.service";
 /// Its rules.
 pub const BASTION_RULES: &str = "/etc/nodeinit/bastion.nft";
+/// The kernel parameter that the unit sets afterwards.
+pub const BASTION_SYSCTLS: &str = "/etc/nodeinit/bastion-sysctl.conf";
 /// The drop-in with which `nftables.service` loads them, too.
 pub const BASTION_NFTABLES_DROP_IN: &str = "/etc/systemd/system/nftables.service.d/60-nodeinit-bastion.conf";
 /// The drop-in of a bastion's SSH server.

@@ -73,11 +73,20 @@ impl Way {
         &self,
         trust: impl AsyncFn(&Target, &str) -> Result<(), E>,
     ) -> Result<Session, NotReached<E>> {
-        let via = match &self.jump {
-            Some(jump) => Some(self.log_in(jump, None, &trust).await?),
-            None => None,
-        };
-        self.log_in(&self.target, via.as_ref(), &trust).await
+        self.attempt_through(&mut None, &trust).await
+    }
+
+    /// One attempt through the jump host's session `via`, which is opened if it does not exist or is closed.
+    async fn attempt_through<E>(
+        &self,
+        via: &mut Option<Session>,
+        trust: &impl AsyncFn(&Target, &str) -> Result<(), E>,
+    ) -> Result<Session, NotReached<E>> {
+        via.take_if(|session| session.is_closed());
+        if let (Some(jump), None) = (&self.jump, &via) {
+            *via = Some(self.log_in(jump, None, trust).await?);
+        }
+        self.log_in(&self.target, via.as_ref(), trust).await
     }
 
     async fn log_in<E>(
@@ -103,7 +112,9 @@ impl Way {
         trust: impl AsyncFn(&Target, &str) -> Result<(), E>,
     ) -> Result<Session, NotReached<E>> {
         let what = format!("SSH to {} at {}", self.target.name, self.target.address);
-        let attempt = async || match self.attempt(&trust).await {
+        // One connection for all attempts: the jump host may limit new ones.
+        let mut via = None;
+        let attempt = async || match self.attempt_through(&mut via, &trust).await {
             Ok(session) => ControlFlow::Break(Ok(session)),
             Err(NotReached::Ssh(error)) if error.is_temporary() => ControlFlow::Continue(with_causes(&error)),
             Err(error) => ControlFlow::Break(Err(error)),

@@ -84,7 +84,8 @@ impl<'a> Master<'a> {
         })?;
         let keys = host_keys.get(&master.name).cloned().unwrap_or_default();
         let target = Target::machine(master, &cluster.ssh, address(work, master, inputs)?, keys);
-        let way = Way { key, target, jump: jump_host(work, inputs, host_keys)? };
+        let jump = jump_host(work, inputs, host_keys)?.filter(|jump| jump.name != master.name);
+        let way = Way { key, target, jump };
         work.output.begin(&master.name, "accepts an SSH login");
         let session = connect(&way, limit).await;
         work.output.end(&master.name);
@@ -121,6 +122,11 @@ impl<'a> Master<'a> {
     /// Brings the secrets bundle; from now on the machine goes on by itself over reboots.
     pub(super) async fn entrust(&self, bundle: &Secret<String>) -> Result<(), Error> {
         self.bring_secrets(bundle).await?;
+        self.enable().await
+    }
+
+    /// From now on nodeinit runs at each boot.
+    pub(super) async fn enable(&self) -> Result<(), Error> {
         self.must("systemctl daemon-reload; systemctl enable nodeinit.service").await.map(drop)
     }
 

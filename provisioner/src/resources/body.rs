@@ -139,9 +139,7 @@ impl Context<'_> {
                 }
                 body
             }
-            Spec::Server { flavor, zone, group } => {
-                self.server(part, flavor, zone.as_deref(), group.as_deref(), user_data)?
-            }
+            Spec::Server { .. } => self.server(want, user_data)?,
             Spec::FloatingIp { of } => json!({
                 "floating_network_id": self.place.external, "port_id": self.target(of)?, "description": mark,
             }),
@@ -181,18 +179,14 @@ impl Context<'_> {
         })
     }
 
-    fn server(
-        &self,
-        part: &Part,
-        flavor: &str,
-        zone: Option<&str>,
-        group: Option<&str>,
-        user_data: Option<&str>,
-    ) -> Option<Value> {
+    fn server(&self, want: &Want, user_data: Option<&str>) -> Option<Value> {
+        let (part, Spec::Server { flavor, zone, group, ports }) = (&want.part, &want.spec) else { return None };
+        let ports: Option<Vec<Value>> =
+            ports.iter().map(|port| Some(json!({ "port": self.id(port.kind, &port.name)? }))).collect();
         let flavor = facts::pick(&self.facts.flavors, |one| &one.named, flavor, "flavour").ok()?;
         let mut body = json!({
             "name": part.name, "flavorRef": flavor.named.id, "config_drive": self.cloud.config_drive,
-            "networks": [{ "port": self.id(Kind::Port, &part.name)? }],
+            "networks": ports?,
             "block_device_mapping_v2": [{
                 "boot_index": 0, "uuid": self.id(Kind::Volume, &part.name)?, "source_type": "volume", "destination_type": "volume",
                 "delete_on_termination": false,
@@ -235,6 +229,7 @@ impl Context<'_> {
             Spec::Subnet { made, .. } => json!({ "dns_nameservers": made.dns_servers, "enable_dhcp": made.dhcp }),
             Spec::Router => json!({ "external_gateway_info": { "network_id": self.place.external } }),
             Spec::Port { network, address, groups, pairs } => {
+                let forwards = groups.is_empty();
                 let mut groups =
                     groups.iter().map(|name| self.id(Kind::SecurityGroup, name)).collect::<Option<Vec<_>>>()?;
                 let mut all: Vec<Value> = pairs.iter().map(|pair| json!({ "ip_address": pair.to_string() })).collect();
@@ -256,6 +251,11 @@ impl Context<'_> {
                     let others = found.body["fixed_ips"].as_array().into_iter().flatten().skip(1).cloned();
                     let new = json!({ "subnet_id": self.subnet(network)?, "ip_address": address });
                     body["fixed_ips"] = others.chain([new]).collect();
+                }
+                if forwards {
+                    // Neutron takes no group and no pair there.
+                    body["port_security_enabled"] = json!(false);
+                    (groups, all, is_changed) = (Vec::new(), Vec::new(), true);
                 }
                 if !self.place.open {
                     body["security_groups"] = json!(groups);

@@ -7,7 +7,7 @@ use super::{
 use ipnet::IpNet;
 use nodeinit_config::{
     Cluster, OpenStack,
-    cluster::{Cni, Machine},
+    cluster::{Bastion as Role, Cni, Machine},
     openstack::{AntiAffinity, Bastion, CloudNetwork, FloatingIps, MadeNetwork},
 };
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -60,7 +60,7 @@ pub enum Spec {
         network: &'static str,
         /// Its fixed address. `None`: the cloud chooses.
         address: Option<IpAddr>,
-        /// The security groups that it is of.
+        /// The security groups that it is of. None: port security is off, because it forwards.
         groups: &'static [&'static str],
         /// What it may send from beside.
         pairs: Vec<IpNet>,
@@ -82,6 +82,8 @@ pub enum Spec {
         zone: Option<String>,
         /// The server group that it is of, where such are made.
         group: Option<String>,
+        /// Its ports, the outer one first.
+        ports: Vec<Part>,
     },
     /// A floating IP of a port or of the balancer.
     FloatingIp {
@@ -129,7 +131,7 @@ pub fn of(cluster: &Cluster, cloud: &OpenStack) -> Vec<Want> {
             .filter(|machine| machine.floats(cloud))
             .map(|machine| floating_ip(cloud, &machine.machine.name, API)),
     );
-    wants.extend(cloud.bastion.iter().flat_map(|own| bastion(own, cloud)));
+    wants.extend(cloud.bastion.iter().flat_map(|own| bastion(own, cluster, cloud)));
     wants.extend(balancer(cluster, cloud));
     wants.extend(machines.iter().map(|machine| machine.volume(cloud)));
     wants.extend(machines.iter().map(|machine| machine.server(cluster, cloud)));
@@ -143,7 +145,11 @@ fn want(kind: Kind, name: &str, spec: Spec, needs: Vec<Part>) -> Want {
 fn network(cluster: &Cluster, cloud: &OpenStack) -> Vec<Want> {
     let CloudNetwork::Made(made) = &cloud.network else { return Vec::new() };
     let own = |name: &Option<String>| name.clone().unwrap_or_else(|| cluster.name.clone());
-    let mut networks = vec![(API, own(&made.name), own(&made.subnet), made.clone())];
+    let mut inner = made.clone();
+    if gateway(cluster, cloud).is_some_and(|role| role.dns) {
+        inner.dns_servers = vec![made.gateway];
+    }
+    let mut networks = vec![(API, own(&made.name), own(&made.subnet), inner)];
     networks.extend(made.public.and_then(|cidr| {
         let name = format!("{}-{PUBLIC}", cluster.name);
         let gateway = cidr.hosts().next()?;
@@ -155,7 +161,10 @@ fn network(cluster: &Cluster, cloud: &OpenStack) -> Vec<Want> {
     for (part, network, subnet, made) in networks {
         let port = Spec::RouterPort { address: made.gateway };
         let needs = vec![Part::new(Kind::Router, API), Part::new(Kind::Subnet, part)];
-        ports.push(want(Kind::RouterPort, part, port, needs));
+        // The bastion that is the gateway has the gateway's address.
+        if part == PUBLIC || gateway(cluster, cloud).is_none() {
+            ports.push(want(Kind::RouterPort, part, port, needs));
+        }
         wants.push(want(Kind::Network, part, Spec::Network { name: network }, Vec::new()));
         let spec = Spec::Subnet { name: subnet, made };
         wants.push(want(Kind::Subnet, part, spec, vec![Part::new(Kind::Network, part)]));
@@ -189,6 +198,11 @@ fn without(net: IpNet, taken: impl Iterator<Item = IpAddr>) -> Vec<(IpAddr, IpAd
         next = next.max(one.saturating_add(1));
     }
     ranges
+}
+
+/// The role of the bastion that is the only way between the two networks.
+pub fn gateway<'c>(cluster: &'c Cluster, cloud: &OpenStack) -> Option<&'c Role> {
+    cluster.bastion.as_ref().filter(|_| cloud.bastion.is_some())
 }
 
 /// The network of what is reached from outside.
@@ -240,8 +254,10 @@ fn balancer(cluster: &Cluster, cloud: &OpenStack) -> Vec<Want> {
         return Vec::new();
     }
     let part = |kind| Part::new(kind, API);
+    // The gateway lets nothing in that comes from outside, and the machines need no gateway to the API.
+    let network = if gateway(cluster, cloud).is_some() { API } else { facing(cloud) };
     let mut wants = vec![
-        want(Kind::Balancer, API, Spec::Balancer { network: facing(cloud) }, subnet(cloud, facing(cloud))),
+        want(Kind::Balancer, API, Spec::Balancer { network }, subnet(cloud, network)),
         want(Kind::Listener, API, Spec::Listener { access: cloud.access.api.clone() }, vec![part(Kind::Balancer)]),
         want(Kind::Pool, API, Spec::Pool, vec![part(Kind::Listener)]),
         want(Kind::Monitor, API, Spec::Monitor, vec![part(Kind::Pool)]),
@@ -252,7 +268,7 @@ fn balancer(cluster: &Cluster, cloud: &OpenStack) -> Vec<Want> {
         wants.push(want(Kind::Member, &first.name, spec, vec![part(Kind::Pool), port]));
     }
     if cloud.load_balancer.floating_ip {
-        let mut needs = way_out(cloud, facing(cloud));
+        let mut needs = way_out(cloud, network);
         needs.push(part(Kind::Balancer));
         wants.push(want(Kind::FloatingIp, API, Spec::FloatingIp { of: part(Kind::Balancer) }, needs));
     }
@@ -267,8 +283,8 @@ fn floating_ip(cloud: &OpenStack, name: &str, network: &'static str) -> Want {
     want(Kind::FloatingIp, name, Spec::FloatingIp { of }, needs)
 }
 
-/// The bastion is made as machines are, and waits for nothing of theirs.
-fn bastion(own: &Bastion, cloud: &OpenStack) -> [Want; 4] {
+/// The bastion is made as machines are, and waits for nothing of theirs. As the gateway, it has a second port with the gateway's address.
+fn bastion(own: &Bastion, cluster: &Cluster, cloud: &OpenStack) -> Vec<Want> {
     let (name, zone) = (own.name.as_str(), cloud.availability_zones.first().cloned());
     let part = |kind| Part::new(kind, name);
     let network = facing(cloud);
@@ -278,13 +294,20 @@ fn bastion(own: &Bastion, cloud: &OpenStack) -> [Want; 4] {
     let image = own.image.clone().unwrap_or_else(|| cloud.image.clone());
     let volume = Spec::Volume { size: cloud.volume.size, image, zone: zone.clone() };
     let flavor = own.flavor.clone().or_else(|| cloud.flavor.clone()).unwrap_or_default();
-    let server = Spec::Server { flavor, zone, group: None };
-    [
-        want(Kind::Port, name, port, needs),
+    let mut ports = vec![want(Kind::Port, name, port, needs)];
+    if let (Some(_), CloudNetwork::Made(made)) = (gateway(cluster, cloud), &cloud.network) {
+        let inner = Spec::Port { network: API, address: Some(made.gateway), groups: &[], pairs: Vec::new() };
+        ports.push(want(Kind::Port, API, inner, subnet(cloud, API)));
+    }
+    let attached: Vec<Part> = ports.iter().map(|want| want.part.clone()).collect();
+    let needs = attached.iter().cloned().chain([part(Kind::Volume)]).collect();
+    let server = Spec::Server { flavor, zone, group: None, ports: attached };
+    ports.extend([
         floating_ip(cloud, name, network),
         want(Kind::Volume, name, volume, Vec::new()),
-        want(Kind::Server, name, server, vec![part(Kind::Port), part(Kind::Volume)]),
-    ]
+        want(Kind::Server, name, server, needs),
+    ]);
+    ports
 }
 
 /// A machine with its place among its kind.
@@ -350,7 +373,8 @@ impl OneMachine<'_> {
         }
         needs.extend(self.floats(cloud).then(|| self.part(Kind::FloatingIp)));
         let flavor = self.machine.flavor.clone().or_else(|| cloud.flavor.clone()).unwrap_or_default();
-        Want { part: self.part(Kind::Server), spec: Spec::Server { flavor, zone: self.zone(cloud), group }, needs }
+        let spec = Spec::Server { flavor, zone: self.zone(cloud), group, ports: vec![self.part(Kind::Port)] };
+        Want { part: self.part(Kind::Server), spec, needs }
     }
 
     fn zone(&self, cloud: &OpenStack) -> Option<String> {
@@ -411,7 +435,10 @@ mod tests {
         assert_eq!(own(Kind::Port).spec, Spec::Port { network: API, address, groups: &[BASTION], pairs: Vec::new() });
         assert_eq!(own(Kind::FloatingIp).spec, Spec::FloatingIp { of: Part::new(Kind::Port, "gate") });
         assert_eq!(own(Kind::Volume).spec, Spec::Volume { size: 20, image: "plain".into(), zone: None });
-        assert_eq!(own(Kind::Server).spec, Spec::Server { flavor: "tiny".into(), zone: None, group: None });
+        assert_eq!(
+            own(Kind::Server).spec,
+            Spec::Server { flavor: "tiny".into(), zone: None, group: None, ports: vec![Part::new(Kind::Port, "gate")] }
+        );
     }
 
     #[test]

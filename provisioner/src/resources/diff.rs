@@ -2,7 +2,7 @@
 
 use super::{
     Found, Kind, Part, Snapshot,
-    desired::{API, Spec, Want},
+    desired::{API, Spec, Want, gateway},
     groups,
     part::never_attached,
     plan::{Action, Fix, Item, Place, Plan},
@@ -139,7 +139,7 @@ impl Compare<'_> {
 
     fn action(&self, want: &Want, found: &Found) -> Action {
         match &want.spec {
-            Spec::Server { .. } => self.server(found),
+            Spec::Server { ports, .. } => self.server(found, ports),
             Spec::Volume { size, .. } => volume(found, *size),
             Spec::Port { address, groups, pairs, .. } => self.port(found, *address, groups, pairs),
             Spec::RouterPort { .. } if found.text("device_id").is_empty() => Action::Change(vec![Fix::Attach]),
@@ -155,11 +155,18 @@ impl Compare<'_> {
         }
     }
 
-    fn server(&self, found: &Found) -> Action {
+    fn server(&self, found: &Found, ports: &[Part]) -> Action {
         let state = found.state();
         let act = |action| Action::Change(vec![Fix::Act(action, state.to_owned())]);
+        let has = |port: &&Part| self.snapshot.find(port).is_some_and(|port| port.text("device_id") == found.id);
         match state {
-            "ACTIVE" => Action::Keep,
+            "ACTIVE" => match ports.iter().skip(1).find(|port| !has(port)) {
+                Some(port) => Action::Unhealthy {
+                    what: format!("it does not have {port}"),
+                    remedy: format!("delete the server {} (its volume and its ports stay), then apply again", found.id),
+                },
+                None => Action::Keep,
+            },
             "BUILD" | "REBOOT" | "HARD_REBOOT" | "MIGRATING" | "RESIZE" | "REVERT_RESIZE" | "REBUILD" | "PASSWORD" => {
                 wait(state, "ACTIVE")
             }
@@ -210,6 +217,9 @@ impl Compare<'_> {
             let after: BTreeSet<&IpNet> = allowed.iter().chain(pairs).collect();
             fixes.push(Fix::update(PAIRS, list(&allowed), list(after)));
         }
+        if groups.is_empty() && found.body["port_security_enabled"] != false {
+            fixes.push(Fix::update("port security", "on", "off"));
+        }
         if found.body["admin_state_up"] == false {
             fixes.push(Fix::update(ADMIN_STATE, "down", "up"));
         }
@@ -229,6 +239,10 @@ impl Compare<'_> {
             None => format!("set its `address` to {own}, or delete the server of {name} and apply again"),
         };
         Action::Refuse { what, remedy }
+    }
+
+    fn has_gateway(&self) -> bool {
+        self.cluster.openstack.as_ref().is_some_and(|cloud| gateway(self.cluster, cloud).is_some())
     }
 
     fn is_ovn(&self) -> bool {
@@ -322,6 +336,10 @@ impl Compare<'_> {
                     // The other masters are members once they are of the control plane.
                     Kind::Member if found.address().is_some_and(|address| addresses.contains(&address)) => return None,
                     Kind::Member => Action::Delete("no master has this address".to_owned()),
+                    Kind::RouterPort if found.part.name == API && self.has_gateway() => Action::Refuse {
+                        what: format!("{} is a way out of the private network past the bastion", found.part),
+                        remedy: "destroy the cluster first, or remove the section `bastion`".to_owned(),
+                    },
                     _ if wanted.contains(&found.part) => self.duplicate(found),
                     _ => Action::Left,
                 };

@@ -1,6 +1,6 @@
 //! The security groups' rules: who may connect to what. Nothing else is open.
 
-use super::{Kind, Part};
+use super::{Kind, Part, desired::gateway};
 use ipnet::IpNet;
 use nodeinit_config::{
     Addon, Cluster, OpenStack,
@@ -98,7 +98,9 @@ pub fn of(cluster: &Cluster, cloud: &OpenStack) -> Vec<Rule> {
     let inside = if cloud.load_balancer.enabled { From::Subnet } else { From::Group(NODES) };
     rules.push(rule(MASTERS, tcp(API_PORT, API_PORT), inside, "API"));
     let second = match &cloud.network {
-        CloudNetwork::Made(made) if cloud.load_balancer.enabled => made.public.as_ref(),
+        CloudNetwork::Made(made) if cloud.load_balancer.enabled && gateway(cluster, cloud).is_none() => {
+            made.public.as_ref()
+        }
         _ => None,
     };
     rules.extend(
@@ -107,13 +109,21 @@ pub fn of(cluster: &Cluster, cloud: &OpenStack) -> Vec<Rule> {
             .chain(&cloud.access.api)
             .map(|range| rule(MASTERS, tcp(API_PORT, API_PORT), From::Range(*range), "API")),
     );
+    let inner = match &cloud.network {
+        CloudNetwork::Made(made) if gateway(cluster, cloud).is_some() => Some(From::Range(made.gateway.into())),
+        _ => None,
+    };
     let outside = |group, port| {
         cloud.access.ssh.iter().map(move |range| rule(group, tcp(port, port), From::Range(*range), "SSH"))
     };
     for port in ssh_ports(cluster) {
         rules.push(rule(NODES, tcp(port, port), From::Group(MASTERS), "SSH"));
         match cloud.bastion {
-            Some(_) => rules.push(rule(NODES, tcp(port, port), From::Group(BASTION), "SSH")),
+            // The inner port of the gateway is in no group.
+            Some(_) => {
+                let from = inner.clone().unwrap_or(From::Group(BASTION));
+                rules.push(rule(NODES, tcp(port, port), from, "SSH"));
+            }
             None => rules.extend(outside(NODES, port)),
         }
     }

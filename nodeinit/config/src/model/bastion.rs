@@ -16,12 +16,13 @@ keys! {
     #[derive(Eq)]
     pub struct Bastion {
         /// Its host name, different from every node's.
-        "name" name: String as NodeName = required, to masters;
-        /// The address at which the first master reaches its SSH server. If it is set, `ssh.jumpHost` uses it.
+        "name" name: String as NodeName, else "`openstack.bastion.name` if the provisioner creates the bastion; otherwise required" (made_name), example "bastion", to masters;
+        /// The address at which the first master reaches its SSH server. If it is set, `ssh.jumpHost` uses it. Not allowed if the provisioner
+        /// creates the bastion.
         "address" address: Option<IpAddr>, else "none; the first master then connects directly", example "10.0.0.1", to masters;
         /// The private network, which reaches the outside through the bastion. One of its interfaces has an address in it, and the default
         /// route uses another interface.
-        "network" network: IpNet = required, to masters;
+        "network" network: IpNet, else "`openstack.network.create.cidr` if the provisioner creates the bastion; otherwise required" (made_network), example "10.0.0.0/24", to masters;
         /// New SSH connections per minute that it accepts from one outside address (IPv6: from one /64).
         "sshRate" ssh_rate: usize = "30", to masters;
         /// Whether it answers DNS for the private network, with systemd-resolved or dnsmasq.
@@ -33,6 +34,24 @@ keys! {
     }
 }
 
+/// Returns the name of the bastion that nodeinit sets up.
+pub(crate) fn name(all: &Place<'_, Document>) -> Option<String> {
+    all.bastion().written()?;
+    all.bastion().name().value().or_else(|| made_name(all))
+}
+
+/// Returns the name of the bastion that the provisioner creates.
+pub(super) fn made_name(all: &Place<'_, Document>) -> Option<String> {
+    let made = all.openstack().bastion();
+    made.written().and_then(|_| made.name().value())
+}
+
+/// Returns the private network of the bastion that the provisioner creates.
+pub(super) fn made_network(all: &Place<'_, Document>) -> Option<IpNet> {
+    all.openstack().bastion().written()?;
+    all.openstack().network().create().cidr().value()
+}
+
 /// The bastion is a machine of its own, and its network shares no address with the cluster's ranges.
 pub(super) fn check(place: &Place<'_, Bastion>, verdict: &mut Verdict<'_>) {
     if place.written().is_none() {
@@ -41,6 +60,9 @@ pub(super) fn check(place: &Place<'_, Bastion>, verdict: &mut Verdict<'_>) {
     limited(place, &mut verdict.warnings);
     let (all, errors) = (place.all(), &mut verdict.errors);
     let (name, address, network) = (place.name(), place.address(), place.network());
+    if all.openstack().bastion().written().is_some() {
+        return made(place, errors);
+    }
     if name.written().is_none() {
         errors.add(place.at(), &name.path, "missing", "set the host name of the bastion");
     }
@@ -63,9 +85,26 @@ pub(super) fn check(place: &Place<'_, Bastion>, verdict: &mut Verdict<'_>) {
             network.report(errors, what, "choose ranges that do not overlap");
         }
     }
-    if all.openstack().bastion().written().is_some() {
-        let what = "not allowed with `openstack.bastion`, which the provisioner creates";
-        place.report(errors, what, "remove one of the two");
+}
+
+/// The section `openstack` determines name, address and network of the bastion that the provisioner creates.
+fn made(place: &Place<'_, Bastion>, errors: &mut Findings) {
+    let (all, remedy) = (place.all(), "remove this key");
+    let cloud = all.openstack();
+    let (name, network) = (cloud.bastion().name(), cloud.network().create().cidr());
+    if let (Some(own), Some(other)) = (place.name().value(), name.value())
+        && own != other
+    {
+        place.name().report(errors, format!("{own} is not {} {other}", name.path), remedy);
+    }
+    if let (Some(own), Some(other)) = (place.network().value(), network.value())
+        && own != other
+    {
+        place.network().report(errors, format!("{own} is not {} {other}", network.path), remedy);
+    }
+    if place.address().written().is_some() {
+        let what = "not allowed with `openstack.bastion`: the masters are in the private network";
+        place.address().report(errors, what, remedy);
     }
 }
 

@@ -4,7 +4,7 @@ pub(crate) mod addon;
 mod addons;
 mod agent;
 mod artifacts;
-mod bastion;
+pub(crate) mod bastion;
 pub(crate) mod check;
 pub(crate) mod cluster_id;
 mod container_runtime;

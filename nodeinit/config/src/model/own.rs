@@ -1,7 +1,7 @@
 //! What a machine has of its own: the values of its role and of its entry override those of all machines.
 
 use super::{
-    Document, Os,
+    Document, Os, bastion,
     declare::{Form, Over, Verdict, place::Place},
 };
 use crate::{
@@ -14,7 +14,7 @@ type Overrides<'t> = Vec<Place<'t, Over<Os>>>;
 
 /// Returns the overrides of each role; then, with its name, of each machine.
 fn every<'t>(all: &Place<'t, Document>) -> Vec<(Option<String>, Overrides<'t>)> {
-    let (roles, bastion) = (all.roles(), all.bastion());
+    let roles = all.roles();
     let named = |list: Place<'t, Vec<super::Machine>>| -> Vec<_> {
         list.items().into_iter().map(|machine| (machine.name().value(), machine.os())).collect()
     };
@@ -22,7 +22,7 @@ fn every<'t>(all: &Place<'t, Document>) -> Vec<(Option<String>, Overrides<'t>)> 
     for (role, machines) in [
         (roles.master().os(), named(all.masters())),
         (roles.worker().os(), named(all.workers())),
-        (roles.bastion().os(), vec![(bastion.name().value(), bastion.os())]),
+        (roles.bastion().os(), vec![(bastion::name(all), all.bastion().os())]),
     ] {
         every.push((None, vec![role.cast()]));
         every.extend(machines.into_iter().map(|(name, own)| (name, vec![role.cast(), own])));

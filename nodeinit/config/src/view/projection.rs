@@ -127,6 +127,18 @@ impl Loaded {
         Some(text(tree))
     }
 
+    /// Returns the configuration of the bastion: its own section and that of its operating system. `None` if nodeinit sets up none.
+    #[must_use]
+    pub fn bastion_config(&self) -> Option<String> {
+        let name = &self.cluster.bastion.as_ref()?.name;
+        let (mut tree, all) = (self.part(self.own_tree(name), Audience::Masters), keys());
+        let kept = [all.name().path, all.bastion().path, all.os().path, all.timeouts().path];
+        if let Value::Map(entries) = &mut tree.value {
+            entries.retain(|entry| kept.contains(&entry.key));
+        }
+        Some(text(tree))
+    }
+
     /// Adds the addresses of all machines to `os.hosts.extra`: a worker does not receive the lists of machines.
     fn list_machines(&self, tree: &mut YamlNode, at: Mark) {
         let path = keys().os().hosts().extra().path;
@@ -150,6 +162,10 @@ impl Loaded {
         let metadata = all.network().pods_may_read_metadata().path;
         if self.cluster.openstack.is_some() && tree.get(&metadata).is_none() {
             tree.set(&metadata, YamlNode::text(WRITTEN, "false"));
+        }
+        if let Some(bastion) = &self.cluster.bastion {
+            tree.set(&all.bastion().name().path, YamlNode::text(WRITTEN, bastion.name.clone()));
+            tree.set(&all.bastion().network().path, YamlNode::text(WRITTEN, bastion.network.to_string()));
         }
         for key in [all.agent().enabled().path, all.kubernetes().version().path] {
             if let Some(text) = tree.get(&key).and_then(YamlNode::scalar).map(str::to_owned) {
@@ -330,6 +346,27 @@ mod tests {
         }
         let files = |machine: &str| whole.of_machine(machine).unwrap().cluster.os.open_files;
         assert_eq!(["m1", "w1", "w2", "unknown"].map(files), [Some(4096), Some(1024), Some(2048), None]);
+    }
+
+    #[test]
+    fn a_bastion_that_the_provisioner_creates_receives_what_the_cloud_determines() {
+        let cloud = "openstack: {clusterID: c7d0bd8a-6f0d-4b5e-9a53-0b3d6f1f2a10, image: i, flavor: f, bastion: {name: gate}, \
+            network: {create: {cidr: 10.9.0.0/24, gateway: 10.9.0.254, publicCIDR: 10.8.0.0/24}}}\n";
+        let text = format!("{WHOLE}{cloud}bastion: {{dns: true}}\nos: {{timezone: UTC}}\n");
+        let loaded = load(&[Layer::file("cluster.yaml", text)]).unwrap();
+        let own = loaded.bastion_config().unwrap();
+        for other in ["openstack", "m1", "api.example.org", "kubelet", "etcd"] {
+            assert!(!own.contains(other), "{other} in {own}");
+        }
+        let (own, master) = (part(&own), part(&loaded.master_config()));
+        assert_eq!((&own.name, &own.os), (&loaded.cluster.name, &loaded.cluster.os));
+        let bastion = own.bastion.unwrap();
+        assert_eq!(
+            (bastion.name.as_str(), bastion.network.to_string().as_str(), bastion.dns),
+            ("gate", "10.9.0.0/24", true)
+        );
+        assert_eq!(Some(bastion), master.bastion);
+        assert_eq!(load(&[Layer::file("cluster.yaml", WHOLE)]).unwrap().bastion_config(), None);
     }
 
     #[test]

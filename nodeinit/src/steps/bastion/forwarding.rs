@@ -9,31 +9,41 @@ use crate::{
         step_id::StepId,
     },
     host::{files::NewFile, kernel},
+    render::paths,
     steps::sysctls::{self, Change},
 };
 use async_trait::async_trait;
 
+/// For the outer interface, which may appear after the network is up.
 const FILE: &str = "/etc/sysctl.d/99-nodeinit-bastion.conf";
 
-/// Step `bastion-forwarding`: runs after the rules are loaded, so that the kernel never forwards without them. `reset` restores the
-/// parameters from the journal.
+/// The parameters that let the kernel forward packets.
+const FORWARDING: [&str; 2] = ["net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"];
+
+/// Step `bastion-forwarding`: runs after the rules are loaded, so that the kernel never forwards without them. At a boot, the unit that
+/// loads the rules sets the parameter afterwards. `reset` restores the parameters from the journal.
 pub struct Forwarding;
 
 /// Returns the kernel parameters. A router ignores the router advertisements of others, and would lose the default route that it has from
 /// them, unless that is requested.
 fn wanted(cx: &Context) -> Result<Vec<(String, &'static str)>, StepError> {
     if section(cx)?.network.addr().is_ipv4() {
-        return Ok(vec![("net.ipv4.ip_forward".to_owned(), "1")]);
+        return Ok(vec![(FORWARDING[0].to_owned(), "1")]);
     }
     let accepts = format!("net.ipv6.conf.{}.accept_ra", interfaces(cx)?.0.replace('.', "/"));
     let learns = kernel::sysctl(&cx.files, &accepts)?.is_some_and(|now| now != "0");
     let accepts = learns.then_some((accepts, "2"));
-    Ok(accepts.into_iter().chain([("net.ipv6.conf.all.forwarding".to_owned(), "1")]).collect())
+    Ok(accepts.into_iter().chain([(FORWARDING[1].to_owned(), "1")]).collect())
 }
 
-fn file(sysctls: &[(String, &str)]) -> NewFile {
-    let lines: String = sysctls.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
-    NewFile::public(FILE, format!("# Written by nodeinit for a bastion.\n{lines}"))
+fn files(sysctls: &[(String, &str)]) -> Vec<NewFile> {
+    let file = |path: &str, is_forwarding: bool| {
+        let own = sysctls.iter().filter(|(key, _)| FORWARDING.contains(&key.as_str()) == is_forwarding);
+        let lines: String = own.map(|(key, value)| format!("{key} = {value}\n")).collect();
+        let text = format!("# Written by nodeinit for a bastion.\n{lines}");
+        (!lines.is_empty()).then(|| NewFile::public(path, text))
+    };
+    file(paths::BASTION_SYSCTLS, true).into_iter().chain(file(FILE, false)).collect()
 }
 
 /// Returns the parameters that differ.
@@ -59,14 +69,14 @@ impl Step for Forwarding {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        let mut changes = cx.differing(&[file(&wanted(cx)?)])?;
+        let mut changes = cx.differing(&files(&wanted(cx)?))?;
         let found = differing(cx)?;
         changes.extend(found.iter().map(|Change { key, before, value }| format!("set {key} from {before} to {value}")));
         Ok(State::of(changes))
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        cx.place(vec![file(&wanted(cx)?)]).await?;
+        cx.place(files(&wanted(cx)?)).await?;
         let cx = cx.clone();
         blocking(move || sysctls::set(&cx, &differing(&cx)?)).await
     }
@@ -85,7 +95,7 @@ mod tests {
         assert!(crate::engine::runner::step(&Forwarding, &cx).await.unwrap());
         let now = || kernel::sysctl(&cx.files, "net.ipv4.ip_forward").unwrap().unwrap();
         assert_eq!(now(), "1");
-        assert!(cx.files.read_text(FILE).unwrap().unwrap().ends_with("\nnet.ipv4.ip_forward = 1\n"));
+        assert!(cx.files.read_text(paths::BASTION_SYSCTLS).unwrap().unwrap().ends_with("\nnet.ipv4.ip_forward = 1\n"));
         assert_eq!(Forwarding.check(&cx).await.unwrap(), State::Done, "a second time");
         assert_eq!(OsPrepare.left(&cx).await.unwrap(), ["set net.ipv4.ip_forward to 0"]);
         OsPrepare.undo(&cx).await.unwrap();

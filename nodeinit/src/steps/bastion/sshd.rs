@@ -24,6 +24,9 @@ pub(super) const ID: StepId = StepId::Bastion("bastion-sshd");
 /// Shows which drop-in the running server has read.
 pub(super) const LOADED: &str = "/run/nodeinit-bastion-sshd";
 
+/// An address of nobody (RFC 5737).
+const OUTSIDE: &str = "192.0.2.1";
+
 /// Limit for one call of `sshd`, which takes milliseconds except under heavy load.
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -40,9 +43,19 @@ impl Effective {
         Self(all)
     }
 
-    /// Returns the settings of the present files, which `sshd` also tests.
+    /// Returns the settings of the present files, which `sshd` also tests, outside of `Match` blocks.
     pub(super) async fn read(cx: &Context) -> Result<Self, StepError> {
-        let printed = cx.commands.run(&["sshd", "-T"], LIMIT).await.map_err(|error| match error.is_missing() {
+        Self::print(cx, &["sshd", "-T"]).await
+    }
+
+    /// Returns the settings for a user who connects from outside, `Match` blocks included.
+    async fn for_user(cx: &Context, user: &User) -> Result<Self, StepError> {
+        let connection = format!("user={},host={OUTSIDE},addr={OUTSIDE}", user.name);
+        Self::print(cx, &["sshd", "-T", "-C", &connection]).await
+    }
+
+    async fn print(cx: &Context, command: &[&str]) -> Result<Self, StepError> {
+        let printed = cx.commands.run(command, LIMIT).await.map_err(|error| match error.is_missing() {
             true => StepError::new("`sshd` is not installed").exit(Exit::Unfit).hint("install the OpenSSH server"),
             false => StepError::caused("cannot read the settings of the SSH server", error)
                 .hint("run `sshd -t`, and fix the files that it names"),
@@ -87,8 +100,9 @@ impl Effective {
         (!forwards).then_some("does not forward connections to other machines")
     }
 
-    /// Returns why nobody could log in without a password.
-    fn locked_out(&self, files: &Files) -> Result<Option<String>, FileError> {
+    /// Returns why a user could not log in without a password.
+    fn locks_out(&self, user: &User, files: &Files) -> Result<Option<String>, FileError> {
+        let User { name, home } = user;
         let methods = self.value("authenticationmethods");
         let by_key = |list: &str| list.split(',').all(|method| method == "publickey");
         if !["", "any"].contains(&methods) && !methods.split(' ').any(by_key) {
@@ -98,24 +112,49 @@ impl Effective {
         if names_program("authorizedkeyscommand") || names_program("trustedusercakeys") {
             return Ok(None);
         }
-        let users = files.read_text("/etc/passwd")?.unwrap_or_default();
-        for user in users.lines() {
-            let [name, _, _, _, _, home, shell] = user.split(':').collect::<Vec<_>>()[..] else { continue };
-            let root_may = !["no", "forced-commands-only"].contains(&self.value("permitrootlogin"));
-            let has_shell = !shell.ends_with("/nologin") && !shell.ends_with("/false");
-            if !has_shell || (name == "root" && !root_may) {
-                continue;
-            }
-            for pattern in self.value("authorizedkeysfile").split(' ').filter(|pattern| *pattern != "none") {
-                let path = pattern.replace("%h", home).replace("%u", name);
-                let keys = files.read_text(Path::new(home).join(path))?.unwrap_or_default();
-                if keys.lines().any(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#')) {
-                    return Ok(None);
-                }
+        let nobody = Some("no user who may log in over SSH has an authorized key".to_owned());
+        if name == "root" && ["no", "forced-commands-only"].contains(&self.value("permitrootlogin")) {
+            return Ok(nobody);
+        }
+        for pattern in self.value("authorizedkeysfile").split(' ').filter(|pattern| *pattern != "none") {
+            let path = pattern.replace("%h", home).replace("%u", name);
+            let keys = files.read_text(Path::new(home).join(path))?.unwrap_or_default();
+            if keys.lines().any(opens_a_shell) {
+                return Ok(None);
             }
         }
-        Ok(Some("no user who may log in over SSH has an authorized key".to_owned()))
+        Ok(nobody)
     }
+}
+
+/// A user with a shell.
+struct User {
+    name: String,
+    home: String,
+}
+
+fn users(files: &Files) -> Result<Vec<User>, FileError> {
+    let users = files.read_text("/etc/passwd")?.unwrap_or_default();
+    let user = |line: &str| {
+        let [name, _, _, _, _, home, shell] = line.split(':').collect::<Vec<_>>()[..] else { return None };
+        let has_shell = !shell.ends_with("/nologin") && !shell.ends_with("/false");
+        has_shell.then(|| User { name: name.to_owned(), home: home.to_owned() })
+    };
+    Ok(users.lines().filter_map(user).collect())
+}
+
+/// Whether a line of `authorized_keys` is a key without a fixed command, such as those that images of clouds set for root.
+fn opens_a_shell(line: &str) -> bool {
+    let line = line.trim();
+    let has_options = !["ssh-", "ecdsa-", "sk-"].iter().any(|kind| line.starts_with(kind));
+    let is_fixed = has_options && line.to_ascii_lowercase().contains("command=\"");
+    !line.is_empty() && !line.starts_with('#') && !is_fixed
+}
+
+/// Returns why nobody could log in without a password; `None` if one user can.
+fn locked_out(reasons: impl IntoIterator<Item = Option<String>>) -> Option<String> {
+    let reasons: Option<Vec<String>> = reasons.into_iter().collect();
+    reasons.map(|all| all.into_iter().next().unwrap_or_else(|| "no user has a shell".to_owned()))
 }
 
 fn drop_in() -> NewFile {
@@ -131,9 +170,26 @@ pub async fn obstacle(cx: &Context) -> Result<Option<(String, &'static str)>, St
     if !effective.accepts_passwords() {
         return Ok(None);
     }
+    let mut reasons = Vec::new();
+    for user in users(&cx.files)? {
+        reasons.push(Effective::for_user(cx, &user).await?.locks_out(&user, &cx.files)?);
+    }
     let remedy =
         "add your public key to ~/.ssh/authorized_keys, and log in with it: the bastion will not accept passwords";
-    Ok(effective.locked_out(&cx.files)?.map(|what| (what, remedy)))
+    Ok(locked_out(reasons).map(|what| (what, remedy)))
+}
+
+/// Returns why the SSH server is not one of a bastion.
+async fn fault(cx: &Context) -> Result<Option<String>, StepError> {
+    if let Some(fault) = Effective::read(cx).await?.fault() {
+        return Ok(Some(fault.to_owned()));
+    }
+    for user in users(&cx.files)? {
+        if Effective::for_user(cx, &user).await?.accepts_passwords() {
+            return Ok(Some(format!("accepts a password of {}", user.name)));
+        }
+    }
+    Ok(None)
 }
 
 /// Whether the running server has read the drop-in.
@@ -165,7 +221,7 @@ impl Step for Harden {
             changes.push("reload the SSH server".to_owned());
         }
         if changes.is_empty()
-            && let Some(fault) = Effective::read(cx).await?.fault()
+            && let Some(fault) = fault(cx).await?
         {
             changes.push(format!("change the SSH server, which {fault}"));
         }
@@ -178,11 +234,11 @@ impl Step for Harden {
         }
         Effective::with_drop_in(cx).await?;
         cx.place(vec![drop_in()]).await?;
-        if let Some(fault) = Effective::read(cx).await?.fault() {
+        if let Some(fault) = fault(cx).await? {
             undo::undo(cx, &ID, &[drop_in().path])?;
             let what = format!("the SSH server {fault}, even with {}", paths::BASTION_SSHD);
             let hint = "make `Include /etc/ssh/sshd_config.d/*.conf` the first line of /etc/ssh/sshd_config, and remove the \
-                        options that contradict it from `os.sshd` and from files that are read earlier";
+                        options that contradict it from `os.sshd`, from `Match` blocks and from files that are read earlier";
             return Err(StepError::new(what).exit(Exit::Unfit).hint(hint));
         }
         let unit = systemd::first_known(&cx.commands, &SSHD_UNITS).await?;
@@ -226,11 +282,19 @@ mod tests {
         }
         let write = |path: &str, text: &str| files.write(&[NewFile::public(path, text)]).unwrap();
         let passwd = "root:x:0:0:root:/root:/bin/bash\nops:x:1000:1000::/home/ops:/bin/bash\n";
-        let locked_out = |printed: &str| Effective::parse(printed).locked_out(files).unwrap();
+        let locked_out = |printed: &str| {
+            let effective = Effective::parse(printed);
+            super::locked_out(users(files).unwrap().iter().map(|user| effective.locks_out(user, files).unwrap()))
+        };
         write("/etc/passwd", passwd);
         assert!(locked_out(PRINTED).is_some());
         write("/root/.ssh/authorized_keys", "# nobody\n\n");
         assert!(locked_out(PRINTED).is_some(), "a comment is not a key");
+        write(
+            "/root/.ssh/authorized_keys",
+            "no-pty,command=\"echo 'log in as ops'; exit 142\" ssh-ed25519 AAAA ops@station\n",
+        );
+        assert!(locked_out(PRINTED).is_some(), "a key with a command opens no shell");
         write("/root/.ssh/authorized_keys", "ssh-ed25519 AAAA ops@station\n");
         assert_eq!(locked_out(PRINTED), None);
         let without_root = PRINTED.replace("without-password", "no");

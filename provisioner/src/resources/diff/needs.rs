@@ -3,7 +3,7 @@
 use super::PAIRS;
 use crate::resources::{
     Found, Kind, Part, Snapshot,
-    desired::{Spec, Want},
+    desired::{PUBLIC, Spec, Want},
     facts::{self, Facts, PickError},
     plan::{Action, Fix, Item, Obstacle, ObstacleKind, Place},
 };
@@ -18,8 +18,10 @@ pub(super) fn place(cloud: &OpenStack, snapshot: &Snapshot, wants: &[Want], obst
     match &cloud.network {
         CloudNetwork::Made(made) => {
             place.cidr = Some(made.cidr);
-            // One from before there was a second network is no address of it.
-            place.balancer = balancer.filter(|address| made.public.is_none_or(|net| net.contains(address)));
+            // One from before it was in another network is no address of this one.
+            let is_outside = wants.iter().any(|want| want.spec == Spec::Balancer { network: PUBLIC });
+            let net = made.public.filter(|_| is_outside).unwrap_or(made.cidr);
+            place.balancer = balancer.filter(|address| net.contains(address));
         }
         CloudNetwork::Existing { network, subnet } => {
             match facts::pick(&facts.networks, |one| &one.named, network, "network") {

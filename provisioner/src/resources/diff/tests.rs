@@ -361,6 +361,41 @@ fn a_second_network_has_the_bastion_and_the_balancer() {
 }
 
 #[test]
+fn the_gateway_is_between_the_networks_instead_of_a_router() {
+    let cluster = crate::testing::behind_gateway("{dns: true}").cluster;
+    let mut snapshot = applied(&cluster);
+    assert!(plan(&cluster, &snapshot).is_empty());
+    let body = |part: &str| snapshot.ours.iter().find(|found| found.part.to_string() == part).map(|found| &found.body);
+    let inner = body("port/api").unwrap();
+    assert_eq!(
+        (&inner["network_id"], &inner["fixed_ips"][0]["ip_address"]),
+        (&json!("network/api"), &json!("10.0.255.1"))
+    );
+    assert_eq!((&inner["port_security_enabled"], &inner["security_groups"]), (&json!(false), &json!([])));
+    assert_eq!(body("port/bastion").unwrap()["network_id"], "network/public");
+    let ports = json!([{ "port": "port/bastion" }, { "port": "port/api" }]);
+    assert_eq!(body("server/bastion").unwrap()["networks"], ports);
+    assert_eq!(body("subnet/api").unwrap()["dns_nameservers"], json!(["10.0.255.1"]));
+    assert_eq!(body("subnet/public").unwrap()["dns_nameservers"], json!([]));
+    assert_eq!(body("balancer/api").unwrap()["vip_subnet_id"], "subnet/api");
+    assert!(body("router-port/public").is_some() && body("router-port/api").is_none());
+    let rules: Vec<&str> = snapshot.of_kind(Kind::Rule).map(|rule| rule.part.name.as_str()).collect();
+    assert!(rules.contains(&"nodes:tcp/22:10.0.255.1/32") && !rules.contains(&"nodes:tcp/22:bastion"), "{rules:?}");
+    assert!(!rules.iter().any(|rule| rule.ends_with("10.1.0.0/24")), "{rules:?}");
+
+    alter(&mut snapshot, "port/api", |body| body["port_security_enabled"] = json!(true));
+    assert_eq!(action(&plan(&cluster, &snapshot), "port/api"), Action::update("port security", "on", "off"));
+    alter(&mut snapshot, "port/api", |body| body["device_id"] = json!(""));
+    let Action::Unhealthy { what, .. } = action(&plan(&cluster, &snapshot), "server/bastion") else { panic!() };
+    assert_eq!(what, "it does not have port/api");
+
+    // A cluster that was made with a router keeps it.
+    let routed = applied(&crate::testing::with_public_network("  bastion: {}\n"));
+    let Action::Refuse { what, .. } = action(&plan(&cluster, &routed), "router-port/api") else { panic!() };
+    assert_eq!(what, "router-port/api is a way out of the private network past the bastion");
+}
+
+#[test]
 fn a_first_master_that_nobody_reaches_is_told() {
     let nothing = Snapshot { ours: Vec::new(), facts: facts() };
     let told = |cluster: &Cluster| plan(cluster, &nothing).obstacles;

@@ -51,7 +51,8 @@ keys! {
         /// The load balancer in front of the API servers.
         "loadBalancer" load_balancer: LoadBalancer, to nobody;
         /// A machine with a floating IP that is not a node and is the jump host to all others. If this section exists, even as `bastion: {}`,
-        /// `access.ssh` applies to the bastion only, and the other machines accept SSH from the bastion.
+        /// `access.ssh` applies to the bastion only, and the other machines accept SSH from the bastion. With the section `bastion` and
+        /// `network.create.publicCIDR`, it is also the machines' only way out.
         "bastion" bastion: Option<Bastion>, else "none", example "{flavor: m1.small}", to nobody;
         /// External access, as security group rules.
         "access" access: Access, to nobody;
@@ -110,7 +111,7 @@ keys! {
         "enabled" enabled: bool = "true", to nobody;
         /// Whether it gets a floating IP for external access to the API; see `access.api`.
         "floatingIP" floating_ip: bool = "false", to nobody;
-        /// Its address: in the machines' subnet, or in `network.create.publicCIDR` if that is set.
+        /// Its address: in the machines' subnet, or in `network.create.publicCIDR` if that is set and there is no section `bastion`.
         "address" address: Option<IpAddr>, else "the cloud's choice", example "10.0.0.10", to nobody;
         /// Octavia's driver.
         "provider" provider: Option<String> as Option<CloudName>, else "the cloud's default", example "ovn", to nobody;

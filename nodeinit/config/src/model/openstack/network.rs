@@ -25,7 +25,7 @@ keys! {
     pub(crate) struct Create {
         /// The machines' addresses.
         "cidr" cidr: IpNet, else "none; required for a new network", example "10.0.0.0/24", to nobody;
-        /// The router's address.
+        /// The router's address; with the section `bastion`, that of the bastion.
         "gateway" gateway: Option<IpAddr>, else "the first address", example "10.0.0.1", to nobody;
         /// First address of the allocation pool.
         "firstAddress" first_address: Option<IpAddr>, else "the first free address", example "10.0.0.100", to nobody;
@@ -33,12 +33,13 @@ keys! {
         "lastAddress" last_address: Option<IpAddr>, else "the last address of the range", example "10.0.0.200", to nobody;
         /// Whether the cloud serves DHCP in the subnet. Without it, machines read their address from the configuration drive.
         "dhcp" dhcp: bool, else "true" (|_| Some(true)), example "false", to nobody;
-        /// The machines' name servers.
+        /// The machines' name servers; with `bastion.dns`, those of the bastion.
         "dnsServers" dns_servers: Vec<IpAddr>, else "the cloud's own", example "[192.0.2.53]", to nobody;
         /// Whether to create a router to the external network. Floating IPs need one.
         "router" router: bool, else "true" (|_| Some(true)), example "false", to nobody;
         /// Create a second network with this range for the bastion and the load balancer, which have external access; the machines stay in
-        /// the first one. A router connects both networks; it has the first address of this range.
+        /// the first one. A router connects both networks; it has the first address of this range. With the section `bastion`, the bastion
+        /// connects them, and the load balancer is in the first one.
         "publicCIDR" public_cidr: Option<IpNet>, else "none: one network for all", example "10.0.1.0/24", to nobody;
     }
 }
@@ -66,7 +67,7 @@ pub struct MadeNetwork {
     pub subnet: Option<String>,
     /// The machines' addresses.
     pub cidr: IpNet,
-    /// The router's address. Default: the first.
+    /// The address of the router, or of the bastion. Default: the first.
     pub gateway: IpAddr,
     /// The first and last address that the cloud may assign. Empty: all free addresses.
     pub pools: Vec<(IpAddr, IpAddr)>,

@@ -53,6 +53,7 @@ pub(crate) fn check(section: &Place<'_, OpenStack>, verdict: &mut Verdict<'_>) {
     network(section, &machines, errors);
     bastion(section, &machines, errors);
     binary(section, errors);
+    gateway(section, verdict);
     given_out(section, &machines, &mut verdict.warnings);
     reachability(section, &mut verdict.warnings);
 }
@@ -121,9 +122,10 @@ fn network(section: &Place<'_, OpenStack>, machines: &[Place<'_, Machine>], erro
     for address in [made.gateway(), made.first_address(), made.last_address()] {
         inside(&address, &own);
     }
-    for address in [section.load_balancer().address(), section.bastion().address()] {
-        inside(&address, facing);
-    }
+    // The bastion that is the gateway does not forward connections from outside, so that the balancer is inside.
+    let balancer = if has_gateway(section) { &own } else { facing };
+    inside(&section.load_balancer().address(), balancer);
+    inside(&section.bastion().address(), facing);
     inside(&all.control_plane().virtual_address(), &own);
     machines.iter().for_each(|machine| inside(&machine.address(), &own));
     taken(section, (&made, cidr), machines, errors);
@@ -156,11 +158,13 @@ fn given_out(section: &Place<'_, OpenStack>, machines: &[Place<'_, Machine>], wa
     let made = section.network().create();
     let Some((cidr, at)) = made.cidr().read() else { return };
     let (balancer, bastion) = (section.load_balancer(), section.bastion());
-    let balancer_takes = balancer.enabled().value() == Some(true) && balancer.address().written().is_none();
-    let bastion_takes = bastion.written().is_some() && bastion.address().written().is_none();
-    let taker = balancer_takes.then_some("the balancer").or(bastion_takes.then_some("the bastion"));
     // Resources in the second network take no address of the first one.
-    let taker = taker.filter(|_| made.public_cidr().written().is_none());
+    let is_only = made.public_cidr().written().is_none();
+    let has_balancer = is_only || has_gateway(section);
+    let balancer_takes =
+        has_balancer && balancer.enabled().value() == Some(true) && balancer.address().written().is_none();
+    let bastion_takes = is_only && bastion.written().is_some() && bastion.address().written().is_none();
+    let taker = balancer_takes.then_some("the balancer").or(bastion_takes.then_some("the bastion"));
     let (written_first, written_last) = (made.first_address().read(), made.last_address().value());
     if written_first.is_none() && written_last.is_none() && taker.is_none() {
         return;
@@ -214,6 +218,47 @@ fn bastion(section: &Place<'_, OpenStack>, machines: &[Place<'_, Machine>], erro
     if jump.address().written().is_some() {
         let what = "not allowed with `openstack.bastion`, which is the jump host already";
         jump.report(errors, what, "remove one of the two");
+    }
+}
+
+/// Whether the bastion that the provisioner creates also has the role of the section `bastion`.
+fn has_gateway(section: &Place<'_, OpenStack>) -> bool {
+    section.bastion().written().is_some() && section.all().bastion().written().is_some()
+}
+
+/// With the section `bastion`, the bastion is the only way between the machines and the outside.
+fn gateway(section: &Place<'_, OpenStack>, verdict: &mut Verdict<'_>) {
+    let (all, made) = (section.all(), section.network().create());
+    let own = all.bastion();
+    if !has_gateway(section) {
+        return;
+    }
+    let errors = &mut verdict.errors;
+    if made.public_cidr().written().is_none() {
+        let what = format!("the bastion is the gateway between two networks: {} is missing", made.public_cidr().path);
+        own.report(errors, what, "set it, or remove the section `bastion` if a jump host is enough");
+    }
+    if made.dhcp().value() == Some(false) {
+        let what = "without DHCP, the configuration drive would name the bastion's own address as its default route";
+        made.dhcp().report(errors, what, "remove this key");
+    }
+    if section.config_drive().value() == Some(false) {
+        let what = "the metadata service does not answer in a network without a router";
+        section.config_drive().report(errors, what, "remove this key");
+    }
+    let outside = "not allowed with the section `bastion`: no router connects the machines to the outside";
+    if section.floating_ips().value().is_some_and(|which| which != FloatingIps::None) {
+        section.floating_ips().report(errors, outside, "set it to `none`");
+    }
+    if section.load_balancer().floating_ip().value() == Some(true) {
+        let remedy = "remove this key; reach the API through the bastion, such as with `ssh -L`";
+        section.load_balancer().floating_ip().report(errors, outside, remedy);
+    }
+    let access = section.access();
+    for range in [access.api(), access.ingress(), access.node_ports()].iter().filter(|range| range.written().is_some())
+    {
+        let what = "no effect: the bastion accepts no connections from outside for the machines";
+        range.report(&mut verdict.warnings, what, "remove it");
     }
 }
 
@@ -384,6 +429,41 @@ mod tests {
             (second, "bastion: {address: 10.0.1.1}", "10.0.1.1 is the gateway's address"),
         ] {
             assert!(found(create, more).contains(what), "{what}: {}", found(create, more));
+        }
+    }
+
+    #[test]
+    fn a_gateway_is_the_only_way_between_two_networks() {
+        let found = |cloud: &str, role: &str| {
+            let base = "clusterID: c7d0bd8a-6f0d-4b5e-9a53-0b3d6f1f2a10, image: i, flavor: f, bastion: {name: gate}";
+            problems(&format!("{{{base}, {cloud}}}\nbastion: {role}")).join("\n")
+        };
+        let create = |more: &str| format!("network: {{create: {{cidr: 10.0.0.0/24, publicCIDR: 10.0.1.0/24{more}}}}}");
+        for role in ["{}", "{dns: true, name: gate, network: 10.0.0.0/24}"] {
+            assert_eq!(found(&format!("{}, loadBalancer: {{address: 10.0.0.9}}", create("")), role), "");
+        }
+        let whole = create("");
+        for (cloud, role, what) in [
+            (
+                "network: {create: {cidr: 10.0.0.0/24}}".to_owned(),
+                "{}",
+                "openstack.network.create.publicCIDR is missing",
+            ),
+            ("network: {name: n}".to_owned(), "{}", "openstack.network.create.publicCIDR is missing"),
+            (create(", dhcp: false"), "{}", "openstack.network.create.dhcp: without DHCP"),
+            (format!("{whole}, configDrive: false"), "{}", "openstack.configDrive: the metadata service"),
+            (format!("{whole}, floatingIPs: masters"), "{}", "openstack.floatingIPs: not allowed with the section"),
+            (format!("{whole}, loadBalancer: {{floatingIP: true}}"), "{}", "loadBalancer.floatingIP: not allowed with"),
+            (format!("{whole}, loadBalancer: {{address: 10.0.1.9}}"), "{}", "10.0.1.9 is outside"),
+            (whole.clone(), "{name: b1}", "bastion.name: b1 is not openstack.bastion.name gate"),
+            (
+                whole.clone(),
+                "{network: 10.0.1.0/24}",
+                "bastion.network: 10.0.1.0/24 is not openstack.network.create.cidr",
+            ),
+            (whole.clone(), "{address: 10.0.0.1}", "bastion.address: not allowed with `openstack.bastion`"),
+        ] {
+            assert!(found(&cloud, role).contains(what), "{what}: {}", found(&cloud, role));
         }
     }
 

@@ -4,6 +4,7 @@ Frames between guests pass the forward hook of the machine (br_netfilter); packe
 """
 
 import collections
+import pathlib
 import socket
 
 LAB = "10.77.0.2"  # the source of the lab's SSH, which no group blocks
@@ -53,11 +54,19 @@ def base(hook, priority, direction, map_):
     return chain(f"{hook}-{direction}", lines)
 
 
+def is_first(port):
+    """Whether the port is the first one of its server; Nova writes the address of that one."""
+    try:
+        return pathlib.Path("/oslab/instances", port["device_id"], "address").read_text() == port["ip_address"]
+    except OSError:
+        return True
+
+
 def guards(ports, own):
     """Returns the rules of port security: a guest may send only from its port's address and the port's allowed pairs."""
     text = ""
     for port in ports:
-        card = f"vb-vm-{port['device_id'][:8]}"
+        card = f"{'vb' if is_first(port) else 'v2'}-vm-{port['device_id'][:8]}"
         try:
             index = socket.if_nametoindex(card)
         except OSError:

@@ -13,10 +13,17 @@ from nova.virt import fake
 INSTANCES = "/oslab/instances"
 
 
+def card(vif):
+    """Returns the MAC address of a port, its first address with the prefix, and the gateway of the subnet."""
+    subnet = vif["network"]["subnets"][0]
+    gateway = (subnet["gateway"] or {}).get("address") or "-"
+    return vif["address"], f"{subnet['ips'][0]['address']}/{subnet['cidr'].split('/')[1]}", gateway
+
+
 class Driver(fake.FakeDriver):
     """Keeps the files of each server in INSTANCES/<id> until the server is deleted.
 
-    config-drive: read by the guest; console.log: written by the guest; name, address, host: of the server, for guests.sh;
+    config-drive: read by the guest; config-drive.cards: what DHCP would tell it; console.log: written by the guest; name, address, host: of the server, for guests.sh;
     power: "on", "off" or "reset" (power cut, then on), and the time, so that each order differs from the previous one.
     """
 
@@ -42,7 +49,9 @@ class Driver(fake.FakeDriver):
         metadata = base.InstanceMetadata(instance, content=injected_files, network_info=network_info)
         for name, content in metadata.metadata_for_config_drive():
             self._write(instance, os.path.join("config-drive", name), content)
-        addresses = [ip["address"] for vif in network_info or [] for ip in vif.fixed_ips()]
+        cards = [card(vif) for vif in network_info or []]
+        self._write(instance, "config-drive.cards", "".join(" ".join(words) + "\n" for words in cards))
+        addresses = [address.split("/")[0] for _, address, _ in cards]
         self._write(instance, "name", instance.display_name)
         self._write(instance, "host", instance.host)
         self._write(instance, "address", "".join(addresses[:1]))
