@@ -2,12 +2,12 @@
 
 use super::{
     Kind, Part,
-    rules::{self, BASTION, MASTERS, NODES, Rule},
+    rules::{self, BASTION, MASTERS, NODES, Rule, gateway},
 };
 use ipnet::IpNet;
 use nodeinit_config::{
     Cluster, OpenStack,
-    cluster::{Bastion as Role, Cni, Machine},
+    cluster::{Cni, Machine},
     openstack::{AntiAffinity, Bastion, CloudNetwork, FloatingIps, MadeNetwork},
 };
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -198,11 +198,6 @@ fn without(net: IpNet, taken: impl Iterator<Item = IpAddr>) -> Vec<(IpAddr, IpAd
         next = next.max(one.saturating_add(1));
     }
     ranges
-}
-
-/// The role of the bastion that is the only way between the two networks.
-pub fn gateway<'c>(cluster: &'c Cluster, cloud: &OpenStack) -> Option<&'c Role> {
-    cluster.bastion.as_ref().filter(|_| cloud.bastion.is_some())
 }
 
 /// The network of what is reached from outside.

@@ -2,11 +2,12 @@
 
 use super::{
     Found, Kind, Part, Snapshot,
-    desired::{API, Spec, Want, gateway},
+    desired::{API, Spec, Want},
     groups,
     part::never_attached,
     plan::{Action, Fix, Item, Place, Plan},
     quota,
+    rules::gateway,
 };
 use ipnet::IpNet;
 use nodeinit_config::{Cluster, OpenStack, cluster::Role};

@@ -1,10 +1,10 @@
 //! The security groups' rules: who may connect to what. Nothing else is open.
 
-use super::{Kind, Part, desired::gateway};
+use super::{Kind, Part};
 use ipnet::IpNet;
 use nodeinit_config::{
     Addon, Cluster, OpenStack,
-    cluster::{API_PORT, Cni},
+    cluster::{API_PORT, Bastion, Cni},
     openstack::{CloudNetwork, Opening},
 };
 use serde_json::{Value, json};
@@ -83,6 +83,11 @@ impl Rule {
             .all(same)
             && range(&body["remote_ip_prefix"]) == range(&wanted["remote_ip_prefix"])
     }
+}
+
+/// The role of the bastion that is the only way between the two networks.
+pub fn gateway<'c>(cluster: &'c Cluster, cloud: &OpenStack) -> Option<&'c Bastion> {
+    cluster.bastion.as_ref().filter(|_| cloud.bastion.is_some())
 }
 
 /// All rules of a cluster.

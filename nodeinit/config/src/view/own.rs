@@ -3,7 +3,7 @@
 use crate::{
     load::{Loaded, validated},
     model::{
-        Machine,
+        Machine, Os, Reboot,
         declare::{
             Verdict,
             place::{Place, keys},
@@ -25,6 +25,13 @@ impl Loaded {
         let releases = releases::read(&self.releases, &mut Findings::default());
         let verdict = Verdict { errors: Findings::default(), warnings: Findings::default(), releases: &releases };
         validated(self.own_tree(name), verdict, self.sources.clone(), self.releases.clone())
+    }
+
+    /// Whether the machine with this name is rebooted when its distribution asks for it. Cheaper than [`Loaded::of_machine`].
+    #[must_use]
+    pub fn reboots(&self, name: &str) -> bool {
+        let os = own::os(&Place::document(&self.tree), name);
+        os.is_some_and(|os| Place::<Os>::of_tree(&os).packages().reboot().value() == Some(Reboot::WhenRequested))
     }
 
     /// Returns the values of one machine, without what overrides them on other machines.

@@ -8,7 +8,6 @@ use crate::{
     steps::rollout::{Empty, node},
 };
 use nodeinit_base::Wait;
-use nodeinit_config::cluster::Reboot;
 use std::{ops::ControlFlow, time::Duration};
 
 /// Prints another value after each boot.
@@ -17,8 +16,8 @@ const BOOT: &str = "cat /proc/sys/kernel/random/boot_id";
 impl Host {
     /// Whether the machine is to be rebooted. Each is rebooted at most once in a run, and none when this master boots.
     pub(super) async fn is_to_reboot(&self, cx: &Context, remote: &Remote) -> Result<bool, StepError> {
-        let is_wanted = cx.cluster.os.packages.reboot == Reboot::WhenRequested && self.work == Work::Up;
-        if !is_wanted || cx.rollout.at_boot || self.rebooted.get() {
+        if self.work != Work::Up || cx.rollout.at_boot || self.rebooted.get() || !cx.loaded.reboots(&self.machine.name)
+        {
             return Ok(false);
         }
         Ok(!remote.output(&format!("if {ASKS_FOR_REBOOT}; then echo yes; fi")).await?.is_empty())
@@ -52,7 +51,7 @@ impl Host {
         };
         let wait = Wait::new(format!("{name} to boot again"), cx.cluster.timeouts.node);
         let booted = wait.at_most_every(Duration::from_secs(1)).until(look).await;
-        let hint = format!("see the console of {name}; when it is up, run `nodeinit up` again");
+        let hint = format!("see the console of {name}; when it is up, run the same command again");
         booted.map_err(|late| StepError::from(late).hint(hint))?;
         Ok(true)
     }
