@@ -49,6 +49,11 @@ pub enum UserDataError {
     /// The cloud gave what does not fit the configuration.
     #[error("the configuration does not match the cloud's resources: {0}")]
     Misfit(Problems),
+    /// The hash of a password.
+    #[error(
+        "`os.rootPasswordHash` would show the hash to every process of a machine, because the configuration is in the user-data"
+    )]
+    PasswordHash,
     /// `secretsDelivery: user-data`.
     #[error("`secretsDelivery: user-data` would show the cluster's keys to every process of a machine")]
     Secret,
@@ -62,6 +67,7 @@ impl UserDataError {
             Self::TooLong { .. } => "shorten the configuration, or put parts of it into the machine image",
             Self::Misfit(_) => "set or correct the machines' addresses and `controlPlane.endpoint`",
             Self::Secret => "leave `secretsDelivery` at `ssh`",
+            Self::PasswordHash => "remove the key, and set the password over SSH",
         }
     }
 }
@@ -149,6 +155,9 @@ pub fn of(loaded: &Loaded, name: &str, inputs: &Inputs, secrets: &Secrets) -> Re
     if cluster.secrets_delivery == SecretsDelivery::UserData {
         return Err(UserDataError::Secret);
     }
+    if loaded.master_config().contains("rootPasswordHash:") {
+        return Err(UserDataError::PasswordHash);
+    }
     let role = match role(cluster, name) {
         Some(role) => role,
         None if !is_bastion(cluster, name) => return Err(UserDataError::Unknown(name.to_owned())),
@@ -167,7 +176,7 @@ pub fn of(loaded: &Loaded, name: &str, inputs: &Inputs, secrets: &Secrets) -> Re
     }
     match role {
         Role::FirstMaster => {
-            files += &file("/etc/nodeinit/config.yaml", "0644", &master_config(loaded, inputs)?);
+            files += &file("/etc/nodeinit/config.yaml", "0600", &master_config(loaded, inputs)?);
             files += &file("/etc/systemd/system/nodeinit.service", "0644", &bare(UNIT));
         }
         Role::Worker if workers_self_join(loaded) => {
@@ -176,7 +185,7 @@ pub fn of(loaded: &Loaded, name: &str, inputs: &Inputs, secrets: &Secrets) -> Re
             let endpoints = first.map(|first| whole.cluster.join_endpoints(first)).unwrap_or_default();
             let trust = secrets.trust(endpoints.iter().map(ToString::to_string).collect());
             let part = whole.worker_config(name, &trust).unwrap_or_default();
-            files += &file("/etc/nodeinit/config.yaml", "0644", &part);
+            files += &file("/etc/nodeinit/config.yaml", "0600", &part);
             let origin = inputs.origins.get(name).map_or(BY_HAND, String::as_str);
             files += &file("/etc/nodeinit/secrets.yaml", "0600", secrets.for_worker(name, origin).expose());
             files += &file("/etc/systemd/system/nodeinit.service", "0644", &bare(UNIT));
@@ -189,7 +198,7 @@ pub fn of(loaded: &Loaded, name: &str, inputs: &Inputs, secrets: &Secrets) -> Re
             commands.push("systemctl enable --now --no-block nodeinit.service".into());
         }
         Role::Bastion => {
-            files += &file("/etc/nodeinit/config.yaml", "0644", &bastion_config(loaded).unwrap_or_default());
+            files += &file("/etc/nodeinit/config.yaml", "0600", &bastion_config(loaded).unwrap_or_default());
             files += &file("/etc/systemd/system/nodeinit.service", "0644", &bare(UNIT));
             let mac = inputs.inner_mac.as_deref().unwrap_or_default();
             files += &file(INNER_AT, "0644", &bare(&INNER.replace("@MAC@", mac)));

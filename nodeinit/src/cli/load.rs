@@ -1,9 +1,10 @@
 //! Reads the configuration files of this machine in their order.
 
 use crate::{
+    context::Context,
     engine::error::{Exit, StepError},
-    host::files::{Files, failed},
-    steps::upgrade::record::KEY,
+    host::files::{Files, NewFile, failed},
+    steps::{fanout, upgrade::record::KEY},
 };
 use clap::Args;
 use nodeinit_config::{Layer, Loaded, Problem, folder, releases, versions::KubernetesVersion};
@@ -73,6 +74,38 @@ pub(crate) fn cluster(files: &Files, name: &str) -> Result<Loaded, StepError> {
     let name = folder::name(name).map_err(|e| StepError::new(e.to_string()).exit(Exit::Usage))?;
     let source = Source { cluster: Some(name), ..Source::default() };
     Ok(nodeinit_config::load(&layers(files, &source)?)?)
+}
+
+/// Refuses to upgrade a cluster of a folder whose version is in a file that other clusters share, or in none.
+///
+/// # Errors
+/// With the file that must have it.
+pub(super) fn owns_its_version(source: &Source, loaded: &Loaded) -> Result<(), StepError> {
+    let Some(cluster) = &source.cluster else { return Ok(()) };
+    let (own, origin) = (folder::own(cluster), loaded.version_origin());
+    let what = match origin {
+        Some(origin) if origin.source == own => return Ok(()),
+        Some(origin) => format!("{KEY} is written in {}, which other clusters may share", origin.source),
+        None => format!("{KEY} is not written in {own}"),
+    };
+    let hint = format!("write `kubernetes: {{version: {}}}` in {own}", loaded.cluster.version);
+    Err(StepError::new(what).exit(Exit::BadConfig).hint(hint))
+}
+
+/// Writes the configuration of a folder's cluster where `nodeinit.service` reads it at boot.
+///
+/// # Errors
+/// If other files there would change it.
+pub(super) async fn keep_for_boot(cx: &Context, source: &Source) -> Result<(), StepError> {
+    if source.cluster.is_none() || !cx.node.role.is_master() {
+        return Ok(());
+    }
+    let others = yaml_files(&cx.files, DIRECTORY)?;
+    if !others.is_empty() {
+        let what = format!("at the next boot, these files would change the configuration: {}", others.join(", "));
+        return Err(StepError::new(what).exit(Exit::BadConfig).hint("move their keys to the folder, and remove them"));
+    }
+    cx.place(vec![NewFile::private(MAIN, fanout::master_config(cx))]).await.map(drop)
 }
 
 /// Reads and validates one file that is the complete configuration.
@@ -186,7 +219,6 @@ pub(super) fn named(path: &Path) -> Result<Vec<u8>, StepError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::files::NewFile;
 
     fn config(path: &Path) -> Source {
         Source { config: vec![path.to_owned()], cluster: None }

@@ -1,7 +1,7 @@
 //! `up`, `plan`, and `add` and `replace` of masters and workers.
 
 use super::{
-    Common, execute,
+    Common, execute, load,
     permit::Permits,
     remove,
     setup::{self, Access},
@@ -173,6 +173,7 @@ async fn other(common: &Common, command: &str, other: &Other<'_>) -> Exit {
             let hint = "write its `address` to the configuration; a worker that joins on its own is removed with `nodeinit worker remove`";
             return Err(StepError::new(what).exit(Exit::BadConfig).hint(hint));
         }
+        load::keep_for_boot(&cx, &common.source).await?;
         execute::begin(&cx, &command, false)?;
         let lent = cx.clone();
         let work = async {
@@ -274,6 +275,9 @@ async fn attempt(args: &Run, permits: Permits) -> Result<Exit, StepError> {
         }
     }
     cx.led = lead.as_ref().map(|lead| lead.led.clone());
+    if unable.is_none() && args.led.is_none() {
+        load::keep_for_boot(&cx, &args.common.source).await?;
+    }
     execute::begin(&cx, command, args.accept_clock)?;
     let is_first = reach != Reach::Here && lead.is_none();
     let exit = lead::under(lead, run(&cx, command, &reach, permit)).await?;

@@ -173,6 +173,13 @@ impl Own {
         Ok(Self { layers, cx: setup::context_of(common, Access::Look, loaded)? })
     }
 
+    /// Reads the configuration again, which the upgrade to a version on the way has changed.
+    fn again(common: &Common) -> Result<Self, StepError> {
+        let layers = load::layers(&Files::of_machine(), &common.source)?;
+        let loaded = nodeinit_config::load(&layers)?;
+        Ok(Self { layers, cx: setup::context_of(common, Access::Look, loaded)? })
+    }
+
     /// The same context with a journal that it can write.
     fn changing(&self) -> Result<Context, StepError> {
         Ok(Context { journal: Arc::new(Journal::open(&self.cx.files)?), ..self.cx.clone() })
@@ -192,6 +199,7 @@ fn prepared(
     (cx.rollout.parallel, cx.rollout.back) = (target.parallel, change.back);
     let from = recorded(&cx)?;
     setup::refuse_other_changes(&cx)?;
+    load::owns_its_version(&target.common.source, &own.cx.loaded)?;
     if target.local && cx.node.role.is_master() && target.led.is_none() && access == Access::Change {
         let what = format!("--local changes a worker, but this machine is a {}", cx.node.role);
         return Err(StepError::new(what).exit(Exit::Usage).hint("run the command without --local"));
@@ -412,8 +420,9 @@ async fn apply_locked(change: &Change<'_>, own: &Own) -> Outcome {
     let lead = leading(change, own).await.map_err(start)?;
     let led = lead.as_ref().map(|lead| lead.led.clone());
     let all = async {
-        for version in route {
-            let outcome = apply_one(change, own, version, led.as_ref()).await;
+        for (index, version) in route.into_iter().enumerate() {
+            let again = if index == 0 { None } else { Some(Own::again(&change.options.common)?) };
+            let outcome = apply_one(change, again.as_ref().unwrap_or(own), version, led.as_ref()).await;
             if !matches!(outcome, Ok(Exit::Done)) {
                 return Ok(outcome);
             }
@@ -464,7 +473,9 @@ async fn apply_one(change: &Change<'_>, own: &Own, version: KubernetesVersion, l
         },
     };
     let exit = execute::run(&cx, &command, &plan, &done).await;
-    if exit != Exit::Done {
+    if exit == Exit::Done {
+        load::keep_for_boot(&cx, &change.options.common.source).await.map_err(start)?;
+    } else {
         // Ctrl-C may have come while the control plane was stopped.
         replace::start_again(&cx, &command).await.map_err(start)?;
     }

@@ -16,7 +16,8 @@ use crate::{
 use nodeinit_config::{Cluster, cluster::Role};
 
 /// Checks the machine, then prepares it: everything else starts after `preflight`. What restarts the kubelet or static pods waits for `begin`.
-pub(super) fn prepare(plan: &mut PlanBuilder, begin: Option<Begin>) {
+/// Returns the last step that prepares the operating system: what writes below a directory in which a disk may be mounted waits for it.
+pub(super) fn prepare(plan: &mut PlanBuilder, begin: Option<Begin>) -> Id {
     plan.add(Preflight, []);
     let mut restarts = Id::Preflight;
     if let Some(begin) = begin {
@@ -27,8 +28,8 @@ pub(super) fn prepare(plan: &mut PlanBuilder, begin: Option<Begin>) {
     // Name servers, proxies and CAs are set before downloads.
     plan.add(Fetched, [restarts.clone(), before.clone()]);
     plan.add(ContainerRuntime, [Id::Fetch]);
-    // It claims directories in which a disk may be mounted first.
-    plan.add(KubeletConfig, [restarts, before]);
+    plan.add(KubeletConfig, [restarts, before.clone()]);
+    before
 }
 
 /// Installs programs and images.

@@ -68,10 +68,10 @@ pub(super) fn join(plan: &mut PlanBuilder, cluster: &Cluster, begin: Option<Begi
 
 /// Adds the steps of every master that do not need the other masters: keys, programs, images, and the kubelet.
 pub(super) fn prepare(plan: &mut PlanBuilder, cluster: &Cluster, begin: Option<Begin>) {
-    machine::prepare(plan, begin);
+    let prepared = machine::prepare(plan, begin);
     machine::install(plan, cluster, Role::Master);
     plan.add(Pki, [Id::Preflight]);
-    plan.add(Kubeconfigs, [Id::Pki]);
+    plan.add(Kubeconfigs, [Id::Pki, prepared]);
     plan.add(EncryptionConfig, [Id::Preflight]);
     plan.add(FanOutKey, [Id::Preflight]);
     plan.add(ApiServerConfig, [Id::KubeletConfig, Id::EncryptionConfig]);

@@ -16,8 +16,8 @@ use nodeinit_config::{Cluster, cluster::Role};
 /// If the plan is not valid, which is a defect.
 pub(super) fn plan(cluster: &Cluster) -> Result<Plan, PlanError> {
     let mut plan = PlanBuilder::default();
-    machine::prepare(&mut plan, None);
-    plan.add(JoinCluster, [Id::Preflight]);
+    let prepared = machine::prepare(&mut plan, None);
+    plan.add(JoinCluster, [prepared]);
     machine::install(&mut plan, cluster, Role::Worker);
     machine::kubelet(&mut plan, Id::Join);
     plan.add_last(WorkerReady);

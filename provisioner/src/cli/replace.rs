@@ -17,7 +17,7 @@ use crate::{
     permit, replace, report,
     resources::{
         Found, Kind, Part, Snapshot,
-        desired::Spec,
+        desired::{API, Spec},
         diff::ADDRESS,
         observe,
         plan::{Action, Obstacle, ObstacleKind, Plan},
@@ -75,7 +75,7 @@ pub(super) async fn run(args: &Replace, role: Role, verbosity: Verbosity) -> Res
     let (snapshot, _) = session.plan().await?;
     let mut plan = work.plan(&snapshot);
     let delivery = delivery(session, &work.operator, secrets, snapshot.ours.clone(), work.begun);
-    plan.obstacles.extend(work.refused_address(&plan).await?);
+    plan.obstacles.extend(work.refused_address(&plan, &snapshot).await?);
     plan.obstacles.extend(session.output.live(delivery.obstacle_to_replacement(name)).await);
     is_possible(&plan, session)?;
     report::plan(&plan, &session.output);
@@ -152,10 +152,14 @@ impl Work<'_> {
     /// Why the machine cannot get another address: the other machines reach the API at its former one.
     fn lost_endpoint(&self, plan: &Plan) -> Option<Obstacle> {
         let Cluster { control_plane, masters, .. } = &self.session.loaded.cluster;
-        let is_endpoint = masters.first().is_some_and(|first| first.name == self.name)
+        let derived = masters.first().is_some_and(|first| first.name == self.name)
             && control_plane.endpoint.is_none()
             && control_plane.virtual_address.is_none()
             && !self.session.cloud.load_balancer.enabled;
+        let written = control_plane.endpoint.as_ref().and_then(|endpoint| endpoint.host.parse().ok());
+        let port = plan.items.iter().find(|item| item.part == Part::new(Kind::Port, self.name));
+        let mut former = port.and_then(|item| item.found.as_ref()).into_iter().flat_map(Found::fixed_addresses);
+        let is_endpoint = derived || written.is_some_and(|address: std::net::IpAddr| former.any(|own| own == address));
         let moves = plan.changes(&Part::new(Kind::Port, self.name), ADDRESS);
         (is_endpoint && moves).then(|| {
             let what = format!("the address of {} is the endpoint of the API, which cannot change", self.name);
@@ -164,7 +168,7 @@ impl Work<'_> {
     }
 
     /// Why Neutron would refuse the machine's new address, found before anything is deleted.
-    async fn refused_address(&self, plan: &Plan) -> Result<Option<Obstacle>, Error> {
+    async fn refused_address(&self, plan: &Plan, snapshot: &Snapshot) -> Result<Option<Obstacle>, Error> {
         let port = Part::new(Kind::Port, self.name);
         let item = plan.items.iter().find(|item| item.part == port).filter(|_| plan.changes(&port, ADDRESS));
         let spec = item.and_then(|item| Some(&item.want.as_ref()?.spec));
@@ -178,7 +182,8 @@ impl Work<'_> {
         if let Some(cidr) = place.cidr.filter(|cidr| !cidr.contains(&address)) {
             return conflict(format!("{address} is not in the subnet {cidr}"), "choose another `address`");
         }
-        let network = place.network.as_deref().unwrap_or_default();
+        let made = snapshot.find(&Part::new(Kind::Network, API)).map(|network| network.id.as_str());
+        let Some(network) = place.network.as_deref().or(made) else { return Ok(None) };
         let path = format!("/ports?network_id={network}&fixed_ips=ip_address%3D{address}");
         let answer = self.session.client.get(Service::Network, &path).await?;
         match answer["ports"].as_array().and_then(|ports| ports.first()) {
@@ -252,8 +257,12 @@ impl Work<'_> {
             return Err(Error::Unhealthy { machines, rest: "no machine was reached" });
         }
         let ours = found.clone();
-        self.delivery(found).replace(name, self.role).await?;
-        replace::end(client, &ours, name).await
+        let replaced = self.delivery(found).replace(name, self.role).await;
+        // Where only other machines failed, this one is complete; the next `apply` tells them its address.
+        if matches!(replaced, Ok(()) | Err(Error::Machine { exit: Exit::Partly, .. })) {
+            replace::end(client, &ours, name).await?;
+        }
+        replaced
     }
 
     fn delivery(&self, found: Vec<Found>) -> crate::delivery::Delivery<'_> {

@@ -116,7 +116,7 @@ impl<'a> Master<'a> {
             }
         };
         let executable = executable.iter().map(|executable| Wanted::executable(PROGRAM, executable));
-        self.place(&executable.chain([wanted(CONFIG, 0o644, config)]).collect::<Vec<_>>()).await
+        self.place(&executable.chain([wanted(CONFIG, 0o600, config)]).collect::<Vec<_>>()).await
     }
 
     /// Brings the secrets bundle; from now on the machine goes on by itself over reboots.

@@ -188,7 +188,9 @@ impl Compare<'_> {
             let own = found.address().map_or(NONE.to_owned(), |own| own.to_string());
             // What has run from the volume knows the former address.
             let volume = self.snapshot.find(&Part::new(Kind::Volume, &found.part.name));
-            if !found.text("device_id").is_empty() || volume.is_some_and(|volume| !never_attached(volume)) {
+            let knows = self.cluster.machines().any(|(machine, _)| machine.name == found.part.name);
+            let has_run = knows && volume.is_some_and(|volume| !never_attached(volume));
+            if !found.text("device_id").is_empty() || has_run {
                 return self.moved(&found.part, &own, address);
             }
             fixes.push(Fix::update(ADDRESS, own, address.to_string()));
@@ -258,7 +260,9 @@ impl Compare<'_> {
             return Action::update("attached to", self.holder(found.text("port_id")), of.to_string());
         }
         let leads_to: Option<IpAddr> = found.body["fixed_ip_address"].as_str().and_then(|text| text.parse().ok());
-        match (leads_to, self.new_address(of)) {
+        let port = target.filter(|_| of.kind == Kind::Port);
+        let stale = || port.filter(|port| port.fixed_addresses().all(|own| Some(own) != leads_to))?.address();
+        match (leads_to, self.new_address(of).or_else(stale)) {
             (Some(before), Some(after)) if before != after => {
                 Action::update("leads to", before.to_string(), after.to_string())
             }

@@ -113,7 +113,15 @@ impl Effective {
             return Ok(None);
         }
         let nobody = Some("no user who may log in over SSH has an authorized key".to_owned());
-        if name == "root" && ["no", "forced-commands-only"].contains(&self.value("permitrootlogin")) {
+        let is_named = |key: &str| self.value(key).split(' ').any(|user| user == name);
+        let is_set = |key: &str| !["", "none"].contains(&self.value(key));
+        // Patterns and groups are not evaluated: such a user does not count.
+        let is_refused = is_set("allowusers") && !is_named("allowusers")
+            || self.value("denyusers").split(' ').any(|user| user == name || user.contains(['*', '?', '@']))
+            || ["allowgroups", "denygroups", "forcecommand"].iter().any(|key| is_set(key))
+            || self.value("pubkeyauthentication") == "no"
+            || name == "root" && ["no", "forced-commands-only"].contains(&self.value("permitrootlogin"));
+        if is_refused {
             return Ok(nobody);
         }
         for pattern in self.value("authorizedkeysfile").split(' ').filter(|pattern| *pattern != "none") {

@@ -40,7 +40,7 @@ pub use key::{FanOutKey, forget, read_key};
 use nodeinit_config::cluster::{Cluster, Machine, Role};
 use nodeinit_protocol::{WorkerSecrets, paths::CONFIG};
 use nodeinit_ssh::{LockWait, Reconnects, Target, run_limit};
-pub use payload::is_unedited;
+pub use payload::{is_unedited, master_config};
 use remote::{Ended, Remote, Task};
 use std::{
     cell::{Cell, RefCell},
@@ -235,7 +235,7 @@ impl Host {
     fn config(&self, cx: &Context) -> Result<Option<String>, StepError> {
         match self.role {
             Role::Worker => payload::worker_config(cx, &self.machine.name),
-            _ => Ok(Some(payload::master_config(cx))),
+            _ => Ok(Some(master_config(cx))),
         }
     }
 

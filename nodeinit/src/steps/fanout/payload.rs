@@ -26,8 +26,9 @@ pub(super) const HEAD: &str = "# Written by nodeinit";
 /// What precedes the digest of the lines that follow.
 const DIGEST: &str = "# SHA-256 of the lines below: ";
 
-/// Another master's configuration.
-pub(super) fn master_config(cx: &Context) -> String {
+/// Returns the configuration that every master receives.
+#[must_use]
+pub fn master_config(cx: &Context) -> String {
     with_digest(&cx.loaded.master_config())
 }
 

@@ -5,13 +5,23 @@ use crate::{
     context::Context,
     engine::{error::StepError, step::Step},
     os::ASKS_FOR_REBOOT,
-    steps::rollout::{Empty, node},
+    steps::{
+        etcd::health::quorate,
+        rollout::{Empty, node},
+    },
 };
 use nodeinit_base::Wait;
 use std::{ops::ControlFlow, time::Duration};
 
 /// Prints another value after each boot.
 const BOOT: &str = "cat /proc/sys/kernel/random/boot_id";
+
+/// Whether the members of etcd that answer are a quorum without this one.
+async fn is_dispensable(cx: &Context, name: &str) -> Result<bool, StepError> {
+    let view = quorate(cx).await?;
+    let others = view.voters().filter(|member| member.shown() != name && view.complaint(member).is_none()).count();
+    Ok(others > view.voters().count() / 2)
+}
 
 impl Host {
     /// Whether the machine is to be rebooted. Each is rebooted at most once in a run, and none when this master boots.
@@ -35,6 +45,13 @@ impl Host {
                 return Ok(false);
             }
             self.turn.replace(turn);
+        }
+        if self.role.is_master() && !is_dispensable(cx, name).await? {
+            let what = format!(
+                "{name} asks for a reboot, but etcd would lose its quorum: repair the other masters, or reboot it yourself"
+            );
+            cx.report.note(&self.name(), what);
+            return Ok(false);
         }
         cx.report.note(&self.name(), format!("rebooting {name}, whose distribution asks for it"));
         self.rebooted.set(true);

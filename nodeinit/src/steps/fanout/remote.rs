@@ -286,10 +286,12 @@ fn wanted<'a>(
     config: Option<(&'a str, &str)>,
     releases: &'a [(String, Bytes)],
 ) -> Vec<Wanted<'a>> {
-    let file =
-        |path: &'a str, content: Bytes| Wanted::new(RemoteFile { path, mode: 0o644, directory: Some(0o755) }, content);
-    let releases = releases.iter().map(|(path, content)| file(path, content.clone()));
-    let config = config.map(|(to, config)| file(to, Bytes::copy_from_slice(config.as_bytes())));
+    let file = |path: &'a str, mode: u32, content: Bytes| {
+        Wanted::new(RemoteFile { path, mode, directory: Some(0o755) }, content)
+    };
+    let releases = releases.iter().map(|(path, content)| file(path, 0o644, content.clone()));
+    // It may contain hashes of passwords.
+    let config = config.map(|(to, config)| file(to, 0o600, Bytes::copy_from_slice(config.as_bytes())));
     [Wanted::executable(&program.path, &program.executable)].into_iter().chain(releases).chain(config).collect()
 }
 

@@ -6,7 +6,10 @@ use super::{
     storage::{lvm_uuid, uuid},
     want::Want,
 };
-use crate::{context::Context, engine::error::StepError};
+use crate::{
+    context::Context,
+    engine::error::{Exit, StepError},
+};
 use nodeinit_config::cluster::{Disk, Filesystem, Partition};
 use std::{
     collections::BTreeMap,
@@ -16,6 +19,9 @@ use std::{
 /// Partition types of a GPT. Source: UAPI Group, "Discoverable Partitions Specification"; LVM: util-linux `pt-gpt-partnames.h`.
 const LINUX: &str = "0FC63DAF-8483-4772-8E79-3D69D8477DE4";
 const LVM: &str = "E6D6D379-F507-44C2-A23C-238F2A3DF928";
+
+/// A machine boots without the disk, but its containers wait for the attempt to mount it. Source: systemd.mount(5).
+const OPTIONS: &str = "defaults,nofail,x-systemd.before=containerd.service,x-systemd.before=kubelet.service";
 
 pub(super) const ITEM: Item = Item { name: "os-disks", title: "format empty disks and mount them", wants };
 
@@ -39,7 +45,8 @@ fn wants(cx: &Context) -> Result<Vec<Want>, StepError> {
     for disk in &os.disks {
         if !cx.files.exists(&disk.device) {
             return Err(StepError::new(format!("os.disks: {} does not exist", disk.device.display()))
-                .hint("`lsblk` lists the disks of this machine"));
+                .exit(Exit::TryAgain)
+                .hint("attach it; `lsblk` lists the disks of this machine"));
         }
         layout.disk(cx, disk)?;
     }
@@ -53,7 +60,7 @@ fn wants(cx: &Context) -> Result<Vec<Want>, StepError> {
     }
     let Layout { mut wants, mounts, .. } = layout;
     let line = |(mount, (uuid, filesystem)): (&PathBuf, &(String, &str))| {
-        format!("UUID={uuid} {} {filesystem} defaults,nofail 0 2\n", mount.display())
+        format!("UUID={uuid} {} {filesystem} {OPTIONS} 0 2\n", mount.display())
     };
     wants.push(Want::set("section /etc/fstab", mounts.iter().map(line).collect::<String>()));
     wants.push(Want::notice(&["systemctl", "daemon-reload"]));
@@ -115,11 +122,16 @@ impl Layout {
             Filesystem::Ext4 => "ext4",
             Filesystem::Xfs => "xfs",
         };
-        if !cx.files.list(mount)?.is_empty() && !setting::is_mounted(&cx.files, &directory)? {
-            return Err(StepError::new(format!(
-                "os.disks: {directory} is not empty, and a disk mounted there would hide its files"
-            ))
-            .hint("move them away, or choose another directory"));
+        match setting::mounted_from(&cx.files, &directory)? {
+            Some(other) if cx.files.canonical(Path::new(&other)) != cx.files.canonical(Path::new(device)) => {
+                let what = format!("os.disks: {other} is mounted at {directory}, not {device}");
+                return Err(StepError::new(what).hint("unmount it, or choose another directory"));
+            }
+            None if !cx.files.list(mount)?.is_empty() => {
+                let what = format!("os.disks: {directory} is not empty, and a disk mounted there would hide its files");
+                return Err(StepError::new(what).hint("move them away, or choose another directory"));
+            }
+            _ => {}
         }
         // It tells a disk that nodeinit has formatted from any other one, also if the names of devices change, or after the machine was
         // installed again.

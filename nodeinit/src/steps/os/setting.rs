@@ -99,10 +99,19 @@ fn whole(path: &str, text: String) -> Result<String, StepError> {
     Ok(text)
 }
 
+/// Returns what is mounted on a directory: a device, or the name of another source.
+pub(super) fn mounted_from(files: &Files, directory: &str) -> Result<Option<String>, StepError> {
+    let table = files.read_text("/proc/self/mountinfo")?.unwrap_or_default();
+    // The last mount hides the others. Source: proc_pid_mountinfo(5).
+    let line = table.lines().rfind(|line| line.split(' ').nth(4) == Some(directory));
+    let source =
+        line.map(|line| line.split_once(" - ").and_then(|(_, rest)| rest.split(' ').nth(1)).unwrap_or_default());
+    Ok(source.map(str::to_owned))
+}
+
 /// Whether something is mounted on a directory.
 pub(super) fn is_mounted(files: &Files, directory: &str) -> Result<bool, StepError> {
-    let table = files.read_text("/proc/self/mountinfo")?.unwrap_or_default();
-    Ok(table.lines().any(|line| line.split(' ').nth(4) == Some(directory)))
+    Ok(mounted_from(files, directory)?.is_some())
 }
 
 /// Changes the value; `None` removes it.

@@ -2,7 +2,10 @@
 //! nodeinit knows, so that no other device is taken for it.
 
 use super::program;
-use crate::{context::Context, engine::error::StepError};
+use crate::{
+    context::Context,
+    engine::error::{Exit, StepError},
+};
 use nodeinit_base::sha256_hex;
 use std::time::Duration;
 
@@ -105,6 +108,7 @@ pub(super) async fn set(cx: &Context, kind: Kind, of: &str, value: &str) -> Resu
         Kind::Filesystem => {
             refuse_data(cx, first).await?;
             let (filesystem, uuid) = parts(value);
+            refuse_twin(cx, first, uuid).await?;
             let program = format!("mkfs.{filesystem}");
             match filesystem {
                 "xfs" => run(cx, &[&program, "-m", &format!("uuid={uuid}"), first]).await,
@@ -176,7 +180,27 @@ async fn refuse_data(cx: &Context, device: &str) -> Result<(), StepError> {
     match cx.files.exists(device) {
         true => Ok(()),
         false => Err(StepError::new(format!("os.disks: {device} does not exist"))
-            .hint("`lsblk` lists the disks of this machine")),
+            .exit(Exit::TryAgain)
+            .hint("attach it; `lsblk` lists the disks of this machine")),
+    }
+}
+
+/// Refuses a second file system with the UUID of one directory: at the next boot, the empty one might be mounted.
+async fn refuse_twin(cx: &Context, device: &str, uuid: &str) -> Result<(), StepError> {
+    let found = match cx.commands.run(&["blkid", "--cache-file", "/dev/null", "--uuid", uuid], LIMIT).await {
+        Ok(found) => found,
+        // blkid(8): no device has it.
+        Err(error) if error.code() == Some(2) => String::new(),
+        Err(error) => return Err(program::named(error, "os.disks")),
+    };
+    match found.trim() {
+        "" => Ok(()),
+        other => {
+            let what = format!("os.disks: {device} is empty, but {other} has the file system of its directory");
+            Err(StepError::new(what).hint(format!(
+                "write {other} in `os.disks`; or, to use {device}, copy the data there and empty {other}"
+            )))
+        }
     }
 }
 

@@ -60,7 +60,7 @@ impl Machine {
     fn ran(&self) -> Vec<String> {
         let mut all = std::mem::take(&mut *self.cx.commands.log.as_ref().unwrap().lock().unwrap());
         all.retain(|line| {
-            !["systemctl show", "dpkg-query", "rpm --query", "wipefs", "pvs", "lvs"]
+            !["systemctl show", "dpkg-query", "rpm --query", "wipefs", "blkid", "pvs", "lvs"]
                 .iter()
                 .any(|query| line.starts_with(query))
         });
@@ -452,13 +452,17 @@ async fn an_empty_disk_is_formatted_and_mounted() {
     assert_eq!((reload.as_str(), mount.as_str()), ("systemctl daemon-reload", "mount /data"));
     let uuid = format.split(' ').nth(2).unwrap();
     assert_eq!(uuid.split('-').map(str::len).collect::<Vec<_>>(), [8, 4, 4, 4, 12]);
-    assert!(machine.text("/etc/fstab").unwrap().contains(&format!("UUID={uuid} /data ext4 defaults,nofail 0 2\n")));
+    assert!(machine.text("/etc/fstab").unwrap().contains(&format!("UUID={uuid} /data ext4 defaults,nofail,x-systemd.before=containerd.service,x-systemd.before=kubelet.service 0 2\n")));
     machine.undo("os-disks").await;
     assert_eq!(machine.text("/etc/fstab").unwrap(), "# theirs\n");
     let missing = Machine::new(config, &[]);
     assert!(item("os-disks").apply(&missing.cx).await.unwrap_err().to_string().contains("/dev/vdb does not exist"));
     let used = Machine::new(config, &[("/dev/vdb", ""), ("/data/file", "")]);
     assert!(item("os-disks").apply(&used.cx).await.unwrap_err().to_string().contains("/data is not empty"));
+    let table = "36 35 98:0 / /data rw,noatime - nfs server:/export rw\n";
+    let other = Machine::new(config, &[("/dev/vdb", ""), ("/proc/self/mountinfo", table)]);
+    let refused = item("os-disks").apply(&other.cx).await.unwrap_err().to_string();
+    assert_eq!(refused, "os.disks: server:/export is mounted at /data, not /dev/vdb");
     let cut = Machine::new(
         config,
         &[("/dev/vdb", ""), ("/etc/fstab", "# BEGIN nodeinit: do not edit; change cluster.yaml\n/dev/sda1 /\n")],

@@ -77,6 +77,8 @@ const ALGORITHMS: [(&str, &[&str]); 5] = [
 pub(super) fn sshd(place: &Place<'_, Dict<SshdOption, Argument>>, verdict: &mut Verdict<'_>) {
     let (users, all) = (logins(place), place.all());
     let leads = !users.is_empty() && all.masters().items().len() + all.workers().items().len() > 1;
+    // Through a jump host, the leading master opens forwarded ports in the other direction.
+    let jumps = all.bastion().written().is_some() || all.ssh().jump_host().written().is_some();
     for entry in place.entries() {
         // sshd also accepts quotes and an equals sign.
         let value = entry.node.scalar().unwrap_or_default().to_lowercase().replace(['"', '='], " ");
@@ -102,7 +104,7 @@ pub(super) fn sshd(place: &Place<'_, Dict<SshdOption, Argument>>, verdict: &mut 
             key => ALGORITHMS.iter().any(|(option, known)| *option == key && lacks(known)),
         };
         let forbids_forwarding = match key.as_str() {
-            "allowtcpforwarding" => leads && is(&["no", "local"]),
+            "allowtcpforwarding" => leads && (is(&["no", "local"]) || jumps && is(&["remote"])),
             "disableforwarding" => leads && is(&["yes"]),
             _ => false,
         };
@@ -119,8 +121,8 @@ pub(super) fn sshd(place: &Place<'_, Dict<SshdOption, Argument>>, verdict: &mut 
                 format!("remove it, or choose a value that allows {name} to log in with a key"),
             ),
             () if forbids_forwarding => (
-                "the other machines get programs and images from the leading master through a forwarded port".into(),
-                "remove it, or write `AllowTcpForwarding: remote`".into(),
+                "the leading master reaches the other machines through forwarded ports".into(),
+                if jumps { "remove it" } else { "remove it, or write `AllowTcpForwarding: remote`" }.into(),
             ),
             () => continue,
         };

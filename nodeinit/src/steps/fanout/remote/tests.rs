@@ -73,7 +73,7 @@ async fn a_broken_connection_installs_no_part_of_the_configuration() {
     let config = |version: &str| format!("{} on m1.\n{version}\n", payload::HEAD);
     machine.remote().await.equip(&machine.program, Some((CONFIG, &config("one"))), &[], &[]).await.unwrap();
     assert_eq!(machine.text("etc/config.yaml"), config("one"));
-    assert_eq!((machine.mode("etc"), machine.mode("etc/config.yaml")), (0o755, 0o644));
+    assert_eq!((machine.mode("etc"), machine.mode("etc/config.yaml")), (0o755, 0o600));
     let written = || fs::metadata(machine.server.file("etc/config.yaml")).unwrap().modified().unwrap();
     let before = written();
     machine.remote().await.equip(&machine.program, Some((CONFIG, &config("one"))), &[], &[]).await.unwrap();
