@@ -50,7 +50,7 @@ pub(crate) fn a_mirror_that_cuts_every_answer_and_stops() {
     let first = host.start("nodeinit up");
     host.until("a part of a download", 60.0, "find /var/lib/nodeinit/downloads -size +4M | grep -q .");
     drop(mirror);
-    first.wait().exits(75).says(&[&format!("http://10.77.0.1:{}/", host.spare_port()), "nodeinit up"]);
+    first.wait().exits(75).says(&[&format!("http://10.77.0.1:{}/", host.spare_port()), "run the same command again"]);
     let ca = host.ca();
 
     host.configure(&artifacts);

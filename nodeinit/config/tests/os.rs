@@ -51,6 +51,9 @@ fn sshd_options_that_lock_nodeinit_out_are_refused() {
         assert_eq!(!text.is_empty(), is_refused, "{user} {option}: {text}");
         assert!(text.is_empty() || text.contains("cluster.yaml:5:"), "{text}");
     }
+    let bastion = "bastion: {name: gate, network: 10.0.0.0/24}\n";
+    let text = problems(&format!("{masters}{bastion}os: {{sshd: {{AllowTcpForwarding: remote}}}}\n"));
+    assert!(text.contains("os.sshd.AllowTcpForwarding"), "a jump host forwards in the other direction: {text}");
     let own = masters.replace("10.0.0.12}", "10.0.0.12, ssh: {user: root}}");
     let text = problems(&format!("{own}ssh: {{user: debian}}\nos: {{sshd: {{PermitRootLogin: \"no\"}}}}\n"));
     assert!(text.contains("logs in as debian and root"), "each machine can have its own user: {text}");

@@ -78,7 +78,7 @@ pub(super) fn sshd(place: &Place<'_, Dict<SshdOption, Argument>>, verdict: &mut 
     let (users, all) = (logins(place), place.all());
     let leads = !users.is_empty() && all.masters().items().len() + all.workers().items().len() > 1;
     // Through a jump host, the leading master opens forwarded ports in the other direction.
-    let jumps = all.bastion().written().is_some() || all.ssh().jump_host().written().is_some();
+    let jumps = all.bastion().written().is_some() || all.ssh().jump_host().address().written().is_some();
     for entry in place.entries() {
         // sshd also accepts quotes and an equals sign.
         let value = entry.node.scalar().unwrap_or_default().to_lowercase().replace(['"', '='], " ");
