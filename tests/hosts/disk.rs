@@ -42,7 +42,12 @@ pub(crate) fn a_disk_that_fills_up_while_images_are_imported() {
     let host = Host::fresh();
     host.disk("/var/lib/containerd", "130m");
     let full = host.nodeinit("up").exits(75);
-    full.says(&["/opt/lab/images/", "no space left on device", "df -h /var/lib/containerd", "run the same command again"]);
+    full.says(&[
+        "/opt/lab/images/",
+        "no space left on device",
+        "df -h /var/lib/containerd",
+        "run the same command again",
+    ]);
     let ca = host.ca();
     assert!(!ca.is_empty(), "keys are made beside the images");
     host.disk("/var/lib/containerd", "off");

@@ -345,6 +345,13 @@ impl Compare<'_> {
                         what: format!("{} is a way out of the private network past the bastion", found.part),
                         remedy: "destroy the cluster first, or remove the section `bastion`".to_owned(),
                     },
+                    Kind::Port if found.part.name == API && !self.has_gateway() => Action::Refuse {
+                        what: format!(
+                            "{} is the way out of the private network, and the section `bastion` is missing",
+                            found.part
+                        ),
+                        remedy: "restore the section `bastion`, or destroy the cluster first".to_owned(),
+                    },
                     _ if wanted.contains(&found.part) => self.duplicate(found),
                     _ => Action::Left,
                 };

@@ -99,6 +99,11 @@ fn a_port_gets_another_address_while_no_server_uses_it() {
     let plan = plan(&cluster, &replace::without(&snapshot, &former));
     assert_eq!(action(&plan, "port/m1"), Action::update("address", "10.0.9.9", &own));
     assert_eq!(action(&plan, "floating-ip/m1"), Action::update("leads to", "10.0.9.9", &own));
+    // A run that was killed after it had moved the port.
+    alter(&mut snapshot, "port/m1", |body| body["fixed_ips"][0]["ip_address"] = json!(own));
+    let plan = crate::testing::plan(&cluster, &snapshot);
+    assert_eq!(action(&plan, "port/m1"), Action::Keep);
+    assert_eq!(action(&plan, "floating-ip/m1"), Action::update("leads to", "10.0.9.9", &own));
 }
 
 #[test]
@@ -393,6 +398,11 @@ fn the_gateway_is_between_the_networks_instead_of_a_router() {
     let routed = applied(&crate::testing::with_public_network("  bastion: {}\n"));
     let Action::Refuse { what, .. } = action(&plan(&cluster, &routed), "router-port/api") else { panic!() };
     assert_eq!(what, "router-port/api is a way out of the private network past the bastion");
+    // Without its section, the bastion is not replaced by a router.
+    let mut former = cluster.clone();
+    former.bastion = None;
+    let Action::Refuse { what, .. } = action(&plan(&former, &snapshot), "port/api") else { panic!() };
+    assert!(what.starts_with("port/api is the way out of the private network"), "{what}");
 }
 
 #[test]
