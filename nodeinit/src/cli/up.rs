@@ -335,10 +335,14 @@ async fn start(cx: &Context) -> Result<(), StepError> {
 async fn run(cx: &Context, command: &str, reach: &Reach, permit: Permit) -> Result<Exit, StepError> {
     sweep(cx)?;
     let steps = plan::for_role(cx, reach, permit)?;
-    let done = match reach {
-        Reach::Only { name, .. } => format!("{name} is ready: {command} of cluster {}", cx.cluster.name),
-        _ => format!("{} is ready: {} of cluster {}", cx.node.name, cx.node.role, cx.cluster.name),
+    let (name, role) = match reach {
+        Reach::Only { name, .. } => {
+            let role = cx.cluster.machines().find(|(machine, _)| machine.name == *name).map(|(_, role)| role);
+            (name, role.unwrap_or(Role::Worker))
+        }
+        Reach::Everywhere | Reach::Here => (&cx.node.name, cx.node.role),
     };
+    let done = format!("{name} is ready: {role} of cluster {}", cx.cluster.name);
     let exit = execute::run(cx, command, &steps, &done).await;
     if exit == Exit::Done {
         // They were sent for this run only. If they cannot be removed, a reboot does it: they are in memory.
