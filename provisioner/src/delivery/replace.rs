@@ -100,7 +100,14 @@ impl Delivery<'_> {
         };
         let ended = leader.nodeinit(&command).await;
         // The other machines learn the new address.
-        let told = if moves && ended.is_ok() { leader.nodeinit("up --lead").await } else { Ok(()) };
+        let told = match moves && ended.is_ok() {
+            true => {
+                // The first command has removed it, and the new host key is only there.
+                leader.lend_secrets(&bundle).await?;
+                leader.nodeinit("up --lead").await
+            }
+            false => Ok(()),
+        };
         let taken_back = leader.take_back_secrets().await;
         ended?;
         taken_back?;
