@@ -145,11 +145,11 @@ pub async fn begin(client: &Client, ours: &[Found], plan: &Plan, name: &str) -> 
         (None, Some(former)) => former.to_owned(),
         (None, None) => hex(&secrets::random_key()?[..8]),
     };
-    let state = format!("{REPLACES}{former}");
-    match moves(port) || plan.changes(&port.part, ADDRESS) {
-        true => write(client, port, &format!("{state} {MOVES}")).await,
-        false => write(client, port, &state).await,
+    let mut state = format!("{REPLACES}{former}");
+    if moves(port) || plan.changes(&port.part, ADDRESS) {
+        state = format!("{state} {MOVES}");
     }
+    write(client, port, &state).await
 }
 
 /// Records that the replacement has ended.

@@ -157,11 +157,10 @@ impl Work<'_> {
             && control_plane.virtual_address.is_none()
             && !self.session.cloud.load_balancer.enabled;
         let written = control_plane.endpoint.as_ref().and_then(|endpoint| endpoint.host.parse().ok());
-        let port = plan.items.iter().find(|item| item.part == Part::new(Kind::Port, self.name));
-        let mut former = port.and_then(|item| item.found.as_ref()).into_iter().flat_map(Found::fixed_addresses);
-        let is_endpoint = derived || written.is_some_and(|address: std::net::IpAddr| former.any(|own| own == address));
-        let moves = plan.changes(&Part::new(Kind::Port, self.name), ADDRESS);
-        (is_endpoint && moves).then(|| {
+        let port = Part::new(Kind::Port, self.name);
+        let former = plan.items.iter().find(|item| item.part == port).and_then(|item| item.found.as_ref());
+        let is_written = former.zip(written).is_some_and(|(former, address)| former.has_address(address));
+        ((derived || is_written) && plan.changes(&port, ADDRESS)).then(|| {
             let what = format!("the address of {} is the endpoint of the API, which cannot change", self.name);
             Obstacle::new(ObstacleKind::Conflict, what, "restore its `address` in the configuration")
         })

@@ -246,7 +246,7 @@ impl Context<'_> {
                     all.extend(pairs.filter(|pair| !wanted.contains(&pair["ip_address"])).cloned());
                 }
                 let mut body = json!({ "admin_state_up": true });
-                let lacking = |found: &&Found| address.is_some_and(|new| found.fixed_addresses().all(|own| own != new));
+                let lacking = |found: &&Found| address.is_some_and(|new| !found.has_address(new));
                 if let Some(found) = found.filter(lacking) {
                     let others = found.body["fixed_ips"].as_array().into_iter().flatten().skip(1).cloned();
                     let new = json!({ "subnet_id": self.subnet(network)?, "ip_address": address });

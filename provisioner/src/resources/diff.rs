@@ -184,7 +184,7 @@ impl Compare<'_> {
 
     fn port(&self, found: &Found, address: Option<IpAddr>, groups: &[&str], pairs: &[IpNet]) -> Action {
         let mut fixes = Vec::new();
-        if let Some(address) = address.filter(|address| found.fixed_addresses().all(|own| own != *address)) {
+        if let Some(address) = address.filter(|address| !found.has_address(*address)) {
             let own = found.address().map_or(NONE.to_owned(), |own| own.to_string());
             // What has run from the volume knows the former address.
             let volume = self.snapshot.find(&Part::new(Kind::Volume, &found.part.name));
@@ -233,11 +233,11 @@ impl Compare<'_> {
     fn moved(&self, port: &Part, own: &str, address: IpAddr) -> Action {
         let name = &port.name;
         let what = format!("{port} has the address {own}, and should have {address}");
-        let machines = [(Role::Master, &self.cluster.masters), (Role::Worker, &self.cluster.workers)];
-        let role = machines.iter().find(|(_, all)| all.iter().any(|machine| machine.name == *name));
-        let remedy = match role {
-            Some((role, _)) => format!(
-                "set its `address` to {own}, or run `provisioner {role} replace {name}`, which creates a new server with the address {address}"
+        let machine = self.cluster.machines().find(|(machine, _)| machine.name == *name);
+        let remedy = match machine {
+            Some((_, role)) => format!(
+                "set its `address` to {own}, or run `provisioner {} replace {name}`, which creates a new server with the address {address}",
+                if role.is_master() { Role::Master } else { role }
             ),
             None => format!("set its `address` to {own}, or delete the server of {name} and apply again"),
         };
@@ -274,7 +274,7 @@ impl Compare<'_> {
     fn new_address(&self, port: &Part) -> Option<IpAddr> {
         let found = self.snapshot.find(port).filter(|_| port.kind == Kind::Port)?;
         let (machine, _) = self.cluster.machines().find(|(machine, _)| machine.name == port.name)?;
-        machine.address.filter(|address| found.fixed_addresses().all(|own| own != *address))
+        machine.address.filter(|address| !found.has_address(*address))
     }
 
     /// What a port is of, or its ID; nothing where the ID is empty.

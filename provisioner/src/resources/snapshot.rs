@@ -42,6 +42,11 @@ impl Found {
         all.filter_map(|one| one["ip_address"].as_str()?.parse().ok())
     }
 
+    /// Whether it is a port with this address.
+    pub fn has_address(&self, address: IpAddr) -> bool {
+        self.fixed_addresses().any(|own| own == address)
+    }
+
     /// The address by which it is reached, where it has one.
     pub fn address(&self) -> Option<IpAddr> {
         let text = match self.part.kind {
