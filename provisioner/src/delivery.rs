@@ -24,7 +24,6 @@ use nodeinit_config::{
     Cluster, Loaded, OpenStack, Secret,
     cluster::{API_PORT, Endpoint, Machine, Role},
 };
-use nodeinit_protocol::Exit;
 use serde_json::json;
 pub use state::State;
 use std::{
@@ -112,7 +111,7 @@ impl Delivery<'_> {
             self.write_kubeconfig(&machine.admin().await?, &inputs)?;
         }
         // Where some machines failed, the others are helped on.
-        if !matches!(ended, Ok(()) | Err(Error::Machine { exit: Exit::Partly, .. })) {
+        if ended.as_ref().is_err_and(|error| !error.is_partly()) {
             return ended;
         }
         if workers_self_join {

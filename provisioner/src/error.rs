@@ -116,6 +116,11 @@ impl Error {
         Self::Deadline { thing: thing.to_string(), what: wait.what, seconds: wait.limit.as_secs(), last: wait.seen }
     }
 
+    /// Whether only other machines than the one in question failed.
+    pub fn is_partly(&self) -> bool {
+        matches!(self, Self::Machine { exit: Exit::Partly, .. })
+    }
+
     /// A lower-case sentence that tells what to do, where there is something.
     pub fn hint(&self) -> Option<String> {
         match self {

@@ -158,7 +158,7 @@ async fn other(common: &Common, command: &str, other: &Other<'_>) -> Exit {
         let cx = setup::context(common, Access::Change)?;
         listed(&cx, other)?;
         start(&cx).await?;
-        let kind = if other.role == Role::Worker { "worker" } else { "master" };
+        let kind = other.role.kind();
         let command = format!("{kind} {command} {}", other.name);
         // Its generation is that of the configuration on the disk.
         let (cx, lead) = leading(cx, &command).await?;
@@ -227,7 +227,7 @@ fn listed(cx: &Context, other: &Other) -> Result<(), StepError> {
         return Ok(());
     }
     if let Some((_, role)) = cx.cluster.machines().find(|(machine, _)| machine.name == name) {
-        let kind = if role == Role::Worker { "worker" } else { "master" };
+        let kind = role.kind();
         let error = StepError::new(format!("{name} is a {kind}")).exit(Exit::Usage);
         return Err(error.hint(format!("run `nodeinit {kind} …` with the same arguments")));
     }

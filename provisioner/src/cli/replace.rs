@@ -258,7 +258,7 @@ impl Work<'_> {
         let ours = found.clone();
         let replaced = self.delivery(found).replace(name, self.role).await;
         // Where only other machines failed, this one is complete; the next `apply` tells them its address.
-        if matches!(replaced, Ok(()) | Err(Error::Machine { exit: Exit::Partly, .. })) {
+        if replaced.as_ref().err().is_none_or(Error::is_partly) {
             replace::end(client, &ours, name).await?;
         }
         replaced

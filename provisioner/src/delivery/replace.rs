@@ -15,7 +15,6 @@ use crate::{
     userdata::{self, Inputs},
 };
 use nodeinit_config::cluster::{Machine, Role};
-use nodeinit_protocol::Exit;
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::Duration,
@@ -112,7 +111,7 @@ impl Delivery<'_> {
         ended?;
         taken_back?;
         // Where other machines failed, this one is finished all the same.
-        if !matches!(told, Ok(()) | Err(Error::Machine { exit: Exit::Partly, .. })) {
+        if told.as_ref().is_err_and(|error| !error.is_partly()) {
             return told;
         }
         if joins_alone {

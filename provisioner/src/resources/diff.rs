@@ -10,7 +10,7 @@ use super::{
     rules::gateway,
 };
 use ipnet::IpNet;
-use nodeinit_config::{Cluster, OpenStack, cluster::Role};
+use nodeinit_config::{Cluster, OpenStack};
 use serde_json::Value;
 use std::{collections::BTreeSet, net::IpAddr};
 
@@ -237,7 +237,7 @@ impl Compare<'_> {
         let remedy = match machine {
             Some((_, role)) => format!(
                 "set its `address` to {own}, or run `provisioner {} replace {name}`, which creates a new server with the address {address}",
-                if role.is_master() { Role::Master } else { role }
+                role.kind()
             ),
             None => format!("set its `address` to {own}, or delete the server of {name} and apply again"),
         };

@@ -96,6 +96,16 @@ pub enum Role {
 }
 
 impl Role {
+    /// Returns the word of the commands for machines of this role: `worker`, `bastion`, or `master`, also for the first one.
+    #[must_use]
+    pub const fn kind(self) -> &'static str {
+        match self {
+            Self::FirstMaster | Self::Master => "master",
+            Self::Worker => "worker",
+            Self::Bastion => "bastion",
+        }
+    }
+
     /// Whether it runs a control plane.
     #[must_use]
     pub const fn is_master(self) -> bool {

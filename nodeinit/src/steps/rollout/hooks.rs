@@ -28,7 +28,7 @@ pub(super) async fn run(cx: &Context, hook: Hook, machine: Option<(&str, Role)>)
     let mut command =
         vec!["env".to_owned(), format!("NODEINIT_CLUSTER={}", cx.cluster.name), format!("NODEINIT_HOOK={name}")];
     if let Some((machine, role)) = machine {
-        let role = if role == Role::Worker { "worker" } else { "master" };
+        let role = role.kind();
         command.extend([format!("NODEINIT_MACHINE={machine}"), format!("NODEINIT_ROLE={role}")]);
     }
     command.push(program.display().to_string());
