@@ -96,6 +96,24 @@ fn key(host: &Host) -> String {
     host.must("cut -d' ' -f2 /etc/ssh/ssh_host_ed25519_key.pub").trim().to_owned()
 }
 
+/// Returns the configuration without the item of a list that has this name.
+fn without_item(config: &str, name: &str) -> String {
+    let first = format!("- name: {name}");
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let mut inside = None;
+    let keeps = |line: &&str| {
+        if line.trim_start() == first {
+            inside = Some(depth(line));
+        } else if inside.is_some_and(|outer| depth(line) <= outer) {
+            inside = None;
+        }
+        inside.is_none()
+    };
+    let kept: String = config.lines().filter(keeps).flat_map(|line| [line, "\n"]).collect();
+    assert_ne!(kept, config, "{name} is not in the configuration");
+    kept
+}
+
 /// Replaces a value in the configuration of a master.
 fn set(master: &Host, former: &str, new: &str) {
     master.must(&format!("sed -i 's|{former}|{new}|' /etc/nodeinit/config.yaml /etc/nodeinit/conf.d/*.yaml || true"));
@@ -108,6 +126,31 @@ fn lose(host: &Host, leading: &Host) {
     host.rebuild();
     host.must("[ ! -e /etc/nodeinit ]");
     set(leading, &former, &key(host));
+}
+
+/// The first master is gone for good, and the cluster goes on without it.
+pub(crate) fn the_first_master_is_removed() {
+    let cluster = Cluster::with_images(3, 1);
+    cluster.up();
+    let [m1, m2, m3] = &cluster.masters[..] else { unreachable!() };
+    let worker = &cluster.workers[0];
+    worker.nodeinit(&format!("master remove {}", m1.name())).exits(64).says(&["a master removes machines"]);
+    m1.cut_power();
+    m2.nodeinit(&format!("master remove {}", m1.name())).exits(0);
+    let config = m2.must("cat /etc/nodeinit/config.yaml");
+    m2.put("/etc/nodeinit/config.yaml", &without_item(&config, m1.name()));
+    for command in ["up --lead", "up"] {
+        m2.nodeinit(command).exits(0);
+    }
+    all_vote(m2, 2);
+    m3.nodeinit("up --lead").exits(0).says(&["nothing to do"]);
+    m2.cut_power();
+    m2.boot();
+    m2.until("etcd", 120.0, "nodeinit etcd members --output json | grep -c healthy.:true | grep -qx 2");
+    set_pods(m2, 98);
+    m2.nodeinit("up").exits(0);
+    let get = "get nodes --no-headers -o custom-columns=PODS:.status.capacity.pods";
+    assert_eq!(m2.kubectl(get).lines().collect::<Vec<_>>(), ["98"; 3]);
 }
 
 /// The first master is gone for good. Its place is taken by a machine with its name and another address.

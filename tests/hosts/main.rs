@@ -80,6 +80,7 @@ const TESTS: &[Test] = &[
     test!(lead::a_replacement_survives_power_cuts, 500).long(),
     test!(lead::every_machine_is_replaced, 300).long(),
     test!(lead::a_machine_is_replaced_at_another_address, 300).long(),
+    test!(lead::the_first_master_is_removed, 300).long(),
     test!(lead::a_replacement_resumes_after_a_kill_at_every_point, 1200).long(),
     test!(os::the_operating_system_is_set_up_changed_and_restored, 300).alone().long(),
     test!(os::each_machine_has_the_values_of_its_role_and_host, 240).long(),

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 const ENDPOINT: &str = "controlPlane.endpoint";
 const ADDRESS: &str = "this machine's address";
+const ROLE: &str = "this machine's role";
 
 /// Returns the values that cannot change after the first run on a machine, by key.
 #[must_use]
@@ -18,7 +19,8 @@ pub fn values(cx: &Context) -> BTreeMap<String, String> {
     let own = [
         ("this machine's node name", cx.node.name.clone()),
         (ADDRESS, cx.node.address.to_string()),
-        ("this machine's role", cx.node.role.to_string()),
+        // A master becomes the first one when the configuration loses the former first master.
+        (ROLE, cx.node.role.kind().to_owned()),
     ];
     let own = own.map(|(key, value)| (key.to_owned(), value));
     if cx.node.role == Role::Bastion {
@@ -49,6 +51,10 @@ pub fn refuse_changes(now: &BTreeMap<String, String>, before: &BTreeMap<String, 
         .iter()
         .filter_map(|(key, value)| {
             let was = before.get(key).filter(|was| *was != value)?;
+            // Earlier versions of nodeinit recorded this.
+            if key == ROLE && was == "first-master" && value == "master" {
+                return None;
+            }
             Some(format!("{key} was {was:?} and is now {value:?}"))
         })
         .collect();
@@ -59,9 +65,9 @@ pub fn refuse_changes(now: &BTreeMap<String, String>, before: &BTreeMap<String, 
     let version = |values: &BTreeMap<String, String>| values.get(KEY)?.parse::<KubernetesVersion>().ok();
     let hint = match (version(before), version(now)) {
         (Some(before), Some(now)) if now > before && changed.len() == 1 => {
-            format!("to change the version of Kubernetes, run `nodeinit upgrade apply {now}` on the first master")
+            format!("to change the version of Kubernetes, run `nodeinit upgrade apply {now}` on a master")
         }
-        _ => "restore the previous values, or reset this machine: `nodeinit reset`, then `nodeinit up`".to_owned(),
+        _ => "restore the previous values; only a machine without data takes others: `nodeinit reset` deletes its data, then run `nodeinit up`".to_owned(),
     };
     Err(StepError::new(what).exit(Exit::BadConfig).hint(hint))
 }
@@ -69,6 +75,21 @@ pub fn refuse_changes(now: &BTreeMap<String, String>, before: &BTreeMap<String, 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_master_may_become_the_first_one() {
+        let role = |role: &str| BTreeMap::from([(ROLE.to_owned(), role.to_owned())]);
+        for (before, now, stays) in [
+            ("master", "master", true),
+            ("first-master", "master", true),
+            ("worker", "master", false),
+            ("master", "worker", false),
+        ] {
+            assert_eq!(refuse_changes(&role(now), &role(before)).is_ok(), stays, "{before} {now}");
+        }
+        let (_dir, cx) = crate::context::testing::context();
+        assert_eq!((cx.node.role, values(&cx)[ROLE].as_str()), (Role::FirstMaster, "master"));
+    }
 
     #[test]
     fn only_a_newer_version_alone_is_an_upgrade() {

@@ -51,7 +51,7 @@ pub fn keep_quorum(view: &View, member: &Member) -> Result<(), StepError> {
     let Some(loss) = view.loss_of_quorum(member.id) else { return Ok(()) };
     let what = format!("without {} etcd would lose its quorum: {loss}", member.shown());
     Err(StepError::new(what).exit(Exit::TryAgain).hint(
-        "start the other masters first, or remove those that are gone for good. With --force, nodeinit asks etcd anyway, and etcd refuses if it also expects to lose its quorum. If etcd does not refuse, the cluster becomes read-only; unless enough members come back, you must restore etcd's data from your own backup",
+        "start the other masters first, or remove those that are gone for good. `nodeinit master remove --force` asks etcd anyway, and etcd refuses if it also expects to lose its quorum. If etcd does not refuse, the cluster becomes read-only; unless enough members come back, you must restore etcd's data from your own backup",
     ))
 }
 
