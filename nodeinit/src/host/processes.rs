@@ -1,7 +1,10 @@
 //! The running programs of this machine, including those in containers.
 
 use crate::host::files::Files;
-use std::path::PathBuf;
+use std::{
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
 
 /// Whether a process with exactly this command line is running, program name included.
 ///
@@ -28,9 +31,28 @@ pub fn program(files: &Files, process: u32) -> Option<PathBuf> {
     files.link_target(format!("/proc/{process}/exe").as_ref())
 }
 
+/// Whether a process runs another file than the one that is now at this path. `false` where the kernel does not say.
+#[must_use]
+pub fn is_replaced(files: &Files, process: u32, path: &Path) -> bool {
+    let file = |path: &Path| files.metadata(path).map(|found| (found.dev(), found.ino()));
+    let running = file(format!("/proc/{process}/exe").as_ref());
+    running.ok().zip(file(path).ok()).is_some_and(|(running, present)| running != present)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_that_was_replaced_is_another_file() {
+        let machine = Files::of_machine();
+        let own = std::env::current_exe().unwrap();
+        let process = std::process::id();
+        assert!(!is_replaced(&machine, process, &own));
+        let copy = tempfile::NamedTempFile::new().unwrap();
+        assert!(is_replaced(&machine, process, copy.path()));
+        assert!(!is_replaced(&machine, process, Path::new("/no/such/file")));
+    }
 
     #[test]
     fn a_process_is_found_by_its_full_command_line() {

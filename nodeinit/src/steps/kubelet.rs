@@ -9,7 +9,7 @@ use crate::{
         step::{State, Step},
         step_id::StepId,
     },
-    host::{files::NewFile, systemd},
+    host::{files::NewFile, processes, systemd},
     render::{self, paths, static_pod, units},
 };
 use async_trait::async_trait;
@@ -184,8 +184,13 @@ impl Step for KubeletService {
             return Ok(State::needed(format!("start and enable {UNIT}")));
         }
         let mut files = paths(cx)?;
-        files.push(artifacts::kubelet_path(&cx.cluster));
+        let program = artifacts::kubelet_path(&cx.cluster);
+        files.push(program.clone());
         let reason = reason_to_restart(cx, UNIT, unit.since, &files);
+        // A package keeps the time of its build.
+        let is_replaced = unit.pid.is_some_and(|pid| processes::is_replaced(&cx.files, pid, &program));
+        let reason =
+            reason.or_else(|| is_replaced.then(|| format!("restart {UNIT}: {} was replaced", program.display())));
         Ok(State::of(reason.into_iter().collect()))
     }
 

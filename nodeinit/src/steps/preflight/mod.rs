@@ -160,8 +160,9 @@ async fn of_node(cx: &Context) -> Vec<Finding> {
 
 /// Runs the checks that depend on the release of Kubernetes, for a machine that is upgraded to it.
 pub(in crate::steps) async fn of_release(cx: &Context) -> Vec<Finding> {
-    let (images, runtime) = tokio::join!(inputs::images(cx), release::runtime(cx));
-    [machine::cgroups(cx), programs::artifacts(cx), images, runtime, release::local(cx)].concat()
+    let (images, runtime, kubelet) =
+        tokio::join!(inputs::images(cx), release::runtime(cx), programs::provided_kubelet(cx));
+    [machine::cgroups(cx), programs::artifacts(cx), images, runtime, kubelet, release::local(cx)].concat()
 }
 
 /// Checks containerd. If nodeinit manages it, the step `containerd` does the rest.

@@ -141,6 +141,14 @@ pub(super) async fn kubelet(cx: &Context) -> Vec<Finding> {
     }
 }
 
+/// The same, for a kubelet that nodeinit does not install.
+pub(super) async fn provided_kubelet(cx: &Context) -> Vec<Finding> {
+    let place = kubelet_path(&cx.cluster);
+    let installs = cx.cluster.artifacts.source != ArtifactSource::Image
+        && cx.cluster.artifacts.binaries.iter().any(|binary| binary.to == place);
+    if installs { Vec::new() } else { kubelet(cx).await }
+}
+
 /// Whether this machine gets the artifact from the first master. The step that needs an unreadable list reports it.
 fn is_lent(cx: &Context, path: &str) -> bool {
     source::lent(cx, path).is_ok_and(|lent| lent.is_some_and(|lent| lent.files.contains_key(path)))

@@ -18,8 +18,8 @@ use std::{path::Path, time::Duration};
 
 pub(super) const CHECK: &str = "release";
 
-/// Where the kubelet's unit reads `KUBELET_EXTRA_ARGS` from.
-const DEFAULTS: &str = "/etc/default/kubelet";
+/// Where the kubelet's unit reads `KUBELET_EXTRA_ARGS` from: the files of kubeadm's deb and rpm packages.
+const DEFAULTS: [&str; 2] = ["/etc/default/kubelet", "/etc/sysconfig/kubelet"];
 
 const RESTART: &str = "in /etc/containerd/config.toml, then `systemctl restart containerd`";
 
@@ -155,16 +155,20 @@ fn control_plane(cx: &Context) -> Vec<Finding> {
     components.into_iter().filter_map(finding).collect()
 }
 
-/// Reports flags in `/etc/default/kubelet` that this release of the kubelet rejects.
+/// Reports flags of the operator that this release of the kubelet rejects.
 fn kubelet_flags(cx: &Context) -> Vec<Finding> {
-    let text = cx.files.read_text(DEFAULTS).ok().flatten().unwrap_or_default();
+    DEFAULTS.iter().flat_map(|path| kubelet_flags_in(cx, path)).collect()
+}
+
+fn kubelet_flags_in(cx: &Context, path: &str) -> Vec<Finding> {
+    let text = cx.files.read_text(path).ok().flatten().unwrap_or_default();
     let lines = text.lines().map(str::trim).filter(|line| line.starts_with("KUBELET_EXTRA_ARGS"));
     let words = lines.flat_map(|line| line.split(|c: char| c.is_whitespace() || matches!(c, '=' | '"' | '\'')));
     let flags = words.filter_map(|word| word.strip_prefix("--"));
     let finding = |flag: &str| {
         let lost = cx.cluster.release.lost(Program::Kubelet, flag)?;
         let what = format!(
-            "{DEFAULTS} sets the kubelet's flag --{flag}, which Kubernetes {} removed: the kubelet would exit",
+            "{path} sets the kubelet's flag --{flag}, which Kubernetes {} removed: the kubelet would exit",
             lost.by
         );
         Some(Finding::failure(CHECK, what, lost.remedy.clone()))
@@ -266,14 +270,16 @@ mod tests {
     #[test]
     fn kubelet_flags_that_the_release_removed_are_named() {
         let (dir, cx) = context_of(HEAD);
-        std::fs::create_dir_all(dir.path().join("etc/default")).unwrap();
         let text = "# --boot-id-file=x\nKUBELET_EXTRA_ARGS=\"--v=2 --pod-infra-container-image=x --housekeeping-interval=10s\"\n";
-        std::fs::write(dir.path().join("etc/default/kubelet"), text).unwrap();
-        let found = kubelet_flags(&cx);
-        assert_eq!(found.len(), 1, "{found:?}");
-        assert_eq!(
-            found[0].what,
-            "/etc/default/kubelet sets the kubelet's flag --pod-infra-container-image, which Kubernetes 1.35 removed: the kubelet would exit"
-        );
+        for path in DEFAULTS {
+            let real = dir.path().join(&path[1..]);
+            std::fs::create_dir_all(real.parent().unwrap()).unwrap();
+            std::fs::write(&real, text).unwrap();
+            let found = kubelet_flags(&cx);
+            assert_eq!(found.len(), 1, "{found:?}");
+            let what = "sets the kubelet's flag --pod-infra-container-image, which Kubernetes 1.35 removed: the kubelet would exit";
+            assert_eq!(found[0].what, format!("{path} {what}"));
+            std::fs::remove_file(&real).unwrap();
+        }
     }
 }
