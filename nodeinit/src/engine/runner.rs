@@ -5,15 +5,21 @@ use crate::{
     engine::{
         error::StepError,
         journal::Record,
-        plan::Plan,
+        plan::{Plan, PlanNode},
         report::{Event, rounded},
         step::{State, Step},
     },
 };
-use futures_util::{StreamExt, stream::FuturesUnordered};
+use futures_util::{
+    Stream, StreamExt,
+    stream::{self, FuturesUnordered},
+};
 use nodeinit_base::DETAIL;
 use nodeinit_base::critical_path::Bar;
-use std::time::Duration;
+use std::{pin::pin, time::Duration};
+
+/// How many checks run at a time when a plan is only looked at: those of other machines wait for their answers.
+const CHECKS: usize = 16;
 
 /// How a run ended.
 #[derive(Debug)]
@@ -119,14 +125,20 @@ pub async fn step(step: &dyn Step, cx: &Context) -> Result<bool, StepError> {
     Ok(changed)
 }
 
-/// Returns what a plan would do: runs only the checks, in order.
+/// Runs only the checks of a plan. Returns their results in the order of the plan.
+pub fn checks<'a>(plan: &'a Plan, cx: &'a Context) -> impl Stream<Item = (&'a PlanNode, Result<State, StepError>)> {
+    stream::iter(plan.nodes()).map(move |node| async move { (node, node.step.check(cx).await) }).buffered(CHECKS)
+}
+
+/// Returns what a plan would do.
 ///
 /// # Errors
 /// If a check fails; with the name of its step.
 pub async fn look(plan: &Plan, cx: &Context) -> Result<Vec<(String, Vec<String>)>, (String, StepError)> {
     let mut pending = Vec::new();
-    for node in plan.nodes() {
-        match node.step.check(cx).await {
+    let mut checks = pin!(checks(plan, cx));
+    while let Some((node, state)) = checks.next().await {
+        match state {
             Ok(State::Done) => {}
             Ok(State::Needed(changes)) => pending.push((node.id.to_string(), changes)),
             Err(error) => return Err((node.id.to_string(), error)),

@@ -180,7 +180,14 @@ impl Rollout {
     /// Waits until this master has its own changes and is healthy.
     async fn own_changes(&self, cx: &Context) -> Result<(), StepError> {
         let timeouts = &cx.cluster.timeouts;
-        let limit = timeouts.kubelet + timeouts.etcd + timeouts.control_plane;
+        // What its steps may take: artifacts, restarts in turn, and three hooks.
+        let masters = u32::try_from(cx.cluster.masters.len()).unwrap_or(u32::MAX);
+        let limit = timeouts.download
+            + timeouts.image_import
+            + timeouts.kubelet
+            + timeouts.control_plane
+            + timeouts.etcd.saturating_mul(masters)
+            + 3 * timeouts.node;
         let look = async || match *self.own.borrow() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue("its steps have not ended".to_owned()),
