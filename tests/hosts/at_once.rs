@@ -15,7 +15,7 @@ pub(crate) fn a_second_run_names_the_lock_holder_and_ctrl_c_stops_a_run() {
     let ca = host.ca();
     host.must(&format!("kill -INT {pid}"));
     let stopped = first.wait().exits(75);
-    stopped.says(&["stopped by Ctrl-C", "run `nodeinit up` again to resume"]);
+    stopped.says(&["stopped by Ctrl-C", "run the same command again, which resumes"]);
     assert_eq!(host.must("find / /var/lib/kubelet -xdev -name '*.nodeinit-new'"), "", "half-written files are left");
 
     host.up();

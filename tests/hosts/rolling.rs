@@ -194,6 +194,14 @@ pub(crate) fn a_rollout_stops_resumes_and_does_not_begin_at_boot() {
     other.must("rm /etc/nodeinit/conf.d/50-test.yaml; ! grep max-txn-ops /etc/kubernetes/manifests/etcd.yaml");
     assert_eq!(with_flag(&cluster, "--max-requests-inflight=401"), 0);
     let [plan, up, without_drain, parallel] = pages::CHANGE_SETTINGS;
+
+    // Stopped while the API server is down.
+    let stopped = first.start("nodeinit up");
+    first.until("a stopped API server", 120.0, "[ ! -e /etc/kubernetes/manifests/kube-apiserver.yaml ]");
+    first.must("pkill -INT -f 'nodeinit [u]p'");
+    stopped.wait().exits(75).says(&["stopped by Ctrl-C", "started the former kube-apiserver again"]);
+    first.until("the former API server", 120.0, "curl -skf https://127.0.0.1:6443/readyz");
+    assert_eq!(with_flag(&cluster, "--max-requests-inflight=401"), 0);
     first.run(plan).exits(2).says(&["kube-apiserver.yaml"]);
 
     // Killed when the first worker has been drained.

@@ -194,12 +194,31 @@ pub(crate) fn a_component_that_does_not_start_is_replaced_by_the_former_one() {
         first.must("! grep -l 'address already in use' /var/log/pods/kube-system_etcd-*/etcd/*.log");
         first.nodeinit("up").exits(1).says(&["the upgrade of this machine to", "has not ended"]);
     }
+    first.add_failpoints();
+    let is_killed_at = |kind: &str, before: &str, point: &str| {
+        first.put("/root/points", before);
+        let killed = format!("NODEINIT_FAILPOINTS=/root/points NODEINIT_FAILPOINTS_OF={kind} nodeinit-failpoints");
+        first.run(&format!("{killed} upgrade apply {next}; exit $?")).exits(137);
+        assert_eq!(first.must("cat /root/points"), format!("{before}{point}\n"));
+    };
+    // Killed while it waits for a component that does not start. The next run needs a control plane that works before it begins.
+    for (section, before, point) in
+        [("etcd", "", "started etcd"), ("apiServer", "started etcd\n", "started kube-apiserver")]
+    {
+        broken(section);
+        is_killed_at("started", before, point);
+        broken("controllerManager");
+        let failed = upgrade.apply().exits(1);
+        failed.says(&[
+            "left a control plane that does not work",
+            "kube-controller-manager",
+            "former version runs again",
+        ]);
+        first.must("! grep -l 'address already in use' /var/log/pods/kube-system_etcd-*/etcd/*.log");
+    }
     // Killed while it returns to the former version.
     broken("apiServer");
-    first.add_failpoints();
-    let killed = "NODEINIT_FAILPOINTS=/root/points NODEINIT_FAILPOINTS_OF=restored nodeinit-failpoints";
-    first.run(&format!("{killed} upgrade apply {next}; exit $?")).exits(137);
-    assert_eq!(first.must("cat /root/points"), "restored etcd\n");
+    is_killed_at("restored", "", "restored etcd");
     // The kubelet reads its configuration strictly.
     first.configure(&format!(
         "{}kubelet: {{config: {{evictionMaxPodGracePeriod: many}}}}\ntimeouts: {{kubelet: 20s}}\n",
@@ -382,7 +401,7 @@ pub(crate) fn an_upgrade_survives_ctrl_c_power_cuts_and_a_broken_image() {
     first.must("pkill -INT -f 'nodeinit [u]pgrade'");
     let stopped = stopped.wait().exits(75);
     eprintln!("{}", stopped.text());
-    stopped.says(&["stopped by Ctrl-C", "started the former", "to resume"]);
+    stopped.says(&["stopped by Ctrl-C", "started the former", "which resumes"]);
     first.must("[ $(ls /etc/kubernetes/manifests | wc -l) = 4 ]");
     let seconds = first.until("the former API server", 120.0, own_api);
     eprintln!("the former API server answers {seconds:.0} s after Ctrl-C");

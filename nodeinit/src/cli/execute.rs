@@ -10,7 +10,11 @@ use crate::{
         runner::{self, Outcome},
         runs::{self, Header},
     },
-    steps::agent,
+    steps::{
+        agent,
+        lead::{self, Lead},
+        upgrade::replace,
+    },
 };
 use nix::sys::resource::{UsageWho, getrusage};
 use std::time::SystemTime;
@@ -41,6 +45,20 @@ pub(super) async fn run(cx: &Context, command: &str, plan: &Plan, done: &str) ->
     tell(cx, command, outcome, done)
 }
 
+/// Does the work under the lease, if there is one. If the lease ends first, starts again what the work has stopped.
+pub(super) async fn under<T>(
+    cx: &Context,
+    lead: Option<Lead>,
+    command: &str,
+    work: impl Future<Output = Result<T, StepError>>,
+) -> Result<T, StepError> {
+    let done = lead::under(lead, work).await;
+    if done.is_err() {
+        replace::start_again(cx, command).await;
+    }
+    done
+}
+
 /// Waits for Ctrl-C or SIGTERM.
 pub(super) async fn stopped() -> &'static str {
     let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
@@ -55,7 +73,7 @@ pub(super) async fn stopped() -> &'static str {
 
 fn interrupted(cx: &Context, command: &str, name: &str) -> Exit {
     let what = format!("stopped by {name}; no file is half-written");
-    let error = StepError::new(what).exit(Exit::TryAgain).hint(format!("run `nodeinit {command}` again to resume"));
+    let error = StepError::new(what).exit(Exit::TryAgain).hint("run the same command again, which resumes");
     cx.report.failed(command, &error);
     error.exit
 }
@@ -78,8 +96,8 @@ fn tell(cx: &Context, command: &str, outcome: Outcome, done: &str) -> Exit {
         _ if !outcome.elsewhere.is_empty() => {
             let failed: Vec<&str> = outcome.elsewhere.iter().map(|(step, _)| step.as_str()).collect();
             format!(
-                "{name} is ready and the cluster {} works, but these failed: {}. Fix the errors above, then run \
-                 `nodeinit {command}` again ({seconds:.2} s)",
+                "{name} is ready and the cluster {} works, but these failed: {}. Fix the errors above, then run the same \
+                 command again ({seconds:.2} s)",
                 cx.cluster.name,
                 failed.join(", ")
             )

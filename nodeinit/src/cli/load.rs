@@ -92,6 +92,18 @@ pub(super) fn owns_its_version(source: &Source, loaded: &Loaded) -> Result<(), S
     Err(StepError::new(what).exit(Exit::BadConfig).hint(hint))
 }
 
+/// Refuses files that can be read only once, for a command that reads them before each version.
+///
+/// # Errors
+/// With the first of these files.
+pub(super) fn can_be_read_again(source: &Source) -> Result<(), StepError> {
+    let is_file = |path: &Path| std::fs::metadata(path).is_ok_and(|found| found.is_file());
+    let Some(path) = source.config.iter().find(|path| !is_file(path)) else { return Ok(()) };
+    let what = format!("an upgrade over several versions reads `--config {}` again for each", path.display());
+    let hint = "write the configuration to a file, or upgrade by one minor version at a time";
+    Err(StepError::new(what).exit(Exit::Usage).hint(hint))
+}
+
 /// Writes the configuration of a folder's cluster where `nodeinit.service` reads it at boot.
 ///
 /// # Errors
@@ -222,6 +234,20 @@ mod tests {
 
     fn config(path: &Path) -> Source {
         Source { config: vec![path.to_owned()], cluster: None }
+    }
+
+    #[test]
+    fn what_can_be_read_only_once_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("a.yaml");
+        std::fs::write(&file, "").unwrap();
+        assert!(can_be_read_again(&config(&file)).is_ok());
+        let pipe = dir.path().join("pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        for path in [pipe.as_path(), Path::new(STANDARD_INPUT)] {
+            let refused = can_be_read_again(&config(path)).unwrap_err().to_string();
+            assert!(refused.contains(&format!("reads `--config {}` again", path.display())), "{refused}");
+        }
     }
 
     #[test]

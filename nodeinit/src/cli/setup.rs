@@ -18,7 +18,11 @@ use crate::{
     render::Manifests,
     steps::upgrade::record::KEY,
 };
-use nodeinit_config::{Loaded, cluster::Cluster, versions::KubernetesVersion};
+use nodeinit_config::{
+    Loaded,
+    cluster::{Cluster, Role},
+    versions::KubernetesVersion,
+};
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 /// The lock of the process that changes this machine.
@@ -44,6 +48,10 @@ pub(super) fn refuse_changes(cx: &Context) -> Result<(), StepError> {
         let what = format!("the {change} of this machine to {version} has not ended");
         let hint = match back {
             true => "run `nodeinit upgrade rollback` on a master, which resumes the rollback".to_owned(),
+            false if cx.node.role == Role::Worker => format!(
+                "run `nodeinit upgrade apply {version}` on a master, which resumes the upgrade; if the masters do not reach this machine, add \
+                 `--local` and run it here"
+            ),
             false => format!("run `nodeinit upgrade apply {version}` on a master, which resumes the upgrade"),
         };
         return Err(StepError::new(what).exit(Exit::Failed).hint(hint));

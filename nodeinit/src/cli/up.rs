@@ -175,19 +175,18 @@ async fn other(common: &Common, command: &str, other: &Other<'_>) -> Exit {
         }
         load::keep_for_boot(&cx, &common.source).await?;
         execute::begin(&cx, &command, false)?;
-        let lent = cx.clone();
         let work = async {
             if let Some(force) = other.replace {
-                fanout::forget(&lent, other.name).await?;
+                fanout::forget(&cx, other.name).await?;
                 // The new machine of an interrupted replacement is not removed.
-                if fanout::is_new(&lent, other.name).await? {
-                    removal::former(&lent, other.name, other.role, force).await?;
+                if fanout::is_new(&cx, other.name).await? {
+                    removal::former(&cx, other.name, other.role, force).await?;
                     failpoint("replace", "removed");
                 }
             }
-            run(&lent, &command, &reach, Permit::None).await
+            run(&cx, &command, &reach, Permit::None).await
         };
-        lead::under(lead, work).await
+        execute::under(&cx, lead, &command, work).await
     };
     attempt().await.unwrap_or_else(|error: StepError| {
         common.printing.report().failed(command, &error);
@@ -280,7 +279,7 @@ async fn attempt(args: &Run, permits: Permits) -> Result<Exit, StepError> {
     }
     execute::begin(&cx, command, args.accept_clock)?;
     let is_first = reach != Reach::Here && lead.is_none();
-    let exit = lead::under(lead, run(&cx, command, &reach, permit)).await?;
+    let exit = execute::under(&cx, lead, command, run(&cx, command, &reach, permit)).await?;
     if is_first && exit == Exit::Done {
         settle(&cx).await;
     }
@@ -323,11 +322,9 @@ async fn settle(cx: &Context) {
     }
 }
 
-/// Repairs what an interrupted upgrade left, and refuses a configuration that cannot be applied in place.
+/// Repairs what an interrupted run left, and refuses a configuration that cannot be applied in place.
 async fn start(cx: &Context) -> Result<(), StepError> {
-    for name in replace::bring_back(cx).await? {
-        cx.report.note("start", format!("an interrupted upgrade had stopped {name}; restored its manifest"));
-    }
+    replace::resume(cx).await?;
     takeover::take_over(cx).await?;
     setup::refuse_changes(cx)
 }
@@ -353,11 +350,11 @@ async fn run(cx: &Context, command: &str, reach: &Reach, permit: Permit) -> Resu
             cx.report.note(command, text);
         }
         if *reach != Reach::Here && os::waits_for_reboot(cx).await {
-            let note = "the distribution of this machine asks for a reboot: `nodeinit up` on another master reboots it, or do it yourself";
+            let note = "the distribution of this machine asks for a reboot: `nodeinit up --lead` on another master reboots it, or do it yourself";
             cx.report.note(command, note);
         }
     } else {
-        replace::start_again(cx, command).await?;
+        replace::start_again(cx, command).await;
     }
     Ok(exit)
 }

@@ -13,6 +13,7 @@ use crate::{
         led::Led,
         plan::{Plan, PlanError},
         report::{Event, LOCK},
+        runner,
         step::State,
         step_id::StepId,
     },
@@ -34,12 +35,13 @@ use crate::{
     },
 };
 use clap::{Args, Subcommand};
+use futures_util::StreamExt;
 use nodeinit_config::{
     Cluster, Layer,
     cluster::{Role, Share},
     versions::KubernetesVersion,
 };
-use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
+use std::{collections::BTreeSet, path::PathBuf, pin::pin, sync::Arc};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
@@ -212,11 +214,7 @@ fn prepared(
         let what = "a bastion runs nothing of Kubernetes that could be upgraded";
         return Err(StepError::new(what).exit(Exit::Usage).hint("run the command on a master"));
     }
-    if cx.node.role == Role::Worker && !target.local {
-        let what = "a master leads an upgrade, but this machine is a worker";
-        let hint = "run the command on a master; with --local, it changes only this machine";
-        return Err(StepError::new(what).exit(Exit::Usage).hint(hint));
-    }
+    can_lead(&cx, target)?;
     let upgrade = Upgrade {
         check: Check { from, scope },
         version: Version { configured: own.cx.cluster.version, written: own.cx.loaded.version_origin() },
@@ -227,6 +225,16 @@ fn prepared(
         false => upgrade::plan(&cx.cluster, &cx.node, &reach, upgrade)?,
     };
     Ok((cx, plan))
+}
+
+/// Refuses to lead on a worker.
+fn can_lead(cx: &Context, options: &Options) -> Result<(), StepError> {
+    if cx.node.role != Role::Worker || options.local {
+        return Ok(());
+    }
+    let what = "a master leads an upgrade, but this machine is a worker";
+    let hint = "run the command on a master; with --local, it changes only this machine";
+    Err(StepError::new(what).exit(Exit::Usage).hint(hint))
 }
 
 /// Returns the version that this machine has.
@@ -281,6 +289,7 @@ fn one_back(recorded: KubernetesVersion, newest: KubernetesVersion, to: Kubernet
 
 /// Returns the version from before the unfinished upgrade; with `--local`, the one that the command names.
 async fn former(args: &Rollback, cx: &Context) -> Result<KubernetesVersion, StepError> {
+    can_lead(cx, &args.options)?;
     let own = recorded(cx)?;
     let refused = |what: String, hint: &str| Err(StepError::new(what).exit(Exit::Usage).hint(hint));
     let found = match (under_way(cx), args.options.local, args.version) {
@@ -380,8 +389,9 @@ async fn planned(change: &Change<'_>, own: &Own) -> Outcome {
     let (cx, plan) = prepared(change, own, next, Access::Look).map_err(start)?;
     let mut problem = None;
     let mut pending = false;
-    for node in plan.nodes() {
-        match node.step.check(&cx).await {
+    let mut checks = pin!(runner::checks(&plan, &cx));
+    while let Some((node, state)) = checks.next().await {
+        match state {
             Ok(State::Done) => {}
             Ok(State::Needed(changes)) => {
                 pending = true;
@@ -417,6 +427,9 @@ async fn apply(change: &Change<'_>) -> Outcome {
 
 async fn apply_locked(change: &Change<'_>, own: &Own) -> Outcome {
     let route = route(change, &own.cx).map_err(start)?;
+    if route.len() > 1 {
+        load::can_be_read_again(&change.options.common.source).map_err(start)?;
+    }
     let lead = leading(change, own).await.map_err(start)?;
     let led = lead.as_ref().map(|lead| lead.led.clone());
     let all = async {
@@ -429,15 +442,8 @@ async fn apply_locked(change: &Change<'_>, own: &Own) -> Outcome {
         }
         Ok(Ok(Exit::Done))
     };
-    match lead::under(lead, all).await {
-        Ok(outcome) => outcome,
-        Err(ended) => {
-            // The lease may have ended while the control plane was stopped.
-            let cx = own.changing().map_err(start)?;
-            replace::start_again(&cx, &change.command()).await.map_err(start)?;
-            Err(start(ended))
-        }
-    }
+    let cx = own.changing().map_err(start)?;
+    execute::under(&cx, lead, &change.command(), all).await.map_err(start)?
 }
 
 /// Takes the lease for an upgrade of all machines; on one machine, accepts that of the leading master.
@@ -477,7 +483,7 @@ async fn apply_one(change: &Change<'_>, own: &Own, version: KubernetesVersion, l
         load::keep_for_boot(&cx, &change.options.common.source).await.map_err(start)?;
     } else {
         // Ctrl-C may have come while the control plane was stopped.
-        replace::start_again(&cx, &command).await.map_err(start)?;
+        replace::start_again(&cx, &command).await;
     }
     Ok(exit)
 }
@@ -503,7 +509,7 @@ async fn staged(args: &Stage, part: &str, plan: impl Fn(&Cluster, Role, Check) -
     let done = format!("{} is prepared for Kubernetes {}", cx.node.name, args.version);
     let exit = execute::run(&cx, &command, &plan, &done).await;
     if exit != Exit::Done {
-        replace::start_again(&cx, &command).await.map_err(start)?;
+        replace::start_again(&cx, &command).await;
     }
     Ok(exit)
 }

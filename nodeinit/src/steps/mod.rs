@@ -12,6 +12,7 @@ pub mod etcd;
 pub mod fanout;
 pub mod fetched;
 pub mod first_api_server;
+mod former;
 pub mod images;
 pub mod join;
 pub mod kubeconfig;

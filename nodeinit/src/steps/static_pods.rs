@@ -306,6 +306,14 @@ impl Healthy {
         }
     }
 
+    /// Whether the component is healthy with the manifest that is in place.
+    ///
+    /// # Errors
+    /// If that manifest cannot be read.
+    pub(super) async fn as_placed(&self, cx: &Context) -> Result<bool, StepError> {
+        Ok(self.health(cx, &placed_command(cx, self.0)?).await.is_break())
+    }
+
     /// Whether the component with these flags is healthy.
     async fn health(&self, cx: &Context, command: &[String]) -> ControlFlow<(), String> {
         let health = answers(cx, self.0, command).await;

@@ -9,7 +9,7 @@ use crate::{
     render::static_pod,
     steps::{
         etcd::{Turn, end_api_server},
-        kubelet,
+        former, kubelet,
     },
 };
 use nodeinit_base::Wait;
@@ -95,8 +95,12 @@ async fn restart_etcd(cx: &Context, manifest: NewFile, turn: &mut Turn) -> Resul
 /// Stops the former pod completely, then starts the new one, which is faster than to let the kubelet replace it: the kubelet looks at a pod
 /// that is still stopping only every 10 s.
 async fn stop_and_start(cx: &Context, component: Component, manifest: NewFile) -> Result<(), StepError> {
+    // A run that stops in between starts the former one again.
+    former::keep(cx, component.name(), vec![manifest.path.clone()]).await?;
     stop(cx, component).await?;
-    start(cx, component, manifest).await
+    let started = start(cx, component, manifest).await;
+    former::forget(cx, component.name()).await?;
+    started
 }
 
 /// Writes the manifest of a component that does not run, and waits until it is healthy. After the API server, kube-vip starts.
@@ -196,7 +200,11 @@ async fn end(containers: Vec<Container>) {
 }
 
 /// Returns an error when the component has exited so often that more attempts are useless; `former` are the containers of earlier starts.
-async fn exits_again_and_again(cx: &Context, component: Component, former: &[Container]) -> StepError {
+pub(in crate::steps) async fn exits_again_and_again(
+    cx: &Context,
+    component: Component,
+    former: &[Container],
+) -> StepError {
     let mut exited = BTreeSet::new();
     while exited.len() < EXITS {
         tokio::time::sleep(PAUSE).await;

@@ -12,7 +12,7 @@ use crate::{
     steps::{
         cluster::{self, client},
         etcd::health::quorate,
-        fanout, preflight,
+        fanout, images, preflight,
         removal::drain,
         rollout::node::{WITHOUT, has_place, is_ours, nodes},
         worker_node,
@@ -20,10 +20,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use nodeinit_base::causes::causes;
-use nodeinit_config::{
-    cluster::{KubernetesImage, Role},
-    versions::KubernetesVersion,
-};
+use nodeinit_config::{cluster::Role, versions::KubernetesVersion};
 use serde::Deserialize;
 use std::{collections::BTreeSet, path::Path};
 
@@ -128,7 +125,7 @@ async fn machine(cx: &Context) -> Result<Vec<Problem>, StepError> {
     let found = room(&cx.files, Path::new("/var/lib/containerd"))?;
     // The images are there if this machine is prepared already.
     let images = containerd::images(&cx.commands).await.unwrap_or_default();
-    let is_prepared = images.contains_key(&cx.cluster.image(KubernetesImage::Proxy));
+    let is_prepared = images::steps(&cx.cluster, cx.node.role).iter().all(|step| images.contains_key(step.image()));
     if found.bytes < ROOM && !is_prepared {
         let what = format!(
             "{}: {} has {} MiB free; the images of {} need {} MiB",
@@ -174,7 +171,7 @@ async fn etcd(cx: &Context, nodes: &[Node]) -> Result<Vec<Problem>, StepError> {
     for member in view.voters().filter(|member| !interrupted(member.shown())) {
         if let Some(why) = view.complaint(member) {
             let what = format!("etcd: member {} is not healthy: {why}", member.shown());
-            problems.push(Problem(what, format!("repair it (see `nodeinit etcd members`), or remove it with `nodeinit master remove {}` and from `masters`", member.shown())));
+            problems.push(Problem(what, format!("repair it (see `nodeinit etcd members`), or replace it by a new machine: `nodeinit master replace {}`", member.shown())));
         }
     }
     let members: BTreeSet<&str> = view.voters().map(|member| member.shown()).collect();
@@ -186,7 +183,7 @@ async fn etcd(cx: &Context, nodes: &[Node]) -> Result<Vec<Problem>, StepError> {
             list(&members),
             list(&masters)
         );
-        let fix = "add a missing master with `nodeinit master add NAME`, remove a lost one with `nodeinit master remove NAME`, and correct `masters`";
+        let fix = "bring a missing master back with `nodeinit master add NAME` or `nodeinit master replace NAME`; or remove it with `nodeinit master remove NAME`, and from `masters`";
         problems.push(Problem(what, fix.to_owned()));
     }
     Ok(problems)

@@ -4,7 +4,6 @@
 
 use super::{
     check::numbers,
-    former,
     replace::{image, restore},
     rerun,
 };
@@ -17,6 +16,7 @@ use crate::{
     },
     steps::{
         etcd::{Turn, health::quorate},
+        former,
         images::{self, Image},
         static_pods::{self, restart},
     },

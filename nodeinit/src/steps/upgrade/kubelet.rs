@@ -1,6 +1,6 @@
 //! Replaces the kubelet, and returns to the former one if the new one does not become healthy.
 
-use super::{former, rerun};
+use super::rerun;
 use crate::{
     context::Context,
     engine::{
@@ -9,7 +9,7 @@ use crate::{
         step_id::StepId,
     },
     steps::{
-        artifacts,
+        artifacts, former,
         kubelet::{self, KubeletConfig, KubeletHealthy, KubeletService},
         node, worker_node,
     },

@@ -4,7 +4,6 @@ pub mod check;
 pub mod drain;
 pub mod etcd_downgrade;
 pub mod etcd_first;
-mod former;
 pub mod kubelet;
 pub mod machine;
 pub mod record;

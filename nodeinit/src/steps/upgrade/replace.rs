@@ -3,7 +3,7 @@
 //! A kubelet of another minor version restarts all static pods, because it computes other UIDs for them. So everything of a master is
 //! stopped, replaced and started once.
 
-use super::{former, kubelet, rerun};
+use super::{kubelet, rerun};
 use crate::{
     context::Context,
     engine::{
@@ -15,6 +15,7 @@ use crate::{
     steps::{
         cluster,
         etcd::Turn,
+        former,
         static_pods::{self, Healthy, hand_over, manifest_path, restart},
     },
 };
@@ -25,12 +26,16 @@ use nodeinit_config::{
     yaml,
 };
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
+use tokio::time::timeout;
 
 /// Returns the image of the pod's container.
 pub(super) fn image(pod: &Value) -> &str {
     pod.pointer("/spec/containers/0/image").and_then(Value::as_str).unwrap_or("none")
 }
+
+/// A control plane that works answers within this time after its machine has started.
+const SETTLING: Duration = Duration::from_secs(60);
 
 /// Step `upgrade-control-plane`: this master's static pods and its kubelet have the new version and are healthy.
 pub struct ReplaceControlPlane;
@@ -191,15 +196,21 @@ async fn keep_all_with_kubelet(cx: &Context) -> Result<(), StepError> {
     Ok(())
 }
 
-/// Restores manifests that an interrupted upgrade removed and did not write again. Returns the names of these components.
+/// Restores manifests that an interrupted run removed and did not write again. Returns the names of these components.
 ///
 /// # Errors
 /// If a file cannot be restored.
 pub async fn bring_back(cx: &Context) -> Result<Vec<&'static str>, StepError> {
+    let is_upgraded = cx.journal.state().upgrade.is_some();
     let mut back = Vec::new();
     for component in Component::ALL {
-        if former::restore(cx, component.name(), true).await? {
-            back.push(component.name());
+        let name = component.name();
+        if former::restore(cx, name, true).await? {
+            back.push(name);
+        }
+        if !is_upgraded {
+            // Only an upgrade returns from a manifest that is in place.
+            former::forget(cx, name).await?;
         }
     }
     hand_over::end(cx)?;
@@ -207,44 +218,74 @@ pub async fn bring_back(cx: &Context) -> Result<Vec<&'static str>, StepError> {
 }
 
 /// Starts again what a run stopped that was interrupted, and reports it.
+pub async fn start_again(cx: &Context, command: &str) {
+    match bring_back(cx).await {
+        Ok(back) => {
+            back.iter().for_each(|name| cx.report.note(command, format!("started the former {name} again")));
+        }
+        Err(e) => cx.report.note(command, format!("cannot start again what this run has stopped: {e}")),
+    }
+}
+
+/// Makes the control plane of a master work whose upgrade was interrupted, because the checks need it: as it is, or as it was before.
 ///
 /// # Errors
-/// If a file cannot be restored.
-pub async fn start_again(cx: &Context, command: &str) -> Result<(), StepError> {
+/// If the former version does not become healthy.
+pub async fn resume(cx: &Context) -> Result<(), StepError> {
+    let placed = |component| cx.files.exists(manifest_path(component));
+    if is_interrupted(cx)? && !(placed(Etcd) && placed(ApiServer) && works(cx).await) {
+        let note = "the interrupted upgrade left a control plane that does not work; restoring the former version";
+        cx.report.note("start", note);
+        if placed(Etcd) && Healthy(Etcd).as_placed(cx).await? {
+            // It may have written what the former one cannot read.
+            former::forget(cx, Etcd.name()).await?;
+        }
+        restore(cx).await.map_err(|e| {
+            let hint = format!("see `journalctl -u kubelet` and /var/log/pods on {}; {}", cx.node.name, rerun(cx));
+            StepError::caused("the former version does not work either", e).hint(hint)
+        })?;
+    }
     for name in bring_back(cx).await? {
-        cx.report.note(command, format!("started the former {name} again"));
+        cx.report.note("start", format!("started the former {name} again, which an interrupted run had stopped"));
     }
     Ok(())
 }
 
-/// Resumes an upgrade of this master: what an interrupted run stopped starts again as it was, because the checks need it.
-///
-/// # Errors
-/// If etcd or the API server does not become healthy.
-pub async fn resume(cx: &Context) -> Result<(), StepError> {
-    let back = bring_back(cx).await?;
-    if !back.is_empty() {
-        cx.report.note("start", format!("restored the former manifests of {}", back.join(", ")));
-    }
+/// Whether an upgrade of this master stopped while it replaced components.
+fn is_interrupted(cx: &Context) -> Result<bool, StepError> {
     if !cx.node.role.is_master() || cx.journal.state().upgrade.is_none() {
-        return Ok(());
+        return Ok(false);
     }
-    // What is restored restarts, although it may still be ready.
-    if back.is_empty() && cluster::ready(cx).await.is_break() {
-        return Ok(());
+    for component in Component::ALL {
+        if !former::list(&cx.files, component.name())?.is_empty() {
+            return Ok(true);
+        }
     }
-    // The kubelet may be half-replaced.
-    kubelet::restore(cx).await?;
-    for component in [Etcd, ApiServer] {
-        Healthy(component).wait(cx, &static_pods::placed_command(cx, component)?).await?;
+    Ok(false)
+}
+
+/// Whether etcd and the API server with the manifests in place become healthy.
+async fn works(cx: &Context) -> bool {
+    let healthy = async {
+        for component in [Etcd, ApiServer] {
+            Healthy(component).wait(cx, &static_pods::placed_command(cx, component)?).await?;
+        }
+        Ok::<_, StepError>(())
+    };
+    if cluster::ready(cx).await.is_break() {
+        return true;
     }
-    Ok(())
+    tokio::select! {
+        healthy = timeout(SETTLING, healthy) => matches!(healthy, Ok(Ok(()))),
+        _ = restart::exits_again_and_again(cx, Etcd, &[]) => false,
+        _ = restart::exits_again_and_again(cx, ApiServer, &[]) => false,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::testing::context;
+    use crate::{context::testing::context, engine::journal::Record};
     use nodeinit_config::cluster::KubernetesImage;
 
     #[tokio::test]
@@ -252,11 +293,21 @@ mod tests {
         let (_dir, cx) = context();
         let path = manifest_path(ApiServer);
         cx.place(vec![NewFile::private(&path, "kind: Pod\n")]).await.unwrap();
-        former::keep(&cx, "kube-apiserver", vec![path.clone()]).await.unwrap();
-        assert!(bring_back(&cx).await.unwrap().is_empty());
-        cx.files.remove_file(&path).unwrap();
-        assert_eq!(bring_back(&cx).await.unwrap(), ["kube-apiserver"]);
-        assert_eq!(cx.files.read_text(&path).unwrap().unwrap(), "kind: Pod\n");
+        let keep = async || former::keep(&cx, "kube-apiserver", vec![path.clone()]).await.unwrap();
+        let is_kept = || !former::list(&cx.files, "kube-apiserver").unwrap().is_empty();
+        for is_upgraded in [false, true] {
+            if is_upgraded {
+                cx.journal.intend(vec![Record::Upgrade { version: "v1.38.0".into() }]).unwrap();
+            }
+            keep().await;
+            assert!(bring_back(&cx).await.unwrap().is_empty());
+            assert_eq!(is_kept(), is_upgraded, "only an upgrade returns from a manifest that is in place");
+            keep().await;
+            cx.files.remove_file(&path).unwrap();
+            assert_eq!(bring_back(&cx).await.unwrap(), ["kube-apiserver"]);
+            assert_eq!(cx.files.read_text(&path).unwrap().unwrap(), "kind: Pod\n");
+            assert_eq!(is_interrupted(&cx).unwrap(), is_upgraded);
+        }
     }
 
     #[tokio::test]

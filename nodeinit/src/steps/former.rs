@@ -1,4 +1,4 @@
-//! The files that an upgrade replaces: kept until the new component is healthy, and restored if it does not become healthy.
+//! The files of a component that is replaced: kept while the former component may have to run again.
 
 use crate::{
     context::{Context, blocking},
@@ -22,7 +22,11 @@ fn kept(component: &str, path: &Path) -> PathBuf {
 }
 
 /// Keeps the component's files, except those that an interrupted upgrade has kept already.
-pub(super) async fn keep(cx: &Context, component: &'static str, paths: Vec<PathBuf>) -> Result<(), StepError> {
+pub(in crate::steps) async fn keep(
+    cx: &Context,
+    component: &'static str,
+    paths: Vec<PathBuf>,
+) -> Result<(), StepError> {
     let files = cx.files.clone();
     blocking(move || {
         for path in paths {
@@ -50,7 +54,7 @@ fn link_or_copy(files: &Files, path: &Path, to: &Path) -> Result<(), FileError> 
 }
 
 /// Returns the files that are kept of a component, by their own paths.
-pub(super) fn list(files: &Files, component: &str) -> Result<Vec<PathBuf>, FileError> {
+pub(in crate::steps) fn list(files: &Files, component: &str) -> Result<Vec<PathBuf>, FileError> {
     let mut found = Vec::new();
     let mut open = vec![PathBuf::from("/")];
     while let Some(path) = open.pop() {
@@ -66,7 +70,7 @@ pub(super) fn list(files: &Files, component: &str) -> Result<Vec<PathBuf>, FileE
 }
 
 /// Puts the kept files of a component in place again; `missing`: only those that are missing there. Returns whether there were any.
-pub(super) async fn restore(cx: &Context, component: &'static str, missing: bool) -> Result<bool, StepError> {
+pub(in crate::steps) async fn restore(cx: &Context, component: &'static str, missing: bool) -> Result<bool, StepError> {
     let files = cx.files.clone();
     blocking(move || {
         let mut paths = list(&files, component)?;
@@ -82,7 +86,7 @@ pub(super) async fn restore(cx: &Context, component: &'static str, missing: bool
 }
 
 /// Removes what is kept of a component.
-pub(super) async fn forget(cx: &Context, component: &'static str) -> Result<(), StepError> {
+pub(in crate::steps) async fn forget(cx: &Context, component: &'static str) -> Result<(), StepError> {
     let files = cx.files.clone();
     blocking(move || {
         // A run that is killed meanwhile must not find a part of them.
