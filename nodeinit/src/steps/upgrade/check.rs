@@ -171,7 +171,7 @@ async fn etcd(cx: &Context, nodes: &[Node]) -> Result<Vec<Problem>, StepError> {
     for member in view.voters().filter(|member| !interrupted(member.shown())) {
         if let Some(why) = view.complaint(member) {
             let what = format!("etcd: member {} is not healthy: {why}", member.shown());
-            problems.push(Problem(what, format!("repair it (see `nodeinit etcd members`), or replace it by a new machine: `nodeinit master replace {}`", member.shown())));
+            problems.push(Problem(what, without(cx, member.shown(), Role::Master)));
         }
     }
     let members: BTreeSet<&str> = view.voters().map(|member| member.shown()).collect();
@@ -189,6 +189,18 @@ async fn etcd(cx: &Context, nodes: &[Node]) -> Result<Vec<Problem>, StepError> {
     Ok(problems)
 }
 
+/// How to go on if a machine does not work.
+fn without(cx: &Context, name: &str, role: Role) -> String {
+    let (kind, change) = (role.kind(), cx.rollout.change());
+    match cx.journal.state().upgrade {
+        None => format!("repair {name}, or put a new machine in its place: `nodeinit {kind} replace {name}`"),
+        Some(_) => format!(
+            "repair {name}; if it is gone for good, `nodeinit {kind} remove {name}`, remove it from the configuration, and add it again when the {change} \
+             has ended"
+        ),
+    }
+}
+
 /// Returns the numbers of a version such as `3.6.11-0`.
 pub(super) fn numbers(version: &str) -> Vec<u64> {
     version.split(['.', '-']).map_while(|part| part.parse().ok()).take(3).collect()
@@ -199,7 +211,7 @@ impl Check {
     async fn nodes(&self, cx: &Context, nodes: &[Node], drain: bool) -> Result<Vec<Problem>, StepError> {
         let (client, to) = (client(cx)?, cx.cluster.version);
         let mut problems = Vec::new();
-        for machine in cx.cluster.masters.iter().chain(&cx.cluster.workers) {
+        for (machine, role) in cx.cluster.machines().filter(|(_, role)| *role != Role::Bastion) {
             let name = &machine.name;
             let Some(node) = nodes.iter().find(|node| node.metadata.name == *name) else {
                 let fix =
@@ -235,8 +247,7 @@ impl Check {
                 continue;
             }
             if let Some(why) = node.not_ready() {
-                problems
-                    .push(Problem(format!("node {name} is not Ready: {why}"), format!("repair {name}, or remove it")));
+                problems.push(Problem(format!("node {name} is not Ready: {why}"), without(cx, name, role)));
             } else if drain && has_place(nodes, name) {
                 problems.extend(
                     drain::check(cx, client, name, false).await.err().map(|error| Problem::of(&error.hint(WITHOUT))),
