@@ -13,6 +13,7 @@ use crate::{
     steps::pki::bundle,
 };
 use async_trait::async_trait;
+use bytes::Bytes;
 use nodeinit_config::{
     Secret,
     cluster::{Cluster, Role},
@@ -70,6 +71,17 @@ fn sent_host_keys(files: &Files) -> Result<BTreeMap<String, Vec<String>>, StepEr
     Ok(keys)
 }
 
+/// Returns the files that another master has from this one: the SSH key, and the host keys that the configuration does not have.
+///
+/// # Errors
+/// If a file cannot be read.
+pub(super) fn keys_of_master(cx: &Context) -> Result<Vec<(&'static str, Bytes)>, StepError> {
+    let key = Bytes::copy_from_slice(key_to_send(cx)?.private.expose().as_bytes());
+    let host_keys = text(&known_host_keys(cx)?);
+    let host_keys = (!host_keys.is_empty()).then(|| (HOST_KEYS, Bytes::from(host_keys)));
+    Ok(std::iter::once((KEY, key)).chain(host_keys).collect())
+}
+
 /// Forgets the host keys of a machine that is gone.
 ///
 /// # Errors
@@ -92,8 +104,12 @@ pub(super) fn host_keys(cx: &Context, name: &str, configured: &[String]) -> Resu
     if let Some(keys) = bundle.and_then(|bundle| bundle.host_keys.get(name).cloned()) {
         return Ok(keys);
     }
-    let sent = sent_host_keys(&cx.files)?.remove(name).unwrap_or_default();
-    Ok(sent.into_iter().chain(cx.journal.state().host_keys.get(name).cloned()).collect())
+    let mut known = sent_host_keys(&cx.files)?.remove(name).unwrap_or_default();
+    known.extend(cx.journal.state().host_keys.get(name).cloned());
+    // All masters list the same keys in the same order.
+    known.sort_unstable();
+    known.dedup();
+    Ok(known)
 }
 
 /// Returns the host keys that the configuration does not have, by machine.
@@ -128,6 +144,7 @@ fn own_host_keys(files: &Files) -> Result<Vec<String>, StepError> {
             keys.extend(key.filter(|key| HOST_KEY.accepts(key)));
         }
     }
+    keys.sort_unstable();
     Ok(keys)
 }
 
@@ -209,7 +226,10 @@ impl Step for FanOutKey {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{context::testing::context, pki::bundle::generate};
+    use crate::{
+        context::testing::{context, context_of},
+        pki::bundle::generate,
+    };
     use std::time::SystemTime;
 
     #[tokio::test]
@@ -228,5 +248,28 @@ mod tests {
         assert_eq!(sent_host_keys(&cx.files).unwrap(), bundle.host_keys);
         forget(&cx, "w1").await.unwrap();
         assert_eq!(sent_host_keys(&cx.files).unwrap().into_keys().collect::<Vec<_>>(), ["m1"]);
+    }
+
+    #[tokio::test]
+    async fn another_master_has_the_keys_that_this_one_trusts() {
+        let (_dir, cx) = context_of(
+            "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nssh: {trustOnFirstUse: true}\n\
+             masters: [{name: m1, address: 10.0.0.11}, {name: m2, address: 10.0.0.12}]\n",
+        );
+        let key = generate(SystemTime::now()).unwrap().ssh_key.unwrap().private;
+        cx.place(vec![NewFile::private(KEY, key.expose().as_bytes())]).await.unwrap();
+        let host_keys = || {
+            let all = keys_of_master(&cx).unwrap().into_iter();
+            let text = all.filter(|(path, _)| *path == HOST_KEYS).map(|(_, text)| text.to_vec()).next();
+            text.map(|text| String::from_utf8(text).unwrap())
+        };
+        assert_eq!(host_keys(), None);
+        let key = HOST_KEY.example.to_owned();
+        cx.journal.intend(vec![Record::HostKey { name: "m2".into(), key: key.clone() }]).unwrap();
+        let known = format!("m2 {key}\n");
+        assert_eq!(host_keys().as_deref(), Some(&*known));
+        // Another master has sent the same key.
+        cx.place(vec![NewFile::private(HOST_KEYS, known.as_bytes())]).await.unwrap();
+        assert_eq!(host_keys(), Some(known));
     }
 }

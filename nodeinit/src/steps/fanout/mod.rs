@@ -35,7 +35,7 @@ use crate::{
 use async_trait::async_trait;
 pub(super) use fleet::Fleet;
 use fleet::Program;
-use key::key_to_send;
+use key::keys_of_master;
 pub use key::{FanOutKey, forget, read_key};
 use nodeinit_config::cluster::{Cluster, Machine, Role};
 use nodeinit_protocol::{WorkerSecrets, paths::CONFIG};
@@ -309,14 +309,15 @@ impl Host {
         };
         let program = self.fleet.program().await?;
         let config = (!self.keeps_config(cx, &remote, program).await?).then_some(config.as_str());
-        let key = match self.role.is_master() && self.work == Work::Up {
-            true => Some(key_to_send(cx)?.private),
-            false => None,
+        let keys = match self.role.is_master() && self.work == Work::Up {
+            true => keys_of_master(cx)?,
+            false => Vec::new(),
         };
-        let mut planned = remote.plan(program, config, &payload::releases(cx), key.as_ref()).await?;
+        let mut planned = remote.plan(program, config, &payload::releases(cx), keys).await?;
         if planned.is_none() && self.work == Work::Upgrade {
             // With its former configuration, it cannot tell that nothing is to be done.
-            planned = remote.plan(program, None, &payload::releases(cx), None).await?.filter(|all| !all.is_empty());
+            planned =
+                remote.plan(program, None, &payload::releases(cx), Vec::new()).await?.filter(|all| !all.is_empty());
         }
         if let Some(changes) = &mut planned
             && self.is_to_reboot(cx, &remote).await?

@@ -1,6 +1,6 @@
 //! One machine, over one SSH connection.
 
-use super::{STAGED, depot::Depot, fleet::Program, key::KEY, payload};
+use super::{STAGED, depot::Depot, fleet::Program, payload};
 use crate::{
     api::lent::LENT,
     context::Context,
@@ -89,12 +89,12 @@ impl Remote {
         program: &Program,
         config: Option<&str>,
         releases: &[(String, Bytes)],
-        key: Option<&Secret<String>>,
+        keys: Vec<(&'static str, Bytes)>,
     ) -> Result<Option<Vec<String>>, StepError> {
         let config = config.map(|config| (CONFIG, config));
         let mut all: Vec<String> = wanted(program, config, releases).iter().map(Wanted::is_there).collect();
-        let to = RemoteFile { path: KEY, mode: 0o600, directory: None };
-        all.extend(key.map(|key| Wanted::new(to, Bytes::copy_from_slice(key.expose().as_bytes())).is_there()));
+        let key = |(path, key)| Wanted::new(RemoteFile { path, mode: 0o600, directory: None }, key).is_there();
+        all.extend(keys.into_iter().map(key));
         let command = format!(
             "{} && [ ! -e {SENT_SECRETS} ] && [ ! -e {LENT} ] || exit {OTHER}; exec {} {} --output json",
             all.join(" && "),

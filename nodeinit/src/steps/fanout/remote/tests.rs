@@ -135,7 +135,7 @@ async fn files_of_releases_come_along() {
         machine.remote().await.equip(&machine.program, Some((CONFIG, &config)), &release(text), &[]).await.unwrap();
         assert_eq!(machine.text("etc/releases/1.38.yaml"), text);
         let planned =
-            machine.remote().await.plan(&machine.program, Some(&config), &release("three"), None).await.unwrap();
+            machine.remote().await.plan(&machine.program, Some(&config), &release("three"), Vec::new()).await.unwrap();
         assert_eq!(planned, None, "it has another file");
     }
 }
