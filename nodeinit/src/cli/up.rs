@@ -20,9 +20,7 @@ use crate::{
     plan::{self, Reach},
     steps::{
         etcd::Permit,
-        fanout,
-        lead::{self, Lead},
-        os, removal, static_pods,
+        fanout, lead, os, removal, static_pods,
         upgrade::{replace, takeover},
         virtual_address::PlaceKubeVip,
     },
@@ -160,22 +158,23 @@ async fn other(common: &Common, command: &str, other: &Other<'_>) -> Exit {
         start(&cx).await?;
         let kind = other.role.kind();
         let command = format!("{kind} {command} {}", other.name);
-        // Its generation is that of the configuration on the disk.
-        let (cx, lead) = leading(cx, &command).await?;
-        let cx = made(cx, other)?;
         let reach = Reach::Only { name: other.name.to_owned(), address: other.address };
         can_reach_others(&cx, &reach)?;
+        let made = made(cx.clone(), other)?;
         // A worker that joins on its own only needs its token.
-        let joins_alone = cx.cluster.workers.iter().any(|worker| worker.name == other.name && !worker.ssh.enabled);
-        let is_reached = fanout::reaches(&cx.cluster, &cx.node.name, |name| name == other.name);
+        let joins_alone = made.cluster.workers.iter().any(|worker| worker.name == other.name && !worker.ssh.enabled);
+        let is_reached = fanout::reaches(&made.cluster, &made.node.name, |name| name == other.name);
         if !is_reached && (other.replace.is_some() || !joins_alone) {
             let what = format!("{} has no address at which this machine reaches it over SSH", other.name);
             let hint = "write its `address` to the configuration; a worker that joins on its own is removed with `nodeinit worker remove`";
             return Err(StepError::new(what).exit(Exit::BadConfig).hint(hint));
         }
-        load::keep_for_boot(&cx, &common.source).await?;
-        execute::begin(&cx, &command, false)?;
+        // The generation is that of the configuration on the disk.
+        let lead = lead::take(&cx, &command, false).await?;
+        let cx = Context { led: lead.as_ref().map(|lead| lead.led.clone()), ..made };
         let work = async {
+            load::keep_for_boot(&cx, &common.source).await?;
+            execute::begin(&cx, &command, false)?;
             if let Some(force) = other.replace {
                 fanout::forget(&cx, other.name).await?;
                 // The new machine of an interrupted replacement is not removed.
@@ -274,12 +273,15 @@ async fn attempt(args: &Run, permits: Permits) -> Result<Exit, StepError> {
         }
     }
     cx.led = lead.as_ref().map(|lead| lead.led.clone());
-    if unable.is_none() && args.led.is_none() {
-        load::keep_for_boot(&cx, &args.common.source).await?;
-    }
-    execute::begin(&cx, command, args.accept_clock)?;
     let is_first = reach != Reach::Here && lead.is_none();
-    let exit = execute::under(&cx, lead, command, run(&cx, command, &reach, permit)).await?;
+    let work = async {
+        if unable.is_none() && args.led.is_none() {
+            load::keep_for_boot(&cx, &args.common.source).await?;
+        }
+        execute::begin(&cx, command, args.accept_clock)?;
+        run(&cx, command, &reach, permit).await
+    };
+    let exit = execute::under(&cx, lead, command, work).await?;
     if is_first && exit == Exit::Done {
         settle(&cx).await;
     }
@@ -304,13 +306,6 @@ async fn keeps_static_pods(cx: &Context) -> Result<bool, StepError> {
         cx.report.note("start", note);
     }
     Ok(!differing.is_empty())
-}
-
-/// Takes the lease for a command that needs it.
-async fn leading(mut cx: Context, command: &str) -> Result<(Context, Option<Lead>), StepError> {
-    let lead = lead::take(&cx, command, false).await?;
-    cx.led = lead.as_ref().map(|lead| lead.led.clone());
-    Ok((cx, lead))
 }
 
 /// After a run that started the cluster, records the first generation of the configuration.

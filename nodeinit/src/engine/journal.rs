@@ -312,7 +312,7 @@ pub struct State {
     pub host_keys: BTreeMap<String, String>,
     /// The last leading master.
     pub led: Option<Led>,
-    /// The generation of the configuration that this machine wanted to write to etcd, with its digest, until it leads.
+    /// The generation of the configuration that this machine wanted to write to etcd, with its digest, until the machine leads or is led.
     pub settles: Option<(u64, String)>,
     /// Steps that succeeded at least once.
     pub ended: BTreeSet<String>,

@@ -169,13 +169,10 @@ async fn settle(cx: &Context, peers: &Peers, insist: bool) -> Result<Newest, Ste
     let failed = |e: EtcdError| unable(e.to_string()).exit(Exit::TryAgain);
     let Stored { value, revision } = view.asked.stored(CONFIGURATION_KEY).await.map_err(failed)?;
     let agreed = value.and_then(|text| serde_json::from_str::<Newest>(&text).ok());
-    let (own, State { led: last, settles, .. }) = (digest(&cx.loaded), cx.journal.state());
-    // A run that was killed before it recorded the generation has written it.
-    let wrote = |agreed: &Newest| settles == Some((agreed.generation, agreed.sha256.clone()));
-    let insist = insist || agreed.as_ref().is_some_and(wrote);
-    let mut newest = newest(&cx.node.name, &own, last.as_ref(), agreed.as_ref(), insist)?;
+    let (own, state) = (digest(&cx.loaded), cx.journal.state());
+    let mut newest = newest(&cx.node.name, &own, &state, agreed.as_ref(), insist)?;
     // The time is later than any epoch that etcd may have lost.
-    newest.epoch = now(cx).max(newest.epoch + 1).max(last.map_or(0, |last| last.epoch + 1));
+    newest.epoch = now(cx).max(newest.epoch + 1).max(state.led.map_or(0, |last| last.epoch + 1));
     let (generation, sha256) = (newest.generation, newest.sha256.clone());
     cx.journal.intend(vec![Record::Settles { generation, sha256 }])?;
     let text = serde_json::to_string(&newest).unwrap_or_default();
@@ -217,15 +214,12 @@ pub fn digest(loaded: &Loaded) -> String {
     sha256_hex(loaded.shared_config().as_bytes())
 }
 
-/// Decides which configuration is the newest: `own` is this machine's, `last` is what it last worked with.
-fn newest(
-    machine: &str,
-    own: &str,
-    last: Option<&Led>,
-    agreed: Option<&Newest>,
-    insist: bool,
-) -> Result<Newest, StepError> {
-    let known = last.map_or(0, |last| last.generation);
+/// Decides which configuration is the newest: `own` is this machine's, `state` tells with which it last worked.
+fn newest(machine: &str, own: &str, state: &State, agreed: Option<&Newest>, insist: bool) -> Result<Newest, StepError> {
+    let last = state.led.as_ref();
+    // A run that was killed before it led has written it.
+    let wrote = agreed.filter(|agreed| state.settles == Some((agreed.generation, agreed.sha256.clone())));
+    let known = wrote.map_or(last.map_or(0, |last| last.generation), |agreed| agreed.generation);
     let epoch = agreed.map_or(0, |agreed| agreed.epoch);
     let of = |generation| Newest { generation, sha256: own.to_owned(), machine: machine.to_owned(), epoch };
     // etcd may have been restored from a snapshot.
@@ -331,8 +325,13 @@ mod tests {
 
     #[test]
     fn a_changed_configuration_is_the_next_generation_only_where_the_newest_was() {
+        let state = |led: Option<Led>| {
+            let mut state = State::default();
+            state.led = led;
+            state
+        };
         let decide = |own, last: Option<Led>, agreed: Option<Newest>| {
-            newest("m2", own, last.as_ref(), agreed.as_ref(), false).map(|newest| (newest.generation, newest.machine))
+            newest("m2", own, &state(last), agreed.as_ref(), false).map(|newest| (newest.generation, newest.machine))
         };
         assert_eq!(decide("a", None, None).unwrap(), (1, "m2".into()));
         assert_eq!(decide("a", None, Some(agreed(4, "a"))).unwrap(), (4, "m1".into()));
@@ -347,10 +346,20 @@ mod tests {
         assert_eq!(behind.to_string(), "the configuration of this machine is older than that of m1");
         let both = decide("c", Some(led(3, "a")), Some(agreed(4, "b"))).unwrap_err();
         assert!(both.to_string().starts_with("the configuration was changed on m2, and"), "{both}");
-        let insisted = newest("m2", "c", Some(&led(3, "a")), Some(&agreed(4, "b")), true).unwrap();
+        let insisted = newest("m2", "c", &state(Some(led(3, "a"))), Some(&agreed(4, "b")), true).unwrap();
         assert_eq!((insisted.generation, insisted.sha256.as_str()), (5, "c"));
-        let former = newest("m1", "a", Some(&led(3, "a")), Some(&agreed(4, "b")), false);
+        let former = newest("m1", "a", &state(Some(led(3, "a"))), Some(&agreed(4, "b")), false);
         assert!(former.is_err(), "the machine that m1 has replaced has the same name");
+    }
+
+    #[test]
+    fn what_a_killed_run_has_written_is_known_to_its_machine() {
+        let mut killed = State::default();
+        (killed.led, killed.settles) = (Some(led(3, "a")), Some((4, "b".into())));
+        let decide = |agreed| newest("m2", "c", &killed, Some(&agreed), false).map(|newest| newest.generation);
+        assert_eq!(decide(agreed(4, "b")).unwrap(), 5);
+        assert!(decide(agreed(4, "x")).is_err(), "another master was faster");
+        assert!(decide(agreed(5, "b")).is_err(), "another master has led since");
     }
 
     /// The images of an upgrade arrive before the configuration does.

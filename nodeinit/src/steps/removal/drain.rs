@@ -20,6 +20,9 @@ use std::{
 /// A kubelet that has not renewed its lease for this long is gone. It does so every 10 s.
 const SILENCE: Duration = Duration::from_secs(16);
 
+/// Pause before the eviction of a pod is tried again that its budget protects: it doubles up to the one of `kubectl drain`.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(5));
+
 const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 const BUDGETS: &str = "/apis/policy/v1/poddisruptionbudgets";
 
@@ -114,7 +117,8 @@ pub async fn drain(cx: &Context, client: &KubeClient, name: &str, force: bool) -
     cx.report.note("drain", format!("evicting {} pods from {name}", pods.len()));
     let limit = cx.cluster.timeouts.node;
     let mut last = (None, Instant::now());
-    let look = async || match round(client, name, &mut last).await {
+    let mut refused = BTreeMap::new();
+    let look = async || match round(client, name, &mut last, &mut refused).await {
         Ok(left) if left.is_empty() => ControlFlow::Break(()),
         Ok(left) => {
             ControlFlow::Continue(left.iter().map(|(pod, why)| format!("{pod}: {why}")).collect::<Vec<_>>().join("; "))
@@ -129,11 +133,19 @@ pub async fn drain(cx: &Context, client: &KubeClient, name: &str, force: bool) -
     })
 }
 
+/// A pod that its budget protects.
+struct Refused {
+    why: String,
+    pause: Duration,
+    until: Instant,
+}
+
 /// Evicts the pods that are not terminating yet; returns those that are left, with the reason.
 async fn round(
     client: &KubeClient,
     node: &str,
     last: &mut (Option<String>, Instant),
+    refused: &mut BTreeMap<String, Refused>,
 ) -> Result<BTreeMap<String, String>, ApiError> {
     // The kubelet of a dead node confirms nothing; its pods are deleted with the node. The control plane notices after 40 s.
     let is_ready = client.find::<Node>(&format!("/api/v1/nodes/{node}")).await?.is_some_and(|node| node.is_ready());
@@ -151,6 +163,10 @@ async fn round(
         if going {
             continue;
         }
+        if let Some(known) = refused.get(&shown(&pod)).filter(|known| known.until > Instant::now()) {
+            left.insert(shown(&pod), known.why.clone());
+            continue;
+        }
         let (namespace, name) = (&pod.metadata.namespace, &pod.metadata.name);
         let eviction = json!({
             "apiVersion": "policy/v1",
@@ -162,6 +178,9 @@ async fn round(
             Err(e) if e.is_not_found() => None,
             // Its PodDisruptionBudget does not allow it now.
             Err(ApiError::Refused { status: StatusCode::TOO_MANY_REQUESTS, message, .. }) => {
+                let pause = refused.get(&shown(&pod)).map_or(PAUSES.0, |known| (2 * known.pause).min(PAUSES.1));
+                let until = Instant::now() + pause;
+                refused.insert(shown(&pod), Refused { why: message.clone(), pause, until });
                 left.insert(shown(&pod), message)
             }
             Err(e) => left.insert(shown(&pod), e.to_string()),
