@@ -22,6 +22,7 @@ mod kills;
 mod lead;
 mod load;
 mod metadata;
+mod observer;
 mod os;
 mod power;
 mod rebuilt;
