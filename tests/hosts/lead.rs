@@ -160,7 +160,7 @@ pub(crate) fn a_machine_is_replaced_at_another_address() {
     let [m1, m2, m3] = &cluster.masters[..] else { unreachable!() };
     let new = Host::with_images();
     new.must(&format!("rm -r /etc/nodeinit /usr/local/bin/nodeinit; hostnamectl set-hostname {}", m1.name()));
-    let counter = Counter::of(&cluster);
+    let counter = Counter::of_running(&cluster);
     let former = key(m1);
     m1.cut_power();
     set(m2, &former, &key(&new));
@@ -184,7 +184,7 @@ pub(crate) fn a_replacement_resumes_after_a_kill_at_every_point() {
     let cluster = Cluster::with_images(3, 1);
     cluster.up();
     let [m1, m2, m3] = &cluster.masters[..] else { unreachable!() };
-    let counter = Counter::of(&cluster);
+    let counter = Counter::of_running(&cluster);
     m2.add_failpoints();
     lose(m1, m2);
     let replace = format!("master replace {}", m1.name());
@@ -223,7 +223,7 @@ pub(crate) fn a_replacement_survives_power_cuts() {
     let cluster = Cluster::with_images(3, 0);
     cluster.up();
     let [m1, m2, m3] = &cluster.masters[..] else { unreachable!() };
-    let counter = Counter::of(&cluster);
+    let counter = Counter::of_running(&cluster);
     let replace = format!("nodeinit master replace {}", m1.name());
     let until_etcd = || {
         lose(m1, m2);
@@ -264,7 +264,7 @@ pub(crate) fn every_machine_is_replaced() {
     m1.kubectl("create configmap kept --from-literal=data=precious");
     let [lead, export, master, worker_replace, _] = pages::REPLACE;
     let ca = m1.ca();
-    let counter = Counter::of(&cluster);
+    let counter = Counter::of_running(&cluster);
 
     lose(m1, m2);
     m2.nodeinit(&format!("master replace {}", m2.name())).exits(64).says(&["is this machine"]);

@@ -322,7 +322,7 @@ pub(crate) fn an_upgrade_resumes_after_a_kill_at_every_point() {
     let upgrade = Upgrade::ready(3, 1);
     let (first, others) = (upgrade.first(), [&upgrade.cluster.masters[1], &upgrade.cluster.workers[0]]);
     first.add_failpoints();
-    let counter = Counter::of(&upgrade.cluster);
+    let counter = Counter::of_running(&upgrade.cluster);
     // Kills during their import have tests of their own.
     let import = format!(
         "for image in /opt/lab/releases/{}/images/*.tar; do ctr -n k8s.io images import $image; done",
@@ -394,7 +394,7 @@ pub(crate) fn an_upgrade_resumes_after_a_kill_at_every_point() {
 pub(crate) fn an_upgrade_survives_ctrl_c_power_cuts_and_a_broken_image() {
     let upgrade = Upgrade::ready(3, 0);
     let (first, other, next) = (upgrade.first(), &upgrade.cluster.masters[1], &upgrade.next);
-    let counter = Counter::of(&upgrade.cluster);
+    let counter = Counter::of_running(&upgrade.cluster);
     let own_api = "curl -skf https://127.0.0.1:6443/readyz";
 
     let stopped = upgrade.until_stopped(first);
@@ -465,7 +465,7 @@ pub(crate) fn an_unfinished_upgrade_is_rolled_back_under_load() {
     upgrade.apply().exits(1).says(&[worker.name(), "the former kubelet runs again"]);
     upgrade.every_api_server_has(&[next, next, next]);
     let load = Load::on(&upgrade.cluster);
-    let counter = Counter::of(&upgrade.cluster);
+    let counter = Counter::of_running(&upgrade.cluster);
 
     let planned = first.run(&upgrade.page(3)).exits(2);
     eprintln!("{}", planned.text());
