@@ -1,6 +1,9 @@
 //! Masters other than the first one lead, and machines are replaced.
 
-use crate::kill::{kill_over_ssh, killed_at};
+use crate::{
+    kill::{kill_over_ssh, killed_at},
+    quorum::Quorum,
+};
 use nodeinit_tests::{Cluster, Counter, Host, pages};
 
 /// How `kubelet: {config: {maxPods: N}}` shows in the API.
@@ -184,21 +187,30 @@ pub(crate) fn a_replacement_resumes_after_a_kill_at_every_point() {
     let cluster = Cluster::with_images(3, 1);
     cluster.up();
     let [m1, m2, m3] = &cluster.masters[..] else { unreachable!() };
-    let counter = Counter::of_running(&cluster);
+    let (counter, quorum) = (Counter::of_running(&cluster), Quorum::of(&cluster));
     m2.add_failpoints();
     lose(m1, m2);
     let replace = format!("master replace {}", m1.name());
-    kill_over_ssh(m1, "step-");
+    kill_over_ssh(m1, "step-,etcd-");
     let (of_leader, ended) = killed_at(m2, &replace, "step-,host-,replace");
     ended.exits(0);
     m1.must("cp /root/sshd_config /etc/ssh/; systemctl restart ssh.service");
     let of_new = m1.must("cat /root/points");
     eprintln!("the points:\n{of_leader}\n{of_new}");
     let leader = ["replace removed", "host-equipped n", "host-trusted n", "host-up n"];
-    let new = ["step-begin pki", "step-begin etcd-member", "step-end etcd-member", "step-begin node"];
-    for (points, required) in [(&of_leader, leader), (&of_new, new)] {
+    let new = [
+        "step-begin pki",
+        "step-begin etcd-member",
+        "etcd-add n",
+        "etcd-added n",
+        "etcd-promote n",
+        "etcd-promoted n",
+        "step-end etcd-member",
+        "step-begin node",
+    ];
+    for (points, required) in [(&of_leader, &leader[..]), (&of_new, &new)] {
         for point in required {
-            assert!(points.lines().any(|line| line == point), "it was not killed at {point}:\n{points}");
+            assert!(points.lines().any(|line| line == *point), "it was not killed at {point}:\n{points}");
         }
     }
     all_vote(m2, 3);
@@ -215,6 +227,7 @@ pub(crate) fn a_replacement_resumes_after_a_kill_at_every_point() {
     all_vote(m3, 3);
     m3.nodeinit("up --lead").exits(0);
     m1.nodeinit("up").exits(0).says(&["nothing to do"]);
+    quorum.was_kept();
     eprintln!("the counter is {}, and was never behind", counter.end());
 }
 

@@ -25,6 +25,7 @@ mod metadata;
 mod observer;
 mod os;
 mod power;
+mod quorum;
 mod rebuilt;
 mod releases;
 mod reset;

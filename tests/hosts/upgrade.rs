@@ -3,17 +3,13 @@
 use crate::{
     kill::{kill_over_ssh, killed_at},
     load::Load,
+    quorum::Quorum,
     virtual_address,
 };
 use nodeinit_tests::{Cluster, Counter, Host, Output, Running, newest_version, pages, release_directory_of, version};
-use std::collections::BTreeSet;
 
 /// The failpoints of an upgrade: the boundaries of steps, and the points between them.
 const KINDS: &str = "step-,host-,stop,started,restored,kubelet,turn";
-
-/// Prints the seconds in which etcd does not run.
-const WATCHER: &str =
-    "while [ ! -e /root/watcher-stop ]; do pgrep -x etcd >/dev/null || date +%s; sleep 0.2; done >/root/seconds";
 
 /// A kubelet of the next version exits at once.
 const BROKEN_KUBELET: &str = r#"[Service]
@@ -330,10 +326,7 @@ pub(crate) fn an_upgrade_resumes_after_a_kill_at_every_point() {
     );
     let importing: Vec<Running> = upgrade.cluster.hosts().map(|host| host.start(&import)).collect();
     importing.into_iter().for_each(|host| drop(host.wait().exits(0)));
-    for master in &upgrade.cluster.masters {
-        master.put("/root/watcher.sh", WATCHER);
-        master.must("setsid sh /root/watcher.sh </dev/null >/dev/null 2>&1 &");
-    }
+    let quorum = Quorum::of(&upgrade.cluster);
     for other in others {
         kill_over_ssh(other, KINDS);
     }
@@ -374,17 +367,7 @@ pub(crate) fn an_upgrade_resumes_after_a_kill_at_every_point() {
         }
     }
     eprintln!("the counter is {}, and was never behind", counter.end());
-    let mut down = BTreeSet::new();
-    for master in &upgrade.cluster.masters {
-        let seconds = master.must("touch /root/watcher-stop; cat /root/seconds");
-        let seconds: BTreeSet<u64> = seconds.lines().map(|second| second.parse().unwrap()).collect();
-        eprintln!("etcd of {} did not run in {} seconds", master.name(), seconds.len());
-        assert!(
-            !seconds.is_empty() && down.is_disjoint(&seconds),
-            "two members of etcd were down: {down:?} {seconds:?}"
-        );
-        down.extend(seconds);
-    }
+    quorum.was_kept();
     // The others have the program that tests can kill, and get the usual one first.
     first.nodeinit("up").exits(0);
     upgrade.is_complete();
