@@ -6,7 +6,9 @@ use crate::{
     quorum::Quorum,
     virtual_address,
 };
-use nodeinit_tests::{Cluster, Counter, Host, Output, Running, newest_version, pages, release_directory_of, version};
+use nodeinit_tests::{
+    Cluster, Counter, Host, Output, Running, newest_version, pages, release_directory_of, supported_versions, version,
+};
 
 /// The failpoints of an upgrade: the boundaries of steps, and the points between them.
 const KINDS: &str = "step-,host-,stop,started,restored,kubelet,turn";
@@ -484,12 +486,22 @@ pub(crate) fn every_minor_version_in_one_command_under_load() {
     first.kubectl("create configmap kept");
     artifacts_of_every_version(first);
     let newest = newest_version();
+    let minor = |version: &str| version.split('.').nth(1).unwrap().parse::<usize>().unwrap();
+    let mut hops = supported_versions();
+    hops.retain(|hop| minor(hop) > minor(&version()));
+    assert_eq!((hops.len(), hops.last()), (minor(&newest) - minor(&version()), Some(&newest)));
     let planned = first.nodeinit(&format!("upgrade plan {newest}")).exits(2);
-    planned.says(&[&format!("then all machines are upgraded to {newest}")]);
+    for hop in &hops[1..] {
+        planned.says(&[&format!("then all machines are upgraded to {hop}")]);
+    }
     let load = Load::on(&cluster);
-    let output = first.nodeinit(&format!("upgrade apply {newest}"));
+    let output = first.run_within(1500, &format!("nodeinit upgrade apply {newest}"));
     eprintln!("{}\nupgrade apply took {:.1} s", output.text(), output.seconds);
-    output.exits(0).says(&["etcd-first", &format!("have Kubernetes {newest}")]);
+    let output = output.exits(0);
+    output.says(&["etcd-first"]);
+    for hop in &hops {
+        output.says(&[&format!("all machines of cluster lab have Kubernetes {hop}")]);
+    }
     load.end_within_limits();
     for master in &cluster.masters {
         master.must("grep -q 'image: registry.k8s.io/etcd:3.7' /etc/kubernetes/manifests/etcd.yaml");
