@@ -449,6 +449,8 @@ pub(crate) fn an_unfinished_upgrade_is_rolled_back_under_load() {
     first.must("echo 'timeouts: {kubelet: 20s}' >>/etc/nodeinit/config.yaml");
     upgrade.apply().exits(1).says(&[worker.name(), "the former kubelet runs again"]);
     upgrade.every_api_server_has(&[next, next, next]);
+    worker.must(&format!("rm {drop_in}"));
+    a_worker_is_rolled_back_alone(&upgrade, worker);
     let load = Load::on(&upgrade.cluster);
     let counter = Counter::of_running(&upgrade.cluster);
 
@@ -471,11 +473,24 @@ pub(crate) fn an_unfinished_upgrade_is_rolled_back_under_load() {
     first.nodeinit("plan").exits(0).says(&["nothing to do"]);
     first.run(&upgrade.page(3)).exits(64).says(&["no upgrade is under way"]);
 
-    worker.must(&format!("rm {drop_in}"));
     upgrade.apply().exits(0);
     upgrade.every_kubelet_has(next);
     upgrade.every_api_server_has(&[next, next, next]);
     first.check_pods();
+}
+
+/// A worker that the masters do not reach has the next version, and returns before they do.
+fn a_worker_is_rolled_back_alone(upgrade: &Upgrade, worker: &Host) {
+    let (first, next, name) = (upgrade.first(), &upgrade.next, worker.name());
+    let machines = "/etc/nodeinit/conf.d/10-machines.yaml";
+    worker.configure("artifacts: {source: \"/opt/lab/releases/{version}\"}\n");
+    worker.run(&upgrade.page(2)).exits(0).says(&[&format!("{name} has Kubernetes {next}")]);
+    first.must(&format!("sed -i '/^- name: {name}$/a\\  ssh: {{enabled: false}}' {machines}"));
+    let alone = pages::ROLL_BACK_WORKER.replace("v1.35.8", &version());
+    first.run(&upgrade.page(3)).exits(69).says(&[name, &format!("first run `{alone}` there")]);
+    worker.run(&alone).exits(0).says(&[&format!("{name} has Kubernetes {}", version())]);
+    worker.must(&format!("kubelet --version | grep -q '{}$' && rm /etc/nodeinit/conf.d/50-test.yaml", version()));
+    first.must(&format!("sed -i '/^  ssh: {{enabled: false}}$/d' {machines}"));
 }
 
 /// One command passes through every minor version up to the newest, under load. etcd passes through 3.6.11 before 3.7.
