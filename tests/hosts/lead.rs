@@ -156,30 +156,42 @@ pub(crate) fn the_first_master_is_removed() {
     assert_eq!(m2.kubectl(get).lines().collect::<Vec<_>>(), ["98"; 3]);
 }
 
-/// The first master is gone for good. Its place is taken by a machine with its name and another address.
+/// The master is gone for good. Its place is taken by a machine with its name and another address, which this returns.
+fn replaced_elsewhere(lost: &Host, leading: &Host) -> Host {
+    let (name, new) = (lost.name(), Host::with_images());
+    new.must(&format!("rm -r /etc/nodeinit /usr/local/bin/nodeinit; hostnamectl set-hostname {name}"));
+    let former = key(lost);
+    lost.cut_power();
+    set(leading, &former, &key(&new));
+    set(leading, &format!("{}$", lost.address().replace('.', "\\.")), new.address());
+    leading.must(&format!("grep -q 'address: {}$' /etc/nodeinit/config.yaml", new.address()));
+    let replaced = leading.nodeinit(&format!("master replace {name}")).exits(0);
+    eprintln!("{}\nmaster replace took {:.1} s", replaced.text(), replaced.seconds);
+    all_vote(leading, 3);
+    leading.must(&format!("nodeinit etcd members | grep -q {}:2380", new.address()));
+    leading.must(&format!("! nodeinit etcd members | grep -q {}:2380", lost.address()));
+    let node = leading.kubectl(&format!("get node {name} -o jsonpath='{{.status.addresses[0].address}}'"));
+    assert_eq!(node.trim(), new.address());
+    new
+}
+
+/// First the first master is replaced, then another one, led by the new first master.
 pub(crate) fn a_machine_is_replaced_at_another_address() {
     let cluster = Cluster::with_images(3, 1);
     cluster.up();
     let [m1, m2, m3] = &cluster.masters[..] else { unreachable!() };
-    let new = Host::with_images();
-    new.must(&format!("rm -r /etc/nodeinit /usr/local/bin/nodeinit; hostnamectl set-hostname {}", m1.name()));
     let counter = Counter::of_running(&cluster);
-    let former = key(m1);
-    m1.cut_power();
-    set(m2, &former, &key(&new));
-    set(m2, &format!("{}$", m1.address().replace('.', "\\.")), new.address());
-    m2.must(&format!("grep -q 'address: {}$' /etc/nodeinit/config.yaml", new.address()));
-    let replaced = m2.nodeinit(&format!("master replace {}", m1.name())).exits(0);
-    eprintln!("{}\nmaster replace took {:.1} s", replaced.text(), replaced.seconds);
-    all_vote(m2, 3);
-    m2.must(&format!("nodeinit etcd members | grep -q {}:2380", new.address()));
-    m2.must(&format!("! nodeinit etcd members | grep -q {}:2380", m1.address()));
-    let node = m2.kubectl(&format!("get node {} -o jsonpath='{{.status.addresses[0].address}}'", m1.name()));
-    assert_eq!(node.trim(), new.address());
+    let new = replaced_elsewhere(m1, m2);
     m2.nodeinit("up --lead").exits(0);
     m3.nodeinit("up --lead").exits(0).says(&["nothing to do"]);
     new.nodeinit("up").exits(0).says(&["nothing to do"]);
     eprintln!("the counter is {}, and was never behind", counter.end());
+
+    // The new first master leads. The load balancer knows neither of the new addresses.
+    let other = replaced_elsewhere(m2, &new);
+    new.nodeinit("up").exits(0);
+    m3.nodeinit("up --lead").exits(0).says(&["nothing to do"]);
+    other.nodeinit("up").exits(0).says(&["nothing to do"]);
 }
 
 /// nodeinit is killed at every point of a replacement, on the leading master and on the new machine. Then the machine is lost again, and another master ends what the killed one began.
