@@ -112,12 +112,13 @@ test-releases: build ## test a cluster of each supported release, or RELEASES="v
 	  LAB_VERSION=$$version $(MAKE) test-hosts NAME=releases::; \
 	done
 
-# $(1): the versions of Kubernetes; with the etcd that an upgrade to the newest release needs.
+# $(1): the versions of Kubernetes that the lab needs. An upgrade to the newest one needs another etcd first.
 define lab-of
 	for version in $(1); do LAB_VERSION=$$version tests/lab/prepare.sh; done
 	LAB_VERSION=$(lastword $(releases)) tests/lab/addons.sh etcd-3.6
 endef
 
+# A test upgrades to the newest release, and passes through those before it.
 test-upgrade: export LAB_VERSION := $(or $(FROM),v1.35.8)
 test-upgrade: export LAB_NEXT := $(or $(TO),v1.36.4)
 test-upgrade: build ## test upgrades from v1.35.8 to v1.36.4, or FROM=VERSION TO=VERSION, under load and with components that fail, kills and power cuts, and changed flags (root; 90 minutes, builds included)
