@@ -5,12 +5,13 @@ pub const CHANGE_SETTINGS: [&str; 4] =
     ["nodeinit plan", "nodeinit up", "nodeinit up --no-drain", "nodeinit up --parallel 20%"];
 
 /// Those of `replace-a-machine.md`.
-pub const REPLACE: [&str; 5] = [
+pub const REPLACE: [&str; 6] = [
     "nodeinit up --lead",
     "nodeinit artifacts export --to /opt/kubernetes",
     "nodeinit master replace m1",
     "nodeinit worker replace w1",
     "nodeinit up --lead",
+    "nodeinit master remove m1",
 ];
 
 /// Those of `upgrade.md`.
