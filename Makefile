@@ -2,12 +2,13 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build packages check lint lab fuzz test test-hosts test-containerd test-images test-official test-kills test-long test-guest test-releases test-upgrade test-rollback test-lead test-debian13 test-power test-etcd test-security test-packages test-openstack demo demo-down demo-openstack demo-openstack-down bench bench-bundle bench-join bench-openstack bench-pairs bench-upgrade clean
+.PHONY: help build packages check lint lab fuzz test test-hosts test-containerd test-images test-official test-kills test-long test-guest test-releases test-upgrade test-hops test-rollback test-lead test-debian13 test-power test-etcd test-security test-packages test-openstack demo demo-down demo-openstack demo-openstack-down bench bench-bundle bench-join bench-openstack bench-pairs bench-upgrade clean
 
 target := $(or $(CARGO_TARGET_DIR),target)/x86_64-unknown-linux-gnu
 binary := $(target)/release/nodeinit
 killable := $(target)/debug/nodeinit-failpoints
 provisioner := $(target)/debug/provisioner
+releases := $(shell sed -n 's/^version: //p' nodeinit/config/releases/*.yaml)
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-19s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -107,25 +108,34 @@ test-guest: build ## test a single master in a virtual machine with its own kern
 	tests/lab/guest.sh $(binary)
 
 test-releases: build ## test a cluster of each supported release, or RELEASES="v1.36.4 ...", including its kubeadm (root; 45 minutes, builds included)
-	for version in $(or $(RELEASES),$$(sed -n 's/^version: //p' nodeinit/config/releases/*.yaml)); do \
+	for version in $(or $(RELEASES),$(releases)); do \
 	  LAB_VERSION=$$version $(MAKE) test-hosts NAME=releases::; \
 	done
 
+# $(1): the versions of Kubernetes that the lab needs. An upgrade to the newest one needs another etcd first.
+define lab-of
+	for version in $(1); do LAB_VERSION=$$version tests/lab/prepare.sh; done
+	LAB_VERSION=$(lastword $(releases)) tests/lab/addons.sh etcd-3.6
+endef
+
+# A test upgrades to the newest release, and passes through those before it.
 test-upgrade: export LAB_VERSION := $(or $(FROM),v1.35.8)
 test-upgrade: export LAB_NEXT := $(or $(TO),v1.36.4)
 test-upgrade: build ## test upgrades from v1.35.8 to v1.36.4, or FROM=VERSION TO=VERSION, under load and with components that fail, kills and power cuts, and changed flags (root; 90 minutes, builds included)
-	LAB_VERSION=$(LAB_NEXT) tests/lab/prepare.sh
-	LAB_VERSION= tests/lab/addons.sh etcd-3.6
-	tests/lab/prepare.sh
+	$(call lab-of,$(LAB_VERSION) $(LAB_NEXT) $(filter-out $(firstword $(releases)),$(releases)))
+	tests/lab/addons.sh kube-vip
 	$(call host-tests,-p nodeinit-tests --features lab --test lab -- --include-ignored upgrade::)
 	$(call host-tests,-p nodeinit-tests --features lab --test lab -- --include-ignored rolling::)
+
+test-hops: export LAB_VERSION := $(firstword $(releases))
+test-hops: build ## test one command that upgrades a cluster of the oldest supported version through every minor version to the newest, under load (root; 90 minutes, builds included)
+	$(call lab-of,$(releases))
+	$(call host-tests,-p nodeinit-tests --features lab --test lab -- --include-ignored every_minor_version)
 
 test-rollback: export LAB_VERSION := $(or $(FROM),v1.36.4)
 test-rollback: export LAB_NEXT := $(or $(TO),v1.37.1)
 test-rollback: build ## test the rollback of an upgrade from v1.36.4 to v1.37.1, with that of etcd from 3.7 to 3.6 (root; 15 minutes, builds included)
-	LAB_VERSION=$(LAB_NEXT) tests/lab/prepare.sh
-	LAB_VERSION= tests/lab/addons.sh etcd-3.6
-	tests/lab/prepare.sh
+	$(call lab-of,$(LAB_VERSION) $(LAB_NEXT))
 	$(call host-tests,-p nodeinit-tests --features lab --test lab -- --include-ignored rolled_back)
 
 test-lead: build ## test leading from every master, and the replacement of every machine (root; 10 minutes)

@@ -80,7 +80,11 @@ def main():
     bench.publish(markdown(rounds))
     median = {tool: statistics.median(runs[tool, "balancer"]["seconds"] for runs in rounds) for tool in TOOLS}
     print(f"upgrade kubeadm/nodeinit: {median['kubeadm'] / median['nodeinit']:.1f}")
-    print(f"upgrade failed requests: {sum(runs['nodeinit', endpoint]['workload']['failed'] for runs in rounds for endpoint in ENDPOINTS)}")
+    upgrades = [runs["nodeinit", endpoint] for runs in rounds for endpoint in ENDPOINTS]
+    workload, api = sum(r["workload"]["failed"] for r in upgrades), sum(r["api"]["twice"] for r in upgrades)
+    print(f"upgrade failed requests: {workload}")
+    if workload or api:
+        sys.exit(f"with nodeinit, {workload} requests to the workload failed, and {api} to the API failed also after 1 s")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Upgrades three masters and two workers under load from LAB_VERSION to LAB_NEXT: upgrade.sh kubeadm|nodeinit BINARY balancer|virtual-ip; prints one
 # JSON line on stdout. The tool creates its own cluster, whose endpoint is a load balancer or a virtual IP of kube-vip. Before the clock starts,
-# containerd has the images of LAB_NEXT on every host, and its programs are in a directory there. upgrade-on-host.py runs on the last worker; what failed is in the lab's log directory.
+# containerd has the images of LAB_NEXT on every host, and its programs are in a directory there. tests/hosts/load.py runs on the last worker; what failed is in the lab's log directory.
 set -euo pipefail
 # shellcheck source=kubeadm-cluster.sh
 . "$(dirname "${BASH_SOURCE[0]}")/kubeadm-cluster.sh"
@@ -97,8 +97,8 @@ start_load() {
     "$host" ssh "$client" 'cat >/root/api.pem'
   "$host" ssh "$first" 'cat /etc/kubernetes/pki/apiserver-etcd-client.{crt,key}' | "$host" ssh "$client" 'cat >/root/etcd.pem'
   "$host" ssh "$client" "until curl -s -m 2 http://$service; do sleep 0.5; done"
-  "$host" copy "$client" "$bench/upgrade-on-host.py" /root/
-  "$host" ssh "$client" python3 /root/upgrade-on-host.py /run/stop "$LAB_ENDPOINT" "$service" "${members[@]}" >"$log.json" 2>"$log.log" &
+  "$host" copy "$client" "$bench/../hosts/load.py" /root/
+  "$host" ssh "$client" python3 /root/load.py /run/stop "$LAB_ENDPOINT" "$service" "${members[@]}" >"$log.json" 2>"$log.log" &
   load=$!
 }
 

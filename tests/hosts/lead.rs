@@ -1,6 +1,9 @@
 //! Masters other than the first one lead, and machines are replaced.
 
-use crate::kill::{kill_over_ssh, killed_at};
+use crate::{
+    kill::{kill_over_ssh, killed_at},
+    quorum::Quorum,
+};
 use nodeinit_tests::{Cluster, Counter, Host, pages};
 
 /// How `kubelet: {config: {maxPods: N}}` shows in the API.
@@ -136,7 +139,8 @@ pub(crate) fn the_first_master_is_removed() {
     let worker = &cluster.workers[0];
     worker.nodeinit(&format!("master remove {}", m1.name())).exits(64).says(&["a master removes machines"]);
     m1.cut_power();
-    m2.nodeinit(&format!("master remove {}", m1.name())).exits(0);
+    let [.., remove] = pages::REPLACE;
+    m2.run(&remove.replace("m1", m1.name())).exits(0);
     let config = m2.must("cat /etc/nodeinit/config.yaml");
     m2.put("/etc/nodeinit/config.yaml", &without_item(&config, m1.name()));
     for command in ["up --lead", "up"] {
@@ -153,30 +157,42 @@ pub(crate) fn the_first_master_is_removed() {
     assert_eq!(m2.kubectl(get).lines().collect::<Vec<_>>(), ["98"; 3]);
 }
 
-/// The first master is gone for good. Its place is taken by a machine with its name and another address.
+/// The master is gone for good. Its place is taken by a machine with its name and another address, which this returns.
+fn replaced_elsewhere(lost: &Host, leading: &Host) -> Host {
+    let (name, new) = (lost.name(), Host::with_images());
+    new.must(&format!("rm -r /etc/nodeinit /usr/local/bin/nodeinit; hostnamectl set-hostname {name}"));
+    let former = key(lost);
+    lost.cut_power();
+    set(leading, &former, &key(&new));
+    set(leading, &format!("{}$", lost.address().replace('.', "\\.")), new.address());
+    leading.must(&format!("grep -q 'address: {}$' /etc/nodeinit/config.yaml", new.address()));
+    let replaced = leading.nodeinit(&format!("master replace {name}")).exits(0);
+    eprintln!("{}\nmaster replace took {:.1} s", replaced.text(), replaced.seconds);
+    all_vote(leading, 3);
+    leading.must(&format!("nodeinit etcd members | grep -q {}:2380", new.address()));
+    leading.must(&format!("! nodeinit etcd members | grep -q {}:2380", lost.address()));
+    let node = leading.kubectl(&format!("get node {name} -o jsonpath='{{.status.addresses[0].address}}'"));
+    assert_eq!(node.trim(), new.address());
+    new
+}
+
+/// First the first master is replaced, then another one, led by the new first master.
 pub(crate) fn a_machine_is_replaced_at_another_address() {
     let cluster = Cluster::with_images(3, 1);
     cluster.up();
     let [m1, m2, m3] = &cluster.masters[..] else { unreachable!() };
-    let new = Host::with_images();
-    new.must(&format!("rm -r /etc/nodeinit /usr/local/bin/nodeinit; hostnamectl set-hostname {}", m1.name()));
-    let counter = Counter::of(&cluster);
-    let former = key(m1);
-    m1.cut_power();
-    set(m2, &former, &key(&new));
-    set(m2, &format!("{}$", m1.address().replace('.', "\\.")), new.address());
-    m2.must(&format!("grep -q 'address: {}$' /etc/nodeinit/config.yaml", new.address()));
-    let replaced = m2.nodeinit(&format!("master replace {}", m1.name())).exits(0);
-    eprintln!("{}\nmaster replace took {:.1} s", replaced.text(), replaced.seconds);
-    all_vote(m2, 3);
-    m2.must(&format!("nodeinit etcd members | grep -q {}:2380", new.address()));
-    m2.must(&format!("! nodeinit etcd members | grep -q {}:2380", m1.address()));
-    let node = m2.kubectl(&format!("get node {} -o jsonpath='{{.status.addresses[0].address}}'", m1.name()));
-    assert_eq!(node.trim(), new.address());
+    let counter = Counter::of_running(&cluster);
+    let new = replaced_elsewhere(m1, m2);
     m2.nodeinit("up --lead").exits(0);
     m3.nodeinit("up --lead").exits(0).says(&["nothing to do"]);
     new.nodeinit("up").exits(0).says(&["nothing to do"]);
     eprintln!("the counter is {}, and was never behind", counter.end());
+
+    // The new first master leads. The load balancer knows neither of the new addresses.
+    let other = replaced_elsewhere(m2, &new);
+    new.nodeinit("up").exits(0);
+    m3.nodeinit("up --lead").exits(0).says(&["nothing to do"]);
+    other.nodeinit("up").exits(0).says(&["nothing to do"]);
 }
 
 /// nodeinit is killed at every point of a replacement, on the leading master and on the new machine. Then the machine is lost again, and another master ends what the killed one began.
@@ -184,21 +200,30 @@ pub(crate) fn a_replacement_resumes_after_a_kill_at_every_point() {
     let cluster = Cluster::with_images(3, 1);
     cluster.up();
     let [m1, m2, m3] = &cluster.masters[..] else { unreachable!() };
-    let counter = Counter::of(&cluster);
+    let (counter, quorum) = (Counter::of_running(&cluster), Quorum::of(&cluster));
     m2.add_failpoints();
     lose(m1, m2);
     let replace = format!("master replace {}", m1.name());
-    kill_over_ssh(m1, "step-");
+    kill_over_ssh(m1, "step-,etcd-");
     let (of_leader, ended) = killed_at(m2, &replace, "step-,host-,replace");
     ended.exits(0);
     m1.must("cp /root/sshd_config /etc/ssh/; systemctl restart ssh.service");
     let of_new = m1.must("cat /root/points");
     eprintln!("the points:\n{of_leader}\n{of_new}");
     let leader = ["replace removed", "host-equipped n", "host-trusted n", "host-up n"];
-    let new = ["step-begin pki", "step-begin etcd-member", "step-end etcd-member", "step-begin node"];
-    for (points, required) in [(&of_leader, leader), (&of_new, new)] {
+    let new = [
+        "step-begin pki",
+        "step-begin etcd-member",
+        "etcd-add n",
+        "etcd-added n",
+        "etcd-promote n",
+        "etcd-promoted n",
+        "step-end etcd-member",
+        "step-begin node",
+    ];
+    for (points, required) in [(&of_leader, &leader[..]), (&of_new, &new)] {
         for point in required {
-            assert!(points.lines().any(|line| line == point), "it was not killed at {point}:\n{points}");
+            assert!(points.lines().any(|line| line == *point), "it was not killed at {point}:\n{points}");
         }
     }
     all_vote(m2, 3);
@@ -215,6 +240,7 @@ pub(crate) fn a_replacement_resumes_after_a_kill_at_every_point() {
     all_vote(m3, 3);
     m3.nodeinit("up --lead").exits(0);
     m1.nodeinit("up").exits(0).says(&["nothing to do"]);
+    quorum.was_kept();
     eprintln!("the counter is {}, and was never behind", counter.end());
 }
 
@@ -223,7 +249,7 @@ pub(crate) fn a_replacement_survives_power_cuts() {
     let cluster = Cluster::with_images(3, 0);
     cluster.up();
     let [m1, m2, m3] = &cluster.masters[..] else { unreachable!() };
-    let counter = Counter::of(&cluster);
+    let counter = Counter::of_running(&cluster);
     let replace = format!("nodeinit master replace {}", m1.name());
     let until_etcd = || {
         lose(m1, m2);
@@ -262,9 +288,9 @@ pub(crate) fn every_machine_is_replaced() {
     let [m1, m2, m3] = &cluster.masters[..] else { unreachable!() };
     let worker = &cluster.workers[0];
     m1.kubectl("create configmap kept --from-literal=data=precious");
-    let [lead, export, master, worker_replace, _] = pages::REPLACE;
+    let [lead, export, master, worker_replace, ..] = pages::REPLACE;
     let ca = m1.ca();
-    let counter = Counter::of(&cluster);
+    let counter = Counter::of_running(&cluster);
 
     lose(m1, m2);
     m2.nodeinit(&format!("master replace {}", m2.name())).exits(64).says(&["is this machine"]);

@@ -1,39 +1,25 @@
 //! A workload and clients that request it and the API while a cluster changes.
 
-use nodeinit_tests::{Cluster, Host, Running};
+use crate::observer::Observer;
+use nodeinit_tests::Cluster;
 
-/// A Deployment of four replicas with a PodDisruptionBudget behind a Service. A client requests it 20 times a second.
+/// A Deployment of four replicas with a PodDisruptionBudget behind a Service.
 const WORKLOAD: &str = include_str!("workload.yaml");
 
-/// Requests a URL 20 times a second until told to stop. Prints the requests, the failures, and the failures after one retry.
-const CLIENT: &str = r#"all=0 failed=0 twice=0
-ask() { [ "$(curl -sk -o /dev/null -m 5 -w '%{http_code}' $1 2>/dev/null)" = 200 ]; }
-while [ ! -e /run/client-stop ]; do
-    all=$((all + 1))
-    ask "$1" || { failed=$((failed + 1)); echo "$(date +%T) failed" >>/root/failures; sleep 1; ask "$1" || twice=$((twice + 1)); }
-    sleep 0.05
-done
-echo "$all $failed $twice"
-"#;
+/// The clients. `make bench-upgrade` uses them, too.
+const CLIENTS: &str = include_str!("load.py");
 
-/// Counts of a client's requests.
-#[derive(Clone, Copy, Debug)]
-struct Requests {
-    all: u32,
-    failed: u32,
-    /// Those that failed twice.
-    twice: u32,
-}
+/// The requests that each client sends per second (`REQUESTS` in `load.py`).
+const RATE: f64 = 20.0;
+
+/// The share of these requests that it sends at least, on a busy machine, too.
+const SENT: f64 = 0.9;
 
 /// The clients of a cluster.
-pub(crate) struct Load<'a> {
-    client: &'a Host,
-    workload: Running,
-    api: Running,
-}
+pub(crate) struct Load<'a>(Observer<'a>);
 
 impl<'a> Load<'a> {
-    /// Starts the workload and the clients on the last worker: one of the workload, one of the API.
+    /// Starts the workload, and on the last worker the clients: one of the workload, one of the API.
     pub(crate) fn on(cluster: &'a Cluster) -> Self {
         let (first, client) = (cluster.first(), cluster.workers.last().unwrap());
         for host in cluster.hosts() {
@@ -42,43 +28,28 @@ impl<'a> Load<'a> {
         first.put("/root/workload.yaml", WORKLOAD);
         first.kubectl("apply -f /root/workload.yaml");
         first.kubectl("rollout status deployment/web --timeout=120s");
-        client.must("rm -f /run/client-stop /root/failures");
         client.until("the Service", 60.0, "curl -s -m 2 http://10.96.0.200");
-        for (name, data) in [("crt", "client-certificate-data"), ("key", "client-key-data")] {
-            let text = first.must(&format!("sed -n 's/^ *{data}: //p' /etc/kubernetes/admin.conf | base64 -d"));
-            client.put(&format!("/root/client.{name}"), &text);
-        }
-        client.put("/root/client.sh", CLIENT);
-        let endpoint = client.must("sed -n 's/^ *server: //p' /etc/kubernetes/kubelet.conf");
-        let api =
-            format!("'--cert /root/client.crt --key /root/client.key {}/api/v1/namespaces/default'", endpoint.trim());
-        Self {
-            client,
-            workload: client.start("sh /root/client.sh http://10.96.0.200"),
-            api: client.start(&format!("sh /root/client.sh {api}")),
-        }
+        let certificate = first.must(
+            "for name in certificate key; do
+                sed -n \"s/^ *client-$name-data: //p\" /etc/kubernetes/admin.conf | base64 -d
+            done",
+        );
+        client.put("/root/api.pem", &certificate);
+        let endpoint = client.must("sed -n 's#^ *server: https://##p' /etc/kubernetes/kubelet.conf");
+        Self(Observer::start(client, "load", CLIENTS, &format!("{} 10.96.0.200", endpoint.trim())))
     }
 
-    /// Stops the clients. No request of the workload failed; of those to the API, at most 0.5 %, and none twice.
+    /// Stops the clients. They sent their requests at the usual rate; no request of the workload failed; of those to the API, at most
+    /// 0.5 %, and none twice.
     #[track_caller]
     pub(crate) fn end_within_limits(self) {
-        let [workload, api] = self.end();
-        assert!(workload.all > 300 && api.all > 200, "{workload:?} {api:?}");
-        assert_eq!((workload.failed, api.twice), (0, 0));
-        assert!(api.failed * 200 <= api.all, "more than 0.5 % of the requests to the API failed: {api:?}");
-    }
-
-    /// Stops the clients; returns the requests of the workload and those of the API.
-    fn end(self) -> [Requests; 2] {
-        self.client.must("touch /run/client-stop");
-        let requests = [self.workload, self.api].map(|client| {
-            let output = client.wait().exits(0).stdout;
-            let mut counts = output.split_whitespace().map(|count| count.parse().unwrap());
-            let mut next = || counts.next().unwrap();
-            Requests { all: next(), failed: next(), twice: next() }
-        });
-        eprintln!("requests of the workload and of the API: {requests:?}");
-        eprintln!("{}", self.client.must("cat /root/failures 2>/dev/null || true"));
-        requests
+        let (requests, seconds) = self.0.end();
+        let count = |client: &str, which: &str| u32::try_from(requests[client][which].as_u64().unwrap()).unwrap();
+        for client in ["workload", "api"] {
+            let all = count(client, "all");
+            assert!(f64::from(all) >= SENT * RATE * seconds, "{client}: only {all} requests in {seconds:.0} s");
+        }
+        assert_eq!((count("workload", "failed"), count("api", "twice")), (0, 0), "{requests}");
+        assert!(count("api", "failed") * 200 <= count("api", "all"), "more than 0.5 % failed: {requests}");
     }
 }

@@ -22,8 +22,10 @@ mod kills;
 mod lead;
 mod load;
 mod metadata;
+mod observer;
 mod os;
 mod power;
+mod quorum;
 mod rebuilt;
 mod releases;
 mod reset;
@@ -79,7 +81,7 @@ const TESTS: &[Test] = &[
     test!(lead::one_master_leads_at_a_time, 180).long(),
     test!(lead::a_replacement_survives_power_cuts, 500).long(),
     test!(lead::every_machine_is_replaced, 300).long(),
-    test!(lead::a_machine_is_replaced_at_another_address, 300).long(),
+    test!(lead::a_machine_is_replaced_at_another_address, 400).long(),
     test!(lead::the_first_master_is_removed, 300).long(),
     test!(lead::a_replacement_resumes_after_a_kill_at_every_point, 1200).long(),
     test!(os::the_operating_system_is_set_up_changed_and_restored, 300).alone().long(),

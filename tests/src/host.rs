@@ -60,6 +60,19 @@ pub fn newest_version() -> String {
     pinned.unwrap().to_owned()
 }
 
+/// Returns the version of each release that nodeinit supports, oldest first.
+#[must_use]
+pub fn supported_versions() -> Vec<String> {
+    let releases = concat!(env!("CARGO_MANIFEST_DIR"), "/../nodeinit/config/releases");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(releases).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort();
+    let version = |file: &PathBuf| {
+        let text = std::fs::read_to_string(file).unwrap();
+        text.lines().find_map(|line| line.strip_prefix("version: ")).unwrap().to_owned()
+    };
+    files.iter().map(version).collect()
+}
+
 /// Returns the directory with the programs, the images and the cluster configuration of that version.
 #[must_use]
 pub fn release_directory() -> PathBuf {
@@ -242,7 +255,12 @@ impl Host {
 
     /// Runs a script on the host.
     pub fn run(&self, script: &str) -> Output {
-        self.start(script).wait()
+        self.run_within(LIMIT, script)
+    }
+
+    /// Runs a script on the host that may take up to this many seconds.
+    pub fn run_within(&self, seconds: u32, script: &str) -> Output {
+        start(script, seconds, &[&lab("host.sh"), "ssh", &self.name, script]).wait()
     }
 
     /// Runs a script on the host, which must succeed, and returns its standard output.

@@ -23,7 +23,8 @@ pub use cloud::Cloud;
 pub use cluster::Cluster;
 pub use counter::Counter;
 pub use host::{
-    Host, Server, Upstream, build_addons, newest_version, release_directory, release_directory_of, version,
+    Host, Server, Upstream, build_addons, newest_version, release_directory, release_directory_of, supported_versions,
+    version,
 };
 pub use listing::{Listing, difference};
 pub use output::{Output, Running};

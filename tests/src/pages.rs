@@ -5,12 +5,13 @@ pub const CHANGE_SETTINGS: [&str; 4] =
     ["nodeinit plan", "nodeinit up", "nodeinit up --no-drain", "nodeinit up --parallel 20%"];
 
 /// Those of `replace-a-machine.md`.
-pub const REPLACE: [&str; 5] = [
+pub const REPLACE: [&str; 6] = [
     "nodeinit up --lead",
     "nodeinit artifacts export --to /opt/kubernetes",
     "nodeinit master replace m1",
     "nodeinit worker replace w1",
     "nodeinit up --lead",
+    "nodeinit master remove m1",
 ];
 
 /// Those of `upgrade.md`.
@@ -21,6 +22,9 @@ pub const UPGRADE: [&str; 5] = [
     "nodeinit upgrade rollback --plan",
     "nodeinit upgrade rollback",
 ];
+
+/// The one that `upgrade.md` has in a sentence.
+pub const ROLL_BACK_WORKER: &str = "nodeinit upgrade rollback v1.35.8 --local";
 
 /// The hooks in `change-settings.md`, as a part of a configuration.
 #[must_use]
@@ -36,17 +40,33 @@ pub fn hooks() -> String {
 mod tests {
     use super::*;
 
-    fn commands(page: &str) -> Vec<&str> {
-        let lines = page.lines().filter_map(|line| line.trim_start().strip_prefix("nodeinit ").map(|_| line));
+    fn commands<'a>(page: &'a str, program: &str) -> Vec<&'a str> {
+        let lines = page.lines().filter(|line| line.trim_start().starts_with(&format!("{program} ")));
         let indented = lines.filter(|line| line.starts_with("    "));
         indented.map(|line| line.split('#').next().unwrap_or_default().trim()).collect()
     }
 
     #[test]
     fn tests_run_the_commands_of_the_pages() {
-        assert_eq!(commands(include_str!("../../docs/how-to/change-settings.md")), CHANGE_SETTINGS);
-        assert_eq!(commands(include_str!("../../docs/how-to/replace-a-machine.md")), REPLACE);
-        assert_eq!(commands(include_str!("../../docs/how-to/upgrade.md")), UPGRADE);
+        let settings = include_str!("../../docs/how-to/change-settings.md");
+        let replace = include_str!("../../docs/how-to/replace-a-machine.md");
+        let upgrade = include_str!("../../docs/how-to/upgrade.md");
+        assert_eq!(commands(settings, "nodeinit"), CHANGE_SETTINGS);
+        assert_eq!(commands(replace, "nodeinit"), REPLACE);
+        assert_eq!(commands(upgrade, "nodeinit"), UPGRADE);
+        assert!(upgrade.contains(&format!("`{ROLL_BACK_WORKER}`")));
         assert!(hooks().contains("  hooks:\n    before: /etc/nodeinit/hooks/before "), "{}", hooks());
+
+        assert_eq!(commands(settings, "provisioner"), [""; 0]);
+        assert_eq!(commands(upgrade, "provisioner"), [""; 0]);
+        let in_openstack = commands(replace, "provisioner");
+        assert_eq!(in_openstack.len(), 2, "{in_openstack:?}");
+        let tests = include_str!("../openstack/tests/replace.rs");
+        for command in in_openstack {
+            // A test answers the question that the command asks.
+            let run =
+                command.replace("provisioner ", "cloud.run(\"").replace("m1", "t1").replace("w1", "t4") + " --yes";
+            assert!(tests.contains(&run), "no test runs `{command}`: {run}");
+        }
     }
 }

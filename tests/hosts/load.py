@@ -1,5 +1,5 @@
 """Requests the API, a Service and etcd from this host, until the file STOP exists, and prints one JSON line with what failed and the longest put:
-upgrade-on-host.py STOP ENDPOINT SERVICE ETCD-ADDRESS... The client certificates are /root/api.pem and /root/etcd.pem, each with its key."""
+load.py STOP ENDPOINT SERVICE [ETCD-ADDRESS...]. The client certificates are /root/api.pem and, for etcd, /root/etcd.pem, each with its key."""
 import base64
 import http.client
 import json
@@ -111,8 +111,9 @@ def main():
     clients = {
         "api": Requests("api", f"https://{endpoint}/api/v1/namespaces/default", tls("/root/api.pem")),
         "workload": Requests("workload", f"http://{service}"),
-        "etcd": Puts(members, tls("/root/etcd.pem")),
     }
+    if members:
+        clients["etcd"] = Puts(members, tls("/root/etcd.pem"))
     stop = threading.Event()
     threads = [threading.Thread(target=client.run, args=(stop,)) for client in clients.values()]
     for thread in threads:
