@@ -10,7 +10,7 @@ use super::{
 use crate::{
     apply::Apply,
     balancer,
-    delivery::open_program,
+    delivery::{is_replaced, open_program},
     destroy,
     error::Error,
     openstack::Service,
@@ -257,8 +257,7 @@ impl Work<'_> {
         }
         let ours = found.clone();
         let replaced = self.delivery(found).replace(name, self.role).await;
-        // Where only other machines failed, this one is complete; the next `apply` tells them its address.
-        if replaced.as_ref().err().is_none_or(Error::is_partly) {
+        if is_replaced(&replaced) {
             replace::end(client, &ours, name).await?;
         }
         replaced

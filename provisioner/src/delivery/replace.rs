@@ -65,7 +65,7 @@ impl Delivery<'_> {
     /// Brings the new machine into the place of the former one, on another master that leads.
     ///
     /// # Errors
-    /// If no master leads, or if it refuses.
+    /// If no master leads, or if it refuses. [`Error::OthersFailed`]: the machine is replaced all the same.
     pub async fn replace(&self, name: &str, role: Role) -> Result<(), Error> {
         let cluster = &self.loaded.cluster;
         let self_join = userdata::workers_self_join(self.loaded);
@@ -103,15 +103,14 @@ impl Delivery<'_> {
             true => {
                 // The first command has removed it, and the new host key is only there.
                 leader.lend_secrets(&bundle).await?;
-                leader.nodeinit("up --lead").await
+                others_failed(name, leader.nodeinit("up --lead").await)
             }
             false => Ok(()),
         };
         let taken_back = leader.take_back_secrets().await;
         ended?;
         taken_back?;
-        // Where other machines failed, this one is finished all the same.
-        if told.as_ref().is_err_and(|error| !error.is_partly()) {
+        if !is_replaced(&told) {
             return told;
         }
         if joins_alone {
@@ -185,5 +184,37 @@ impl Delivery<'_> {
             (_, true) => Err("its etcd has no quorum".to_owned()),
             _ => Ok((leader, state)),
         }
+    }
+}
+
+/// What the end of `up --lead` for the other machines says about the machine `name`, which was replaced before.
+fn others_failed(name: &str, told: Result<(), Error>) -> Result<(), Error> {
+    told.map_err(|error| match error.is_partly() {
+        true => Error::OthersFailed { machine: name.to_owned(), what: error.to_string() },
+        false => error,
+    })
+}
+
+/// Whether the machine is replaced. `nodeinit master replace` ends with [`Exit::Partly`], too, if the new machine itself failed.
+///
+/// [`Exit::Partly`]: nodeinit_protocol::Exit::Partly
+#[must_use]
+pub fn is_replaced(ended: &Result<(), Error>) -> bool {
+    matches!(ended, Ok(()) | Err(Error::OthersFailed { .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nodeinit_protocol::Exit;
+
+    #[test]
+    fn only_the_failure_of_other_machines_ends_a_replacement() {
+        let failed = |exit| Err(Error::Machine { what: "host-m1".into(), exit });
+        assert!(!is_replaced(&failed(Exit::Partly)), "the new machine failed on the leader");
+        let others = others_failed("m1", failed(Exit::Partly));
+        assert!(is_replaced(&others) && is_replaced(&Ok(())), "{others:?}");
+        assert!(others.unwrap_err().hint().is_some_and(|hint| hint.contains("`provisioner apply`")));
+        assert!(!is_replaced(&others_failed("m1", failed(Exit::TryAgain))));
     }
 }
