@@ -62,6 +62,13 @@ struct Newest {
     epoch: i64,
 }
 
+impl Newest {
+    /// Whether a run of this machine wrote it that was killed before it recorded the generation.
+    fn is_settled_by(&self, settles: Option<(u64, String)>) -> bool {
+        settles == Some((self.generation, self.sha256.clone()))
+    }
+}
+
 /// The lease of this machine. It ends with [`Lead::end`], or by itself.
 pub struct Lead {
     peers: Peers,
@@ -170,9 +177,7 @@ async fn settle(cx: &Context, peers: &Peers, insist: bool) -> Result<Newest, Ste
     let Stored { value, revision } = view.asked.stored(CONFIGURATION_KEY).await.map_err(failed)?;
     let agreed = value.and_then(|text| serde_json::from_str::<Newest>(&text).ok());
     let (own, State { led: last, settles, .. }) = (digest(&cx.loaded), cx.journal.state());
-    // A run that was killed before it recorded the generation has written it.
-    let wrote = |agreed: &Newest| settles == Some((agreed.generation, agreed.sha256.clone()));
-    let insist = insist || agreed.as_ref().is_some_and(wrote);
+    let insist = insist || agreed.as_ref().is_some_and(|agreed| agreed.is_settled_by(settles));
     let mut newest = newest(&cx.node.name, &own, last.as_ref(), agreed.as_ref(), insist)?;
     // The time is later than any epoch that etcd may have lost.
     newest.epoch = now(cx).max(newest.epoch + 1).max(last.map_or(0, |last| last.epoch + 1));
@@ -182,6 +187,22 @@ async fn settle(cx: &Context, peers: &Peers, insist: bool) -> Result<Newest, Ste
     let stored = view.asked.store(CONFIGURATION_KEY, &text, None, revision).await.map_err(failed)?;
     stored.ok_or_else(|| unable("another master changed it".to_owned()).exit(Exit::TryAgain))?;
     Ok(newest)
+}
+
+/// Returns why [`take`] would refuse the configuration of this machine. `None`, too, if that is unknown.
+pub async fn outdated(cx: &Context) -> Option<StepError> {
+    if cx.cluster.masters.len() < 2 || !has_data(cx) {
+        return None;
+    }
+    let view = Peers::of_all(cx).ok()?.look().await.ok()?;
+    let text = view.asked.stored(CONFIGURATION_KEY).await.ok()?.value?;
+    refused(cx, &serde_json::from_str(&text).ok()?)
+}
+
+/// Returns why this machine's configuration cannot become the newest after the `agreed` one.
+fn refused(cx: &Context, agreed: &Newest) -> Option<StepError> {
+    let State { led: last, settles, .. } = cx.journal.state();
+    newest(&cx.node.name, &digest(&cx.loaded), last.as_ref(), Some(agreed), agreed.is_settled_by(settles)).err()
 }
 
 /// Seconds since 1970.
@@ -351,6 +372,18 @@ mod tests {
         assert_eq!((insisted.generation, insisted.sha256.as_str()), (5, "c"));
         let former = newest("m1", "a", Some(&led(3, "a")), Some(&agreed(4, "b")), false);
         assert!(former.is_err(), "the machine that m1 has replaced has the same name");
+    }
+
+    #[test]
+    fn a_machine_with_an_older_configuration_says_so_before_it_leads() {
+        let (_dir, cx) = context();
+        let own = digest(&cx.loaded);
+        cx.journal.intend(vec![Record::Led(led(3, &own))]).unwrap();
+        let told = |generation, sha256| refused(&cx, &agreed(generation, sha256)).map(|error| error.to_string());
+        assert_eq!(told(3, own.as_str()), None);
+        assert_eq!(told(4, "b").as_deref(), Some("the configuration of this machine is older than that of m1"));
+        cx.journal.intend(vec![Record::Settles { generation: 4, sha256: "b".into() }]).unwrap();
+        assert_eq!(told(4, "b"), None, "a killed run has written it");
     }
 
     /// The images of an upgrade arrive before the configuration does.
