@@ -82,6 +82,7 @@ pub(super) async fn run(args: &Replace, role: Role, verbosity: Verbosity) -> Res
     let delivery = delivery(session, &work.operator, secrets, snapshot.ours.clone(), work.begun);
     plan.obstacles.extend(work.refused_address(&plan, &snapshot).await?);
     plan.obstacles.extend(work.closed_console(&snapshot.ours).await);
+    plan.obstacles.extend(snapshots(&session.client, &replace::former(&snapshot.ours, name)).await?);
     plan.obstacles.extend(session.output.live(delivery.obstacle_to_replacement(name)).await);
     is_possible(&plan, session)?;
     report::plan(&plan, &session.output);
@@ -290,7 +291,7 @@ fn pinned(cluster: &Cluster, secrets: &Secrets, ours: &[Found], name: &str) -> O
         false => "the secrets bundle",
     };
     let what = format!("{place} contains `hostKeys` of {name}, but the new server generates other host keys");
-    Some(Obstacle::new(ObstacleKind::Conflict, what, "remove them: the console shows the new ones"))
+    Some(Obstacle::new(ObstacleKind::Conflict, what, "remove them: the provisioner reads the new ones from the console, or asks for them"))
 }
 
 /// How long the console of a server may take, whose hypervisor may be dead.
@@ -315,6 +316,22 @@ async fn closed_console(client: &Client, server: &Found) -> Option<Obstacle> {
     is_closed.then(|| Obstacle::new(ObstacleKind::Conflict, what, remedy))
 }
 
+/// Why Cinder would not delete the former volume: it keeps one that has snapshots. Who may not list them may still delete the volume.
+async fn snapshots(client: &Client, former: &[Found]) -> Result<Option<Obstacle>, Error> {
+    let Some(volume) = former.iter().find(|found| found.part.kind == Kind::Volume) else { return Ok(None) };
+    let path = format!("/snapshots/detail?volume_id={}", volume.id);
+    let all = match client.list(Service::Volume, &path, "snapshots").await {
+        Err(error) if matches!(error.status(), Some(403 | 404)) => return Ok(None),
+        all => all?,
+    };
+    let own = all.iter().filter(|snapshot| snapshot["volume_id"] == volume.id.as_str());
+    let ids: Vec<&str> = own.filter_map(|snapshot| snapshot["id"].as_str()).collect();
+    let ids = ids.join(" ");
+    let what = format!("Cinder does not delete {}, which has snapshots: {ids}", volume.part);
+    let remedy = format!("delete them with `openstack volume snapshot delete {ids}`");
+    Ok((!ids.is_empty()).then(|| Obstacle::new(ObstacleKind::Conflict, what, remedy)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -332,6 +349,33 @@ mod tests {
             body["description"] = json!(format!("{} replaces=former", body["description"].as_str().unwrap()));
         });
         assert_eq!(told(&snapshot), None);
+    }
+
+    #[test]
+    fn a_volume_with_snapshots_is_told_before_the_server_is_deleted() {
+        let snapshot = |id: &str, volume: &str| json!({ "id": id, "volume_id": volume });
+        let some =
+            json!({ "snapshots": [snapshot("a", "volume/m1"), snapshot("b", "other"), snapshot("c", "volume/m1")] });
+        for (status, body, told) in [
+            (200, some, Some("delete them with `openstack volume snapshot delete a c`")),
+            (200, json!({ "snapshots": [] }), None),
+            (403, json!({}), None),
+            (404, json!({}), None),
+        ] {
+            let former = applied(&cluster("")).ours;
+            let former: Vec<Found> =
+                former.into_iter().filter(|one| one.part == Part::new(Kind::Volume, "m1")).collect();
+            with_cloud(
+                move |request| {
+                    assert!(request.path.ends_with("/snapshots/detail?volume_id=volume/m1"), "{}", request.path);
+                    Some((status, body.clone()))
+                },
+                |client, _| async move {
+                    let obstacle = snapshots(&client, &former).await.unwrap();
+                    assert_eq!(obstacle.map(|one| one.remedy).as_deref(), told, "{status}");
+                },
+            );
+        }
     }
 
     #[test]
