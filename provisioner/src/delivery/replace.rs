@@ -92,23 +92,18 @@ impl Delivery<'_> {
         if moves {
             leader.equip(&config).await?;
         }
-        leader.lend_secrets(&bundle).await?;
         let command = match joins_alone {
             true => format!("worker add {name}"),
             // Its server is deleted, and its pods with it.
             false => format!("{role} replace {name} --force"),
         };
-        let ended = leader.nodeinit(&command).await;
-        // The other machines learn the new address.
+        let ended = leader.nodeinit_with(&bundle, &command).await;
+        // The other machines learn the new address. The first command has removed the bundle, and the new host key is only there.
         let told = match moves && ended.is_ok() {
-            true => {
-                // The first command has removed it, and the new host key is only there.
-                leader.lend_secrets(&bundle).await?;
-                others_failed(name, leader.nodeinit("up --lead").await)
-            }
+            true => others_failed(name, leader.nodeinit_with(&bundle, "up --lead").await),
             false => Ok(()),
         };
-        let taken_back = leader.take_back_secrets().await;
+        let taken_back = leader.take_back_secrets(self.patience.min(PATIENCE)).await;
         ended?;
         taken_back?;
         if !is_replaced(&told) {
