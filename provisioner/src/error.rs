@@ -102,6 +102,14 @@ pub enum Error {
         /// What became of the others.
         rest: &'static str,
     },
+    /// A machine is replaced, but nodeinit failed on other machines, which must learn its new address.
+    #[error("{machine} is replaced, but not all other machines know its new address: {what}")]
+    OthersFailed {
+        /// The machine that is replaced.
+        machine: String,
+        /// Why.
+        what: String,
+    },
     /// The command line asks for what cannot be.
     #[error("{0}")]
     Usage(String),
@@ -116,7 +124,7 @@ impl Error {
         Self::Deadline { thing: thing.to_string(), what: wait.what, seconds: wait.limit.as_secs(), last: wait.seen }
     }
 
-    /// Whether only other machines than the one in question failed.
+    /// Whether nodeinit on a machine ended with [`Exit::Partly`]: that machine is ready, and some of those that it leads failed.
     pub fn is_partly(&self) -> bool {
         matches!(self, Self::Machine { exit: Exit::Partly, .. })
     }
@@ -146,6 +154,10 @@ impl Error {
                 Some("repair each unhealthy machine as reported above, then run the same command again".to_owned())
             }
             Self::Partly { .. } => Some("run the same command again to resume".to_owned()),
+            Self::OthersFailed { .. } => Some(
+                "fix the cause, then run `provisioner apply`, which sends them the new address; the same command would replace the machine again"
+                    .to_owned(),
+            ),
             _ => None,
         }
     }
@@ -173,7 +185,7 @@ impl Error {
             Self::Api(error) if matches!(error.status(), Some(401 | 403)) => Exit::NoPermission,
             Self::Api(error) if error.may_heal() => Exit::TryAgain,
             Self::Deadline { .. } | Self::Busy { .. } => Exit::TryAgain,
-            Self::Partly { .. } | Self::Unhealthy { .. } => Exit::Partly,
+            Self::Partly { .. } | Self::Unhealthy { .. } | Self::OthersFailed { .. } => Exit::Partly,
             Self::Machine { exit, .. } | Self::HostKey { exit, .. } => *exit,
             Self::Usage(_) => Exit::Usage,
             Self::Defect(_) => Exit::Defect,

@@ -164,6 +164,16 @@ pub async fn end(client: &Client, ours: &[Found], name: &str) -> Result<(), Erro
     }
 }
 
+/// The machines whose replacement has not ended, although `up`, the resources of a complete `apply`, has their servers.
+pub fn completed<'f>(ours: &'f [Found], up: &[Found]) -> Vec<&'f str> {
+    let open = ours.iter().filter(|found| found.part.kind == Kind::Port && word(found, REPLACES).is_some());
+    let is_up = |name: &&str| {
+        let now = find(ours, Kind::Server, name).filter(|server| server.state() == "ACTIVE");
+        now.zip(find(up, Kind::Server, name)).is_some_and(|(now, up)| now.id == up.id)
+    };
+    open.map(|port| port.part.name.as_str()).filter(is_up).collect()
+}
+
 async fn write(client: &Client, port: &Found, state: &str) -> Result<(), Error> {
     let is_state = |word: &&str| word.starts_with(REPLACES) || word.starts_with(REPLACED) || *word == MOVES;
     let words = port.text("description").split(' ').filter(|word| !is_state(word));
@@ -282,6 +292,24 @@ mod tests {
         alter(&mut full, "server/m1", |body| body["flavor"] = json!({ "vcpus": 1, "ram": 4096 }));
         let rest = without(&full, &former(&full.ours, "m1"));
         assert_eq!(told(&rest), ["quota: 2 cores are needed, and 1 of 100 are free"]);
+    }
+
+    #[test]
+    fn a_complete_apply_ends_the_replacement_of_the_server_that_is_up() {
+        let up = snapshot("");
+        let told = |state: &str, change: fn(&mut Value)| {
+            let mut now = snapshot(state);
+            alter(&mut now, "server/m1", change);
+            completed(&now.ours, &up.ours).into_iter().map(str::to_owned).collect::<Vec<_>>()
+        };
+        for state in ["replaces=another", "replaces=server/m1 moves"] {
+            assert_eq!(told(state, |_| ()), ["m1"], "{state}");
+        }
+        assert_eq!(told("replaced=another", |_| ()), [""; 0]);
+        assert_eq!(told("replaces=another", |body| body["status"] = json!("SHUTOFF")), [""; 0]);
+        let mut later = snapshot("replaces=server/m1");
+        later.ours.iter_mut().filter(|one| one.part.to_string() == "server/m1").for_each(|one| one.id = "new".into());
+        assert_eq!(completed(&later.ours, &up.ours), [""; 0], "another run has created it since");
     }
 
     #[test]

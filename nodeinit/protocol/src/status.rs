@@ -18,6 +18,22 @@ pub struct Status {
     pub steps: Vec<StepStatus>,
     /// The nodes that it may read; none if the API does not answer.
     pub nodes: Vec<NodeStatus>,
+    /// Why this master cannot lead other machines before its upgrade or rollback has ended.
+    #[serde(rename = "unfinishedUpgrade")]
+    pub unfinished_upgrade: Option<Refusal>,
+    /// Why this master cannot lead other machines with its configuration.
+    #[serde(rename = "outdatedConfiguration")]
+    pub outdated_configuration: Option<Refusal>,
+}
+
+/// Why a master refuses to lead.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Refusal {
+    /// The reason.
+    pub what: String,
+    /// What to do about it.
+    pub hint: String,
 }
 
 /// One step.
@@ -139,6 +155,8 @@ mod tests {
                 step("node", StepState::Failed { error: "cannot ask".into(), causes: vec!["refused".into()] }),
             ],
             nodes: vec![NodeStatus { name: "m1".into(), status: Readiness::Ready, version: Some("v1.37.1".into()) }],
+            unfinished_upgrade: Some(Refusal { what: "an upgrade".into(), hint: "finish it".into() }),
+            outdated_configuration: None,
         };
         let member = MemberStatus { name: "m1".into(), voter: true, leader: false, complaint: None };
         let all = [Told::Status(status), Told::Member(member)];

@@ -35,14 +35,15 @@ pub(super) fn begin(cx: &Context, command: &str, accept_clock: bool) -> Result<(
     Ok(())
 }
 
-/// Runs the plan until it ends, or until Ctrl-C or SIGTERM. `done` is what the last line says of a run that changed something.
-pub(super) async fn run(cx: &Context, command: &str, plan: &Plan, done: &str) -> Exit {
+/// Runs the plan until it ends, or until Ctrl-C or SIGTERM. `done` is what the last line says of a run that changed something;
+/// `other` is the other machine that the command is about.
+pub(super) async fn run(cx: &Context, command: &str, plan: &Plan, done: &str, other: Option<&str>) -> Exit {
     let outcome = tokio::select! {
         outcome = runner::run(plan, cx) => outcome,
         never = agent::approve(cx) => match never {},
         name = stopped() => return interrupted(cx, command, name),
     };
-    tell(cx, command, outcome, done)
+    tell(cx, command, outcome, done, other)
 }
 
 /// Does the work under the lease, if there is one. If the lease ends first, starts again what the work has stopped.
@@ -78,7 +79,7 @@ fn interrupted(cx: &Context, command: &str, name: &str) -> Exit {
     error.exit
 }
 
-fn tell(cx: &Context, command: &str, outcome: Outcome, done: &str) -> Exit {
+fn tell(cx: &Context, command: &str, outcome: Outcome, done: &str, other: Option<&str>) -> Exit {
     if let Some((step, error)) = &outcome.failure {
         // The failure itself is reported below, even if the journal cannot be written.
         let _ = cx.journal.note(Record::Failed { step: step.clone(), error: error.to_string() });
@@ -91,6 +92,12 @@ fn tell(cx: &Context, command: &str, outcome: Outcome, done: &str) -> Exit {
         return error.exit;
     }
     let seconds = rounded(cx.report.elapsed());
+    if let Some(other) = other.filter(|_| !outcome.elsewhere.is_empty()) {
+        let text =
+            format!("{other} is not ready. Fix the errors above, then run `nodeinit {command}` again ({seconds:.2} s)");
+        cx.report.note(command, text);
+        return Exit::Failed;
+    }
     let name = &cx.node.name;
     let text = match outcome.changed.len() {
         _ if !outcome.elsewhere.is_empty() => {
@@ -118,5 +125,26 @@ fn summary(cx: &Context, outcome: &Outcome) -> Event {
         cpu_seconds: usage.as_ref().map_or(0.0, |u| seconds(u.user_time()) + seconds(u.system_time())),
         // The kernel reports KiB.
         peak_memory_bytes: usage.as_ref().map_or(0, |u| u.max_rss() as u64 * 1024),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::testing::context_of;
+
+    #[test]
+    fn a_command_about_one_machine_fails_with_it() {
+        let head = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\n";
+        let (_dir, cx) = context_of(&format!(
+            "{head}masters: [{{name: m1, address: 10.0.0.11}}, {{name: m2, address: 10.0.0.12}}]\n"
+        ));
+        let outcome = |failed: bool| {
+            let elsewhere = failed.then(|| ("host-m2".to_owned(), StepError::new("no login"))).into_iter().collect();
+            Outcome { bars: Vec::new(), changed: Vec::new(), failure: None, elsewhere }
+        };
+        assert_eq!(tell(&cx, "master replace m2", outcome(true), "", Some("m2")), Exit::Failed);
+        assert_eq!(tell(&cx, "master replace m2", outcome(false), "", Some("m2")), Exit::Done);
+        assert_eq!(tell(&cx, "up", outcome(true), "", None), Exit::Partly);
     }
 }

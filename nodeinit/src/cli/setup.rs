@@ -39,7 +39,17 @@ pub(super) enum Access {
 
 /// Refuses to change a machine during an upgrade, and settings that differ from this machine's first run and cannot change in place; records them in the first run.
 pub(super) fn refuse_changes(cx: &Context) -> Result<(), StepError> {
-    let (values, known) = (immutable::values(cx), cx.journal.state());
+    refuse_during_upgrade(cx)?;
+    let values = immutable::values(cx);
+    match cx.journal.state().fixed {
+        Some(before) => immutable::refuse_changes(&values, &before),
+        None => Ok(cx.journal.intend(vec![Record::Fixed { values }])?),
+    }
+}
+
+/// Refuses to change a machine whose upgrade or rollback has not ended.
+pub(super) fn refuse_during_upgrade(cx: &Context) -> Result<(), StepError> {
+    let known = cx.journal.state();
     if let Some(version) = known.upgrade {
         let parsed = |text: &str| text.parse::<KubernetesVersion>().ok();
         let former = known.fixed.as_ref().and_then(|fixed| parsed(fixed.get(KEY)?));
@@ -56,10 +66,7 @@ pub(super) fn refuse_changes(cx: &Context) -> Result<(), StepError> {
         };
         return Err(StepError::new(what).exit(Exit::Failed).hint(hint));
     }
-    match known.fixed {
-        Some(before) => immutable::refuse_changes(&values, &before),
-        None => Ok(cx.journal.intend(vec![Record::Fixed { values }])?),
-    }
+    Ok(())
 }
 
 /// Refuses settings other than the version that differ from this machine's first run and cannot change in place.

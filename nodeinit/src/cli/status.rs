@@ -18,12 +18,12 @@ use crate::{
     steps::{
         agent, cluster,
         etcd::{self, Permit, health::Health},
-        pki, worker_node,
+        lead, pki, worker_node,
     },
 };
 use clap::Args;
 use nodeinit_config::cluster::Role;
-use nodeinit_protocol::status::{NodeStatus, Readiness, StepState, StepStatus};
+use nodeinit_protocol::status::{NodeStatus, Readiness, Refusal, StepState, StepStatus};
 use nodeinit_screen::clear;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -74,6 +74,7 @@ async fn attempt(common: &Common, again: bool) -> Result<Exit, StepError> {
     let aside = etcd::aside::list(&cx)?;
     let agent = agent(&cx).await;
     let etcd = etcd_health(&cx).await;
+    let (unfinished, outdated) = refusals(&cx).await;
     if again && common.printing.output == Output::Text {
         clear();
     }
@@ -83,6 +84,7 @@ async fn attempt(common: &Common, again: bool) -> Result<Exit, StepError> {
                 "machine": cx.node.name, "role": cx.node.role.to_string(), "cluster": cx.cluster.name,
                 "done": done, "steps": steps, "nodes": nodes, "certificates": certificates, "load": load,
                 "etcdAside": aside, "etcd": etcd, "agent": agent,
+                "unfinishedUpgrade": unfinished, "outdatedConfiguration": outdated,
             });
             format!("{status}\n")
         }
@@ -115,6 +117,9 @@ async fn attempt(common: &Common, again: bool) -> Result<Exit, StepError> {
             if let Some((what, hint)) = etcd.as_ref().and_then(Health::problem) {
                 shown += &format!("\n  {what}\n  hint: {hint}\n");
             }
+            for Refusal { what, hint } in unfinished.iter().chain(&outdated) {
+                shown += &format!("\n  {what}\n  hint: {hint}\n");
+            }
             if !aside.is_empty() {
                 shown += "\n  etcd data moved aside (`nodeinit etcd aside remove NAME` deletes it)\n";
             }
@@ -134,6 +139,16 @@ async fn etcd_health(cx: &Context) -> Option<Health> {
         return None;
     }
     etcd::health::health(cx).await.ok().map(|(_, health)| health)
+}
+
+/// Returns why this master cannot lead other machines: its upgrade, and its configuration.
+async fn refusals(cx: &Context) -> (Option<Refusal>, Option<Refusal>) {
+    if !cx.node.role.is_master() {
+        return (None, None);
+    }
+    let refusal =
+        |error: StepError| Refusal { what: error.to_string(), hint: error.advice().unwrap_or_default().to_owned() };
+    (setup::refuse_during_upgrade(cx).err().map(refusal), lead::outdated(cx).await.map(refusal))
 }
 
 /// Returns the status of this master's agent; `null` if it is disabled, or systemd does not answer.
@@ -180,5 +195,21 @@ fn node(node: Node) -> NodeStatus {
         status: if node.is_ready() { Readiness::Ready } else { Readiness::NotReady },
         name: node.metadata.name,
         version: Some(node.status.node_info.kubelet_version).filter(|version| !version.is_empty()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{context::testing::context, engine::journal::Record};
+
+    #[tokio::test]
+    async fn a_master_whose_upgrade_has_not_ended_says_that_it_cannot_lead() {
+        let (_dir, cx) = context();
+        assert_eq!(refusals(&cx).await, (None, None));
+        cx.journal.intend(vec![Record::Upgrade { version: "v1.35.0".into() }]).unwrap();
+        let refusal = refusals(&cx).await.0.unwrap();
+        assert_eq!(refusal.what, "the upgrade of this machine to v1.35.0 has not ended");
+        assert!(refusal.hint.contains("`nodeinit upgrade apply v1.35.0`"), "{}", refusal.hint);
     }
 }

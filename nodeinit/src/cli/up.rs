@@ -327,15 +327,19 @@ async fn start(cx: &Context) -> Result<(), StepError> {
 async fn run(cx: &Context, command: &str, reach: &Reach, permit: Permit) -> Result<Exit, StepError> {
     sweep(cx)?;
     let steps = plan::for_role(cx, reach, permit)?;
-    let (name, role) = match reach {
-        Reach::Only { name, .. } => {
-            let role = cx.cluster.machines().find(|(machine, _)| machine.name == *name).map(|(_, role)| role);
+    let other = match reach {
+        Reach::Only { name, .. } => Some(name.as_str()),
+        Reach::Everywhere | Reach::Here => None,
+    };
+    let (name, role) = match other {
+        Some(name) => {
+            let role = cx.cluster.machines().find(|(machine, _)| machine.name == name).map(|(_, role)| role);
             (name, role.unwrap_or(Role::Worker))
         }
-        Reach::Everywhere | Reach::Here => (&cx.node.name, cx.node.role),
+        None => (cx.node.name.as_str(), cx.node.role),
     };
     let done = format!("{name} is ready: {role} of cluster {}", cx.cluster.name);
-    let exit = execute::run(cx, command, &steps, &done).await;
+    let exit = execute::run(cx, command, &steps, &done, other).await;
     if exit == Exit::Done {
         // They were sent for this run only. If they cannot be removed, a reboot does it: they are in memory.
         let _ = cx.files.remove_file(SENT_SECRETS);

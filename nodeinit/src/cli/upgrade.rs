@@ -478,7 +478,7 @@ async fn apply_one(change: &Change<'_>, own: &Own, version: KubernetesVersion, l
             ),
         },
     };
-    let exit = execute::run(&cx, &command, &plan, &done).await;
+    let exit = execute::run(&cx, &command, &plan, &done, None).await;
     if exit == Exit::Done {
         load::keep_for_boot(&cx, &change.options.common.source).await.map_err(start)?;
     } else {
@@ -507,7 +507,7 @@ async fn staged(args: &Stage, part: &str, plan: impl Fn(&Cluster, Role, Check) -
     let command = format!("upgrade {part} {}", args.version);
     execute::begin(&cx, &command, false).map_err(start)?;
     let done = format!("{} is prepared for Kubernetes {}", cx.node.name, args.version);
-    let exit = execute::run(&cx, &command, &plan, &done).await;
+    let exit = execute::run(&cx, &command, &plan, &done, None).await;
     if exit != Exit::Done {
         replace::start_again(&cx, &command).await;
     }

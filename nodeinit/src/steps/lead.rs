@@ -181,6 +181,21 @@ async fn settle(cx: &Context, peers: &Peers, insist: bool) -> Result<Newest, Ste
     Ok(newest)
 }
 
+/// Returns why [`take`] would refuse the configuration of this machine. `None`, too, if that is unknown.
+pub async fn outdated(cx: &Context) -> Option<StepError> {
+    if cx.cluster.masters.len() < 2 || !has_data(cx) {
+        return None;
+    }
+    let view = Peers::of_all(cx).ok()?.look().await.ok()?;
+    let text = view.asked.stored(CONFIGURATION_KEY).await.ok()?.value?;
+    refused(cx, &serde_json::from_str(&text).ok()?)
+}
+
+/// Returns why this machine's configuration cannot become the newest after the `agreed` one.
+fn refused(cx: &Context, agreed: &Newest) -> Option<StepError> {
+    newest(&cx.node.name, &digest(&cx.loaded), &cx.journal.state(), Some(agreed), false).err()
+}
+
 /// Seconds since 1970.
 fn now(cx: &Context) -> i64 {
     let now = cx.clock.now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -360,6 +375,18 @@ mod tests {
         assert_eq!(decide(agreed(4, "b")).unwrap(), 5);
         assert!(decide(agreed(4, "x")).is_err(), "another master was faster");
         assert!(decide(agreed(5, "b")).is_err(), "another master has led since");
+    }
+
+    #[test]
+    fn a_machine_with_an_older_configuration_says_so_before_it_leads() {
+        let (_dir, cx) = context();
+        let own = digest(&cx.loaded);
+        cx.journal.intend(vec![Record::Led(led(3, &own))]).unwrap();
+        let told = |generation, sha256| refused(&cx, &agreed(generation, sha256)).map(|error| error.to_string());
+        assert_eq!(told(3, own.as_str()), None);
+        assert_eq!(told(4, "b").as_deref(), Some("the configuration of this machine is older than that of m1"));
+        cx.journal.intend(vec![Record::Settles { generation: 4, sha256: "b".into() }]).unwrap();
+        assert_eq!(told(4, "b"), None, "a killed run has written it");
     }
 
     /// The images of an upgrade arrive before the configuration does.

@@ -5,7 +5,7 @@ use crate::{
     apply::Apply,
     delivery::{Delivery, open_program},
     error::Error,
-    lock, permit, report,
+    lock, permit, replace, report,
     resources::{
         Found, Kind, Part, Snapshot, observe,
         plan::{Action, Item, Plan},
@@ -104,7 +104,11 @@ pub(super) async fn create(session: &Session, work: &Work<'_>) -> Result<Exit, E
     }
     let (unhealthy, is_closed) = unhealthy(&session.loaded.cluster, &found, alone);
     if !operator.resources_only && !is_closed {
-        session.output.live(delivery(session, operator, &secrets, found, begun).run(work.only)).await?;
+        let delivery = delivery(session, operator, &secrets, found, begun);
+        session.output.live(delivery.run(work.only)).await?;
+        if work.only.is_none() {
+            end_replacements(session, &delivery.found).await?;
+        }
     }
     session.output.tell_timeline();
     if unhealthy.is_empty() {
@@ -166,6 +170,23 @@ async fn locked(
     // Where the machines are left to the operator, nobody here knows what became of their etcd.
     let permits = !work.operator.resources_only && work.only.is_none();
     if permits { apply.permitting().run().await } else { apply.run().await }
+}
+
+/// Ends the interrupted replacements of machines that a complete run brought up: `replace` would take their servers for those that
+/// it created itself.
+async fn end_replacements(session: &Session, up: &[Found]) -> Result<(), Error> {
+    let is_listed = |name: &&str| userdata::role(&session.loaded.cluster, name).is_some();
+    if replace::completed(up, up).iter().any(is_listed) {
+        let end = async {
+            let ours = session.ours().await?;
+            for name in replace::completed(&ours, up).into_iter().filter(is_listed) {
+                replace::end(&session.client, &ours, name).await?;
+            }
+            Ok(())
+        };
+        session.lock(false).await?.hold(end).await?;
+    }
+    Ok(())
 }
 
 /// Reports a plan with conflicts, which is not applied.

@@ -10,10 +10,11 @@ use super::{
 use crate::{
     apply::Apply,
     balancer,
-    delivery::open_program,
+    delivery::{is_replaced, open_program},
     destroy,
     error::Error,
-    openstack::Service,
+    machine,
+    openstack::{Client, Service},
     permit, replace, report,
     resources::{
         Found, Kind, Part, Snapshot,
@@ -30,7 +31,11 @@ use clap::Args;
 use nodeinit_config::{Cluster, cluster::Role};
 use nodeinit_protocol::Exit;
 use serde_json::json;
-use std::{path::PathBuf, time::Instant};
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+use tokio::time::timeout;
 
 #[derive(Args)]
 pub(super) struct Replace {
@@ -76,6 +81,8 @@ pub(super) async fn run(args: &Replace, role: Role, verbosity: Verbosity) -> Res
     let mut plan = work.plan(&snapshot);
     let delivery = delivery(session, &work.operator, secrets, snapshot.ours.clone(), work.begun);
     plan.obstacles.extend(work.refused_address(&plan, &snapshot).await?);
+    plan.obstacles.extend(work.closed_console(&snapshot.ours).await);
+    plan.obstacles.extend(snapshots(&session.client, &replace::former(&snapshot.ours, name)).await?);
     plan.obstacles.extend(session.output.live(delivery.obstacle_to_replacement(name)).await);
     is_possible(&plan, session)?;
     report::plan(&plan, &session.output);
@@ -138,14 +145,7 @@ impl Work<'_> {
         let uses = replace::foreign_uses(&snapshot.ours, name).into_iter();
         plan.obstacles
             .extend(uses.map(|what| conflict(what, "detach it from that server; the provisioner does not delete it")));
-        let cluster = &session.loaded.cluster;
-        let machine = cluster.masters.iter().chain(&cluster.workers).find(|machine| machine.name == name);
-        let configured = machine.is_some_and(|machine| !machine.host_keys.is_empty());
-        if configured || !self.secrets.host_keys(name).is_empty() {
-            let place = if configured { "the configuration" } else { "the secrets bundle" };
-            let what = format!("{place} contains `hostKeys` of {name}, but the new server generates other host keys");
-            plan.obstacles.push(conflict(what, "remove them: the console shows the new ones"));
-        }
+        plan.obstacles.extend(pinned(&session.loaded.cluster, self.secrets, &snapshot.ours, name));
         plan
     }
 
@@ -194,6 +194,17 @@ impl Work<'_> {
         }
     }
 
+    /// Why no console would show the new server's host key; a worker that joins on its own needs none.
+    async fn closed_console(&self, ours: &[Found]) -> Option<Obstacle> {
+        let former = replace::former(ours, self.name);
+        let server = former.iter().find(|found| found.part.kind == Kind::Server && !self.joins_alone())?;
+        closed_console(&self.session.client, server).await
+    }
+
+    fn joins_alone(&self) -> bool {
+        self.role == Role::Worker && userdata::workers_self_join(&self.session.loaded)
+    }
+
     /// What `apply` would do, for this machine alone; without its load balancer member, which comes last.
     fn rest(&self, snapshot: &Snapshot) -> Plan {
         let mut plan = self.session.compare(snapshot);
@@ -238,8 +249,7 @@ impl Work<'_> {
         destroy::delete_all(client, marker, cloud, &session.output, &former).await?;
         snapshot.ours = observe::ours(client, marker, cloud).await?;
         let server = Part::new(Kind::Server, name);
-        if self.role == Role::Worker && userdata::workers_self_join(&session.loaded) && snapshot.find(&server).is_none()
-        {
+        if self.joins_alone() && snapshot.find(&server).is_none() {
             self.delivery(snapshot.ours.clone()).remove_former_worker(name).await?;
         }
         let plan = self.rest(&snapshot);
@@ -257,8 +267,7 @@ impl Work<'_> {
         }
         let ours = found.clone();
         let replaced = self.delivery(found).replace(name, self.role).await;
-        // Where only other machines failed, this one is complete; the next `apply` tells them its address.
-        if replaced.as_ref().err().is_none_or(Error::is_partly) {
+        if is_replaced(&replaced) {
             replace::end(client, &ours, name).await?;
         }
         replaced
@@ -266,5 +275,133 @@ impl Work<'_> {
 
     fn delivery(&self, found: Vec<Found>) -> crate::delivery::Delivery<'_> {
         delivery(self.session, &self.operator, self.secrets, found, self.begun)
+    }
+}
+
+/// Why the machine's host keys must not be written down yet: they are those of the server that is deleted.
+fn pinned(cluster: &Cluster, secrets: &Secrets, ours: &[Found], name: &str) -> Option<Obstacle> {
+    if replace::successor(ours, name).is_some() {
+        return None;
+    }
+    let machine = cluster.masters.iter().chain(&cluster.workers).find(|machine| machine.name == name);
+    let configured = machine.is_some_and(|machine| !machine.host_keys.is_empty());
+    let place = match configured {
+        true => "the configuration",
+        false if secrets.host_keys(name).is_empty() => return None,
+        false => "the secrets bundle",
+    };
+    let what = format!("{place} contains `hostKeys` of {name}, but the new server generates other host keys");
+    Some(Obstacle::new(
+        ObstacleKind::Conflict,
+        what,
+        "remove them: the provisioner reads the new ones from the console, or asks for them",
+    ))
+}
+
+/// How long the console of a server may take, whose hypervisor may be dead.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Why the cloud shows no console, as far as that of the former server tells. Of one that is not ACTIVE, Nova may only have lost it.
+async fn closed_console(client: &Client, server: &Found) -> Option<Obstacle> {
+    let error = timeout(PATIENCE, machine::console(client, server)).await.ok()?.err()?;
+    let Error::Api(answer) = &error else { return None };
+    let is_closed = match answer.status() {
+        Some(403 | 501) => true,
+        Some(404) => server.state() == "ACTIVE",
+        _ => false,
+    };
+    let name = &server.part.name;
+    let what = format!("no console would show the host key of the new server: {error}");
+    let remedy = format!(
+        "have the console enabled; or run `openstack server delete {}`, then the same command, which creates the new server and ends; \
+         then write the new host key under `hostKeys` of {name}, and run the command again",
+        server.id
+    );
+    is_closed.then(|| Obstacle::new(ObstacleKind::Conflict, what, remedy))
+}
+
+/// Why Cinder would not delete the former volume: it keeps one that has snapshots. Who may not list them may still delete the volume.
+async fn snapshots(client: &Client, former: &[Found]) -> Result<Option<Obstacle>, Error> {
+    let Some(volume) = former.iter().find(|found| found.part.kind == Kind::Volume) else { return Ok(None) };
+    let path = format!("/snapshots/detail?volume_id={}", volume.id);
+    let all = match client.list(Service::Volume, &path, "snapshots").await {
+        Err(error) if matches!(error.status(), Some(403 | 404)) => return Ok(None),
+        all => all?,
+    };
+    let own = all.iter().filter(|snapshot| snapshot["volume_id"] == volume.id.as_str());
+    let ids: Vec<&str> = own.filter_map(|snapshot| snapshot["id"].as_str()).collect();
+    let ids = ids.join(" ");
+    let what = format!("Cinder does not delete {}, which has snapshots: {ids}", volume.part);
+    let remedy = format!("delete them with `openstack volume snapshot delete {ids}`");
+    Ok((!ids.is_empty()).then(|| Obstacle::new(ObstacleKind::Conflict, what, remedy)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{alter, applied, cluster, listener::with_cloud};
+
+    #[test]
+    fn host_keys_may_be_written_down_when_the_former_server_is_gone() {
+        let mut cluster = cluster("");
+        cluster.masters[0].host_keys = vec!["ssh-ed25519 AAAA".to_owned()];
+        let secrets = crate::secrets::tests::example();
+        let mut snapshot = applied(&cluster);
+        let told = |snapshot: &Snapshot| pinned(&cluster, &secrets, &snapshot.ours, "m1").map(|one| one.what);
+        assert!(told(&snapshot).is_some_and(|what| what.starts_with("the configuration contains")));
+        alter(&mut snapshot, "port/m1", |body| {
+            body["description"] = json!(format!("{} replaces=former", body["description"].as_str().unwrap()));
+        });
+        assert_eq!(told(&snapshot), None);
+    }
+
+    #[test]
+    fn a_volume_with_snapshots_is_told_before_the_server_is_deleted() {
+        let snapshot = |id: &str, volume: &str| json!({ "id": id, "volume_id": volume });
+        let some =
+            json!({ "snapshots": [snapshot("a", "volume/m1"), snapshot("b", "other"), snapshot("c", "volume/m1")] });
+        for (status, body, told) in [
+            (200, some, Some("delete them with `openstack volume snapshot delete a c`")),
+            (200, json!({ "snapshots": [] }), None),
+            (403, json!({}), None),
+            (404, json!({}), None),
+        ] {
+            let former = applied(&cluster("")).ours;
+            let former: Vec<Found> =
+                former.into_iter().filter(|one| one.part == Part::new(Kind::Volume, "m1")).collect();
+            with_cloud(
+                move |request| {
+                    assert!(request.path.ends_with("/snapshots/detail?volume_id=volume/m1"), "{}", request.path);
+                    Some((status, body.clone()))
+                },
+                |client, _| async move {
+                    let obstacle = snapshots(&client, &former).await.unwrap();
+                    assert_eq!(obstacle.map(|one| one.remedy).as_deref(), told, "{status}");
+                },
+            );
+        }
+    }
+
+    #[test]
+    fn a_console_that_the_cloud_does_not_show_is_told_before_the_server_is_deleted() {
+        for (status, state, is_told) in [
+            (403, "ACTIVE", true),
+            (404, "ACTIVE", true),
+            (501, "SHUTOFF", true),
+            (404, "SHUTOFF", false),
+            (409, "SHUTOFF", false),
+            (200, "ACTIVE", false),
+        ] {
+            let body = json!({ "id": "former", "status": state });
+            let server = Found::new(Part::new(Kind::Server, "m1"), body).unwrap();
+            with_cloud(
+                |_| Some((status, json!({ "output": "" }))),
+                |client, _| async move {
+                    let told = closed_console(&client, &server).await;
+                    assert_eq!(told.is_some(), is_told, "{status} {state}");
+                    assert!(told.is_none_or(|one| one.remedy.contains("`openstack server delete former`")));
+                },
+            );
+        }
     }
 }

@@ -135,15 +135,24 @@ impl<'a> Master<'a> {
         self.place(&[wanted(SECRETS, 0o600, bundle.expose())]).await
     }
 
-    /// Lends the secrets bundle for one command, in memory: it contains the host keys of the machines as they are now.
-    pub(super) async fn lend_secrets(&self, bundle: &Secret<String>) -> Result<(), Error> {
+    /// Runs a command of nodeinit there with the secrets bundle, which is lent in memory: it contains the host keys of the
+    /// machines as they are now. [`Self::take_back_secrets`] must follow, whatever the result.
+    pub(super) async fn nodeinit_with(&mut self, bundle: &Secret<String>, command: &str) -> Result<(), Error> {
         let file = RemoteFile { path: SENT_SECRETS, mode: 0o600, directory: Some(0o700) };
-        self.place(&[Wanted::new(file, bundle.expose().as_bytes().to_vec().into())]).await
+        self.place(&[Wanted::new(file, bundle.expose().as_bytes().to_vec().into())]).await?;
+        self.nodeinit(command).await
     }
 
-    /// Removes what was lent.
-    pub(super) async fn take_back_secrets(&self) -> Result<(), Error> {
-        self.must(&format!("rm -f {SENT_SECRETS}")).await.map(drop)
+    /// Removes what was lent; over another connection, which may take `limit`, if this one is broken.
+    pub(super) async fn take_back_secrets(&mut self, limit: Duration) -> Result<(), Error> {
+        let command = format!("rm -f {SENT_SECRETS}");
+        match self.session.output(&command, COMMAND).await {
+            Err(SshError::Broken { .. }) => {
+                self.session = connect(&self.way, limit).await?;
+                self.must(&command).await.map(drop)
+            }
+            other => other.map(drop).map_err(|e| self.failed(&e)),
+        }
     }
 
     async fn place(&self, files: &[Wanted<'_>]) -> Result<(), Error> {

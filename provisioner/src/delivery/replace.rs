@@ -15,6 +15,7 @@ use crate::{
     userdata::{self, Inputs},
 };
 use nodeinit_config::cluster::{Machine, Role};
+use nodeinit_protocol::status::Refusal;
 use std::{
     collections::{BTreeMap, BTreeSet},
     time::Duration,
@@ -65,7 +66,7 @@ impl Delivery<'_> {
     /// Brings the new machine into the place of the former one, on another master that leads.
     ///
     /// # Errors
-    /// If no master leads, or if it refuses.
+    /// If no master leads, or if it refuses. [`Error::OthersFailed`]: the machine is replaced all the same.
     pub async fn replace(&self, name: &str, role: Role) -> Result<(), Error> {
         let cluster = &self.loaded.cluster;
         let self_join = userdata::workers_self_join(self.loaded);
@@ -87,31 +88,25 @@ impl Delivery<'_> {
         let bundle = self.secrets.for_first_master(&tokens, &inside);
         let config = userdata::master_config(self.loaded, &inputs)
             .map_err(|e| Error::Configuration { what: e.to_string(), remedy: e.remedy().to_owned() })?;
-        let moves = self.found.iter().any(|found| found.part == Part::new(Kind::Port, name) && replace::moves(found));
+        let moves = self.moves(name);
         if moves {
             leader.equip(&config).await?;
         }
-        leader.lend_secrets(&bundle).await?;
         let command = match joins_alone {
             true => format!("worker add {name}"),
             // Its server is deleted, and its pods with it.
             false => format!("{role} replace {name} --force"),
         };
-        let ended = leader.nodeinit(&command).await;
-        // The other machines learn the new address.
+        let ended = leader.nodeinit_with(&bundle, &command).await;
+        // The other machines learn the new address. The first command has removed the bundle, and the new host key is only there.
         let told = match moves && ended.is_ok() {
-            true => {
-                // The first command has removed it, and the new host key is only there.
-                leader.lend_secrets(&bundle).await?;
-                leader.nodeinit("up --lead").await
-            }
+            true => others_failed(name, leader.nodeinit_with(&bundle, "up --lead").await),
             false => Ok(()),
         };
-        let taken_back = leader.take_back_secrets().await;
+        let taken_back = leader.take_back_secrets(self.patience.min(PATIENCE)).await;
         ended?;
         taken_back?;
-        // Where other machines failed, this one is finished all the same.
-        if told.as_ref().is_err_and(|error| !error.is_partly()) {
+        if !is_replaced(&told) {
             return told;
         }
         if joins_alone {
@@ -129,6 +124,15 @@ impl Delivery<'_> {
         }
         self.write_kubeconfig(&leader.admin().await?, &inputs)?;
         told
+    }
+
+    /// Whether the machine gets another address, or got one that the other machines do not all know yet.
+    fn moves(&self, name: &str) -> bool {
+        let cluster = &self.loaded.cluster;
+        let machine = cluster.masters.iter().chain(&cluster.workers).find(|machine| machine.name == name);
+        let address = machine.and_then(|machine| machine.address);
+        let port = self.found.iter().find(|found| found.part == Part::new(Kind::Port, name));
+        port.is_some_and(|port| replace::moves(port) || address.is_some_and(|address| !port.has_address(address)))
     }
 
     fn masters_but(&self, name: &str) -> Vec<&Machine> {
@@ -150,19 +154,14 @@ impl Delivery<'_> {
         inputs: &Inputs,
         host_keys: &mut HostKeys,
     ) -> Result<(Master<'_>, State), Error> {
-        let mut reasons = Vec::new();
+        let mut refusals = Vec::new();
         for master in self.masters_but(name) {
-            match self.lead(master, inputs, host_keys).await {
+            match self.lead(master, inputs, host_keys, self.moves(name)).await {
                 Ok(leader) => return Ok(leader),
-                Err(why) => reasons.push(format!("{}: {why}", master.name)),
+                Err(why) => refusals.push((master.name.as_str(), why)),
             }
         }
-        Err(Error::Refused {
-            what: format!("no other master can lead the replacement of {name}: {}", reasons.join("; ")),
-            remedy: "repair another master first, and make sure that you reach it over SSH: with `openstack.floatingIPs: first-master`, \
-                     only the first master has a floating IP; set it to `masters`, or use a bastion"
-                .to_owned(),
-        })
+        Err(no_leader(name, &refusals))
     }
 
     async fn lead(
@@ -170,20 +169,91 @@ impl Delivery<'_> {
         master: &Machine,
         inputs: &Inputs,
         host_keys: &mut HostKeys,
-    ) -> Result<(Master<'_>, State), String> {
+        is_sent: bool,
+    ) -> Result<(Master<'_>, State), Refusal> {
+        let refusal = |what: String| Refusal { what, hint: String::new() };
         let server = Part::new(Kind::Server, &master.name);
         match self.found.iter().find(|found| found.part == server) {
-            None => return Err("it has no server".to_owned()),
-            Some(server) if server.state() != "ACTIVE" => return Err(format!("its server is {}", server.state())),
+            None => return Err(refusal("it has no server".to_owned())),
+            Some(server) if server.state() != "ACTIVE" => {
+                return Err(refusal(format!("its server is {}", server.state())));
+            }
             Some(_) => {}
         }
         let limit = self.patience.min(PATIENCE);
-        let leader = self.reach(master, inputs, host_keys, limit).await.map_err(|error| error.to_string())?;
-        let state = leader.state().await.map_err(|error| error.to_string())?;
-        match (state.nodes.is_empty(), state.members.is_empty()) {
-            (true, _) => Err("its API server does not answer".to_owned()),
-            (_, true) => Err("its etcd has no quorum".to_owned()),
-            _ => Ok((leader, state)),
+        let leader = self.reach(master, inputs, host_keys, limit).await.map_err(|error| refusal(error.to_string()))?;
+        let state = leader.state().await.map_err(|error| refusal(error.to_string()))?;
+        match state.obstacle_to_leading(is_sent) {
+            Some(why) => Err(why),
+            None => Ok((leader, state)),
         }
+    }
+}
+
+/// Why none of these masters leads the replacement of `name`. What a master itself advises is easier than the repair of another one.
+fn no_leader(name: &str, refusals: &[(&str, Refusal)]) -> Error {
+    let reasons: Vec<String> = refusals.iter().map(|(master, why)| format!("{master}: {}", why.what)).collect();
+    let advice = refusals.iter().find(|(_, why)| !why.hint.is_empty());
+    let repair = "repair another master first, and make sure that you reach it over SSH: with `openstack.floatingIPs: first-master`, \
+                  only the first master has a floating IP; set it to `masters`, or use a bastion";
+    Error::Refused {
+        what: format!("no other master can lead the replacement of {name}: {}", reasons.join("; ")),
+        remedy: advice.map_or_else(|| repair.to_owned(), |(master, why)| format!("on {master}: {}", why.hint)),
+    }
+}
+
+/// What the end of `up --lead` for the other machines says about the machine `name`, which was replaced before.
+fn others_failed(name: &str, told: Result<(), Error>) -> Result<(), Error> {
+    told.map_err(|error| match error.is_partly() {
+        true => Error::OthersFailed { machine: name.to_owned(), what: error.to_string() },
+        false => error,
+    })
+}
+
+/// Whether the machine is replaced. `nodeinit master replace` ends with [`Exit::Partly`], too, if the new machine itself failed.
+///
+/// [`Exit::Partly`]: nodeinit_protocol::Exit::Partly
+#[must_use]
+pub fn is_replaced(ended: &Result<(), Error>) -> bool {
+    matches!(ended, Ok(()) | Err(Error::OthersFailed { .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nodeinit_protocol::Exit;
+
+    #[test]
+    fn a_master_whose_upgrade_has_not_ended_is_named_with_the_command_that_ends_it() {
+        let refusal = |what: &str, hint: &str| Refusal { what: what.into(), hint: hint.into() };
+        let error = no_leader(
+            "m1",
+            &[
+                ("m2", refusal("its server is SHUTOFF", "")),
+                (
+                    "m3",
+                    refusal(
+                        "the upgrade of this machine to v1.37.1 has not ended",
+                        "run `nodeinit upgrade apply v1.37.1`",
+                    ),
+                ),
+            ],
+        );
+        let what = "no other master can lead the replacement of m1: m2: its server is SHUTOFF; \
+                    m3: the upgrade of this machine to v1.37.1 has not ended";
+        assert_eq!(error.to_string(), what);
+        assert_eq!(error.hint().as_deref(), Some("on m3: run `nodeinit upgrade apply v1.37.1`"));
+        let error = no_leader("m1", &[("m2", refusal("its server is SHUTOFF", ""))]);
+        assert!(error.hint().is_some_and(|hint| hint.starts_with("repair another master first")));
+    }
+
+    #[test]
+    fn only_the_failure_of_other_machines_ends_a_replacement() {
+        let failed = |exit| Err(Error::Machine { what: "host-m1".into(), exit });
+        assert!(!is_replaced(&failed(Exit::Partly)), "the new machine failed on the leader");
+        let others = others_failed("m1", failed(Exit::Partly));
+        assert!(is_replaced(&others) && is_replaced(&Ok(())), "{others:?}");
+        assert!(others.unwrap_err().hint().is_some_and(|hint| hint.contains("`provisioner apply`")));
+        assert!(!is_replaced(&others_failed("m1", failed(Exit::TryAgain))));
     }
 }

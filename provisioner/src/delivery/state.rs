@@ -2,7 +2,7 @@
 
 use nodeinit_config::Secret;
 use nodeinit_protocol::{
-    status::{NodeStatus, StepState, Told},
+    status::{NodeStatus, Refusal, StepState, Told},
     token::TokenStatus,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +18,10 @@ pub struct State {
     pub complaints: BTreeMap<String, String>,
     /// The first master's steps that are not done.
     pub pending: Vec<String>,
+    /// Why the master that told this refuses to lead before its upgrade has ended.
+    pub unfinished_upgrade: Option<Refusal>,
+    /// Why it refuses to lead with its configuration.
+    pub outdated_configuration: Option<Refusal>,
 }
 
 impl State {
@@ -37,6 +41,8 @@ impl State {
                     state.members.insert(member.name, word.to_owned());
                 }
                 Told::Status(status) => {
+                    state.unfinished_upgrade = status.unfinished_upgrade;
+                    state.outdated_configuration = status.outdated_configuration;
                     let node = |node: NodeStatus| (node.name, node.status.as_str().to_owned());
                     state.nodes.extend(status.nodes.into_iter().map(node));
                     let pending = status.steps.into_iter().filter(|step| step.state != StepState::Done);
@@ -51,6 +57,18 @@ impl State {
     #[must_use]
     pub fn ready(&self) -> BTreeSet<String> {
         self.nodes.iter().filter(|(_, status)| *status == "Ready").map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Why the master that told this cannot lead, and what to do about it, where it knows that. `is_sent`: it gets the operator's
+    /// configuration before it leads.
+    #[must_use]
+    pub fn obstacle_to_leading(&self, is_sent: bool) -> Option<Refusal> {
+        let refusal = |what: &str| Some(Refusal { what: what.to_owned(), hint: String::new() });
+        match (self.nodes.is_empty(), self.members.is_empty()) {
+            (true, _) => refusal("its API server does not answer"),
+            (_, true) => refusal("its etcd has no quorum"),
+            _ => self.unfinished_upgrade.clone().or(self.outdated_configuration.clone().filter(|_| !is_sent)),
+        }
     }
 
     /// Why etcd would have no quorum while this machine is gone, if so: its member counts until it is removed.
@@ -115,6 +133,24 @@ mod tests {
         assert_eq!(state.nodes["w1"], "NotReady");
         assert_eq!((state.members["m1"].as_str(), state.members["m2"].as_str()), ("leader", "learner"));
         assert_eq!(state.pending, ["coredns"]);
+    }
+
+    #[test]
+    fn a_master_leads_neither_during_its_upgrade_nor_with_an_older_configuration() {
+        let told = |status: &str| {
+            let other = r#"{"name":"m1","voter":true}"#;
+            let state = State::read(&format!("{status}\n{other}\n"));
+            [false, true].map(|is_sent| state.obstacle_to_leading(is_sent).map(|refusal| (refusal.what, refusal.hint)))
+        };
+        let nodes = r#""nodes":[{"name":"m1","status":"Ready"}]"#;
+        assert_eq!(told(&format!("{{{nodes},\"unfinishedUpgrade\":null}}")), [None, None]);
+        assert_eq!(told(&format!("{{{nodes}}}")), [None, None], "an earlier version of nodeinit");
+        let (what, hint) = ("the upgrade has not ended", "`nodeinit upgrade apply v1.37.1`");
+        let refusing = |key: &str| told(&format!(r#"{{{nodes},"{key}":{{"what":"{what}","hint":"{hint}"}}}}"#));
+        let refusal = Some((what.to_owned(), hint.to_owned()));
+        assert_eq!(refusing("unfinishedUpgrade"), [refusal.clone(), refusal.clone()]);
+        assert_eq!(refusing("outdatedConfiguration"), [refusal, None]);
+        assert!(told("{}")[0].as_ref().is_some_and(|(what, _)| what == "its API server does not answer"));
     }
 
     #[test]

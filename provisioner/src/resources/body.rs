@@ -8,6 +8,7 @@ use super::{
     part::{ATTACHED, NEVER},
     plan::Place,
     rules,
+    snapshot::address_in,
 };
 use crate::openstack::Service;
 use nodeinit_config::{OpenStack, cluster::API_PORT};
@@ -246,11 +247,17 @@ impl Context<'_> {
                     all.extend(pairs.filter(|pair| !wanted.contains(&pair["ip_address"])).cloned());
                 }
                 let mut body = json!({ "admin_state_up": true });
-                let lacking = |found: &&Found| address.is_some_and(|new| !found.has_address(new));
-                if let Some(found) = found.filter(lacking) {
-                    let others = found.body["fixed_ips"].as_array().into_iter().flatten().skip(1).cloned();
-                    let new = json!({ "subnet_id": self.subnet(network)?, "ip_address": address });
-                    body["fixed_ips"] = others.chain([new]).collect();
+                let new = address.zip(found).filter(|(new, found)| !found.has_address(*new));
+                if let Some((new, found)) = new {
+                    let mut all = found.body["fixed_ips"].as_array().cloned().unwrap_or_default();
+                    // The network may have two subnets, whose addresses of the other family stay.
+                    let former =
+                        all.iter().position(|one| address_in(one).is_some_and(|own| own.is_ipv4() == new.is_ipv4()));
+                    if let Some(former) = former {
+                        all.remove(former);
+                    }
+                    all.push(json!({ "subnet_id": self.subnet(network)?, "ip_address": new }));
+                    body["fixed_ips"] = json!(all);
                 }
                 if forwards {
                     // Neutron takes no group and no pair there.
@@ -320,6 +327,33 @@ mod tests {
         };
         let body = context.create(&want, None).unwrap();
         assert_eq!((body.get("security_groups"), body.get("allowed_address_pairs")), (None, None), "{body}");
+    }
+
+    #[test]
+    fn another_address_replaces_the_one_of_its_family() {
+        let cluster = cluster("");
+        let cloud = crate::testing::cloud(&cluster);
+        let want = desired::of(&cluster, &cloud).into_iter().find(|want| want.part.to_string() == "port/m1").unwrap();
+        let context = Context {
+            name: "demo",
+            marker: &Marker::new(crate::testing::ID, "demo"),
+            cloud: &cloud,
+            facts: &crate::testing::facts(),
+            place: &Place { network: Some("n".into()), subnet: Some("v4".into()), ..Place::default() },
+            made: &|part| Found::new(part.clone(), json!({ "id": "x" })).map(Rc::new),
+        };
+        let entry = |subnet: &str, address: &str| json!({ "subnet_id": subnet, "ip_address": address });
+        let (own, six, second) = (entry("v4", "10.0.9.9"), entry("v6", "fd00::9"), entry("v4", "10.0.9.10"));
+        let new = entry("v4", &cluster.masters[0].address.unwrap().to_string());
+        for (before, after) in [
+            (json!([own, six]), json!([six, new])),
+            (json!([six, own]), json!([six, new])),
+            (json!([six, own, second]), json!([six, second, new])),
+            (json!([six]), json!([six, new])),
+        ] {
+            let found = Found::new(want.part.clone(), json!({ "id": "p", "fixed_ips": before })).unwrap();
+            assert_eq!(context.update(&want, Some(&found)).unwrap()["fixed_ips"], after, "{before}");
+        }
     }
 
     #[test]

@@ -39,7 +39,7 @@ impl Found {
     /// The addresses of a port: those that a server or somebody else gave it, too.
     pub fn fixed_addresses(&self) -> impl Iterator<Item = IpAddr> {
         let all = self.body["fixed_ips"].as_array().into_iter().flatten();
-        all.filter_map(|one| one["ip_address"].as_str()?.parse().ok())
+        all.filter_map(address_in)
     }
 
     /// Whether it is a port with this address.
@@ -47,16 +47,21 @@ impl Found {
         self.fixed_addresses().any(|own| own == address)
     }
 
-    /// The address by which it is reached, where it has one.
+    /// The address by which it is reached, where it has one: of a port with addresses of both families, the first of IPv4.
     pub fn address(&self) -> Option<IpAddr> {
         let text = match self.part.kind {
             Kind::Balancer => self.text("vip_address"),
             Kind::FloatingIp => self.text("floating_ip_address"),
             Kind::Member => self.text("address"),
-            _ => self.body["fixed_ips"][0]["ip_address"].as_str().unwrap_or_default(),
+            _ => return self.fixed_addresses().min_by_key(IpAddr::is_ipv6),
         };
         text.parse().ok()
     }
+}
+
+/// The address of an entry of a port's `fixed_ips`.
+pub(super) fn address_in(fixed: &Value) -> Option<IpAddr> {
+    fixed["ip_address"].as_str()?.parse().ok()
 }
 
 /// All of the cluster's, and what the cloud offers.
@@ -77,5 +82,25 @@ impl Snapshot {
     /// All of a kind.
     pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Found> {
         self.ours.iter().filter(move |found| found.part.kind == kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_port_of_both_families_is_reached_over_ipv4() {
+        for (addresses, told) in [
+            (&["fd00::9", "10.0.9.9"][..], Some("10.0.9.9")),
+            (&["10.0.9.9", "10.0.9.10", "fd00::9"], Some("10.0.9.9")),
+            (&["fd00::9", "fd00::a"], Some("fd00::9")),
+            (&[], None),
+        ] {
+            let all: Vec<Value> = addresses.iter().map(|address| json!({ "ip_address": address })).collect();
+            let port = Found::new(Part::new(Kind::Port, "m1"), json!({ "id": "p", "fixed_ips": all })).unwrap();
+            assert_eq!(port.address(), told.map(|told| told.parse().unwrap()), "{addresses:?}");
+        }
     }
 }
