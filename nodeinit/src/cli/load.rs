@@ -239,9 +239,8 @@ mod tests {
     #[test]
     fn what_can_be_read_only_once_is_refused() {
         let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("a.yaml");
-        std::fs::write(&file, "").unwrap();
-        assert!(can_be_read_again(&config(&file)).is_ok());
+        Files::under(dir.path()).write(&[NewFile::public("/a.yaml", "")]).unwrap();
+        assert!(can_be_read_again(&config(&dir.path().join("a.yaml"))).is_ok());
         let pipe = dir.path().join("pipe");
         nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
         for path in [pipe.as_path(), Path::new(STANDARD_INPUT)] {
