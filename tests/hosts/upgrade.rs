@@ -185,7 +185,7 @@ pub(crate) fn a_component_that_does_not_start_is_replaced_by_the_former_one() {
         broken(section);
         let failed = upgrade.apply().exits(1);
         failed.says(&[component, first.name(), "no-such-flag", "has exited 4 times", "the former version runs again"]);
-        failed.says(&[&format!("nodeinit upgrade apply {next}")]);
+        failed.says(&["run the same command again, which resumes the upgrade"]);
         first.kubectl("get --raw /readyz");
         first.must(&format!("! grep no-such-flag /etc/kubernetes/manifests/{component}.yaml"));
         // The former kubelet has not started an etcd beside the one that ran.
