@@ -78,8 +78,9 @@ impl EtcdMember {
 
 fn own(cx: &Context) -> Result<Own, StepError> {
     let peer_url = url(cx.node.address, PEER_PORT);
-    let placed = cx.files.exists(manifest_path());
-    Ok(Own { name: cx.node.name.clone(), peer_url, data: data::look(cx)?, placed })
+    let (data, placed) = (data::look(cx)?, cx.files.exists(manifest_path()));
+    let aside = if data == Data::None && !placed { aside::identities(cx)? } else { Vec::new() };
+    Ok(Own { name: cx.node.name.clone(), peer_url, data, placed, aside })
 }
 
 #[async_trait(?Send)]
@@ -543,7 +544,24 @@ async fn end_pod(node: &str) -> Result<(), cri::CriError> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        super::data::{Identity, tests::put_log},
+        *,
+    };
+    use crate::{context::testing::context, host::files::NewFile};
+
+    #[test]
+    fn data_that_was_moved_aside_counts_until_etcd_is_placed_again() {
+        let (_dir, cx) = context();
+        let aside = || own(&cx).unwrap().aside;
+        put_log(&cx, "member", 7);
+        assert_eq!(aside(), []);
+        aside::move_aside(&cx).unwrap();
+        assert_eq!(aside(), [Identity { member: 7, cluster: 8 }]);
+        std::fs::create_dir_all(cx.files.real(manifest_path().parent().unwrap())).unwrap();
+        cx.files.write(&[NewFile::private(manifest_path(), "")]).unwrap();
+        assert_eq!(aside(), [], "this machine joined as another member, and lost its data");
+    }
 
     #[test]
     fn another_version_than_the_clusters_is_refused() {
