@@ -214,7 +214,14 @@ impl<'a> Joining<'a> {
             self.known = (members.clone(), Instant::now());
         }
         let own = own(self.cx)?;
-        match next(&own, &members) {
+        let next = next(&own, &members);
+        // A machine that cannot join removes no member either.
+        if matches!(next, Next::Remove { .. } | Next::RemoveNamesake(_))
+            && let Err(e) = self.can_join(&etcd, &members).await?
+        {
+            return Ok(self.wait(shown(&e)));
+        }
+        match next {
             Next::Add => self.add(&own, etcd, members).await,
             Next::Start(id) => self.start(&own, id, etcd).await,
             Next::Yield(id) => {
@@ -288,15 +295,8 @@ impl<'a> Joining<'a> {
         if members.members.len() == 1 && !etcd.is_settled().await.unwrap_or_default() {
             return Ok(ControlFlow::Continue("the first master has not recorded yet that its etcd is healthy".into()));
         }
-        if !self.has_their_keys {
-            match etcd.kubernetes_version().await {
-                Ok(theirs) => has_their_version(theirs, self.cx.cluster.version)?,
-                Err(e) => return Ok(self.wait(shown(&e))),
-            }
-            if let Err(e) = encryption_config::verify(self.cx, &etcd, &members).await? {
-                return Ok(self.wait(shown(&e)));
-            }
-            self.has_their_keys = true;
+        if let Err(e) = self.can_join(&etcd, &members).await? {
+            return Ok(self.wait(shown(&e)));
         }
         let view = self.peers.view(etcd, members).await;
         if let Some(complaint) = view.unhealthy() {
@@ -319,6 +319,21 @@ impl<'a> Joining<'a> {
             }
             _ => Ok(self.outcome("it is a learner", added)),
         }
+    }
+
+    /// Verifies that this machine has the others' version of Kubernetes and their encryption keys.
+    async fn can_join(&mut self, etcd: &Etcd, members: &Members) -> Result<Result<(), EtcdError>, StepError> {
+        if !self.has_their_keys {
+            match etcd.kubernetes_version().await {
+                Ok(theirs) => has_their_version(theirs, self.cx.cluster.version)?,
+                Err(e) => return Ok(Err(e)),
+            }
+            if let Err(e) = encryption_config::verify(self.cx, etcd, members).await? {
+                return Ok(Err(e));
+            }
+            self.has_their_keys = true;
+        }
+        Ok(Ok(()))
     }
 
     async fn remove(
