@@ -97,6 +97,11 @@ pub(super) fn next(own: &Own, members: &Members) -> Next {
     }
 }
 
+/// Whether this machine, although it has data, is not a voting member, as after it was removed or replaced.
+pub(super) fn is_former(own: &Own, members: &Members) -> bool {
+    own.data != Data::None && next(own, members) != Next::Votes
+}
+
 /// Hint for data that this machine can neither use nor safely move aside.
 pub(super) const REJECTED: &str = "nothing was changed: this data may be the only copy of a cluster. If you may need it, first copy the directory `etcd.dataDirectory` to a safe place; then run `nodeinit reset`, which deletes the data here, and `nodeinit up`, which joins this machine to the other masters";
 
@@ -277,6 +282,20 @@ mod tests {
         }
         assert_eq!(next_with(&[of(7, CLUSTER)], vec![]), Next::Add, "it goes on");
         assert_eq!(next_with(&[of(7, CLUSTER)], vec![member(OWN, "", 12, true)]), Next::Start(OWN));
+    }
+
+    #[test]
+    fn the_first_master_also_learns_that_it_was_removed_or_replaced() {
+        let first = |data| Own { name: "m1".into(), peer_url: "https://10.0.0.11:2380".into(), data, ..m2() };
+        let others = |m1: Option<Member>| {
+            let members = m1.into_iter().chain([member(OWN, "m2", 12, false)]).collect();
+            Members { cluster_id: CLUSTER, members }
+        };
+        assert!(!is_former(&first(data(1)), &others(Some(member(1, "m1", 11, false)))), "it votes");
+        assert!(!is_former(&first(Data::None), &others(None)), "it never was a member");
+        for m1 in [None, Some(member(9, "m1", 11, false)), Some(member(9, "m1", 99, true))] {
+            assert!(is_former(&first(data(1)), &others(m1.clone())), "{m1:?}");
+        }
     }
 
     #[test]

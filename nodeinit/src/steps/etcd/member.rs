@@ -5,6 +5,7 @@ use super::{
     bootstrap::{self, Action, OtherMasters, Permit},
     data::{self, Data},
     decide::{self, Next, Own, next},
+    evidence::others,
     health::Watch,
     marker,
     pod::{end_api_server, manifest, manifest_path, membership},
@@ -44,7 +45,8 @@ const ID: StepId = StepId::EtcdMember;
 /// It adds itself as a learner, which does not count for the quorum, starts its etcd, and becomes a voting member when it has caught
 /// up. Every poll lists the members again and decides from the result, so an error or a killed run needs no special case.
 ///
-/// The first master bootstraps a new etcd if `bootstrap` finds proof that there was none; otherwise it joins the others.
+/// The first master bootstraps a new etcd if `bootstrap` finds proof that there was none; otherwise it joins the others. It also does so
+/// later, if they removed it in the meantime.
 pub struct EtcdMember {
     role: Role,
     permit: Permit,
@@ -83,6 +85,19 @@ fn own(cx: &Context) -> Result<Own, StepError> {
     Ok(Own { name: cx.node.name.clone(), peer_url, data, placed, aside })
 }
 
+/// Whether the other masters removed or replaced this machine, which bootstrapped their etcd. Asks them only if its own etcd, which was
+/// healthy before, does not answer.
+async fn is_former(cx: &Context) -> Result<bool, StepError> {
+    let has_cluster = cx.journal.etcd().history.has_cluster() && others(cx).next().is_some();
+    if !has_cluster || Peers::new(cx, [cx.node.address])?.members().await.is_ok() {
+        return Ok(false);
+    }
+    match Peers::of_others(cx)?.members().await {
+        Ok((_, members)) => Ok(decide::is_former(&own(cx)?, &members)),
+        Err(_) => Ok(false),
+    }
+}
+
 #[async_trait(?Send)]
 impl Step for EtcdMember {
     fn id(&self) -> StepId {
@@ -103,7 +118,7 @@ impl Step for EtcdMember {
             changes.push("write the marker of etcd's data".to_owned());
         }
         if membership.joined.is_none() {
-            let bootstrapped = self.role == Role::FirstMaster;
+            let bootstrapped = self.role == Role::FirstMaster && !is_former(cx).await?;
             return Ok(if bootstrapped { State::of(changes) } else { State::needed(self.title()) });
         }
         let manifest = manifest(cx, &membership)?;
@@ -137,7 +152,7 @@ impl Step for EtcdMember {
                 }
                 Action::Join => cx.report.note(&ID.name(), "the other masters have an etcd: this machine joins it"),
             }
-        } else if self.role == Role::FirstMaster && membership(cx)?.joined.is_none() {
+        } else if self.role == Role::FirstMaster && membership(cx)?.joined.is_none() && !is_former(cx).await? {
             return Ok(());
         }
         Joining::new(cx)?.run().await
@@ -563,7 +578,23 @@ mod tests {
         super::data::{Identity, tests::put_log},
         *,
     };
-    use crate::{context::testing::context, host::files::NewFile};
+    use crate::{
+        context::testing::{context, context_of},
+        host::files::NewFile,
+    };
+
+    #[tokio::test]
+    async fn only_a_first_master_whose_etcd_was_healthy_asks_whether_it_is_still_a_member() {
+        let masters = "masters: [{name: m1, address: 10.0.0.11}, {name: m2, address: 10.0.0.12}]";
+        let (_dir, cx) = context_of(&format!("apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\n{masters}\n"));
+        let (_, step) = EtcdMember::of_first_master(&cx.cluster, Permit::None);
+        put_log(&cx, "member", 1);
+        cx.journal.intend(vec![Record::EtcdBootstrap { token: "t".into() }]).unwrap();
+        assert_eq!(step.check(&cx).await.unwrap(), State::Done);
+        cx.journal.intend(vec![Record::EtcdHealthy]).unwrap();
+        let error = step.check(&cx).await.unwrap_err().to_string();
+        assert!(error.contains("etcd/ca.crt is missing"), "it connects to etcd: {error}");
+    }
 
     #[test]
     fn data_that_was_moved_aside_counts_until_etcd_is_placed_again() {
