@@ -193,6 +193,14 @@ pub(crate) fn a_machine_is_replaced_at_another_address() {
     new.nodeinit("up").exits(0);
     m3.nodeinit("up --lead").exits(0).says(&["nothing to do"]);
     other.nodeinit("up").exits(0).says(&["nothing to do"]);
+
+    // The former first master boots: it neither joins again nor removes the machine that has taken its place.
+    m1.boot();
+    let replaced = format!("{} is now the machine at https://{}:2380", m1.name(), new.address());
+    m1.nodeinit("up").exits(1).says(&[&replaced, "nodeinit reset"]);
+    m1.nodeinit("reset --yes").exits(0);
+    all_vote(m3, 3);
+    m3.must(&format!("nodeinit etcd members | grep -q {}:2380", new.address()));
 }
 
 /// nodeinit is killed at every point of a replacement, on the leading master and on the new machine. Then the machine is lost again, and another master ends what the killed one began.

@@ -1,6 +1,6 @@
 //! etcd data that was moved aside: nodeinit renames a former member's data and never deletes it on its own.
 
-use super::data::{self, Data};
+use super::data::{self, Data, Identity};
 use crate::{
     context::Context,
     engine::error::{Exit, StepError},
@@ -94,6 +94,17 @@ pub fn remove(cx: &Context, name: &str) -> Result<(), StepError> {
     };
     cx.files.remove_tree(&path)?;
     Ok(cx.files.sync_directory(&cx.cluster.etcd.data_directory)?)
+}
+
+/// Which members wrote the data that was moved aside, oldest first. Data that cannot be read proves nothing.
+pub(super) fn identities(cx: &Context) -> Result<Vec<Identity>, StepError> {
+    let mut found = Vec::new();
+    for path in paths(cx)? {
+        if let Data::Of(identity) = data::look_in(cx, &path)? {
+            found.push(identity);
+        }
+    }
+    Ok(found)
 }
 
 fn described(cx: &Context, path: &Path) -> Result<Aside, StepError> {

@@ -96,9 +96,21 @@ fn identity(mut log: &[u8]) -> Option<Identity> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::host::files::NewFile;
+
+    /// Writes the log of a member of the cluster 8 to a directory in etcd's data directory.
+    pub(crate) fn put_log(cx: &Context, directory: &str, member: u64) {
+        let log = framed(METADATA, Metadata { node: member, cluster: 8 }.encode_to_vec());
+        put(cx, &format!("{directory}/wal/0.wal"), &log);
+    }
+
+    fn put(cx: &Context, path: &str, content: &[u8]) {
+        let path = Path::new("/var/lib/etcd").join(path);
+        std::fs::create_dir_all(cx.files.real(path.parent().unwrap())).unwrap();
+        cx.files.write(&[NewFile::private(path, content)]).unwrap();
+    }
 
     fn framed(kind: i64, data: Vec<u8>) -> Vec<u8> {
         let record = Record { kind, data }.encode_to_vec();
@@ -110,19 +122,14 @@ mod tests {
     #[test]
     fn data_without_its_log_is_unreadable_and_an_interrupted_start_leaves_no_data() {
         let (_dir, cx) = crate::context::testing::context();
-        let put = |path: &str, content: &[u8]| {
-            let path = Path::new("/var/lib/etcd/member").join(path);
-            std::fs::create_dir_all(cx.files.real(path.parent().unwrap())).unwrap();
-            cx.files.write(&[NewFile::private(path, content)]).unwrap();
-        };
         assert_eq!(look(&cx).unwrap(), Data::None);
-        put("snap/db", b"buckets");
-        put("wal.tmp/0.wal", b"");
+        put(&cx, "member/snap/db", b"buckets");
+        put(&cx, "member/wal.tmp/0.wal", b"");
         assert_eq!(look(&cx).unwrap(), Data::None);
-        put("snap/0000000000000002-0000000000002711.snap", b"");
+        put(&cx, "member/snap/0000000000000002-0000000000002711.snap", b"");
         assert_eq!(look(&cx).unwrap(), Data::Unreadable);
-        put("wal/1.wal", b"");
-        put("wal/0.wal", &framed(METADATA, Metadata { node: 7, cluster: 8 }.encode_to_vec()));
+        put(&cx, "member/wal/1.wal", b"");
+        put_log(&cx, "member", 7);
         assert_eq!(look(&cx).unwrap(), Data::Of(Identity { member: 7, cluster: 8 }));
     }
 

@@ -1,7 +1,7 @@
 //! Decides what a master does next to become a member of etcd. A pure function of the current members and of the data on this
 //! machine, so a run continues correctly after a kill or a failed call.
 
-use super::data::Data;
+use super::data::{Data, Identity};
 use crate::api::etcd::{Member, Members};
 
 /// The machine that becomes a member.
@@ -12,6 +12,8 @@ pub(super) struct Own {
     pub(super) data: Data,
     /// Its etcd may have started.
     pub(super) placed: bool,
+    /// Whose data was moved aside here, if there is no data and etcd has not been placed since.
+    pub(super) aside: Vec<Identity>,
 }
 
 /// The next move.
@@ -69,15 +71,19 @@ pub(super) fn next(own: &Own, members: &Members) -> Next {
     // etcd starts only with the exact list of current members: no other member may be added between its addition and its start.
     let unstarted = |member: &&Member| member.name.is_empty() && !member.peer_urls.contains(&own.peer_url);
     if let Some(member) = find(&|member| member.peer_urls.contains(&own.peer_url)) {
-        return match (as_member(own, member), find(&unstarted)) {
+        return match (as_member(own, members, member), find(&unstarted)) {
             (Next::Start(id), Some(_)) if own.data == Data::None && !own.placed => Next::Yield(id),
             (next, _) => next,
         };
     }
     match (find(&|member| member.name == own.name), own.data) {
-        // Its silence proves nothing: it may only start more slowly.
-        (Some(successor), Data::Of(identity)) => return replaced(own, identity.member, successor),
-        (Some(elsewhere), _) => return Next::RemoveNamesake(elsewhere.id),
+        (Some(namesake), _) => {
+            return match former(own, members, namesake) {
+                // Its silence proves nothing: it may only start more slowly.
+                Some(former) => replaced(own, former, namesake),
+                None => Next::RemoveNamesake(namesake.id),
+            };
+        }
         (None, Data::Of(identity)) => return Next::MoveAside(identity.member),
         (None, _) => {}
     }
@@ -89,6 +95,11 @@ pub(super) fn next(own: &Own, members: &Members) -> Next {
         )),
         None => Next::Add,
     }
+}
+
+/// Whether this machine, although it has data, is not a voting member, as after it was removed or replaced.
+pub(super) fn is_former(own: &Own, members: &Members) -> bool {
+    own.data != Data::None && next(own, members) != Next::Votes
 }
 
 /// Hint for data that this machine can neither use nor safely move aside.
@@ -112,8 +123,19 @@ fn replaced(own: &Own, former: u64, successor: &Member) -> Next {
     }
 }
 
+/// Returns the former member that this machine was, if its data proves that it never was `member`. The data counts also after a run
+/// moved it aside and ended before etcd was placed again: that member may be the machine that has taken its place in the meantime.
+fn former(own: &Own, members: &Members, member: &Member) -> Option<u64> {
+    let aside = own.aside.iter().filter(|identity| identity.cluster == members.cluster_id);
+    let ids: Vec<u64> = match own.data {
+        Data::Of(identity) => vec![identity.member],
+        Data::None | Data::Unreadable => aside.map(|identity| identity.member).collect(),
+    };
+    ids.last().copied().filter(|_| !ids.contains(&member.id))
+}
+
 /// Decides for a member with this machine's address.
-fn as_member(own: &Own, member: &Member) -> Next {
+fn as_member(own: &Own, members: &Members, member: &Member) -> Next {
     let started = !member.name.is_empty();
     if started && member.name != own.name {
         return Next::Refuse {
@@ -126,6 +148,9 @@ fn as_member(own: &Own, member: &Member) -> Next {
                 member.name
             ),
         };
+    }
+    if started && let Some(former) = former(own, members, member) {
+        return replaced(own, former, member);
     }
     match own.data {
         Data::Of(identity) if identity.member != member.id => Next::MoveAside(identity.member),
@@ -153,7 +178,7 @@ pub(super) fn initial_cluster(own: &Own, members: &Members) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::data::Identity, *};
+    use super::*;
 
     const CLUSTER: u64 = 0xc1;
     const OWN: u64 = 2;
@@ -170,9 +195,17 @@ mod tests {
     }
 
     fn next_of(placed: bool, data: Data, others: Vec<Member>) -> Next {
-        let own = Own { name: "m2".into(), peer_url: "https://10.0.0.12:2380".into(), data, placed };
+        next(&Own { data, placed, ..m2() }, &members(others))
+    }
+
+    fn m2() -> Own {
+        let peer_url = "https://10.0.0.12:2380".into();
+        Own { name: "m2".into(), peer_url, data: Data::None, placed: false, aside: Vec::new() }
+    }
+
+    fn members(others: Vec<Member>) -> Members {
         let members = [vec![member(1, "m1", 11, false)], others].concat();
-        next(&own, &Members { cluster_id: CLUSTER, members })
+        Members { cluster_id: CLUSTER, members }
     }
 
     fn data(member: u64) -> Data {
@@ -215,19 +248,53 @@ mod tests {
 
     #[test]
     fn data_of_a_member_that_is_gone_is_moved_aside_after_a_second_look() {
-        for others in [vec![], vec![member(OWN, "", 12, true)], vec![member(OWN, "m2", 12, false)]] {
+        for others in [vec![], vec![member(OWN, "", 12, true)]] {
             assert_eq!(with(data(7), others), Next::MoveAside(7));
         }
     }
 
     #[test]
     fn a_machine_that_was_replaced_does_not_remove_its_successor() {
-        for learner in [true, false] {
-            let what = refused(with(data(7), vec![member(OWN, "m2", 99, learner)]));
+        for (last, learner) in [(99, true), (99, false), (12, true), (12, false)] {
+            let what = refused(with(data(7), vec![member(OWN, "m2", last, learner)]));
             assert_eq!(
                 what,
-                "m2 is now the machine at https://10.0.0.99:2380: the etcd data on this machine is that of the removed member 7"
+                format!(
+                    "m2 is now the machine at https://10.0.0.{last}:2380: the etcd data on this machine is that of the removed member 7"
+                )
             );
+        }
+    }
+
+    #[test]
+    fn data_that_an_interrupted_run_moved_aside_still_proves_that_a_machine_was_replaced() {
+        let of = |member, cluster| Identity { member, cluster };
+        let next_with = |aside: &[Identity], others| next(&Own { aside: aside.to_vec(), ..m2() }, &members(others));
+        let started = |last| vec![member(OWN, "m2", last, false)];
+        for last in [12, 99] {
+            let what = refused(next_with(&[of(7, CLUSTER)], started(last)));
+            assert!(what.contains("the removed member 7"), "{what}");
+        }
+        for aside in [&[of(7, 9)][..], &[of(OWN, CLUSTER), of(7, CLUSTER)]] {
+            let next = next_with(aside, started(12));
+            assert!(matches!(next, Next::Remove { id: OWN, .. }), "it was this member: {next:?}");
+            assert_eq!(next_with(aside, started(99)), Next::RemoveNamesake(OWN));
+        }
+        assert_eq!(next_with(&[of(7, CLUSTER)], vec![]), Next::Add, "it goes on");
+        assert_eq!(next_with(&[of(7, CLUSTER)], vec![member(OWN, "", 12, true)]), Next::Start(OWN));
+    }
+
+    #[test]
+    fn the_first_master_also_learns_that_it_was_removed_or_replaced() {
+        let first = |data| Own { name: "m1".into(), peer_url: "https://10.0.0.11:2380".into(), data, ..m2() };
+        let others = |m1: Option<Member>| {
+            let members = m1.into_iter().chain([member(OWN, "m2", 12, false)]).collect();
+            Members { cluster_id: CLUSTER, members }
+        };
+        assert!(!is_former(&first(data(1)), &others(Some(member(1, "m1", 11, false)))), "it votes");
+        assert!(!is_former(&first(Data::None), &others(None)), "it never was a member");
+        for m1 in [None, Some(member(9, "m1", 11, false)), Some(member(9, "m1", 99, true))] {
+            assert!(is_former(&first(data(1)), &others(m1.clone())), "{m1:?}");
         }
     }
 
@@ -265,10 +332,9 @@ mod tests {
 
     #[test]
     fn etcd_starts_with_all_members() {
-        let own = Own { name: "m2".into(), peer_url: "https://10.0.0.12:2380".into(), data: Data::None, placed: false };
-        let members = vec![member(1, "m1", 11, false), member(OWN, "", 12, true), member(0xab, "", 13, false)];
+        let others = vec![member(OWN, "", 12, true), member(0xab, "", 13, false)];
         assert_eq!(
-            initial_cluster(&own, &Members { cluster_id: CLUSTER, members }),
+            initial_cluster(&m2(), &members(others)),
             "m1=https://10.0.0.11:2380,m2=https://10.0.0.12:2380,ab=https://10.0.0.13:2380"
         );
     }

@@ -1,12 +1,12 @@
 //! Removes a machine from etcd, so that the remaining members keep their quorum.
 
 use super::{
-    data::{self, Data},
+    data::{self, Data, Identity},
     health,
     view::{Peers, View, shown, url},
 };
 use crate::{
-    api::etcd::{Member, PEER_PORT},
+    api::etcd::{Member, Members, PEER_PORT},
     context::Context,
     engine::{
         error::{Exit, StepError},
@@ -34,13 +34,35 @@ enum Place {
     Unknown(String),
 }
 
-/// Returns the member with this address or name.
+/// Returns the member of another machine, by its address or else its name.
 #[must_use]
 pub fn member<'a>(view: &'a View, name: &str, address: Option<IpAddr>) -> Option<&'a Member> {
     let peer_url = address.map(|address| url(address, PEER_PORT));
     let members = &view.members.members;
     let by_url = members.iter().find(|m| peer_url.as_ref().is_some_and(|url| m.peer_urls.contains(url)));
     by_url.or_else(|| members.iter().find(|m| m.name == name))
+}
+
+/// Returns this machine's member. The data on its disk decides: a member with its name, or even its address, may be the machine that
+/// has taken its place. `answers`: whether a member's etcd answers.
+fn own<'a>(
+    members: &'a Members,
+    name: &str,
+    peer_url: &str,
+    data: Data,
+    answers: impl Fn(&Member) -> bool,
+) -> Option<&'a Member> {
+    members.members.iter().find(|member| {
+        let is_here = member.peer_urls.iter().any(|url| url == peer_url);
+        match data {
+            Data::None | Data::Unreadable => is_here,
+            Data::Of(identity) => {
+                // At another address, a member that answers or has another name is the machine whose disk was copied.
+                let is_ours = is_here || member.name == name && !answers(member);
+                identity == Identity { member: member.id, cluster: members.cluster_id } && is_ours
+            }
+        }
+    })
 }
 
 /// Refuses a removal after which the remaining members would have no quorum.
@@ -169,13 +191,19 @@ async fn place(cx: &Context) -> Result<(Place, Option<(Peers, View)>), StepError
     let peers = Peers::of_all(cx)?;
     match peers.look().await {
         Ok(view) if view.members.members.len() == 1 => Ok((Place::None, None)),
-        Ok(view) => match member(&view, &cx.node.name, Some(cx.node.address)) {
+        Ok(view) => match own_in(cx, &view)? {
             Some(_) => Ok((Place::Member, Some((peers, view)))),
             None => Ok((Place::None, None)),
         },
         Err(_) if cx.cluster.masters.len() < 2 || data::look(cx)? == Data::None => Ok((Place::None, None)),
         Err(why) => Ok((Place::Unknown(why), None)),
     }
+}
+
+fn own_in<'a>(cx: &Context, view: &'a View) -> Result<Option<&'a Member>, StepError> {
+    let peer_url = url(cx.node.address, PEER_PORT);
+    let answers = |member: &Member| view.failure(member).is_none();
+    Ok(own(&view.members, &cx.node.name, &peer_url, data::look(cx)?, answers))
 }
 
 #[async_trait(?Send)]
@@ -218,7 +246,7 @@ impl Step for Leave {
 
 impl Leave {
     async fn leave(&self, cx: &Context, peers: &Peers, view: &View) -> Result<(), StepError> {
-        let Some(own) = member(view, &cx.node.name, Some(cx.node.address)) else { return Ok(()) };
+        let Some(own) = own_in(cx, view)? else { return Ok(()) };
         keep_quorum(view, own)?;
         remove(cx, peers, own.id, &cx.node.name).await
     }
@@ -227,6 +255,37 @@ impl Leave {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_machine_leaves_as_the_member_whose_data_it_has() {
+        let member = |id, name: &str, last: u8| Member {
+            id,
+            name: name.into(),
+            peer_urls: vec![format!("https://10.0.0.{last}:2380")],
+            ..Member::default()
+        };
+        let leaves = |data, answers, m2: Member| {
+            let members = Members { cluster_id: 0xc1, members: vec![member(1, "m1", 11), m2] };
+            own(&members, "m2", "https://10.0.0.12:2380", data, |_| answers).map(|own| own.id)
+        };
+        let of = |member| Data::Of(Identity { member, cluster: 0xc1 });
+        assert_eq!(leaves(of(7), true, member(7, "m2", 12)), Some(7));
+        assert_eq!(leaves(of(7), true, member(7, "", 12)), Some(7), "it has not started yet");
+        for data in [Data::None, Data::Unreadable] {
+            assert_eq!(leaves(data, false, member(7, "m2", 12)), Some(7), "its data is lost");
+        }
+        for answers in [true, false] {
+            for data in [of(7), Data::None, Data::Unreadable] {
+                assert_eq!(leaves(data, answers, member(9, "m2", 99)), None, "its successor, at another address");
+            }
+            assert_eq!(leaves(of(7), answers, member(9, "m2", 12)), None, "its successor, at the same address");
+            assert_eq!(leaves(of(1), answers, member(9, "m2", 12)), None, "a copy of m1's disk");
+            let other = Data::Of(Identity { member: 7, cluster: 0xc2 });
+            assert_eq!(leaves(other, answers, member(7, "m2", 12)), None, "of another cluster");
+        }
+        assert_eq!(leaves(of(7), false, member(7, "m2", 99)), Some(7), "its former address");
+        assert_eq!(leaves(of(7), true, member(7, "m2", 99)), None, "a copy of m2's disk");
+    }
 
     #[test]
     fn members_are_found_by_name_and_by_id() {

@@ -5,6 +5,7 @@ use super::{
     bootstrap::{self, Action, OtherMasters, Permit},
     data::{self, Data},
     decide::{self, Next, Own, next},
+    evidence::others,
     health::Watch,
     marker,
     pod::{end_api_server, manifest, manifest_path, membership},
@@ -44,7 +45,8 @@ const ID: StepId = StepId::EtcdMember;
 /// It adds itself as a learner, which does not count for the quorum, starts its etcd, and becomes a voting member when it has caught
 /// up. Every poll lists the members again and decides from the result, so an error or a killed run needs no special case.
 ///
-/// The first master bootstraps a new etcd if `bootstrap` finds proof that there was none; otherwise it joins the others.
+/// The first master bootstraps a new etcd if `bootstrap` finds proof that there was none; otherwise it joins the others. It also does so
+/// later, if they removed it in the meantime.
 pub struct EtcdMember {
     role: Role,
     permit: Permit,
@@ -78,8 +80,22 @@ impl EtcdMember {
 
 fn own(cx: &Context) -> Result<Own, StepError> {
     let peer_url = url(cx.node.address, PEER_PORT);
-    let placed = cx.files.exists(manifest_path());
-    Ok(Own { name: cx.node.name.clone(), peer_url, data: data::look(cx)?, placed })
+    let (data, placed) = (data::look(cx)?, cx.files.exists(manifest_path()));
+    let aside = if data == Data::None && !placed { aside::identities(cx)? } else { Vec::new() };
+    Ok(Own { name: cx.node.name.clone(), peer_url, data, placed, aside })
+}
+
+/// Whether the other masters removed or replaced this machine, which bootstrapped their etcd. Asks them only if its own etcd, which was
+/// healthy before, does not answer.
+async fn is_former(cx: &Context) -> Result<bool, StepError> {
+    let has_cluster = cx.journal.etcd().history.has_cluster() && others(cx).next().is_some();
+    if !has_cluster || Peers::new(cx, [cx.node.address])?.members().await.is_ok() {
+        return Ok(false);
+    }
+    match Peers::of_others(cx)?.members().await {
+        Ok((_, members)) => Ok(decide::is_former(&own(cx)?, &members)),
+        Err(_) => Ok(false),
+    }
 }
 
 #[async_trait(?Send)]
@@ -102,7 +118,7 @@ impl Step for EtcdMember {
             changes.push("write the marker of etcd's data".to_owned());
         }
         if membership.joined.is_none() {
-            let bootstrapped = self.role == Role::FirstMaster;
+            let bootstrapped = self.role == Role::FirstMaster && !is_former(cx).await?;
             return Ok(if bootstrapped { State::of(changes) } else { State::needed(self.title()) });
         }
         let manifest = manifest(cx, &membership)?;
@@ -136,7 +152,7 @@ impl Step for EtcdMember {
                 }
                 Action::Join => cx.report.note(&ID.name(), "the other masters have an etcd: this machine joins it"),
             }
-        } else if self.role == Role::FirstMaster && membership(cx)?.joined.is_none() {
+        } else if self.role == Role::FirstMaster && membership(cx)?.joined.is_none() && !is_former(cx).await? {
             return Ok(());
         }
         Joining::new(cx)?.run().await
@@ -213,7 +229,14 @@ impl<'a> Joining<'a> {
             self.known = (members.clone(), Instant::now());
         }
         let own = own(self.cx)?;
-        match next(&own, &members) {
+        let next = next(&own, &members);
+        // A machine that cannot join removes no member either.
+        if matches!(next, Next::Remove { .. } | Next::RemoveNamesake(_))
+            && let Err(e) = self.can_join(&etcd, &members).await?
+        {
+            return Ok(self.wait(shown(&e)));
+        }
+        match next {
             Next::Add => self.add(&own, etcd, members).await,
             Next::Start(id) => self.start(&own, id, etcd).await,
             Next::Yield(id) => {
@@ -287,15 +310,8 @@ impl<'a> Joining<'a> {
         if members.members.len() == 1 && !etcd.is_settled().await.unwrap_or_default() {
             return Ok(ControlFlow::Continue("the first master has not recorded yet that its etcd is healthy".into()));
         }
-        if !self.has_their_keys {
-            match etcd.kubernetes_version().await {
-                Ok(theirs) => has_their_version(theirs, self.cx.cluster.version)?,
-                Err(e) => return Ok(self.wait(shown(&e))),
-            }
-            if let Err(e) = encryption_config::verify(self.cx, &etcd, &members).await? {
-                return Ok(self.wait(shown(&e)));
-            }
-            self.has_their_keys = true;
+        if let Err(e) = self.can_join(&etcd, &members).await? {
+            return Ok(self.wait(shown(&e)));
         }
         let view = self.peers.view(etcd, members).await;
         if let Some(complaint) = view.unhealthy() {
@@ -318,6 +334,21 @@ impl<'a> Joining<'a> {
             }
             _ => Ok(self.outcome("it is a learner", added)),
         }
+    }
+
+    /// Verifies that this machine has the others' version of Kubernetes and their encryption keys.
+    async fn can_join(&mut self, etcd: &Etcd, members: &Members) -> Result<Result<(), EtcdError>, StepError> {
+        if !self.has_their_keys {
+            match etcd.kubernetes_version().await {
+                Ok(theirs) => has_their_version(theirs, self.cx.cluster.version)?,
+                Err(e) => return Ok(Err(e)),
+            }
+            if let Err(e) = encryption_config::verify(self.cx, etcd, members).await? {
+                return Ok(Err(e));
+            }
+            self.has_their_keys = true;
+        }
+        Ok(Ok(()))
     }
 
     async fn remove(
@@ -543,7 +574,40 @@ async fn end_pod(node: &str) -> Result<(), cri::CriError> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        super::data::{Identity, tests::put_log},
+        *,
+    };
+    use crate::{
+        context::testing::{context, context_of},
+        host::files::NewFile,
+    };
+
+    #[tokio::test]
+    async fn only_a_first_master_whose_etcd_was_healthy_asks_whether_it_is_still_a_member() {
+        let masters = "masters: [{name: m1, address: 10.0.0.11}, {name: m2, address: 10.0.0.12}]";
+        let (_dir, cx) = context_of(&format!("apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\n{masters}\n"));
+        let (_, step) = EtcdMember::of_first_master(&cx.cluster, Permit::None);
+        put_log(&cx, "member", 1);
+        cx.journal.intend(vec![Record::EtcdBootstrap { token: "t".into() }]).unwrap();
+        assert_eq!(step.check(&cx).await.unwrap(), State::Done);
+        cx.journal.intend(vec![Record::EtcdHealthy]).unwrap();
+        let error = step.check(&cx).await.unwrap_err().to_string();
+        assert!(error.contains("etcd/ca.crt is missing"), "it connects to etcd: {error}");
+    }
+
+    #[test]
+    fn data_that_was_moved_aside_counts_until_etcd_is_placed_again() {
+        let (_dir, cx) = context();
+        let aside = || own(&cx).unwrap().aside;
+        put_log(&cx, "member", 7);
+        assert_eq!(aside(), []);
+        aside::move_aside(&cx).unwrap();
+        assert_eq!(aside(), [Identity { member: 7, cluster: 8 }]);
+        std::fs::create_dir_all(cx.files.real(manifest_path().parent().unwrap())).unwrap();
+        cx.files.write(&[NewFile::private(manifest_path(), "")]).unwrap();
+        assert_eq!(aside(), [], "this machine joined as another member, and lost its data");
+    }
 
     #[test]
     fn another_version_than_the_clusters_is_refused() {
