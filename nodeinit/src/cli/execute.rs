@@ -94,7 +94,7 @@ fn tell(cx: &Context, command: &str, outcome: Outcome, done: &str, other: Option
     let seconds = rounded(cx.report.elapsed());
     if let Some(other) = other.filter(|_| !outcome.elsewhere.is_empty()) {
         let text =
-            format!("{other} is not ready. Fix the errors above, then run `nodeinit {command}` again ({seconds:.2} s)");
+            format!("{other} is not ready. Fix the errors above, then run the same command again ({seconds:.2} s)");
         cx.report.note(command, text);
         return Exit::Failed;
     }
