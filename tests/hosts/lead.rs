@@ -226,7 +226,6 @@ pub(crate) fn a_replacement_resumes_after_a_kill_at_every_point() {
         "etcd-added n",
         "etcd-promote n",
         "etcd-promoted n",
-        "step-end etcd-member",
         "step-begin node",
     ];
     for (points, required) in [(&of_leader, &leader[..]), (&of_new, &new)] {
